@@ -1,0 +1,44 @@
+# Everything lives in .venv inside this checkout. `make demo` and `make test` are the two commands to know.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+NATIVE := CMakeLists.txt $(wildcard src/cofit/kernels/native/*)
+
+.PHONY: help setup demo test test-all lint bench clean
+
+help:            ## Show this list
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml $(NATIVE)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+setup: $(STAMP)  ## Create .venv, compile the kernels, install cofit and its tools
+
+demo: setup      ## Owners and three computing parties as real processes over TLS on this machine
+	$(BIN)/cofit demo
+
+test: setup      ## The tests (minutes)
+	$(BIN)/python -m pytest -m "not slow" -n 2
+
+test-all: setup  ## All tests, with the long statistical and soak suites
+	$(BIN)/python -m pytest -n 2
+
+lint: setup      ## Style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup     ## Benchmarks; results as JSON in build/bench
+	mkdir -p build/bench
+	$(BIN)/cofit bench epoch --json | tee build/bench/epoch.json
+	$(BIN)/cofit bench exchange --json | tee build/bench/exchange.json
+	$(BIN)/cofit bench share --json | tee build/bench/share.json
+	$(BIN)/cofit bench kernels --json | tee build/bench/kernels.json
+
+clean:           ## Remove the environment and everything built
+	rm -rf $(VENV) build dist demo-out

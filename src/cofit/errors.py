@@ -1,0 +1,125 @@
+"""Every error that cofit raises on purpose.
+
+One family per cause, so that a caller can catch what it can act on. Messages name what is wrong, where, and
+what to do; they never contain a secret, a share or a key.
+"""
+
+from __future__ import annotations
+
+
+class CofitError(Exception):
+    """The root of all errors raised on purpose."""
+
+
+# --- what a caller passed in -----------------------------------------------------------------------------
+
+
+class InvalidInputError(CofitError, ValueError):
+    """An argument has the wrong type, value or combination."""
+
+
+class ShapeError(InvalidInputError):
+    """Array shapes do not fit together."""
+
+
+class RingMismatchError(InvalidInputError):
+    """Values of different rings meet in one operation."""
+
+
+class FormatMismatchError(InvalidInputError):
+    """Values with different fixed-point formats meet in one operation."""
+
+
+class RangeError(InvalidInputError):
+    """A value, or a result that is possible by public bounds, does not fit: refused instead of wrapped."""
+
+
+def parameter_error(
+    parameter: str,
+    owner: str,
+    must_be: str,
+    got: object,
+    kind: type[InvalidInputError] = InvalidInputError,
+) -> InvalidInputError:
+    """Build the house error: "The 'x' parameter of Y must be ... Got ... instead."."""
+    return kind(f"The '{parameter}' parameter of {owner} must be {must_be}. Got {got!r} instead.")
+
+
+# --- what happened on the way to a peer ------------------------------------------------------------------
+
+
+class TransportError(CofitError):
+    """Something went wrong on the way to a peer. ``peer`` is the peer's name."""
+
+    def __init__(self, peer: str, message: str) -> None:
+        super().__init__(message)
+        self.peer = peer
+
+    def __reduce__(self) -> tuple[type[TransportError], tuple[str, str]]:
+        return type(self), (self.peer, str(self))
+
+
+class HandshakeError(TransportError):
+    """The peer was refused, or refused us, before any protocol message was exchanged."""
+
+
+class CertificateError(HandshakeError):
+    """The peer's certificate is not the pinned one."""
+
+
+class VersionMismatchError(HandshakeError):
+    """The peer speaks another version of the wire protocol."""
+
+
+class StudyMismatchError(HandshakeError):
+    """The peer agreed to another study (its hash differs)."""
+
+
+class SchemeMismatchError(HandshakeError):
+    """The peer runs another secret-sharing scheme or ring."""
+
+
+class SessionMismatchError(HandshakeError):
+    """The peer belongs to another session of the same study."""
+
+
+class FrameError(TransportError):
+    """The peer sent bytes that are no valid next frame."""
+
+
+class OversizedFrameError(FrameError):
+    """A frame announces more bytes than expected or allowed; nothing was allocated for it."""
+
+
+class SequenceError(FrameError):
+    """A frame came twice, out of order, or from another step of the program."""
+
+
+class PeerClosedError(TransportError):
+    """The peer closed the connection (or died) in the middle."""
+
+
+class PeerSilentError(TransportError):
+    """The peer sent or accepted nothing for the agreed time."""
+
+
+class PeerAbortedError(TransportError):
+    """The peer gave up and said why."""
+
+
+# --- what a protocol found out ---------------------------------------------------------------------------
+
+
+class ProtocolError(CofitError):
+    """A check inside a protocol failed. Terminal: the run is abandoned and never resumed."""
+
+
+class PartyFailedError(CofitError):
+    """A party program raised. ``party`` is its name; the original error is the cause."""
+
+    def __init__(self, party: str, message: str) -> None:
+        super().__init__(message)
+        self.party = party
+
+    def __reduce__(self) -> tuple[type[PartyFailedError], tuple[str, str]]:
+        return type(self), (self.party, str(self))
