@@ -1,0 +1,82 @@
+"""Exact arithmetic on arrays of ring elements, in C++.
+
+An element of Z_2^64 is one ``uint64`` word; an element of Z_2^128 is two adjacent words, low word first
+(``words`` is 1 or 2). Arrays are C-contiguous; a matrix of ``rows`` x ``cols`` elements has shape
+``(rows, cols * words)``. The caller allocates ``out``. Nothing is converted, copied or broadcast silently: an
+argument that does not fit raises ``TypeError`` or ``ValueError`` and names itself.
+
+Products of matrices, with one to eight terms, fused into one pass (two terms are the local product of
+three-party replicated sharing). ``out`` must not overlap an input; ``threads`` is an upper bound, 0 for the
+default::
+
+    matvec(mats, vecs, out, words, threads)      out = sum_t mats[t] @ vecs[t]
+    matvec_t(mats, vecs, out, words, threads)    out = sum_t mats[t].T @ vecs[t]
+    matmul(lhs, rhs, out, words, threads)        out = sum_t lhs[t] @ rhs[t]
+
+Maps over flat arrays. ``out`` may be an input itself; ``b`` and ``rhs[t]`` may be one element for all::
+
+    add, sub, mul(a, b, out, words)              out = a + b, a - b, a * b
+    mul_sum(lhs, rhs, out, words)                out = sum_t lhs[t] * rhs[t]
+    neg(a, out, words)                           out = -a
+    shl, shr(a, bits, out, words)                out = a * 2^bits, floor(a / 2^bits) of the unsigned value
+    sar(a, bits, out, words)                     out = floor(a / 2^bits) of the two's complement value
+
+Bits. Padding bits are written as zero and never read::
+
+    pack_bits(bits, out)                         bit j of out[r, w] = bits[r, 64 w + j], each 0 or 1
+    unpack_bits(words, out)                      the inverse
+    to_planes(values, out, words)                bit i of plane out[b] = bit b of element i
+    from_planes(planes, out, words)              the inverse
+
+The interpreter lock is released during the work. Results do not depend on the number of threads or on the
+instruction set; the best one that this CPU has is used unless ``COFIT_ISA`` or ``set_isa`` says otherwise.
+``COFIT_THREADS`` or ``set_threads`` sets the default number of threads, else 1.
+"""
+
+from __future__ import annotations
+
+from cofit.kernels._native import (
+    add,
+    available_isas,
+    from_planes,
+    isa,
+    matmul,
+    matvec,
+    matvec_t,
+    mul,
+    mul_sum,
+    neg,
+    pack_bits,
+    sar,
+    set_isa,
+    set_threads,
+    shl,
+    shr,
+    sub,
+    threads,
+    to_planes,
+    unpack_bits,
+)
+
+__all__ = [
+    "add",
+    "available_isas",
+    "from_planes",
+    "isa",
+    "matmul",
+    "matvec",
+    "matvec_t",
+    "mul",
+    "mul_sum",
+    "neg",
+    "pack_bits",
+    "sar",
+    "set_isa",
+    "set_threads",
+    "shl",
+    "shr",
+    "sub",
+    "threads",
+    "to_planes",
+    "unpack_bits",
+]

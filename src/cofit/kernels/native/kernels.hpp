@@ -1,0 +1,73 @@
+// The table of kernels that every instruction set provides.
+//
+// Elements are in Z_2^64 (one word) or Z_2^128 (two adjacent words: low, high). An array of two members is
+// indexed by words - 1. Pointers are trusted here: sizes and overlap were checked at the Python boundary.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if !defined(__SIZEOF_INT128__)
+#error "cofit needs a compiler with unsigned __int128"
+#endif
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "cofit needs a little-endian machine"
+#endif
+
+namespace cofit {
+
+using Word = uint64_t;
+__extension__ typedef unsigned __int128 Wide;
+
+constexpr size_t kMaxTerms = 8;
+
+// out[i] = sum_t sum_j mats[t][i, j] * vecs[t][j] for row_begin <= i < row_end.
+using MatvecFn = void (*)(const Word* const* mats, const Word* const* vecs, size_t terms, size_t cols,
+                          size_t row_begin, size_t row_end, Word* out);
+
+// out[j] = sum_t sum_i mats[t][i, j] * vecs[t][i] for col_begin <= j < col_end.
+using MatvecTransposedFn = void (*)(const Word* const* mats, const Word* const* vecs, size_t terms,
+                                    size_t rows, size_t cols, size_t col_begin, size_t col_end, Word* out);
+
+// out[i, j] = sum_t sum_l lhs[t][i, l] * rhs[t][l, j] for i, j in a block of the (m, n) result.
+struct MatmulBlock {
+  size_t depth;  // l runs over [0, depth)
+  size_t cols;   // n
+  size_t row_begin, row_end;
+  size_t col_begin, col_end;
+};
+using MatmulFn = void (*)(const Word* const* lhs, const Word* const* rhs, size_t terms,
+                          const MatmulBlock& block, Word* out, Word* scratch);
+using MatmulScratchFn = size_t (*)(const MatmulBlock& block);  // words of scratch that MatmulFn needs
+
+using UnaryFn = void (*)(const Word* a, size_t n, Word* out);
+using BinaryFn = void (*)(const Word* a, const Word* b, bool b_is_scalar, size_t n, Word* out);
+using MulSumFn = void (*)(const Word* const* lhs, const Word* const* rhs, const bool* rhs_is_scalar,
+                          size_t terms, size_t n, Word* out);
+using ShiftFn = void (*)(const Word* a, unsigned bits, size_t n, Word* out);
+
+struct Kernels {
+  const char* name;
+  MatvecFn matvec[2];
+  MatvecTransposedFn matvec_t[2];
+  MatmulFn matmul[2];
+  MatmulScratchFn matmul_scratch[2];
+  BinaryFn add[2], sub[2], mul[2];
+  MulSumFn mul_sum[2];
+  UnaryFn neg[2];
+  ShiftFn shl[2], shr[2], sar[2];
+  // Bit j of word w of a row = element 64 w + j. pack_bits says whether every element was 0 or 1.
+  bool (*pack_bits)(const uint8_t* bits, size_t rows, size_t n, Word* out);
+  void (*unpack_bits)(const Word* packed, size_t rows, size_t n, uint8_t* out);
+  // Plane b, bit i = bit b of element i.
+  void (*to_planes[2])(const Word* values, size_t n, Word* out);
+  void (*from_planes[2])(const Word* planes, size_t n, Word* out);
+};
+
+extern const Kernels kBaselineKernels;
+#if defined(__x86_64__)
+extern const Kernels kAvx2Kernels;
+extern const Kernels kAvx512Kernels;
+#endif
+
+}  // namespace cofit
