@@ -55,7 +55,7 @@ class TransportError(CofitError):
         super().__init__(message)
         self.peer = peer
 
-    def __reduce__(self) -> tuple[type[TransportError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[TransportError], tuple[str, ...]]:
         return type(self), (self.peer, str(self))
 
 
@@ -104,7 +104,18 @@ class PeerSilentError(TransportError):
 
 
 class PeerAbortedError(TransportError):
-    """The peer gave up and said why."""
+    """The peer gave up and said why. ``culprit`` names the party it blames: itself, another, or us."""
+
+    def __init__(self, peer: str, message: str, culprit: str | None = None) -> None:
+        super().__init__(peer, message)
+        self.culprit = peer if culprit is None else culprit
+
+    def __reduce__(self) -> tuple[type[TransportError], tuple[str, ...]]:
+        return type(self), (self.peer, str(self), self.culprit)
+
+
+class MeshClosedError(TransportError):
+    """The mesh was closed, or died of an earlier error: it carries no further message."""
 
 
 # --- what a protocol found out ---------------------------------------------------------------------------

@@ -1,0 +1,307 @@
+"""Frames to and from one peer over one link: numbering, checking, and typed errors for link trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cofit.errors import (
+    FrameError,
+    OversizedFrameError,
+    PeerAbortedError,
+    PeerClosedError,
+    SequenceError,
+    TransportError,
+    VersionMismatchError,
+)
+from cofit.transport.frames import (
+    HEADER,
+    HEADER_BYTES,
+    MAGIC,
+    MAX_CONTROL_BYTES,
+    NO_TAG,
+    Kind,
+    channel_tag,
+    control_frame,
+    pack_blame,
+    unpack_blame,
+)
+from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError
+from cofit.transport.terms import REFUSE_BYTES, Refusal, Terms, refusal_error
+
+SMALL_BYTES = 16384 - HEADER_BYTES
+"""Up to here header and payload travel in one TLS record, and arrive with one read."""
+
+_DATA = int(Kind.DATA)
+_NOTHING = memoryview(bytearray())
+_pack = HEADER.pack
+_pack_into = HEADER.pack_into
+
+
+class Channel:
+    """The frames between this party and ``peer``.
+
+    ``progress`` is set when a part of a DATA frame moved; ``waits_for`` is the party that ``peer`` said it is
+    itself waiting for, if it said so since the last message.
+    """
+
+    __slots__ = (
+        "_awaiting",
+        "_body",
+        "_done",
+        "_expected",
+        "_have",
+        "_head_need",
+        "_in",
+        "_label",
+        "_label_tag",
+        "_link_receive",
+        "_link_send",
+        "_need",
+        "_out",
+        "_raw",
+        "_receive_tag",
+        "_receive_turn",
+        "_send_tag",
+        "_send_turn",
+        "_target",
+        "_version",
+        "last",
+        "link",
+        "name",
+        "peer",
+        "progress",
+        "waits_for",
+    )
+
+    def __init__(self, link: Link, name: str, peer: str, terms: Terms) -> None:
+        self.link = link
+        self.name = name
+        self.peer = peer
+        self.last = 0.0
+        self.progress = False
+        self.waits_for: str | None = None
+        self._version = terms.version
+        self._send_tag = channel_tag(terms.session, terms.study, name, peer)
+        self._receive_tag = channel_tag(terms.session, terms.study, peer, name)
+        self._send_turn = 1
+        self._receive_turn = 1
+        self._out = memoryview(bytearray(HEADER_BYTES + SMALL_BYTES))
+        self._raw = bytearray(HEADER_BYTES + SMALL_BYTES)
+        self._in = memoryview(self._raw)
+        self._have = 0
+        self._need = self._head_need = HEADER_BYTES
+        self._expected = b""
+        self._label = ""
+        self._label_tag = 0
+        self._target = _NOTHING
+        self._body = False
+        self._done = 0
+        self._awaiting = False
+        self._link_send = link.pump_send
+        self._link_receive = link.pump_receive
+
+    # --- sending -------------------------------------------------------------------------------------------
+
+    def send(self, tag: int, pieces: Sequence[memoryview], size: int) -> bool:
+        """Queue one DATA frame and send what goes at once; True when that is all of it."""
+        out = self._out
+        _pack_into(out, 0, MAGIC, self._version, _DATA, 0, tag, self._send_tag, self._send_turn, size)
+        self._send_turn += 1
+        if size <= SMALL_BYTES:
+            at = HEADER_BYTES
+            for piece in pieces:
+                end = at + len(piece)
+                out[at:end] = piece
+                at = end
+            self.link.queue((out[:at],))
+        else:
+            self.link.queue((out[:HEADER_BYTES], *pieces))
+        return self.pump_send()
+
+    def pump_send(self) -> bool:
+        """Go on sending; True when everything is handed over."""
+        link = self.link
+        before = link.sent_bytes
+        try:
+            finished = self._link_send()
+        except (LinkClosedError, LinkRefusedError, LinkTamperedError):
+            self._fail_sending()
+        if link.sent_bytes != before:
+            self.progress = True
+        return finished
+
+    def queue_waiting(self, culprit: str) -> None:
+        """Tell the peer that we are alive and wait for ``culprit``."""
+        self._queue_control(Kind.WAITING, pack_blame(culprit, ""))
+
+    def queue_abort(self, culprit: str, reason: str) -> None:
+        """Tell the peer that we give up, whom we blame and why."""
+        self._queue_control(Kind.ABORT, pack_blame(culprit, reason))
+
+    def _queue_control(self, kind: Kind, payload: bytes) -> None:
+        frame = control_frame(kind, self._version, self._send_tag, self._send_turn, payload)
+        self._send_turn += 1
+        self.link.queue((frame,))
+
+    # --- receiving -----------------------------------------------------------------------------------------
+
+    def expect(self, label: str, tag: int, target: memoryview) -> None:
+        """Await one DATA frame whose payload fills ``target`` exactly."""
+        self._label = label
+        self._label_tag = tag
+        self._target = target
+        size = len(target)
+        self._head_need = self._need = HEADER_BYTES + size if size <= SMALL_BYTES else HEADER_BYTES
+        self._have = 0
+        self._done = 0
+        self._body = False
+        self._awaiting = True
+        self._expect_turn()
+
+    def _expect_turn(self) -> None:
+        self._expected = _pack(
+            MAGIC,
+            self._version,
+            _DATA,
+            0,
+            self._label_tag,
+            self._receive_tag,
+            self._receive_turn,
+            len(self._target),
+        )
+
+    def pump_receive(self) -> bool:
+        """Go on receiving; True when the awaited frame is complete."""
+        try:
+            while not self._body:
+                got = self._link_receive(self._in[self._have : self._need])
+                if not got:
+                    return False
+                self.progress = True
+                self._have += got
+                if self._have >= HEADER_BYTES and self._receive_head():
+                    return True
+            return self._receive_body()
+        except (LinkClosedError, LinkRefusedError):
+            raise self._closed() from None
+        except LinkTamperedError:
+            raise FrameError(
+                self.peer,
+                f"The connection to {self.peer!r} failed the integrity check of TLS: it was tampered with "
+                "or damaged on the way. Check the network between the two parties.",
+            ) from None
+
+    def _receive_head(self) -> bool:
+        """Look at the scratch, which begins with a header; True when the awaited frame is complete."""
+        while self._have >= HEADER_BYTES:
+            if self._raw.startswith(self._expected):
+                if self._head_need == HEADER_BYTES and len(self._target):
+                    self._body = True
+                elif self._have == self._head_need:
+                    self._target[:] = self._in[HEADER_BYTES : self._head_need]
+                    self._complete()
+                    return True
+                return False
+            kind, length = self._judge_header()
+            total = HEADER_BYTES + length
+            if self._have < total:
+                self._need = max(self._need, total)
+                return False
+            self._receive_control(kind, bytes(self._in[HEADER_BYTES:total]))
+            rest = bytes(self._in[total : self._have])
+            self._have = len(rest)
+            self._in[: self._have] = rest
+            self._need = self._head_need
+        return False
+
+    def _receive_body(self) -> bool:
+        got = self._link_receive(self._target[self._done :])
+        if got:
+            self.progress = True
+            self._done += got
+            if self._done == len(self._target):
+                self._complete()
+                return True
+        return False
+
+    def _complete(self) -> None:
+        self._receive_turn += 1
+        self._awaiting = False
+        self._target = _NOTHING
+        self.waits_for = None
+
+    def _receive_control(self, kind: Kind, payload: bytes) -> None:
+        if kind is Kind.REFUSE:
+            known = len(payload) == REFUSE_BYTES and payload[0] in Refusal.__members__.values()
+            raise refusal_error(self.peer, Refusal(payload[0]) if known else Refusal.MALFORMED, by_peer=True)
+        culprit, reason = unpack_blame(payload)
+        if kind is Kind.ABORT:
+            blamed = {self.peer: "", self.name: " and blames this party"}.get(culprit, f" because of {culprit!r}")
+            raise PeerAbortedError(self.peer, f"{self.peer!r} stopped the run{blamed}: {reason}", culprit)
+        self.waits_for = culprit
+        self.progress = False
+        self._receive_turn += 1
+        self._expect_turn()
+
+    def _judge_header(self) -> tuple[Kind, int]:
+        """Return kind and payload length of a control frame; raise what is wrong with any other frame."""
+        magic, version, kind, reserved, label, tag, turn, length = HEADER.unpack_from(self._raw)
+        who = repr(self.peer)
+        if magic != MAGIC or reserved:
+            raise FrameError(self.peer, f"What came from {who} is no frame: the stream is damaged. Start anew.")
+        if version != self._version:
+            raise VersionMismatchError(self.peer, f"{who} sent a frame of another protocol version ({version}).")
+        if kind == Kind.REFUSE and tag == NO_TAG and turn == self._receive_turn == 1 and length == REFUSE_BYTES:
+            return Kind.REFUSE, length
+        if tag != self._receive_tag:
+            raise FrameError(self.peer, f"A frame from {who} belongs to another session or to another pair of parties.")
+        if turn != self._receive_turn:
+            raise SequenceError(
+                self.peer,
+                f"{who} sent frame {turn} where frame {self._receive_turn} was due: one was repeated, lost "
+                "or reordered. The run cannot go on; start anew.",
+            )
+        if kind in (Kind.ABORT, Kind.WAITING) and not label:
+            if length > MAX_CONTROL_BYTES:
+                raise OversizedFrameError(
+                    self.peer,
+                    f"{who} announced a notice of {length} bytes; at most {MAX_CONTROL_BYTES} are allowed.",
+                )
+            return Kind(kind), length
+        if kind != Kind.DATA:
+            raise FrameError(self.peer, f"{who} sent a frame of kind {kind}, which is not due here.")
+        if label != self._label_tag:
+            raise SequenceError(
+                self.peer,
+                f"{who} is at another step of the program: its message does not belong to {self._label!r}. "
+                "Run the same program with the same public inputs at every party.",
+            )
+        kind_of_error = OversizedFrameError if length > len(self._target) else FrameError
+        raise kind_of_error(
+            self.peer,
+            f"{who} announced {length} bytes for {self._label!r} where {len(self._target)} were due; "
+            "nothing was allocated for it. Run the same program with the same public inputs at every party.",
+        )
+
+    # --- trouble -------------------------------------------------------------------------------------------
+
+    def _closed(self) -> PeerClosedError:
+        return PeerClosedError(
+            self.peer,
+            f"{self.peer!r} closed the connection in the middle of the run: it stopped or died. "
+            "Look at its log, then start anew.",
+        )
+
+    def _fail_sending(self) -> NoReturn:
+        """Sending failed. If the peer said why before it closed, raise that, else that it closed."""
+        try:
+            if not self._awaiting:
+                self.expect("", 0, _NOTHING)
+            while not self.pump_receive() and self.progress:
+                self.progress = False
+        except PeerAbortedError:
+            raise
+        except TransportError:
+            pass
+        raise self._closed()

@@ -1,0 +1,55 @@
+"""Closing several links so that what was sent last, such as an ABORT, still arrives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError, Waiter
+
+_BROKEN = (LinkClosedError, LinkRefusedError, LinkTamperedError)
+
+
+def part(links: Iterable[Link], waiter: Waiter, seconds: float) -> None:
+    """Send what is queued, half-close, drop what still comes in until the peers close too, and close.
+
+    A socket that is closed with unread bytes resets the connection, and the reset can overtake our last
+    frame: hence the dropping. It all takes at most ``seconds``; with 0 it takes only what is there.
+    """
+    everything = list(links)
+    deadline = time.monotonic() + seconds
+    scratch = memoryview(bytearray(1 << 16))
+    try:
+        sending = everything
+        while sending := [link for link in sending if not _sent(link)]:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            waiter.wait([], sending, left)
+        for link in everything:
+            link.end_sending()
+        receiving = everything
+        while receiving := [link for link in receiving if not _ended(link, scratch)]:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            waiter.wait(receiving, [], left)
+    finally:
+        for link in everything:
+            link.close()
+
+
+def _sent(link: Link) -> bool:
+    try:
+        return link.pump_send()
+    except _BROKEN:
+        return True
+
+
+def _ended(link: Link, scratch: memoryview) -> bool:
+    try:
+        while link.pump_receive(scratch):
+            pass
+    except _BROKEN:
+        return True
+    return False

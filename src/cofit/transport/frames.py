@@ -1,0 +1,81 @@
+"""The binary frame: a fixed header of 36 bytes, then the payload.
+
+=======  =====  =======================================================================================
+offset   size   field (big endian)
+=======  =====  =======================================================================================
+0        4      magic ``b"cfit"``
+4        2      protocol version (magic and version keep their place in every version)
+6        1      kind
+7        1      reserved, zero
+8        4      label tag: CRC-32 of the label, so that parties at different program steps notice
+12       8      channel tag: binds session, study, sender and addressee; zero in HELLO and REFUSE
+20       8      sequence number, counted per direction from 0 (the HELLO)
+28       8      payload length in bytes
+=======  =====  =======================================================================================
+
+The tags detect mistakes, not forgery: integrity on the wire is the duty of TLS, and what a corrupt party
+may send is the duty of the sharing scheme.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from enum import IntEnum
+
+MAGIC = b"cfit"
+PROTOCOL_VERSION = 1
+MAX_FRAME_BYTES = 1 << 30
+MAX_CONTROL_BYTES = 1024
+NO_TAG = bytes(8)
+
+HEADER = struct.Struct("!4sHBBI8sQQ")
+HEADER_BYTES = HEADER.size
+
+
+class Kind(IntEnum):
+    """What a frame carries."""
+
+    HELLO = 1
+    """The sender's terms and name; the first frame in each direction."""
+    REFUSE = 2
+    """The terms were refused, with a code."""
+    DATA = 3
+    """A protocol message."""
+    ABORT = 4
+    """The sender gave up, with the party it blames and the reason. The last frame."""
+    WAITING = 5
+    """The sender is alive, and waits itself for the named party."""
+
+
+def label_tag(label: str) -> int:
+    """Return the tag of a protocol label."""
+    return zlib.crc32(label.encode())
+
+
+def channel_tag(session: bytes, study: bytes, sender: str, addressee: str) -> bytes:
+    """Return the tag that every frame from ``sender`` to ``addressee`` carries in this session."""
+    names = f"{len(sender)}:{sender}{len(addressee)}:{addressee}".encode()
+    return hashlib.sha256(b"cofit channel" + session + study + names).digest()[:8]
+
+
+def control_frame(kind: Kind, version: int, tag: bytes, sequence: int, payload: bytes) -> bytes:
+    """Return a whole frame of a kind other than DATA."""
+    return HEADER.pack(MAGIC, version, kind, 0, 0, tag, sequence, len(payload)) + payload
+
+
+def pack_blame(culprit: str, reason: str) -> bytes:
+    """Return the payload of ABORT (culprit and reason) and of WAITING (no reason)."""
+    name = culprit.encode()
+    return bytes([len(name)]) + name + reason.encode()[: MAX_CONTROL_BYTES - 1 - len(name)]
+
+
+def unpack_blame(payload: bytes) -> tuple[str, str]:
+    """Read culprit and reason from a payload of ABORT or WAITING; unprintable characters become '?'."""
+    size = payload[0] if payload else 0
+    return _printable(payload[1 : 1 + size]), _printable(payload[1 + size :])
+
+
+def _printable(raw: bytes) -> str:
+    return "".join(c if c.isprintable() else "?" for c in raw.decode(errors="replace"))

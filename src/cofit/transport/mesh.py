@@ -1,0 +1,263 @@
+"""The mesh: one party's connections to all its peers, and the one operation on them, ``exchange``.
+
+A mesh is used by one thread. There is no thread behind it either: one loop sends and receives on all links
+without blocking, so any number of parties may send messages of any size to each other at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from cofit.errors import (
+    InvalidInputError,
+    MeshClosedError,
+    PeerAbortedError,
+    PeerSilentError,
+    TransportError,
+    parameter_error,
+)
+from cofit.transport.channel import Channel
+from cofit.transport.counters import Counters, Counts
+from cofit.transport.farewell import part
+from cofit.transport.frames import MAX_FRAME_BYTES, label_tag
+from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError, Waiter
+from cofit.transport.terms import Terms, check_name
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+DEFAULT_SPIN = 50e-6
+"""Seconds to look again and again for news before sleeping: short messages then need no wake-up."""
+
+_EMPTY = memoryview(bytearray())
+_FAREWELL_SECONDS = 0.5
+_NOTICE_AFTER = 0.25
+"""After this part of the time-out a waiting party tells the others whom it waits for."""
+
+
+class Mesh:
+    """The connections of party ``name``, all greeted, and what may be done with them.
+
+    ``timeout`` is how long (seconds) an awaited peer may send nothing, or a peer accept nothing, before the
+    run is given up. ``spin`` bounds the busy wait before each sleep (seconds). After an error the mesh is dead.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        links: Mapping[str, Link],
+        terms: Terms,
+        waiter: Waiter,
+        *,
+        timeout: float = 60.0,
+        spin: float = DEFAULT_SPIN,
+        max_frame_bytes: int = MAX_FRAME_BYTES,
+    ) -> None:
+        for each in (name, *links):
+            check_name("name", "Mesh", each)
+        if name in links:
+            raise parameter_error("links", "Mesh", f"links to parties other than {name!r} itself", list(links))
+        if not timeout > 0:
+            raise parameter_error("timeout", "Mesh", "a positive number of seconds", timeout)
+        if not 0 <= spin <= timeout:
+            raise parameter_error("spin", "Mesh", "a number of seconds from 0 to the time-out", spin)
+        self.name = name
+        self.peers = tuple(links)
+        self.terms = terms
+        self.timeout = timeout
+        self._spin = spin
+        self._max_frame_bytes = max_frame_bytes
+        self._waiter = waiter
+        self._channels = {peer: Channel(link, name, peer, terms) for peer, link in links.items()}
+        self._counters = Counters()
+        self._tags: dict[str, int] = {}
+        self._closed: TransportError | None = None
+
+    def __enter__(self) -> Mesh:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.abort(f"{self.name!r} failed with {type(error).__name__}.")
+
+    def __repr__(self) -> str:
+        state = "open" if self._closed is None else "closed"
+        return f"Mesh({self.name!r}, peers={list(self.peers)!r}, {state})"
+
+    @property
+    def counts(self) -> Counts:
+        """Rounds, messages and bytes of all completed exchanges so far, per label."""
+        return self._counters.snapshot()
+
+    def exchange(
+        self,
+        label: str,
+        send: Mapping[str, Buffer | Sequence[Buffer]],
+        receive: Mapping[str, Buffer],
+    ) -> None:
+        """Send one message to each peer in ``send``; fill each buffer in ``receive`` from that peer's next one.
+
+        A message is one buffer or several, which are joined; the receiver must expect exactly its size, under
+        the same ``label``. One round if anything is received, none otherwise. On return all sends are handed
+        to the system and all receives are complete. On an error the mesh is dead and the buffers are to be
+        discarded. A buffer that is being sent must not be among those received into.
+        """
+        if self._closed is not None:
+            raise self._closed_error()
+        tag = self._tags.get(label)
+        if tag is None:
+            tag = self._tags[label] = label_tag(label)
+        channels = self._channels
+        outgoing: list[tuple[Channel, list[memoryview], int]] = []
+        bytes_sent = bytes_received = 0
+        for peer, message in send.items():
+            pieces = [_view(m) for m in (message if isinstance(message, list | tuple) else (message,))]
+            size = len(pieces[0]) if len(pieces) == 1 else sum(map(len, pieces))
+            if peer not in channels or size > self._max_frame_bytes:
+                raise self._bad_message(peer, size)
+            outgoing.append((channels[peer], pieces, size))
+            bytes_sent += size
+        incoming: list[tuple[Channel, memoryview]] = []
+        for peer, buffer in receive.items():
+            target = _view(buffer)
+            if target.readonly:
+                raise InvalidInputError(f"The buffer to receive into from {peer!r} must be writable.")
+            if peer not in channels or len(target) > self._max_frame_bytes:
+                raise self._bad_message(peer, len(target))
+            incoming.append((channels[peer], target))
+            bytes_received += len(target)
+        try:
+            sending = [channel for channel, pieces, size in outgoing if not channel.send(tag, pieces, size)]
+            receiving = []
+            for channel, target in incoming:
+                channel.expect(label, tag, target)
+                receiving.append(channel)
+            self._run(label, sending, receiving)
+        except TransportError as error:
+            self._die(error)
+            raise
+        except BaseException:
+            self.abort(f"{self.name!r} was interrupted in {label!r}.")
+            raise
+        self._counters.add(label, len(outgoing), bytes_sent, len(incoming), bytes_received)
+
+    def abort(self, reason: str) -> None:
+        """Give up: tell all peers why (the reason must hold no secret), and close. Does nothing when closed."""
+        if self._closed is None:
+            self._die(PeerAbortedError(self.name, reason))
+
+    def close(self) -> None:
+        """Close after a completed run: what was sent last still arrives. Closing twice is fine."""
+        if self._closed is None:
+            self._closed = MeshClosedError(self.name, "The mesh was closed.")
+            part([channel.link for channel in self._channels.values()], self._waiter, 0.0)
+
+    # --- the loop ------------------------------------------------------------------------------------------
+
+    def _run(self, label: str, sending: list[Channel], receiving: list[Channel]) -> None:
+        receiving = [channel for channel in receiving if not channel.pump_receive()]
+        if not sending and not receiving:
+            return
+        now = time.monotonic()
+        for channel in (*sending, *receiving):
+            channel.last = now
+        spin_until = now + self._spin
+        notice_at = now + self.timeout * _NOTICE_AFTER
+        told: set[str] = set()
+        while True:
+            sending = [channel for channel in sending if not channel.pump_send()]
+            receiving = [channel for channel in receiving if not channel.pump_receive()]
+            if not sending and not receiving:
+                return
+            now = time.monotonic()
+            moved = False
+            for channel in (*sending, *receiving):
+                if channel.progress:
+                    channel.progress = False
+                    channel.last = now
+                    moved = True
+            if moved:
+                spin_until = now + self._spin
+                continue
+            if now < spin_until:
+                os.sched_yield()
+                continue
+            wake_at = min(channel.last for channel in (*sending, *receiving)) + self.timeout
+            if now >= wake_at:
+                raise self._silent(label, now, [*sending, *receiving])
+            if now < notice_at:
+                wake_at = min(wake_at, notice_at)
+            else:
+                self._notify([*sending, *receiving], told)
+            self._waiter.wait(
+                [channel.link for channel in receiving], [channel.link for channel in sending], wake_at - now
+            )
+
+    def _notify(self, waiting: list[Channel], told: set[str]) -> None:
+        """Tell all peers, once per culprit, that we live and whom we wait for, so that they blame the right one."""
+        culprit = self._root(min(waiting, key=lambda channel: channel.last))
+        if culprit not in told:
+            told.add(culprit)
+            for channel in self._channels.values():
+                with contextlib.suppress(LinkClosedError, LinkRefusedError, LinkTamperedError):
+                    channel.queue_waiting(culprit)
+                    channel.link.pump_send()
+
+    def _root(self, channel: Channel) -> str:
+        """Return who holds this channel up: the peer, or the party that the peer itself waits for."""
+        waits_for = channel.waits_for
+        return channel.peer if waits_for is None or waits_for == self.name else waits_for
+
+    # --- the end -------------------------------------------------------------------------------------------
+
+    def _silent(self, label: str, now: float, waiting: list[Channel]) -> PeerSilentError:
+        stuck = [channel for channel in waiting if now - channel.last >= self.timeout]
+        roots = ", ".join(sorted({self._root(channel) for channel in stuck}))
+        direct = ", ".join(sorted({channel.peer for channel in stuck}))
+        through = "" if direct == roots else f" (found through {direct}, waiting for it)"
+        return PeerSilentError(
+            roots,
+            f"{roots} sent or accepted nothing for {self.timeout:g} s in {label!r}{through}. Check that it "
+            "still runs and can be reached; if it only computes for long, raise the time-out.",
+        )
+
+    def _die(self, error: TransportError) -> None:
+        self._closed = error
+        culprit = error.culprit if isinstance(error, PeerAbortedError) else error.peer
+        for channel in self._channels.values():
+            channel.queue_abort(culprit, str(error))
+        links = [channel.link for channel in self._channels.values()]
+        part(links, self._waiter, min(_FAREWELL_SECONDS, self.timeout))
+
+    def _closed_error(self) -> MeshClosedError:
+        peer = self.name if self._closed is None else self._closed.peer
+        return MeshClosedError(peer, f"The mesh of {self.name!r} carries no more messages. {self._closed}")
+
+    def _bad_message(self, peer: str, size: int) -> InvalidInputError:
+        if peer not in self._channels:
+            return parameter_error("peer", "Mesh.exchange", f"one of {list(self.peers)}", peer)
+        return parameter_error(
+            "message", "Mesh.exchange", f"at most {self._max_frame_bytes} bytes long", f"{size} bytes"
+        )
+
+
+def _view(buffer: Buffer) -> memoryview:
+    """Return the bytes of a C-contiguous buffer, without a copy."""
+    try:
+        view = memoryview(buffer)
+        if not view.nbytes:
+            return _EMPTY
+        return view if view.format == "B" and view.ndim == 1 and view.c_contiguous else view.cast("B")
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"A message must be a C-contiguous buffer of plain numbers, such as a NumPy array. {error}"
+        ) from None

@@ -1,0 +1,128 @@
+"""A link over a non-blocking TLS socket, and the poll that waits for several of them."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import ssl
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_SEND_TURN_BYTES = 1 << 20
+"""After this much a sender looks at what came in, so that both directions of a link stay busy."""
+
+
+class TlsLink:
+    """A stream over a connected, non-blocking TLS socket whose handshake is complete."""
+
+    def __init__(self, tls: ssl.SSLSocket) -> None:
+        self._tls = tls
+        self._send = tls.send
+        self._read = tls.recv_into
+        self._pending: deque[memoryview] = deque()
+        self._ended = False
+        self.sent_bytes = 0
+
+    def queue(self, pieces: Sequence[Buffer]) -> None:
+        """Add one frame."""
+        self._pending.extend(view for piece in pieces if (view := memoryview(piece)).nbytes)
+
+    def pump_send(self) -> bool:
+        """Encrypt and send what the socket accepts."""
+        pending = self._pending
+        turn = 0
+        while pending and turn < _SEND_TURN_BYTES:
+            piece = pending[0]
+            try:
+                # After "want write" OpenSSL demands the same bytes again: the piece stays at the head.
+                size = self._send(piece)
+            except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+                return False
+            except OSError as error:
+                raise _link_error(error) from None
+            turn += size
+            self.sent_bytes += size
+            if size == len(piece):
+                pending.popleft()
+            else:
+                pending[0] = piece[size:]
+        return not pending
+
+    def pump_receive(self, into: memoryview) -> int:
+        """Receive and decrypt until the socket is empty or ``into`` is full."""
+        done = 0
+        wanted = len(into)
+        while done < wanted:
+            try:
+                size = self._read(into[done:] if done else into)
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
+                break
+            except OSError as error:
+                raise _link_error(error) from None
+            if not size:
+                if done:
+                    break
+                raise LinkClosedError
+            done += size
+        return done
+
+    def end_sending(self) -> None:
+        """Half-close. Python drops the TLS state here: what still comes in is ciphertext, fit to be dropped."""
+        if not self._ended:
+            self._ended = True
+            self._pending.clear()
+            with contextlib.suppress(OSError):
+                self._tls.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.end_sending()
+        self._tls.close()
+
+    def fileno(self) -> int:
+        """The socket's descriptor."""
+        return self._tls.fileno()
+
+
+def _link_error(error: OSError) -> Exception:
+    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        reason = error.reason or ""
+        if ("ALERT" in reason and "CERT" in reason) or "UNKNOWN_CA" in reason:
+            return LinkRefusedError()
+        if "ALERT" in reason or "PROTOCOL_IS_SHUTDOWN" in reason:
+            return LinkClosedError()
+        return LinkTamperedError()
+    return LinkClosedError()
+
+
+class PollWaiter:
+    """Waits for sockets with ``poll``, changing the registration only where it differs from the last wait."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self._registered: dict[int, int] = {}
+
+    def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> None:
+        """Sleep until a link is readable or writable as asked, or broken."""
+        wanted: dict[int, int] = {}
+        for link in receiving:
+            wanted[link.fileno()] = select.POLLIN
+        for link in sending:
+            descriptor = link.fileno()
+            wanted[descriptor] = wanted.get(descriptor, 0) | select.POLLOUT
+        if -1 in wanted:
+            return
+        if wanted != self._registered:
+            for descriptor in self._registered.keys() - wanted.keys():
+                self._poll.unregister(descriptor)
+            for descriptor, events in wanted.items():
+                self._poll.register(descriptor, events)
+            self._registered = wanted
+        self._poll.poll(max(0.0, seconds) * 1000)

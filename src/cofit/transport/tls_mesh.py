@@ -1,0 +1,268 @@
+"""A mesh of mutually authenticated TLS 1.3 connections between processes or machines.
+
+Each end pins the other's certificate byte for byte, so no authority and no host name is trusted. Whoever
+connects without a pinned certificate is turned away and learns nothing but our certificate.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from cofit.errors import (
+    CertificateError,
+    HandshakeError,
+    InvalidInputError,
+    PeerSilentError,
+    TransportError,
+)
+from cofit.transport.attempt import Attempt, Dial, DroppedError, Own, Peer, tls_context
+from cofit.transport.channel import Channel
+from cofit.transport.farewell import part
+from cofit.transport.frames import MAX_FRAME_BYTES
+from cofit.transport.identity import Identity, certificate_der
+from cofit.transport.link import Link, Wrap
+from cofit.transport.mesh import DEFAULT_SPIN, Mesh
+from cofit.transport.terms import Terms
+from cofit.transport.tls import PollWaiter
+
+STRANGER_SECONDS = 5.0
+"""How long an incoming connection may take to authenticate and greet."""
+MAX_STRANGERS = 128
+"""How many incoming connections may be unauthenticated at once; beyond that the oldest is dropped."""
+_POLL_SECONDS = 0.25
+
+
+class Listener:
+    """A bound, listening TCP socket. Bind to port 0 to let the system choose; ``port`` tells which."""
+
+    def __init__(self, bound: socket.socket) -> None:
+        bound.setblocking(False)
+        self._socket = bound
+        self.host, self.port = bound.getsockname()[:2]
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Listener({self.host!r}, {self.port})"
+
+    @classmethod
+    def adopt(cls, descriptor: int) -> Listener:
+        """Take over a listening socket that a parent process bound and handed down."""
+        return cls(socket.socket(fileno=descriptor))
+
+    def accept(self) -> socket.socket | None:
+        """Return the next waiting connection, or None."""
+        try:
+            connection, _ = self._socket.accept()
+        except OSError:
+            return None
+        connection.setblocking(False)
+        return connection
+
+    def fileno(self) -> int:
+        """The descriptor, to poll or to hand to a child process."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Stop listening. Closing twice is fine."""
+        self._socket.close()
+
+
+def listen(host: str, port: int = 0) -> Listener:
+    """Bind ``host`` and ``port`` (0: any free port) and listen."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return Listener(socket.create_server((host, port), family=family, backlog=MAX_STRANGERS))
+
+
+def connect_mesh(
+    identity: Identity,
+    listener: Listener | None,
+    dial: Sequence[Peer],
+    accept: Sequence[Peer],
+    terms: Terms,
+    *,
+    connect_timeout: float = 30.0,
+    timeout: float = 60.0,
+    spin: float = DEFAULT_SPIN,
+    max_frame_bytes: int = MAX_FRAME_BYTES,
+    wrap: Wrap | None = None,
+) -> Mesh:
+    """Connect to all peers and greet them; the parties may start in any order.
+
+    We dial the peers in ``dial`` until they answer, and wait on ``listener`` for those in ``accept``; strangers
+    there are dropped without disturbing the others. ``wrap`` may replace links (to inject faults). The
+    listener stays open and is the caller's to close.
+
+    Raises CertificateError or another HandshakeError naming the peer, or PeerSilentError if one is not there
+    after ``connect_timeout`` seconds. Peers that were already connected are told.
+    """
+    names = [peer.name for peer in (*dial, *accept)]
+    if len({identity.name, *names}) != len(names) + 1:
+        raise InvalidInputError(f"Party names must differ. Got {[identity.name, *names]} instead.")
+    if accept and listener is None:
+        raise InvalidInputError("The 'listener' parameter of connect_mesh must be given to accept peers.")
+    connector = _Connector(Own(identity, terms, wrap), listener, dial, accept, connect_timeout)
+    try:
+        links = connector.run()
+    except TransportError as error:
+        connector.give_up(error.peer, str(error))
+        raise
+    except BaseException:
+        connector.give_up(identity.name, f"{identity.name!r} was interrupted while connecting.")
+        raise
+    ordered = {name: links[name] for name in names}
+    return Mesh(
+        identity.name,
+        ordered,
+        terms,
+        PollWaiter(),
+        timeout=timeout,
+        spin=spin,
+        max_frame_bytes=max_frame_bytes,
+    )
+
+
+class _Connector:
+    """The loop that brings all connections up without blocking on any of them."""
+
+    def __init__(
+        self,
+        own: Own,
+        listener: Listener | None,
+        dial: Sequence[Peer],
+        accept: Sequence[Peer],
+        connect_timeout: float,
+    ) -> None:
+        self._own = own
+        self._seconds = connect_timeout
+        self._deadline = time.monotonic() + connect_timeout
+        self._dials = [Dial(peer, own, self._deadline) for peer in dial]
+        self._expected = {peer.name for peer in accept}
+        self._pins = {certificate_der(peer.certificate_pem): peer for peer in accept}
+        if len(self._pins) != len(accept):
+            raise InvalidInputError("Two of the peers to accept have the same certificate pinned.")
+        self._listener = listener if accept else None
+        if accept:
+            self._context = tls_context(own.identity, list(self._pins), server_side=True)
+        self._incoming: list[Attempt] = []
+        self._refused: dict[str, int] = {}
+        self._links: dict[str, Link] = {}
+
+    def run(self) -> dict[str, Link]:
+        """Return the greeted link to every peer."""
+        while True:
+            now = time.monotonic()
+            for dial in self._dials:
+                if dial.peer.name not in self._links:
+                    self._step_dial(dial, now)
+            if self._listener is not None:
+                self._accept_all(self._listener, now)
+            for attempt in list(self._incoming):
+                self._step_incoming(attempt, now)
+            missing = [d.peer.name for d in self._dials if d.peer.name not in self._links]
+            missing += sorted(self._expected - self._links.keys())
+            if not missing:
+                self._drop_strangers()
+                return self._links
+            if now >= self._deadline:
+                raise self._absent(missing)
+            self._wait(now)
+
+    def give_up(self, culprit: str, reason: str) -> None:
+        """Tell the peers that are already connected, and close everything."""
+        for name, link in self._links.items():
+            Channel(link, self._own.identity.name, name, self._own.terms).queue_abort(culprit, reason)
+        open_links = list(self._links.values())
+        attempts = [dial.attempt for dial in self._dials if dial.attempt is not None] + self._incoming
+        open_links += [a.link for a in attempts if a.link is not None and a.link not in open_links]
+        part(open_links, PollWaiter(), 0.5)
+        for attempt in attempts:
+            attempt.close()
+
+    def _step_dial(self, dial: Dial, now: float) -> None:
+        if dial.attempt is None and now >= dial.next_try:
+            dial.start(now)
+        if dial.attempt is not None:
+            try:
+                if dial.attempt.step() and dial.attempt.link is not None:
+                    self._links[dial.peer.name] = dial.attempt.link
+            except DroppedError as dropped:
+                dial.postpone(now, str(dropped))
+
+    def _accept_all(self, listener: Listener, now: float) -> None:
+        while (connection := listener.accept()) is not None:
+            if len(self._incoming) >= MAX_STRANGERS:
+                self._incoming.pop(0).close()
+            self._incoming.append(
+                Attempt(
+                    connection,
+                    self._context,
+                    self._pins,
+                    self._own,
+                    server_side=True,
+                    deadline=now + STRANGER_SECONDS,
+                )
+            )
+
+    def _step_incoming(self, attempt: Attempt, now: float) -> None:
+        try:
+            done = attempt.step()
+            if not done and now >= attempt.deadline:
+                raise DroppedError("a connection that said nothing was closed")
+            if attempt.peer is not None and attempt.peer.name in self._links:
+                raise DroppedError("a second connection of a peer was refused")
+        except DroppedError as dropped:
+            self._refused[str(dropped)] = self._refused.get(str(dropped), 0) + 1
+            self._incoming.remove(attempt)
+            attempt.close()
+            return
+        if done and attempt.peer is not None and attempt.link is not None:
+            self._incoming.remove(attempt)
+            self._links[attempt.peer.name] = attempt.link
+
+    def _drop_strangers(self) -> None:
+        for attempt in self._incoming:
+            attempt.close()
+        self._incoming.clear()
+
+    def _wait(self, now: float) -> None:
+        poll = select.poll()
+        until = min(self._deadline, now + _POLL_SECONDS)
+        if self._listener is not None:
+            poll.register(self._listener, select.POLLIN)
+        for attempt in self._incoming:
+            poll.register(attempt, attempt.events)
+        for dial in self._dials:
+            if dial.peer.name in self._links:
+                continue
+            if dial.attempt is None:
+                until = min(until, dial.next_try)
+            else:
+                poll.register(dial.attempt, dial.attempt.events)
+        poll.poll(max(0.0, until - now) * 1000 + 1)
+
+    def _absent(self, missing: list[str]) -> TransportError:
+        peer = missing[0]
+        problems = {d.peer.name: d.problem for d in self._dials}
+        seen = "; ".join(f"{reason} ({times}x)" for reason, times in self._refused.items())
+        detail = problems.get(peer) or seen or "nobody connected"
+        message = (
+            f"{', '.join(missing)} did not join within {self._seconds:g} s: {detail}. "
+            "Check that it runs, the addresses, and the pinned certificates."
+        )
+        if peer not in problems:
+            if "not pinned" in seen:
+                return CertificateError(peer, message)
+            if "rejected our certificate" in seen:
+                return HandshakeError(peer, message)
+        return PeerSilentError(peer, message)
