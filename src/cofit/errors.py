@@ -126,11 +126,13 @@ class ProtocolError(CofitError):
 
 
 class PartyFailedError(CofitError):
-    """A party program raised. ``party`` is its name; the original error is the cause."""
+    """A member of a run failed. ``party`` names the one that failed first of all causes; the original error is the
+    cause, and ``failures`` maps every failed member's name to its error."""
 
-    def __init__(self, party: str, message: str) -> None:
+    def __init__(self, party: str, message: str, failures: dict[str, BaseException] | None = None) -> None:
         super().__init__(message)
         self.party = party
+        self.failures = failures or {}
 
-    def __reduce__(self) -> tuple[type[PartyFailedError], tuple[str, str]]:
-        return type(self), (self.party, str(self))
+    def __reduce__(self) -> tuple[type[PartyFailedError], tuple[str, str, dict[str, BaseException]]]:
+        return type(self), (self.party, str(self), self.failures)

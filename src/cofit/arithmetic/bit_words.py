@@ -1,0 +1,64 @@
+"""GF(2) in bit-sliced form, as a ring: a word is 64 independent bits, plus is XOR and times is AND.
+
+With it, Boolean sharing is the same sharing as any other, over another ring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic.ring import Ring, RingArray, broadcast_shape
+from cofit.errors import InvalidInputError
+
+
+class BitWords(Ring):
+    """GF(2)^64 with component-wise operations."""
+
+    name = "GF(2)^64"
+    bits = 1
+    dtype = np.dtype("<u8")
+
+    def __reduce__(self) -> tuple[Callable[[], Ring], tuple[()]]:
+        return _the_ring, ()
+
+    def from_int(self, values: object) -> RingArray:
+        return np.asarray(values, dtype=np.uint64)
+
+    def to_int(self, array: RingArray) -> npt.NDArray[np.uint64]:
+        return self.check(array)
+
+    def add(self, a: RingArray, b: RingArray) -> RingArray:
+        broadcast_shape(a.shape, b.shape)
+        return np.asarray(np.bitwise_xor(self.check(a), self.check(b)))
+
+    def sub(self, a: RingArray, b: RingArray) -> RingArray:
+        return self.add(a, b)
+
+    def neg(self, a: RingArray) -> RingArray:
+        return self.check(a)
+
+    def mul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
+        total = self._and(lhs[0], rhs[0])
+        for a, b in zip(lhs[1:], rhs[1:], strict=True):
+            np.bitwise_xor(total, self._and(a, b), out=total)
+        return total
+
+    def _and(self, a: RingArray, b: RingArray) -> RingArray:
+        broadcast_shape(a.shape, b.shape)
+        return np.asarray(np.bitwise_and(self.check(a), self.check(b)))
+
+    def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
+        return np.asarray(np.bitwise_xor.reduce(self.check(a), axis=axis))
+
+    def matmul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
+        raise InvalidInputError(f"Matrix products are not defined on {self.name}.")
+
+
+BITS = BitWords()
+
+
+def _the_ring() -> Ring:
+    return BITS

@@ -1,0 +1,132 @@
+"""Fixed point: a real x is stood for by the integer round(x * 2^f) in a ring.
+
+Rounding is to nearest, ties to even, so an encoded value is off by at most half a unit in the last place, 2^-(f+1).
+Decoding to ``float64`` is exact up to 53 significant bits and otherwise off by less than one unit of the float.
+
+Every encoded integer stays below 2^(k-2) in a ring of k bits: one bit for the sign and one bit of headroom that the
+truncation protocol needs. What does not fit is refused; nothing wraps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic.power_of_two import Z64, PowerOfTwoRing
+from cofit.arithmetic.ring import RingArray
+from cofit.errors import InvalidInputError, RangeError, parameter_error
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """The format of a value: its ring and the number f of fractional bits (0 for integers).
+
+    >>> FixedPoint(24).decode(FixedPoint(24).encode([0.5, -1.25]))
+    array([ 0.5 , -1.25])
+    """
+
+    fraction_bits: int
+    ring: PowerOfTwoRing = Z64
+
+    def __post_init__(self) -> None:
+        largest = self.ring.bits - 2
+        if not isinstance(self.fraction_bits, int) or not 0 <= self.fraction_bits <= largest:
+            raise parameter_error(
+                "fraction_bits", "FixedPoint", f"an integer from 0 to {largest} in {self.ring.name}", self.fraction_bits
+            )
+
+    def __str__(self) -> str:
+        return f"{self.ring.name} with {self.fraction_bits} fractional bits"
+
+    @property
+    def capacity(self) -> int:
+        """The largest encoded integer this format admits, 2^(k-2) - 1."""
+        return (1 << (self.ring.bits - 2)) - 1
+
+    def limit(self, bound: float | int | Fraction) -> int:
+        """Return the largest encoded integer of a real value of magnitude at most ``bound``.
+
+        Raises RangeError when that integer does not fit.
+        """
+        if not isinstance(bound, Real) or not 0 <= bound < float("inf"):
+            raise parameter_error("bound", "FixedPoint", "a finite number that is at least 0", bound)
+        scaled = Fraction(bound) * (1 << self.fraction_bits)
+        limit = -(-scaled.numerator // scaled.denominator)
+        if limit > self.capacity:
+            raise RangeError(
+                f"A bound of {float(bound):g} does not fit {self}: at most {self.capacity / 2**self.fraction_bits:g}. "
+                f"Use fewer fractional bits, a larger ring, or a smaller bound."
+            )
+        return limit
+
+    def encode(self, values: object, bound: float | int | Fraction | None = None) -> RingArray:
+        """Encode real numbers of magnitude at most ``bound`` (by default: whatever the format admits).
+
+        Raises InvalidInputError for anything that is no finite number and RangeError for a value beyond the bound;
+        the message gives the position of the first offender, never its value, because values may be secret.
+        """
+        array = np.asarray(values)
+        limit = self.capacity if bound is None else self.limit(bound)
+        if array.dtype.kind in "bui" or (array.dtype.kind == "O" and all(isinstance(v, int) for v in array.flat)):
+            return self._encode_integers(array, limit)
+        if array.dtype.kind != "f":
+            raise InvalidInputError(f"Only real numbers can be encoded; got an array of dtype {array.dtype}.")
+        finite = np.isfinite(array)
+        if not finite.all():
+            raise InvalidInputError(f"The value at index {_first(~finite)} is not finite. Remove or impute it.")
+        with np.errstate(over="ignore"):
+            scaled = np.rint(np.ldexp(array.astype(np.float64), self.fraction_bits))
+        self._refuse(np.abs(scaled) > _float_below(limit), limit)
+        return self._from_integral_float(scaled)
+
+    def decode(self, array: RingArray) -> npt.NDArray[np.float64]:
+        """Decode to ``float64``."""
+        magnitude, negative = self.ring.magnitude(self.ring.check(array))
+        if self.ring.words == 1:
+            real = magnitude.astype(np.float64)
+        else:
+            real = np.ldexp(magnitude["hi"].astype(np.float64), 64) + magnitude["lo"].astype(np.float64)
+        real = np.ldexp(real, -self.fraction_bits)
+        return np.where(negative, -real, real)
+
+    def _encode_integers(self, array: npt.NDArray[Any], limit: int) -> RingArray:
+        largest = limit >> self.fraction_bits
+        wide = array.astype(object) if array.dtype.kind == "O" or array.dtype == np.uint64 else array
+        if largest < (1 << 63) - 1 or wide.dtype.kind == "O":
+            self._refuse(((wide > largest) | (wide < -largest)).astype(np.bool_), limit)
+        elements = self.ring.from_int(wide)
+        return self.ring.shl(elements, self.fraction_bits) if self.fraction_bits else elements
+
+    def _refuse(self, offending: npt.NDArray[np.bool_], limit: int) -> None:
+        if offending.any():
+            raise RangeError(
+                f"The value at index {_first(offending)} is larger in magnitude than "
+                f"{limit / 2**self.fraction_bits:g}, the public bound of this value in {self}. "
+                f"Scale the data or declare a larger bound."
+            )
+
+    def _from_integral_float(self, scaled: npt.NDArray[np.float64]) -> RingArray:
+        if self.ring.words == 1:
+            return scaled.astype(np.int64).view(np.uint64)
+        # Split the magnitude, not the signed number: scaled + 2^64 would need more bits than a float has.
+        magnitude = np.abs(scaled)
+        high = np.floor(np.ldexp(magnitude, -64))
+        out = self.ring.empty(scaled.shape)
+        out["hi"] = high.astype(np.uint64)
+        out["lo"] = (magnitude - np.ldexp(high, 64)).astype(np.uint64)
+        return np.where(scaled < 0, self.ring.neg(out), out)
+
+
+def _float_below(limit: int) -> float:
+    """Return the largest float that is at most ``limit`` (a float conversion may round up)."""
+    nearest = float(limit)
+    return nearest if int(nearest) <= limit else float(np.nextafter(nearest, 0.0))
+
+
+def _first(mask: npt.NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(mask)[0])

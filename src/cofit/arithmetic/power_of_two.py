@@ -1,0 +1,201 @@
+"""Z_2^64 and Z_2^128 over the C++ kernels.
+
+An element of Z_2^64 is a ``uint64``; one of Z_2^128 is a pair of ``uint64`` (lo, hi), little end first, as a
+structured dtype, so that an array of either ring has the shape of its values. Signed integers are stored in two's
+complement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit import kernels
+from cofit.arithmetic.ring import Ring, RingArray, Shape, broadcast_shape, matmul_shape
+from cofit.errors import InvalidInputError, RangeError
+
+Words: TypeAlias = npt.NDArray[np.uint64]
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+
+
+class PowerOfTwoRing(Ring):
+    """The ring of integers modulo 2^(64 * words)."""
+
+    def __init__(self, words: int) -> None:
+        self.words = words
+        self.bits = 64 * words
+        self.name = f"Z_2^{self.bits}"
+        self.dtype = np.dtype("<u8") if words == 1 else np.dtype([("lo", "<u8"), ("hi", "<u8")])
+
+    def __reduce__(self) -> tuple[Callable[[int], Ring], tuple[int]]:
+        return ring_of_bits, (self.bits,)
+
+    # --- integers ----------------------------------------------------------------------------------------
+
+    def from_int(self, values: object) -> RingArray:
+        array = np.asarray(values)
+        if array.dtype.kind in "bui" and self._fits_word(array):
+            return self._from_int64(array.astype(np.int64))
+        if array.dtype.kind not in "buiO" or not all(isinstance(v, int | np.integer) for v in array.flat):
+            raise InvalidInputError(f"Only integers can become elements of {self.name}; got dtype {array.dtype}.")
+        limit = 1 << (self.bits - 1)
+        integers = [int(v) for v in array.flat]
+        for position, value in enumerate(integers):
+            if not -limit <= value < limit:
+                raise RangeError(
+                    f"The integer at flat position {position} is outside the signed range of {self.name}, "
+                    f"-2^{self.bits - 1} to 2^{self.bits - 1} - 1."
+                )
+        raw = b"".join((v % (1 << self.bits)).to_bytes(self.element_bytes, "little") for v in integers)
+        return np.frombuffer(raw, dtype=self.dtype).reshape(array.shape).copy()
+
+    @staticmethod
+    def _fits_word(array: npt.NDArray[Any]) -> bool:
+        return array.dtype != np.uint64 or not array.size or int(array.max()) < 1 << 63
+
+    def _from_int64(self, array: npt.NDArray[np.int64]) -> RingArray:
+        if self.words == 1:
+            return array.view(np.uint64)
+        out = self.empty(array.shape)
+        out["lo"] = array.view(np.uint64)
+        out["hi"] = (array >> 63).view(np.uint64)
+        return out
+
+    def to_int(self, array: RingArray) -> npt.NDArray[Any]:
+        array = self.check(array)
+        if self.words == 1:
+            return array.view(np.int64)
+        high = array["hi"].view(np.int64).astype(object)
+        return np.asarray(high * (1 << 64) + array["lo"].astype(object), dtype=object)
+
+    def magnitude(self, array: RingArray) -> tuple[RingArray, npt.NDArray[np.bool_]]:
+        """Return |x| (as an unsigned element) and whether x is negative, reading x as a signed integer."""
+        top = self.check(array) if self.words == 1 else array["hi"]
+        negative = (top >> np.uint64(63)).astype(bool)
+        return np.where(negative, self.neg(array), array), negative
+
+    # --- element-wise ------------------------------------------------------------------------------------
+
+    def add(self, a: RingArray, b: RingArray) -> RingArray:
+        return self._binary(kernels.add, a, b)
+
+    def sub(self, a: RingArray, b: RingArray) -> RingArray:
+        return self._binary(kernels.sub, a, b)
+
+    def neg(self, a: RingArray) -> RingArray:
+        out = self.empty(a.shape)
+        kernels.neg(self._flat(a), self._flat(out), self.words)
+        return out
+
+    def mul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
+        shape = broadcast_shape(*(x.shape for x in (*lhs, *rhs)))
+        out = self.empty(shape)
+        if len(lhs) == 1:
+            a, b = self._stretch(lhs[0], shape), self._scalar_or_stretch(rhs[0], shape)
+            kernels.mul(a, b, self._flat(out), self.words)
+        else:
+            kernels.mul_sum(
+                [self._stretch(x, shape) for x in lhs],
+                [self._stretch(x, shape) for x in rhs],
+                self._flat(out),
+                self.words,
+            )
+        return out
+
+    def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
+        self.check(a)
+        if axis is None:
+            a, axis = a.reshape(-1), 0
+        if self.words == 1:
+            return np.asarray(np.add.reduce(a, axis=axis))
+        if a.shape[axis] >= 1 << 32:
+            raise RangeError(f"Cannot sum {a.shape[axis]} elements at once: at most 2^32 - 1.")
+        # Each 32-bit limb is summed in 64 bits, which cannot overflow; then the carries move up.
+        low, high = a["lo"], a["hi"]
+        limbs = (low & _LOW_HALF, low >> np.uint64(32), high & _LOW_HALF, high >> np.uint64(32))
+        sums = [np.asarray(np.add.reduce(limb, axis=axis)) for limb in limbs]
+        for i in range(3):
+            sums[i + 1] = sums[i + 1] + (sums[i] >> np.uint64(32))
+        out = self.empty(sums[0].shape)
+        out["lo"] = (sums[0] & _LOW_HALF) | (sums[1] << np.uint64(32))
+        out["hi"] = (sums[2] & _LOW_HALF) | (sums[3] << np.uint64(32))
+        return out
+
+    # --- shifts ------------------------------------------------------------------------------------------
+
+    def shl(self, a: RingArray, bits: int) -> RingArray:
+        """Return a * 2^bits."""
+        return self._shift(kernels.shl, a, bits)
+
+    def shr(self, a: RingArray, bits: int) -> RingArray:
+        """Return floor(a / 2^bits), reading a as an unsigned integer."""
+        return self._shift(kernels.shr, a, bits)
+
+    def sar(self, a: RingArray, bits: int) -> RingArray:
+        """Return floor(a / 2^bits), reading a as a signed integer."""
+        return self._shift(kernels.sar, a, bits)
+
+    # --- matrices ----------------------------------------------------------------------------------------
+
+    def matmul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
+        shape = matmul_shape(lhs[0].shape, rhs[0].shape)
+        if lhs[0].ndim == 1 and rhs[0].ndim == 2:  # x @ B = B^T @ x
+            return self._matvec([b.T for b in rhs], lhs)
+        if rhs[0].ndim == 1:
+            rows = lhs if lhs[0].ndim == 2 else [a.reshape(1, -1) for a in lhs]
+            return self._matvec(rows, rhs).reshape(shape)
+        out = self.empty(shape)
+        kernels.matmul([self._matrix(a) for a in lhs], [self._matrix(b) for b in rhs], self._matrix(out), self.words)
+        return out
+
+    def _matvec(self, mats: Sequence[RingArray], vecs: Sequence[RingArray]) -> RingArray:
+        out = self.empty((mats[0].shape[0],))
+        flat = [self._flat(v) for v in vecs]
+        if all(m.T.flags.c_contiguous for m in mats) and not all(m.flags.c_contiguous for m in mats):
+            kernels.matvec_t([self._matrix(m.T) for m in mats], flat, self._flat(out), self.words)
+        else:
+            kernels.matvec([self._matrix(m) for m in mats], flat, self._flat(out), self.words)
+        return out
+
+    # --- to the kernels' view of memory ------------------------------------------------------------------
+
+    def _flat(self, a: RingArray) -> Words:
+        flat: Words = np.ascontiguousarray(self.check(a)).reshape(-1).view(np.uint64)
+        return flat
+
+    def _matrix(self, a: RingArray) -> Words:
+        rows, cols = a.shape
+        return self._flat(a).reshape(rows, cols * self.words)
+
+    def _stretch(self, a: RingArray, shape: Shape) -> Words:
+        return self._flat(a if a.shape == shape else np.broadcast_to(a, shape))
+
+    def _scalar_or_stretch(self, b: RingArray, shape: Shape) -> Words:
+        return self._flat(b) if b.size == 1 else self._stretch(b, shape)
+
+    def _binary(self, kernel: Callable[[Words, Words, Words, int], None], a: RingArray, b: RingArray) -> RingArray:
+        shape = a.shape if a.shape == b.shape else broadcast_shape(a.shape, b.shape)
+        out = self.empty(shape)
+        kernel(self._stretch(a, shape), self._scalar_or_stretch(b, shape), self._flat(out), self.words)
+        return out
+
+    def _shift(self, kernel: Callable[[Words, int, Words, int], None], a: RingArray, bits: int) -> RingArray:
+        out = self.empty(a.shape)
+        kernel(self._flat(a), bits, self._flat(out), self.words)
+        return out
+
+
+Z64 = PowerOfTwoRing(1)
+Z128 = PowerOfTwoRing(2)
+_RINGS = {ring.bits: ring for ring in (Z64, Z128)}
+
+
+def ring_of_bits(bits: int) -> PowerOfTwoRing:
+    """Return the ring Z_2^bits."""
+    try:
+        return _RINGS[bits]
+    except KeyError:
+        raise InvalidInputError(f"There is no ring Z_2^{bits}; choose one of {sorted(_RINGS)} bits.") from None

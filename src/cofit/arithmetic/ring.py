@@ -1,0 +1,119 @@
+"""Rings as objects: the only place that knows how an element lies in memory.
+
+A ring element array is a NumPy array with ``dtype == ring.dtype`` and the shape of the values it stands for, so
+that slicing, reshaping, transposing and concatenating are NumPy's own. Arithmetic goes through the ring, never
+through NumPy's operators: ``ring.add(a, b)`` works the same for one word (Z_2^64), two words (Z_2^128) and,
+later, a prime field.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.errors import RingMismatchError, ShapeError
+
+RingArray: TypeAlias = npt.NDArray[Any]
+Shape: TypeAlias = tuple[int, ...]
+
+
+class Ring(ABC):
+    """Arithmetic on arrays of ring elements. Every result is a new array; nothing is checked for overflow here.
+
+    Refusing what could overflow is the business of the fixed-point format and of the bounds that travel with
+    secret values; a ring wraps by definition.
+    """
+
+    name: str
+    bits: int
+    dtype: np.dtype[Any]
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of one element in memory and on the wire."""
+        return self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return self.name
+
+    # --- making arrays -----------------------------------------------------------------------------------
+
+    def zeros(self, shape: Shape) -> RingArray:
+        """Return an array of zeros."""
+        return np.zeros(shape, dtype=self.dtype)
+
+    def empty(self, shape: Shape) -> RingArray:
+        """Return an array to be filled."""
+        return np.empty(shape, dtype=self.dtype)
+
+    @abstractmethod
+    def from_int(self, values: object) -> RingArray:
+        """Encode signed integers (Python or NumPy) exactly; refuse what is outside the signed range."""
+
+    @abstractmethod
+    def to_int(self, array: RingArray) -> npt.NDArray[Any]:
+        """Decode to signed integers: ``int64`` where they fit the ring, Python integers (object) otherwise."""
+
+    def check(self, array: RingArray) -> RingArray:
+        """Return ``array``; raise RingMismatchError unless its elements are of this ring."""
+        if array.dtype != self.dtype:
+            raise RingMismatchError(f"Expected elements of {self.name} (dtype {self.dtype}), got {array.dtype}.")
+        return array
+
+    # --- element-wise ------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def add(self, a: RingArray, b: RingArray) -> RingArray:
+        """Return a + b, broadcast."""
+
+    @abstractmethod
+    def sub(self, a: RingArray, b: RingArray) -> RingArray:
+        """Return a - b, broadcast."""
+
+    @abstractmethod
+    def neg(self, a: RingArray) -> RingArray:
+        """Return -a."""
+
+    @abstractmethod
+    def mul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
+        """Return sum_t lhs[t] * rhs[t], element-wise, broadcast."""
+
+    def mul(self, a: RingArray, b: RingArray) -> RingArray:
+        """Return a * b, broadcast."""
+        return self.mul_sum([a], [b])
+
+    @abstractmethod
+    def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
+        """Return the sum over one axis, or over all."""
+
+    # --- matrices ----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def matmul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
+        """Return sum_t lhs[t] @ rhs[t] for one- and two-dimensional operands, with NumPy's shape rules."""
+
+    def matmul(self, a: RingArray, b: RingArray) -> RingArray:
+        """Return a @ b."""
+        return self.matmul_sum([a], [b])
+
+
+def matmul_shape(a: Shape, b: Shape) -> Shape:
+    """Return the shape of a @ b for one- and two-dimensional operands, or raise ShapeError."""
+    if len(a) not in (1, 2) or len(b) not in (1, 2) or a[-1] != b[0]:
+        raise ShapeError(
+            f"Cannot multiply shapes {a} and {b}: operands of '@' must have one or two dimensions and the last "
+            f"dimension of the left one must equal the first of the right one."
+        )
+    return a[:-1] + b[1:]
+
+
+def broadcast_shape(*shapes: Shape) -> Shape:
+    """Return the common shape of several operands, or raise ShapeError."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(f"Cannot broadcast shapes {' and '.join(map(str, shapes))} together.") from None

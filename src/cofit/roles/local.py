@@ -1,0 +1,114 @@
+"""Run a party program on this machine: as threads in memory, or as real processes over TLS on loopback."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from cofit.errors import CofitError, PartyFailedError, TransportError, parameter_error
+from cofit.roles.member import Agenda, Contribution, Job, Outcome, Outcomes, run_owner, run_party
+from cofit.roles.processes import run_processes
+from cofit.secret import Opening, Party
+from cofit.sharing import scheme_named
+from cofit.transport import Counts, Mesh, Terms, memory_meshes
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class LocalRun(Generic[R]):
+    """The outcome of a run: each party's result, each member's exact traffic, and the audit log of openings."""
+
+    results: Mapping[str, R]
+    traffic: Mapping[str, Counts]
+    openings: tuple[Opening, ...]
+
+
+def run_local(
+    program: Callable[[Party], R],
+    *,
+    scheme: str = "rep3",
+    parties: int | Sequence[str] | None = None,
+    owners: Mapping[str, Mapping[str, Contribution]] | None = None,
+    processes: bool = False,
+    threads: int = 1,
+    timeout: float = 60.0,
+) -> LocalRun[R]:
+    """Run ``program`` at every computing party and return their results.
+
+    program: a plain function of one ``Party``. With ``processes=True`` it must be importable (defined at the top level
+        of a module), because every party is a fresh Python process.
+    parties: how many computing parties, or their names; by default as many as the scheme needs.
+    owners: what each owner contributes, by name. Owners run as members of their own, and only they see their values.
+    processes: real processes over TLS on loopback instead of threads in memory.
+    threads: kernel threads of each process (``processes=True`` only).
+    timeout: seconds after which a silent peer is given up.
+
+    Raises PartyFailedError, naming the member, when any member fails; no partial result is returned.
+    """
+    if not callable(program):
+        raise parameter_error("program", "run_local", "a function of one Party", program)
+    owners = {name: dict(named) for name, named in (owners or {}).items()}
+    facts = {name: {k: c.facts() for k, c in named.items()} for name, named in owners.items()}
+    info = scheme_named(scheme).info
+    names = _names(info.default_parties if parties is None else parties)
+    study = hashlib.sha256(repr((scheme, names, facts)).encode()).digest()
+    agenda = Agenda(scheme, names, facts, Terms(secrets.token_bytes(16), study, scheme), timeout)
+    jobs: dict[str, Job] = {name: partial(run_party, agenda=agenda, program=program) for name in names}
+    jobs |= {name: partial(run_owner, agenda=agenda, contributions=named) for name, named in owners.items()}
+    outcomes = run_processes(agenda, jobs, threads) if processes else run_threads(agenda, jobs)
+    return summarise(agenda, outcomes)
+
+
+def _names(parties: int | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(parties, int):
+        if not 0 < parties <= 26:
+            raise parameter_error("parties", "run_local", "from 1 to 26, or a list of names", parties)
+        return tuple(f"party-{chr(ord('a') + i)}" for i in range(parties))
+    return tuple(parties)
+
+
+def run_threads(agenda: Agenda, jobs: Mapping[str, Job]) -> Outcomes:
+    """Run every member's job in a thread, over the in-memory mesh."""
+    outcomes: Outcomes = {}
+    meshes = memory_meshes(agenda.members, agenda.terms, agenda.timeout, agenda.links())
+
+    def member(name: str, mesh: Mesh) -> None:
+        try:
+            with mesh:
+                outcomes[name] = jobs[name](mesh)
+        except BaseException as error:  # carried to the caller
+            outcomes[name] = error
+
+    workers = [threading.Thread(target=member, args=item, name=item[0], daemon=True) for item in meshes.items()]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return outcomes
+
+
+def summarise(agenda: Agenda, outcomes: Outcomes) -> LocalRun[Any]:
+    """Return everybody's results, or raise the error closest to the cause."""
+    failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, BaseException)}
+    if failures:
+        name, error = min(failures.items(), key=lambda item: _distance_from_cause(item[1]))
+        raise PartyFailedError(name, f"'{name}' failed: {type(error).__name__}: {error}", failures) from error
+    done = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Outcome)}
+    return LocalRun(
+        {name: done[name].result for name in agenda.parties},
+        {name: done[name].traffic for name in agenda.members},
+        done[agenda.parties[0]].openings,
+    )
+
+
+def _distance_from_cause(error: BaseException) -> int:
+    """An error of a member's own comes before what it noticed of others."""
+    if isinstance(error, TransportError):
+        return 2
+    return 1 if type(error) is CofitError else 0

@@ -1,0 +1,112 @@
+"""What each member of a run does once it is connected: a computing party, or an owner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic import FixedPoint
+from cofit.errors import InvalidInputError, parameter_error
+from cofit.secret import InputFacts, Opening, Party
+from cofit.sharing import scheme_named
+from cofit.transport import Counts, Mesh, Terms
+
+R = TypeVar("R")
+_RECEIPT = "receipt"
+_DEFAULT_FORMAT = FixedPoint(24)
+
+
+@dataclass(frozen=True, repr=False)
+class Contribution:
+    """An owner's array for a run: its values (never shown), its format and its public bound.
+
+    ``bound`` is part of the public agreement and must not be computed from the data.
+    """
+
+    values: npt.ArrayLike
+    bound: float
+    format: FixedPoint = _DEFAULT_FORMAT
+
+    def __repr__(self) -> str:
+        return f"<Contribution shape={np.shape(self.values)}, {self.format}, bound {self.bound:g}>"
+
+    def facts(self) -> InputFacts:
+        """Return what is public of it."""
+        self.format.limit(self.bound)
+        return InputFacts(np.shape(self.values), self.format, self.bound)
+
+
+@dataclass(frozen=True)
+class Agenda:
+    """The public agreement of one run: scheme, computing parties by rank, and the facts of every owner's inputs."""
+
+    scheme: str
+    parties: tuple[str, ...]
+    inputs: Mapping[str, Mapping[str, InputFacts]]
+    terms: Terms
+    timeout: float
+
+    def __post_init__(self) -> None:
+        scheme_named(self.scheme).info.check_parties(len(self.parties))
+        members = self.members
+        for name in members:
+            if not isinstance(name, str) or not name:
+                raise InvalidInputError(f"Every party and owner needs a name; got {name!r}.")
+        if len(set(members)) != len(members):
+            raise InvalidInputError(f"Parties and owners must have different names; got {list(members)}.")
+        if not self.timeout > 0:
+            raise parameter_error("timeout", "run_local", "a positive number of seconds", self.timeout)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Everybody, parties first."""
+        return (*self.parties, *self.inputs)
+
+    def links(self) -> list[tuple[str, str]]:
+        """Who is connected to whom: all pairs of parties, and every owner with every party."""
+        among_parties = [(a, b) for i, a in enumerate(self.parties) for b in self.parties[i + 1 :]]
+        return among_parties + [(party, owner) for owner in self.inputs for party in self.parties]
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[R]):
+    """What a member brings back: a party its program's result, its exact traffic and what it opened."""
+
+    result: R | None
+    traffic: Counts
+    openings: tuple[Opening, ...]
+
+
+Job: TypeAlias = Callable[[Mesh], Outcome[Any]]
+"""What a member does with its mesh."""
+Outcomes: TypeAlias = dict[str, "Outcome[Any] | BaseException"]
+"""What came of each member."""
+
+
+def run_party(mesh: Mesh, agenda: Agenda, program: Callable[[Party], R]) -> Outcome[R]:
+    """Run a party program: agree on seeds, collect the contributions, compute."""
+    scheme = scheme_named(agenda.scheme)(mesh, agenda.parties)
+    scheme.setup()
+    party = Party(scheme, agenda.inputs)
+    party.collect()
+    mesh.exchange(_RECEIPT, dict.fromkeys(agenda.inputs, b"\x01"), {})
+    result = program(party)
+    scheme.verify()
+    return Outcome(result, mesh.counts, party.audit.openings)
+
+
+def run_owner(mesh: Mesh, agenda: Agenda, contributions: Mapping[str, Contribution]) -> Outcome[None]:
+    """Encode, share and send an owner's contributions; return when every party has received all of them."""
+    scheme = scheme_named(agenda.scheme)
+    for contribution in contributions.values():
+        format = contribution.format
+        encoded = format.encode(contribution.values, contribution.bound)
+        for messages in scheme.deal(format.ring, encoded, len(agenda.parties)):
+            mesh.exchange("input", {agenda.parties[rank]: data for rank, data in messages.items()}, {})
+    receipts = {party: bytearray(1) for party in agenda.parties}
+    mesh.exchange(_RECEIPT, {}, receipts)
+    return Outcome(None, mesh.counts, ())

@@ -1,0 +1,116 @@
+"""Start every member of a run as a process of its own and connect them over TLS on loopback.
+
+Each process makes its own key, which never leaves it, and tells the launcher its certificate and port; the launcher
+hands everybody the pinned list. Pipes between the launcher and its own children carry Python objects; nothing that
+comes from a peer is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import traceback
+from collections.abc import Mapping
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from cofit import kernels
+from cofit.errors import CofitError, InvalidInputError
+from cofit.roles.member import Agenda, Job, Outcomes
+from cofit.transport import Mesh, Peer, connect_mesh, generate_identity, listen
+
+_LOOPBACK = "127.0.0.1"
+
+
+def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int) -> Outcomes:
+    """Run every member's job in a spawned process; return what each brought back, or its error."""
+    context = multiprocessing.get_context("spawn")
+    children: dict[str, tuple[BaseProcess, Connection]] = {}
+    try:
+        for name in agenda.members:
+            ours, theirs = context.Pipe()
+            arguments = (theirs, name, agenda, jobs[name], threads)
+            process: BaseProcess = context.Process(target=_member, args=arguments, name=name, daemon=True)
+            _start(process)
+            theirs.close()
+            children[name] = (process, ours)
+        return _supervise(children)
+    finally:
+        for process, connection in children.values():
+            connection.close()
+            process.join(timeout=5)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+
+def _start(process: BaseProcess) -> None:
+    try:
+        process.start()
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"The program cannot be started in another process ({error}). "
+            f"Define it at the top level of a module, or use processes=False."
+        ) from error
+
+
+def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]]) -> Outcomes:
+    """Relay the addresses, then wait for everybody's outcome."""
+    outcomes: Outcomes = {}
+    peers: dict[str, Peer] = {}
+    waiting = {connection: name for name, (_, connection) in children.items()}
+    while waiting:
+        for ready in wait(list(waiting)):
+            assert isinstance(ready, Connection)  # noqa: S101 - for the type checker: we wait for nothing else
+            name = waiting[ready]
+            try:
+                message = ready.recv()
+            except (EOFError, OSError):
+                process = children[name][0]
+                process.join(timeout=5)
+                message = CofitError(f"The process of '{name}' died (exit code {process.exitcode}).")
+            if isinstance(message, Peer):
+                peers[name] = message
+                if len(peers) == len(children):
+                    for _, connection in children.values():
+                        connection.send(peers)
+            else:
+                outcomes[name] = message
+                del waiting[ready]
+                if len(peers) < len(children):  # it failed before the others could be told of it: let them go
+                    return outcomes | {n: CofitError("Stopped: another member failed.") for n in waiting.values()}
+    return outcomes
+
+
+def _member(launcher: Connection, name: str, agenda: Agenda, job: Job, threads: int) -> None:
+    """The main function of a member's process."""
+    try:
+        kernels.set_threads(threads)
+        with _connect(launcher, name, agenda) as mesh:
+            outcome = job(mesh)
+        launcher.send(outcome)
+    except BaseException as error:  # carried to the launcher
+        error.add_note(f"In the process of '{name}':\n{traceback.format_exc()}")
+        _send_error(launcher, error)
+
+
+def _connect(launcher: Connection, name: str, agenda: Agenda) -> Mesh:
+    identity = generate_identity(name)
+    listener = listen(_LOOPBACK)
+    launcher.send(Peer(name, _LOOPBACK, listener.port, identity.certificate_pem))
+    peers: dict[str, Peer] = launcher.recv()
+    links = agenda.links()
+    return connect_mesh(
+        identity,
+        listener,
+        dial=[peers[a] for a, b in links if b == name],
+        accept=[peers[b] for a, b in links if a == name],
+        terms=agenda.terms,
+        timeout=agenda.timeout,
+    )
+
+
+def _send_error(launcher: Connection, error: BaseException) -> None:
+    try:
+        launcher.send(error)
+    except Exception:  # an error that cannot travel is told in words
+        launcher.send(CofitError(f"{type(error).__name__}: {error}\n{traceback.format_exc()}"))

@@ -1,0 +1,72 @@
+"""SecretBits: a vector of secret bits for every element of an array, with Python's bit operators."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cofit.arithmetic import Ring, Shape
+from cofit.errors import ShapeError, parameter_error
+from cofit.sharing import BitShare, Scheme, Share
+
+
+class SecretBits:
+    """``width`` secret bits for each element of an array of shape ``shape``; bit 0 is the least significant.
+
+    ``^ & | ~`` work bit by bit; ``bits[j]`` and ``bits[i:j]`` select bits. XOR and NOT are local, AND and OR take one
+    product.
+    """
+
+    __slots__ = ("_scheme", "_share", "shape")
+
+    def __init__(self, scheme: Scheme, share: BitShare, shape: Shape) -> None:
+        self._scheme = scheme
+        self._share = share
+        self.shape = shape
+
+    @property
+    def width(self) -> int:
+        """The number of bits for each element (public)."""
+        return self._share.rows
+
+    def __repr__(self) -> str:
+        return f"<SecretBits shape={self.shape}, width {self.width}>"
+
+    def __bool__(self) -> bool:
+        raise TypeError("SecretBits have no visible value. Open them with party.open(bits, reason=...).")
+
+    def _like(self, share: BitShare) -> SecretBits:
+        return SecretBits(self._scheme, share, self.shape)
+
+    def _same_shape(self, other: SecretBits, operator: str) -> None:
+        if self.shape != other.shape or (self.width != other.width and 1 not in (self.width, other.width)):
+            raise ShapeError(
+                f"'{operator}' needs the same shape and width; got {self.shape} x {self.width} "
+                f"and {other.shape} x {other.width}."
+            )
+
+    def __xor__(self, other: SecretBits) -> SecretBits:
+        self._same_shape(other, "^")
+        return self._like(self._scheme.xor(self._share, other._share))
+
+    def __and__(self, other: SecretBits) -> SecretBits:
+        self._same_shape(other, "&")
+        return self._like(self._scheme.and_(self._share, other._share))
+
+    def __or__(self, other: SecretBits) -> SecretBits:
+        return (self & other) ^ self ^ other
+
+    def __invert__(self) -> SecretBits:
+        return self._like(self._scheme.not_(self._share))
+
+    def __getitem__(self, index: int | slice) -> SecretBits:
+        if isinstance(index, int):
+            if not -self.width <= index < self.width:
+                raise parameter_error("index", "SecretBits", f"a bit position below {self.width}", index)
+            position = index % self.width
+            index = slice(position, position + 1)
+        return self._like(self._scheme.select_rows(self._share, index))
+
+    def to_ring(self, ring: Ring) -> Share:
+        """Return the bits as shared ring elements 0 and 1, shape (width, *shape)."""
+        shape = (self.width, *self.shape)
+        return self._scheme.from_bits(self._share, ring).map(lambda part: np.reshape(part, shape))

@@ -1,0 +1,174 @@
+"""What a party program is given: inputs, randomness, the one function that opens values, and the facts of the run.
+
+A party program is a plain function of one ``Party``, run by every computing party on its own shares:
+
+    def program(party):
+        x = party.input("hospital-a", "x")
+        return party.open(x.sum(), reason="the total, agreed in the study")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Shape
+from cofit.arithmetic.power_of_two import Z64
+from cofit.errors import InvalidInputError, parameter_error
+from cofit.secret.array import SecretArray
+from cofit.secret.audit import AuditLog
+from cofit.secret.bits import SecretBits
+from cofit.sharing import Scheme
+
+
+@dataclass(frozen=True)
+class InputFacts:
+    """The public facts of an owner's input."""
+
+    shape: Shape
+    format: FixedPoint
+    bound: float
+
+
+class Party:
+    """One computing party's side of a run."""
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        inputs: Mapping[str, Mapping[str, InputFacts]],
+        audit: AuditLog | None = None,
+    ) -> None:
+        self._scheme = scheme
+        self._facts = {owner: dict(named) for owner, named in inputs.items()}
+        self._received: dict[tuple[str, str], SecretArray] = {}
+        self.audit = audit or AuditLog()
+
+    @property
+    def name(self) -> str:
+        """This party's name."""
+        return self._scheme.mesh.name
+
+    @property
+    def rank(self) -> int:
+        """This party's place among the computing parties, from 0."""
+        return self._scheme.rank
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """All computing parties, by rank."""
+        return self._scheme.names
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The owners who contribute to this run."""
+        return tuple(self._facts)
+
+    def __repr__(self) -> str:
+        return f"<Party {self.name}, {self.rank + 1} of {len(self.parties)}, scheme {self._scheme.info.name}>"
+
+    def label(self, name: str) -> AbstractContextManager[None]:
+        """Count the traffic inside the ``with`` block under ``name``."""
+        return self._scheme.label(name)
+
+    # --- values in ---------------------------------------------------------------------------------------
+
+    def input(self, owner: str, name: str) -> SecretArray:
+        """Return the secret array that ``owner`` contributed under ``name``."""
+        known = self._facts.get(owner)
+        if known is None:
+            raise parameter_error("owner", "input", f"one of {list(self._facts)}", owner)
+        if name not in known:
+            raise parameter_error("name", "input", f"one of {list(known)}, the inputs of '{owner}'", name)
+        if (owner, name) not in self._received:
+            raise InvalidInputError("The contributions have not been collected yet: call collect() first.")
+        return self._received[owner, name]
+
+    def collect(self) -> None:
+        """Receive every owner's contribution, in the order of declaration. The runner calls this, once."""
+        for owner, named in self._facts.items():
+            for name, facts in named.items():
+                share = self._scheme.receive_input(owner, facts.format.ring, facts.shape)
+                limit = facts.format.limit(facts.bound)
+                self._received[owner, name] = SecretArray(self._scheme, share, facts.format, limit)
+
+    def share(
+        self,
+        source: str,
+        values: npt.ArrayLike | None,
+        shape: Shape,
+        format: FixedPoint,
+        bound: float | int | Fraction,
+    ) -> SecretArray:
+        """Share values that the computing party ``source`` holds. It alone passes ``values``; the others pass None."""
+        rank = self._rank_of(source, "share")
+        if (values is not None) != (rank == self.rank):
+            given = "None" if values is None else "values"
+            raise parameter_error("values", "share", "given by the source party and by nobody else", given)
+        encoded = None if values is None else format.encode(values, bound)
+        share = self._scheme.input(rank, encoded, format.ring, tuple(shape))
+        return SecretArray(self._scheme, share, format, format.limit(bound))
+
+    def constant(self, values: npt.ArrayLike, format: FixedPoint) -> SecretArray:
+        """Return a public value as a (trivially shared) secret array."""
+        encoded = format.encode(values)
+        largest = max((abs(int(v)) for v in format.ring.to_int(encoded).flat), default=0)
+        return SecretArray(self._scheme, self._scheme.constant(format.ring, encoded), format, largest)
+
+    # --- randomness --------------------------------------------------------------------------------------
+
+    def random_bits(self, shape: Shape, ring: PowerOfTwoRing = Z64) -> SecretArray:
+        """Return uniform secret bits that nobody knows, as integers 0 and 1."""
+        return SecretArray(self._scheme, self._scheme.random_ring_bits(ring, tuple(shape)), FixedPoint(0, ring), 1)
+
+    def random_secret_bits(self, shape: Shape, width: int = 1) -> SecretBits:
+        """Return ``width`` uniform secret bits per element that nobody knows, in Boolean sharing."""
+        count = int(np.prod(shape, dtype=np.int64))
+        return SecretBits(self._scheme, self._scheme.random_bits(width, count), tuple(shape))
+
+    def to_arithmetic(self, bits: SecretBits, ring: PowerOfTwoRing = Z64) -> SecretArray:
+        """Return Boolean bits as integers 0 and 1 of shape (width, \\*shape)."""
+        return SecretArray(self._scheme, bits.to_ring(ring), FixedPoint(0, ring), 1)
+
+    # --- values out --------------------------------------------------------------------------------------
+
+    @overload
+    def open(self, value: SecretArray | SecretBits, *, reason: str, to: None = None) -> npt.NDArray[Any]: ...
+    @overload
+    def open(self, value: SecretArray | SecretBits, *, reason: str, to: Sequence[str]) -> npt.NDArray[Any] | None: ...
+
+    def open(
+        self, value: SecretArray | SecretBits, *, reason: str, to: Sequence[str] | None = None
+    ) -> npt.NDArray[Any] | None:
+        """Reveal a value to all parties, or to those in ``to`` (the others get None), and record why.
+
+        A SecretArray comes back as ``float64`` (as integers when it has no fractional bits), SecretBits as 0 and 1 of
+        shape (width, \\*shape). This is the only way a program can see a secret.
+        """
+        if not reason.strip():
+            raise parameter_error("reason", "open", "a sentence that says why this value may be seen", reason)
+        ranks = None if to is None else [self._rank_of(name, "open") for name in to]
+        learned_by = self.parties if to is None else tuple(to)
+        self._scheme.verify()
+        if isinstance(value, SecretBits):
+            self.audit.record(reason, f"{value.width} bits an element", value.shape, learned_by)
+            bits = self._scheme.open_bits(value._share, ranks)
+            return None if bits is None else bits.reshape(value.width, *value.shape)
+        if not isinstance(value, SecretArray):
+            raise InvalidInputError(f"Only secret values can be opened; got {type(value).__name__}.")
+        self.audit.record(reason, str(value.format), value.shape, learned_by)
+        elements = self._scheme.open(value._share, ranks)
+        if elements is None:
+            return None
+        return value.format.decode(elements) if value.format.fraction_bits else value.format.ring.to_int(elements)
+
+    def _rank_of(self, name: str, caller: str) -> int:
+        if name not in self.parties:
+            raise parameter_error("party", caller, f"one of {list(self.parties)}", name)
+        return self.parties.index(name)

@@ -1,0 +1,49 @@
+"""Addition of two bit-sliced numbers from their carry signals, in logarithmic depth.
+
+For numbers u and v of k bits with generate g = u AND v and propagate p = u XOR v, the carry into position j is the
+prefix (g, p)_{j-1} o ... o (g, p)_0 under (g, p) o (g', p') = (g XOR p g', p p'). Sklansky's network (IRE Trans. EC
+1960) computes all prefixes in ceil(log2 (k-1)) levels; level l combines every position i whose bit l is set with the
+last position before its block. The carry out of the top is never needed.
+
+ANDs per number: at most k per level. Rounds: ceil(log2(k-1)) times the rounds of one AND.
+"""
+
+from __future__ import annotations
+
+from cofit.sharing.scheme import Scheme
+from cofit.sharing.shares import BitShare
+
+
+def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
+    """Return the k sum bits, modulo 2^k, of two numbers given their carry signals (k rows each)."""
+    width = generate.rows
+    if width == 1:
+        return propagate
+    g = scheme.select_rows(generate, slice(0, width - 1))
+    p = scheme.select_rows(propagate, slice(0, width - 1))
+    level = 0
+    while 1 << level < width - 1:
+        block = 1 << level
+        upper = [i for i in range(width - 1) if i & block]
+        before = [(i >> level << level) - 1 for i in upper]
+        open_ended = [n for n, j in enumerate(before) if j >= block]  # prefixes that do not yet reach position 0
+        p_upper = scheme.select_rows(p, upper)
+        left = scheme.stack_rows([p_upper, scheme.select_rows(p_upper, open_ended)])
+        right = scheme.stack_rows(
+            [scheme.select_rows(g, before), scheme.select_rows(p, [before[n] for n in open_ended])]
+        )
+        product = scheme.and_(left, right)
+        g_upper = scheme.xor(scheme.select_rows(g, upper), scheme.select_rows(product, slice(0, len(upper))))
+        g = _replace_rows(scheme, g, upper, g_upper)
+        changed = [upper[n] for n in open_ended]
+        p = _replace_rows(scheme, p, changed, scheme.select_rows(product, slice(len(upper), product.rows)))
+        level += 1
+    sums = scheme.xor(scheme.select_rows(propagate, slice(1, width)), g)
+    return scheme.stack_rows([scheme.select_rows(propagate, slice(0, 1)), sums])
+
+
+def _replace_rows(scheme: Scheme, bits: BitShare, rows: list[int], new: BitShare) -> BitShare:
+    order = list(range(bits.rows))
+    for position, row in enumerate(rows):
+        order[row] = bits.rows + position
+    return scheme.select_rows(scheme.stack_rows([bits, new]), order)

@@ -1,0 +1,101 @@
+"""``clear``: the cleartext twin. Same interface, no secrecy: every party holds every value.
+
+For debugging and golden results. Truncation is the exact floor, so another scheme's result is that or one unit more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import packed_length, to_planes, unpack
+from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
+from cofit.errors import InvalidInputError
+from cofit.sharing.scheme import Bytes, Scheme, SchemeInfo, as_bytes
+from cofit.sharing.shares import BitShare, Share
+
+
+class Clear(Scheme):
+    """One of any number of parties who all see everything."""
+
+    info = SchemeInfo(
+        name="clear",
+        parties=(1, None),
+        default_parties=3,
+        adversary="none: every party sees every value",
+        threshold="0",
+        assumptions="for debugging only",
+        secret=False,
+    )
+    _constant_part = 0
+    _coins: Generator
+
+    @property
+    def _part_count(self) -> int:
+        return 1
+
+    def setup(self) -> None:
+        """The first party draws the seed of the common coins."""
+        seed = np.frombuffer(fresh_seed(), np.uint8).copy()
+        self._broadcast("setup", 0, seed)
+        self._coins = Generator(seed.tobytes()[:SEED_BYTES])
+
+    def verify(self) -> None:
+        """Nothing to check."""
+
+    def _broadcast(self, operation: str, source: int, array: RingArray) -> None:
+        others = [rank for rank in range(len(self.names)) if rank != source]
+        if self.rank == source:
+            self._exchange(operation, {rank: [array] for rank in others})
+        else:
+            self._exchange(operation, {}, {source: array})
+
+    @classmethod
+    def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
+        cls.info.check_parties(parties)
+        yield dict.fromkeys(range(parties), as_bytes(ring.check(values)))
+
+    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> Share:
+        values = ring.empty(shape)
+        self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(values)})
+        return Share(ring, (values,))
+
+    def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
+        if self.rank != source:
+            values = ring.empty(shape)
+        elif values is None or values.shape != shape:
+            raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
+        self._broadcast("input", source, values)
+        return Share(ring, (values,))
+
+    def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
+        return share.parts[0] if to is None or self.rank in to else None
+
+    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+        return self._floor(ring, ring.mul(a.parts[0], b.parts[0]), shift)
+
+    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+        return self._floor(ring, ring.matmul(a.parts[0], b.parts[0]), shift)
+
+    def _truncate(self, a: Share, shift: int) -> Share:
+        return self._floor(a.ring, a.parts[0], shift)
+
+    @staticmethod
+    def _floor(ring: Ring, product: RingArray, shift: int) -> Share:
+        if shift and isinstance(ring, PowerOfTwoRing):
+            product = ring.sar(product, shift)
+        return Share(ring, (product,))
+
+    def random_bits(self, rows: int, count: int) -> BitShare:
+        return BitShare(Share(BITS, (self._coins.ring(BITS, (rows, packed_length(count))),)), count)
+
+    def to_bits(self, a: Share) -> BitShare:
+        if not isinstance(a.ring, PowerOfTwoRing):
+            raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
+        return BitShare(Share(BITS, (to_planes(a.ring, a.parts[0]),)), a.parts[0].size)
+
+    def from_bits(self, bits: BitShare, ring: Ring) -> Share:
+        return Share(ring, (ring.from_int(unpack(bits.packed.parts[0], bits.count)),))

@@ -1,0 +1,311 @@
+"""``rep3``: replicated sharing among three parties, passive security, honest majority.
+
+Source: Araki, Furukawa, Lindell, Nof, Ohara, "High-throughput semi-honest secure three-party computation with an
+honest majority", CCS 2016, sections 2.1 to 2.3. Ranks are taken modulo 3.
+
+Sharing. x = x_0 + x_1 + x_2; party i holds (x_i, x_{i+1}). So share x_i is known to parties i and i-1, and any one
+party misses one uniform summand: its view says nothing about x. Boolean sharing is the same over GF(2).
+
+Correlated randomness. Parties i and i-1 agree on a seed k_i, each contributing half (``setup``). Everything below that
+is "drawn from k_i" costs no message. The masks a_i = F(k_i) - F(k_{i+1}) sum to zero, and to each of the other two
+parties a_i is uniform, because either misses one of the two seeds.
+
+Cost in ring elements per output element (all parties together) and rounds:
+
+    operation               rounds  elements   where
+    input by an owner            1  2 + seeds  ``deal``
+    input by a party             1  1          ``input``
+    open to all                  1  3          ``open``
+    product, matrix product      1  3          ``_reshare``
+    product with truncation      2  8          ``_masked_truncation``
+    truncation                   2  6          ``_masked_truncation``
+    random bits (Boolean)        0  0          ``random_bits``
+    bit -> ring element          2  3          ``from_bits``
+    ring element -> k bits       2 + ceil(log2(k-1)); see ``to_bits``
+
+Security of the messages. Every message is a value plus a mask drawn from a seed that its receiver lacks, and no two
+messages to one receiver use the same mask, so a simulator replaces them by uniform elements. The argument for
+truncation and conversion stands in ``rep3_proof.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import packed_length, to_planes, unpack
+from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
+from cofit.errors import InvalidInputError
+from cofit.sharing.adder import add_from_signals
+from cofit.sharing.scheme import Bytes, Scheme, SchemeInfo, as_bytes
+from cofit.sharing.shares import BitShare, Share
+from cofit.transport import Mesh
+
+_CHUNK_BYTES = 1 << 19  # an owner's message: large enough to fill a TLS socket, small enough to stay in the cache
+
+
+class Rep3(Scheme):
+    """One of the three parties."""
+
+    info = SchemeInfo(
+        name="rep3",
+        parties=(3, 3),
+        default_parties=3,
+        adversary="passive: a corrupted party follows the protocol but looks at all it sees",
+        threshold="1 of 3 (honest majority)",
+        assumptions="AES-256 is a pseudorandom function; no two parties collude",
+    )
+    _own: Generator  # of seed k_i, shared with the left neighbour
+    _next: Generator  # of seed k_{i+1}, shared with the right neighbour
+
+    def __init__(self, mesh: Mesh, names: Sequence[str]) -> None:
+        super().__init__(mesh, names)
+        self._left = (self.rank - 1) % 3
+        self._right = (self.rank + 1) % 3
+        self._constant_part = {0: 0, 1: None, 2: 1}[self.rank]  # a constant is summand x_0
+
+    @property
+    def _part_count(self) -> int:
+        return 2
+
+    def setup(self) -> None:
+        """Agree on the seeds. k_i = HKDF(half of party i, half of party i-1; session): fresh in every session."""
+        to_left, to_right = fresh_seed(), fresh_seed()
+        from_left, from_right = np.empty(SEED_BYTES, np.uint8), np.empty(SEED_BYTES, np.uint8)
+        self._exchange(
+            "setup",
+            {self._left: [np.frombuffer(to_left, np.uint8)], self._right: [np.frombuffer(to_right, np.uint8)]},
+            {self._left: from_left, self._right: from_right},
+        )
+        session = self.mesh.terms.session
+        self._own = Generator(derive_seed(to_left + from_left.tobytes() + session, f"rep3 seed {self.rank}"))
+        self._next = Generator(derive_seed(from_right.tobytes() + to_right + session, f"rep3 seed {self._right}"))
+
+    def verify(self) -> None:
+        """Nothing to check: security is passive."""
+
+    # --- input and output --------------------------------------------------------------------------------
+
+    @classmethod
+    def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
+        """Seeds stand for x_0 and x_1; x_2 = x - x_0 - x_1 goes to its holders 1 and 2 in chunks."""
+        cls.info.check_parties(parties)
+        seed_0, seed_1 = fresh_seed(), fresh_seed()
+        yield {0: memoryview(seed_0 + seed_1), 1: memoryview(seed_1), 2: memoryview(seed_0)}
+        stream_0, stream_1 = Generator(seed_0), Generator(seed_1)
+        flat = ring.check(values).reshape(-1)
+        for chunk in _chunks(ring, flat.size):
+            masks = ring.add(stream_0.ring(ring, flat[chunk].shape), stream_1.ring(ring, flat[chunk].shape))
+            x_2 = as_bytes(ring.sub(flat[chunk], masks))
+            yield {1: x_2, 2: x_2}
+
+    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> Share:
+        seeds = np.empty(SEED_BYTES * (2 if self.rank == 0 else 1), np.uint8)
+        self.mesh.exchange(self._label + "input", {}, {owner: seeds.data})
+        streams = [Generator(s.tobytes()) for s in seeds.reshape(-1, SEED_BYTES)]
+        if self.rank == 0:
+            return Share(ring, (streams[0].ring(ring, shape), streams[1].ring(ring, shape)))
+        x_2 = ring.empty(shape)
+        flat = x_2.reshape(-1)
+        for chunk in _chunks(ring, flat.size):
+            self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(flat[chunk])})
+        drawn = streams[0].ring(ring, shape)
+        return Share(ring, (drawn, x_2) if self.rank == 1 else (x_2, drawn))
+
+    def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
+        """x_s is drawn from k_s, x_{s+1} = x - x_s is sent to party s+1, x_{s+2} = 0."""
+        if self.rank == source:
+            if values is None or values.shape != shape:
+                raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
+            drawn = self._own.ring(ring, shape)
+            rest = ring.sub(ring.check(values), drawn)
+            self._exchange("input", {self._right: [rest]})
+            return Share(ring, (drawn, rest))
+        if self.rank == (source + 1) % 3:
+            rest = ring.empty(shape)
+            self._exchange("input", {}, {self._left: rest})
+            return Share(ring, (rest, ring.zeros(shape)))
+        return Share(ring, (ring.zeros(shape), self._next.ring(ring, shape)))
+
+    def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
+        """Party i misses x_{i-1}; its left neighbour sends it."""
+        receivers = range(3) if to is None else to
+        missing = share.ring.empty(share.shape)
+        self._exchange(
+            "open",
+            {self._right: [share.parts[0]]} if self._right in receivers else {},
+            {self._left: missing} if self.rank in receivers else {},
+        )
+        if self.rank not in receivers:
+            return None
+        ring = share.ring
+        return ring.add(ring.add(share.parts[0], share.parts[1]), missing)
+
+    # --- products ----------------------------------------------------------------------------------------
+
+    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+        return self._reduce("mul", ring, ring.mul_sum(a.parts, self._cross(ring, b)), shape, shift)
+
+    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+        return self._reduce("matmul", ring, ring.matmul_sum(a.parts, self._cross(ring, b)), shape, shift)
+
+    @staticmethod
+    def _cross(ring: Ring, b: Share) -> tuple[RingArray, RingArray]:
+        """z_i = a_i (b_i + b_{i+1}) + a_{i+1} b_i: the factors of a_i and of a_{i+1}."""
+        return ring.add(b.parts[0], b.parts[1]), b.parts[0]
+
+    def _reduce(self, operation: str, ring: Ring, summand: RingArray, shape: Shape, shift: int) -> Share:
+        """Turn additive summands z_i, one at each party, into a replicated sharing of z / 2^shift."""
+        masked = ring.add(summand, self._zero(ring, shape))
+        if shift:
+            return self._masked_truncation(operation, ring, masked, shape, shift, third_summand=True)
+        return self._reshare(operation, ring, masked)
+
+    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
+        """Return our summand a_i = F(k_i) - F(k_{i+1}) of a random sharing of zero."""
+        return ring.sub(self._own.ring(ring, shape), self._next.ring(ring, shape))
+
+    def _reshare(self, operation: str, ring: Ring, masked: RingArray) -> Share:
+        received = ring.empty(masked.shape)
+        self._exchange(operation, {self._left: [masked]}, {self._right: received})
+        return Share(ring, (masked, received))
+
+    # --- truncation that never fails ---------------------------------------------------------------------
+
+    def _truncate(self, a: Share, shift: int) -> Share:
+        summand = a.ring.add(*a.parts) if self.rank == 0 else a.parts[1]  # x_0 + x_1 and x_2; party 2 adds nothing
+        return self._masked_truncation("truncate", a.ring, summand, a.shape, shift, third_summand=False)
+
+    def _masked_truncation(
+        self,
+        operation: str,
+        ring: Ring,
+        summand: RingArray,
+        shape: Shape,
+        shift: int,
+        *,
+        third_summand: bool,
+    ) -> Share:
+        """Divide z, held as summands, by 2^shift; the error is 0 or +1 against the floor, always.
+
+        Party 2 knows the mask r = r_0 + r_1 (r_0 drawn from k_0, r_1 from k_2) and deals shares of r >> shift and of
+        the top bit of r to parties 0 and 1; those two open c = z + 2^(k-2) + r to each other and never to party 2.
+        With 0 <= z + 2^(k-2) < 2^(k-1), the sum wrapped exactly if r has its top bit set and c has not, so
+
+            z / 2^shift = (c >> shift) - (r >> shift) + (1 - top(c)) top(r) 2^(k-shift) - 2^(k-2-shift)
+
+        up to the carry out of the low bits, which is 0 or 1 (1 with probability frac(z / 2^shift): unbiased).
+        """
+        if not isinstance(ring, PowerOfTwoRing):
+            raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
+        if self.rank == 2:
+            r_0, share_0, top_0, out_0 = (self._next.ring(ring, shape) for _ in range(4))
+            r_1, out_2 = (self._own.ring(ring, shape) for _ in range(2))
+            mask = ring.add(r_0, r_1)
+            share_1 = ring.sub(ring.shr(mask, shift), share_0)
+            top_1 = ring.sub(ring.shr(mask, ring.bits - 1), top_0)
+            if third_summand:
+                self._exchange(operation, {0: [summand], 1: [summand, share_1, top_1]})
+            else:
+                self._exchange(operation, {1: [share_1, top_1]})
+            return Share(ring, (out_2, out_0))
+
+        other = 1 - self.rank
+        if self.rank == 0:
+            r_i, share, top, out = (self._own.ring(ring, shape) for _ in range(4))
+        else:
+            r_i, out = (self._next.ring(ring, shape) for _ in range(2))
+        ours = ring.add(summand, r_i)
+        theirs = ring.empty(shape)
+        from_dealer = ring.empty((third_summand + 2 * self.rank, *shape))
+        receive = {other: theirs, 2: from_dealer} if len(from_dealer) else {other: theirs}
+        self._exchange(operation, {other: [ours]}, receive)
+        masked = ring.add(ring.add(ours, theirs), _element(ring, ring.bits - 2))
+        if third_summand:
+            masked = ring.add(masked, from_dealer[0])
+        if self.rank == 1:
+            share, top = from_dealer[-2], from_dealer[-1]
+        not_wrapped = ring.shr(masked, ring.bits - 1)
+        wrap = ring.shl(ring.sub(top, ring.mul(top, not_wrapped)), ring.bits - shift)
+        result = ring.sub(wrap, share)
+        if self.rank == 0:
+            result = ring.add(result, ring.sub(ring.shr(masked, shift), _element(ring, ring.bits - 2 - shift)))
+        ours = ring.sub(result, out)
+        self._exchange(operation, {other: [ours]}, {other: theirs})
+        joint = ring.add(ours, theirs)
+        return Share(ring, (out, joint) if self.rank == 0 else (joint, out))
+
+    # --- bits --------------------------------------------------------------------------------------------
+
+    def random_bits(self, rows: int, count: int) -> BitShare:
+        shape = (rows, packed_length(count))
+        return BitShare(Share(BITS, (self._own.ring(BITS, shape), self._next.ring(BITS, shape))), count)
+
+    def from_bits(self, bits: BitShare, ring: Ring) -> Share:
+        """b = u XOR v with u = b_0 XOR b_1 known to party 0, v = b_2 known to 1 and 2; b = u + v - 2 u v."""
+        with self.label("from_bits"):
+            first, second = (unpack(part, bits.count) for part in bits.packed.parts)
+            u_known = ring.from_int(first ^ second) if self.rank == 0 else None
+            v_known = None if self.rank == 0 else ring.from_int(second if self.rank == 1 else first)
+            shape = (bits.rows, bits.count)
+            u, product = self._product_of_known(ring, u_known, v_known, shape)
+            v = self._known_summand_2(ring, v_known, shape)
+            return self.sub(self.add(u, v), self.add(product, product))
+
+    def to_bits(self, a: Share) -> BitShare:
+        """Add u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2, bit by bit.
+
+        Rounds 2 + ceil(log2(k-1)): 8 in Z_2^64, 9 in Z_2^128.
+        """
+        ring = a.ring
+        if not isinstance(ring, PowerOfTwoRing):
+            raise InvalidInputError(f"Elements of {ring.name} have no bits to take.")
+        with self.label("to_bits"):
+            count = int(np.prod(a.shape, dtype=np.int64))
+            shape = (ring.bits, packed_length(count))
+            u_known = to_planes(ring, ring.add(*a.parts)) if self.rank == 0 else None
+            v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])
+            u, generate = self._product_of_known(BITS, u_known, v_known, shape)
+            v = self._known_summand_2(BITS, v_known, shape)
+            propagate = self.add(u, v)
+            return add_from_signals(self, BitShare(generate, count), BitShare(propagate, count))
+
+    def _known_summand_2(self, ring: Ring, v: RingArray | None, shape: Shape) -> Share:
+        """Return the trivial sharing (0, 0, v) of a value known to parties 1 and 2."""
+        zeros = ring.zeros(shape)
+        if v is None:
+            return Share(ring, (zeros, zeros))
+        return Share(ring, (zeros, v) if self.rank == 1 else (v, zeros))
+
+    def _product_of_known(
+        self, ring: Ring, u: RingArray | None, v: RingArray | None, shape: Shape
+    ) -> tuple[Share, Share]:
+        """Return sharings of u, known to party 0, and of u v, where v is known to parties 1 and 2.
+
+        Party 0 shares u = u_0 + u_1 (u_0 drawn from k_0, u_1 sent to party 1). Then party 1 holds u_1 v and party 2
+        holds u_0 v. The product is shared as (s_0, s_1, uv - s_0 - s_1) with s_i drawn from k_i: parties 1 and 2 send
+        each other u_1 v - s_1 and u_0 v - s_0. Two rounds, three elements.
+        """
+        shared = self.input(0, u, ring, shape)
+        if self.rank == 0 or v is None:
+            return shared, Share(ring, (self._own.ring(ring, shape), self._next.ring(ring, shape)))
+        stream, other, part = (self._own, 2, 0) if self.rank == 1 else (self._next, 1, 1)
+        drawn = stream.ring(ring, shape)
+        ours = ring.sub(ring.mul(shared.parts[part], v), drawn)
+        theirs = ring.empty(shape)
+        self._exchange("product", {other: [ours]}, {other: theirs})
+        joint = ring.add(ours, theirs)
+        return shared, Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
+
+
+def _chunks(ring: Ring, count: int) -> Iterator[slice]:
+    step = _CHUNK_BYTES // ring.element_bytes
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:
+    return ring.from_int(np.asarray(1 << exponent, dtype=object)).reshape(1)

@@ -1,0 +1,291 @@
+"""The interface of a secret-sharing scheme, as one party runs it.
+
+A scheme is one subclass of ``Scheme`` in one file, registered in ``registry.py``. It is ring-polymorphic: the ring
+travels with the share. Everything local and linear is written here once, over the ``parts`` of a share; a scheme
+adds what needs messages or its own structure. Nothing above this layer looks inside a share.
+
+The interface was checked against the schemes to come: additive sharing (one part; a dealer is one more peer on the
+mesh), four-party replicated sharing (three parts; ``verify``), Shamir sharing over a prime field (one part; ``Ring``
+is a field; bits are field elements, so ``BitShare`` is opaque).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import pack, packed_length, unpack
+from cofit.arithmetic.ring import broadcast_shape, matmul_shape
+from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
+from cofit.sharing.shares import BitShare, Share
+from cofit.transport import Mesh
+
+Bytes: TypeAlias = memoryview
+
+
+@dataclass(frozen=True)
+class SchemeInfo:
+    """What a user, a certificate and a planner must know of a scheme."""
+
+    name: str
+    parties: tuple[int, int | None]  # fewest and most computing parties
+    default_parties: int
+    adversary: str
+    threshold: str
+    assumptions: str
+    secret: bool = True
+
+    def check_parties(self, count: int) -> None:
+        """Raise InvalidInputError unless the scheme runs with this many computing parties."""
+        fewest, most = self.parties
+        if count < fewest or (most is not None and count > most):
+            span = f"exactly {fewest}" if fewest == most else f"from {fewest} to {most or 'any number'}"
+            raise parameter_error("parties", f"scheme '{self.name}'", f"{span} computing parties", count)
+
+
+class Scheme(ABC):
+    """One party's running instance of a secret-sharing scheme.
+
+    ``mesh`` connects this party to the other computing parties ``names`` (in the order of their ranks) and to the
+    owners. Every method must be called by all computing parties in the same order with the same public arguments.
+    """
+
+    info: ClassVar[SchemeInfo]
+    _constant_part: int | None  # which of our parts carries a public constant
+
+    def __init__(self, mesh: Mesh, names: Sequence[str]) -> None:
+        self.info.check_parties(len(names))
+        self.mesh = mesh
+        self.names = tuple(names)
+        self.rank = self.names.index(mesh.name)
+        self._label = ""
+
+    # --- labels and messages -----------------------------------------------------------------------------
+
+    @contextmanager
+    def label(self, name: str) -> Iterator[None]:
+        """Count the traffic inside under ``name`` (nested labels are joined by a slash)."""
+        outer = self._label
+        self._label = f"{outer}{name}/"
+        try:
+            yield
+        finally:
+            self._label = outer
+
+    def _exchange(
+        self,
+        operation: str,
+        send: Mapping[int, Sequence[RingArray]] | None = None,
+        receive: Mapping[int, RingArray] | None = None,
+    ) -> None:
+        """Exchange arrays with ranks; ``receive`` gives the array to fill from each."""
+        self.mesh.exchange(
+            self._label + operation,
+            {self.names[rank]: [as_bytes(array) for array in arrays] for rank, arrays in (send or {}).items()},
+            {self.names[rank]: as_bytes(array) for rank, array in (receive or {}).items()},
+        )
+
+    # --- life --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def setup(self) -> None:
+        """Agree on fresh correlated randomness with the other parties. Called once, before anything else."""
+
+    @abstractmethod
+    def verify(self) -> None:
+        """Raise ProtocolError if any check of an active scheme is open or failed; passive schemes have none."""
+
+    # --- input and output --------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
+        """Share an owner's values: yield what to send next to each computing party, by rank.
+
+        The owner need not be a party. A yielded buffer may be used again for the next messages once it is asked for
+        them. ``receive_input`` is the other end.
+        """
+
+    @abstractmethod
+    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> Share:
+        """Receive this party's share of what ``owner`` deals."""
+
+    @abstractmethod
+    def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
+        """Share values that the computing party of rank ``source`` holds (it alone passes ``values``)."""
+
+    @abstractmethod
+    def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
+        """Reveal a value to the ranks in ``to`` (by default all); the others get None."""
+
+    # --- local, linear -----------------------------------------------------------------------------------
+
+    def constant(self, ring: Ring, values: RingArray) -> Share:
+        """Return the trivial sharing of a public value."""
+        zeros = ring.zeros(values.shape)
+        parts = [zeros] * self._part_count
+        if self._constant_part is not None:
+            parts[self._constant_part] = ring.check(values)
+        return Share(ring, tuple(parts))
+
+    @property
+    @abstractmethod
+    def _part_count(self) -> int: ...
+
+    def add(self, a: Share, b: Share) -> Share:
+        """Return a + b (XOR for bits). Local."""
+        ring = common_ring(a, b)
+        return Share(ring, tuple(ring.add(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
+
+    def sub(self, a: Share, b: Share) -> Share:
+        """Return a - b. Local."""
+        ring = common_ring(a, b)
+        return Share(ring, tuple(ring.sub(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
+
+    def neg(self, a: Share) -> Share:
+        """Return -a. Local."""
+        return a.map(a.ring.neg)
+
+    def add_public(self, a: Share, values: RingArray) -> Share:
+        """Return a + values. Local."""
+        shape = broadcast_shape(a.shape, values.shape)
+        parts = [np.broadcast_to(part, shape) for part in a.parts]
+        if self._constant_part is not None:
+            parts[self._constant_part] = a.ring.add(parts[self._constant_part], values)
+        return Share(a.ring, tuple(parts))
+
+    def mul_public(self, a: Share, values: RingArray) -> Share:
+        """Return a * values, element-wise. Local."""
+        return a.map(lambda part: a.ring.mul(part, values))
+
+    def matmul_public(self, a: Share, values: RingArray) -> Share:
+        """Return a @ values. Local."""
+        return a.map(lambda part: a.ring.matmul(part, values))
+
+    def rmatmul_public(self, values: RingArray, a: Share) -> Share:
+        """Return values @ a. Local."""
+        return a.map(lambda part: a.ring.matmul(values, part))
+
+    # --- products ----------------------------------------------------------------------------------------
+
+    def mul(self, a: Share, b: Share, shift: int = 0) -> Share:
+        """Return a * b element-wise (AND for bits), divided by 2^shift as ``truncate`` does."""
+        ring = common_ring(a, b)
+        shape = broadcast_shape(a.shape, b.shape)
+        check_shift(ring, shift)
+        return self._mul(ring, a, b, shape, shift)
+
+    def matmul(self, a: Share, b: Share, shift: int = 0) -> Share:
+        """Return a @ b, divided by 2^shift as ``truncate`` does."""
+        ring = common_ring(a, b)
+        shape = matmul_shape(a.shape, b.shape)
+        check_shift(ring, shift)
+        return self._matmul(ring, a, b, shape, shift)
+
+    def truncate(self, a: Share, shift: int) -> Share:
+        """Return floor(a / 2^shift) or that plus one, reading a as signed; never anything else.
+
+        Needs -2^(k-2) <= a < 2^(k-2) in a ring of k bits, which the caller must have proved.
+        """
+        check_shift(a.ring, shift)
+        return self._truncate(a, shift) if shift else a
+
+    @abstractmethod
+    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share: ...
+
+    @abstractmethod
+    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share: ...
+
+    @abstractmethod
+    def _truncate(self, a: Share, shift: int) -> Share: ...
+
+    # --- bits --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def random_bits(self, rows: int, count: int) -> BitShare:
+        """Return shared uniform bits that nobody knows."""
+
+    @abstractmethod
+    def to_bits(self, a: Share) -> BitShare:
+        """Return the k bits of every element of a (two's complement), least significant row first."""
+
+    @abstractmethod
+    def from_bits(self, bits: BitShare, ring: Ring) -> Share:
+        """Return the bits as ring elements 0 and 1, shape (rows, count)."""
+
+    def random_ring_bits(self, ring: Ring, shape: Shape) -> Share:
+        """Return shared uniform bits that nobody knows, as ring elements 0 and 1."""
+        count = int(np.prod(shape, dtype=np.int64))
+        return self.from_bits(self.random_bits(1, count), ring).map(lambda part: part.reshape(shape))
+
+    def input_bits(self, source: int, bits: npt.NDArray[np.uint8] | None, rows: int, count: int) -> BitShare:
+        """Share bits, shape (rows, count), that the party of rank ``source`` holds."""
+        shape = (rows, packed_length(count))
+        return BitShare(self.input(source, None if bits is None else pack(bits), BITS, shape), count)
+
+    def constant_bits(self, bits: npt.NDArray[np.uint8]) -> BitShare:
+        """Return the trivial sharing of public bits, shape (rows, count)."""
+        return BitShare(self.constant(BITS, pack(bits)), bits.shape[-1])
+
+    def xor(self, a: BitShare, b: BitShare) -> BitShare:
+        """Return a XOR b. Local."""
+        return BitShare(self.add(a.packed, b.packed), common_count(a, b))
+
+    def and_(self, a: BitShare, b: BitShare) -> BitShare:
+        """Return a AND b."""
+        return BitShare(self.mul(a.packed, b.packed), common_count(a, b))
+
+    def not_(self, a: BitShare) -> BitShare:
+        """Return NOT a. Local."""
+        return BitShare(self.add_public(a.packed, pack(np.ones((1, a.count), np.uint8))), a.count)
+
+    def select_rows(self, a: BitShare, rows: slice | Sequence[int]) -> BitShare:
+        """Return some rows of shared bits. Local."""
+        return BitShare(a.packed.map(lambda part: part[rows]), a.count)
+
+    def stack_rows(self, pieces: Sequence[BitShare]) -> BitShare:
+        """Return the rows of all pieces, in order. Local."""
+        count = common_count(*pieces)
+        parts = zip(*(piece.packed.parts for piece in pieces), strict=True)
+        return BitShare(Share(BITS, tuple(np.concatenate(part) for part in parts)), count)
+
+    def open_bits(self, bits: BitShare, to: Sequence[int] | None = None) -> npt.NDArray[np.uint8] | None:
+        """Reveal bits to the ranks in ``to`` (by default all)."""
+        words = self.open(bits.packed, to)
+        return None if words is None else unpack(words, bits.count)
+
+
+def as_bytes(array: RingArray) -> Bytes:
+    """Return the bytes of an array, without copying when it is contiguous."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def common_ring(a: Share, b: Share) -> Ring:
+    """Return the ring of both, or raise RingMismatchError."""
+    if a.ring is not b.ring:
+        raise RingMismatchError(f"Operands are shared over different rings: {a.ring.name} and {b.ring.name}.")
+    return a.ring
+
+
+def common_count(*bits: BitShare) -> int:
+    """Return the number of bits in a row of all operands, or raise ShapeError."""
+    counts = {b.count for b in bits}
+    if len(counts) != 1:
+        raise ShapeError(f"Operands hold rows of different lengths: {sorted(counts)} bits.")
+    return counts.pop()
+
+
+def check_shift(ring: Ring, shift: int) -> None:
+    """Raise InvalidInputError unless elements of ``ring`` can be truncated by ``shift`` bits."""
+    if shift and not isinstance(ring, PowerOfTwoRing):
+        raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
+    if not 0 <= shift <= ring.bits - 2 and shift:
+        raise parameter_error("shift", "truncate", f"from 0 to {ring.bits - 2} in {ring.name}", shift)

@@ -1,0 +1,44 @@
+"""What one party holds of a shared value. Neither type shows a value in its repr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cofit.arithmetic import Ring, RingArray, Shape
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Share:
+    """One party's part of a shared array: as many ring arrays of the value's shape as the scheme replicates."""
+
+    ring: Ring
+    parts: tuple[RingArray, ...]
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the shared array."""
+        return self.parts[0].shape
+
+    def map(self, local: Callable[[RingArray], RingArray]) -> Share:
+        """Apply a linear map (or an indexing) to every part: a sharing of the mapped value."""
+        return Share(self.ring, tuple(local(part) for part in self.parts))
+
+    def __repr__(self) -> str:
+        return f"<Share of {self.ring.name}, shape {self.shape}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class BitShare:
+    """One party's part of shared bits of shape (rows, count): ``packed`` is the scheme's own representation."""
+
+    packed: Share
+    count: int
+
+    @property
+    def rows(self) -> int:
+        """The number of rows; row b usually holds bit b of ``count`` values."""
+        return self.packed.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<BitShare, shape {(self.rows, self.count)}>"
