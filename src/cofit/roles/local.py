@@ -101,7 +101,11 @@ def summarise(agenda: Agenda, outcomes: Outcomes) -> LocalRun[Any]:
         raise PartyFailedError(name, f"'{name}' failed: {type(error).__name__}: {error}", failures) from error
     done = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Outcome)}
     return LocalRun(
-        {name: done[name].result for name in agenda.parties},
+        {
+            name: outcome.result
+            for name, outcome in done.items()
+            if name in agenda.parties or outcome.result is not None
+        },
         {name: done[name].traffic for name in agenda.members},
         done[agenda.parties[0]].openings,
     )

@@ -308,4 +308,4 @@ def _chunks(ring: Ring, count: int) -> Iterator[slice]:
 
 
 def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:
-    return ring.from_int(np.asarray(1 << exponent, dtype=object)).reshape(1)
+    return ring.from_int(np.asarray(1 << exponent, dtype=object))

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios measured in one run, medians of several repetitions, exact rounds and bytes."""

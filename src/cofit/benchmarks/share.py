@@ -1,0 +1,103 @@
+"""Sharing a matrix from an owner to the parties, against sending its bytes once through one TLS connection."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import statistics
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from cofit.arithmetic import FixedPoint, Ring, RingArray, Shape
+from cofit.roles.local import summarise
+from cofit.roles.member import Agenda, Job, Outcome
+from cofit.roles.processes import run_processes
+from cofit.sharing import scheme_named
+from cofit.transport import Mesh, Terms
+
+_OWNER = "owner"
+
+
+@dataclass(frozen=True)
+class ShareResult:
+    """What ``cofit bench share`` prints."""
+
+    scheme: str
+    ring: str
+    rows: int
+    cols: int
+    repetitions: int
+    seconds: float
+    plain_seconds: float
+    ratio: float
+    bytes_sent_by_owner: int
+
+
+def measure_share(rows: int = 1713, cols: int = 1874, repetitions: int = 9, scheme: str = "rep3") -> ShareResult:
+    """Time from the first message of the owner to the last receipt; medians over the repetitions."""
+    ring = FixedPoint(24).ring
+    parties = tuple(f"party-{i}" for i in range(scheme_named(scheme).info.default_parties))
+    study = hashlib.sha256(f"bench share {scheme} {rows} {cols}".encode()).digest()
+    agenda = Agenda(scheme, parties, {_OWNER: {}}, Terms(secrets.token_bytes(16), study, scheme), 60.0)
+    jobs: dict[str, Job] = {
+        name: partial(_party, agenda=agenda, ring=ring, shape=(rows, cols), repetitions=repetitions) for name in parties
+    }
+    jobs[_OWNER] = partial(_owner, agenda=agenda, ring=ring, shape=(rows, cols), repetitions=repetitions)
+    outcomes = run_processes(agenda, jobs, threads=1)
+    shared, plain, sent = summarise(agenda, outcomes).results[_OWNER]
+    return ShareResult(
+        scheme=scheme,
+        ring=ring.name,
+        rows=rows,
+        cols=cols,
+        repetitions=repetitions,
+        seconds=statistics.median(shared),
+        plain_seconds=statistics.median(plain),
+        ratio=statistics.median(s / p for s, p in zip(shared, plain, strict=True)),
+        bytes_sent_by_owner=sent,
+    )
+
+
+def _owner(
+    mesh: Mesh, agenda: Agenda, ring: Ring, shape: Shape, repetitions: int
+) -> Outcome[tuple[list[float], list[float], int]]:
+    values: RingArray = ring.from_int(np.random.default_rng(1).integers(0, 1 << 24, shape))
+    flat = values.reshape(-1).view(np.uint8).data
+    shared, plain = [], []
+    sent = 0
+    for _ in range(repetitions + 1):  # the first one warms up the memory and is dropped
+        _signal_from_all(mesh, agenda)
+        start = time.perf_counter()
+        before = mesh.counts.total.bytes_sent
+        for messages in scheme_named(agenda.scheme).deal(ring, values, len(agenda.parties)):
+            mesh.exchange("input", {agenda.parties[rank]: data for rank, data in messages.items()}, {})
+        _signal_from_all(mesh, agenda)
+        shared.append(time.perf_counter() - start)
+        sent = mesh.counts.total.bytes_sent - before
+        start = time.perf_counter()
+        mesh.exchange("plain", {agenda.parties[0]: flat}, {})
+        mesh.exchange("signal", {}, {agenda.parties[0]: bytearray(1)})
+        plain.append(time.perf_counter() - start)
+    return Outcome((shared[1:], plain[1:], sent), mesh.counts, ())
+
+
+def _party(mesh: Mesh, agenda: Agenda, ring: Ring, shape: Shape, repetitions: int) -> Outcome[None]:
+    scheme = scheme_named(agenda.scheme)(mesh, agenda.parties)
+    scheme.setup()
+    plain = np.zeros(int(np.prod(shape)) * ring.element_bytes, np.uint8)
+    for _ in range(repetitions + 1):
+        mesh.exchange("signal", {_OWNER: b"\x01"}, {})
+        share = scheme.receive_input(_OWNER, ring, shape)
+        mesh.exchange("signal", {_OWNER: b"\x01"}, {})
+        del share
+        if scheme.rank == 0:
+            mesh.exchange("plain", {}, {_OWNER: plain.data})
+            mesh.exchange("signal", {_OWNER: b"\x01"}, {})
+    return Outcome(None, mesh.counts, ())
+
+
+def _signal_from_all(mesh: Mesh, agenda: Agenda) -> None:
+    mesh.exchange("signal", {}, {party: bytearray(1) for party in agenda.parties})

@@ -1,0 +1,47 @@
+"""``cofit``: the command and its errors."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import cofit
+from cofit.cli.bench import bench
+from cofit.cli.demo import demo
+from cofit.cli.schemes import schemes
+from cofit.errors import CofitError, InvalidInputError
+
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(cofit.__version__, prog_name="cofit")
+def cli() -> None:
+    """Compute on the joint data of several owners without showing it to anyone.
+
+    Owners secret-share their data to a few computing parties; the parties compute on the shares and open only what was
+    agreed. Start with `cofit demo`.
+
+    Exit codes: 0 success, 1 the run failed, 2 wrong usage or input.
+    """
+
+
+for command in (bench, demo, schemes):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command; errors of ours become one line and an exit code."""
+    try:
+        cli(standalone_mode=True)
+    except InvalidInputError as error:
+        sys.exit(_complain(error, EXIT_BAD_INPUT))
+    except CofitError as error:
+        sys.exit(_complain(error, EXIT_FAILED))
+
+
+def _complain(error: CofitError, code: int) -> int:
+    click.echo(f"cofit: {error}", err=True)
+    return code
