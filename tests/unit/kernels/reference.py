@@ -12,8 +12,7 @@ Words = NDArray[np.uint64]
 Integers = NDArray[Any]  # dtype object: Python integers
 
 EXTREMES = {
-    words: [0, 1, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2 ** (64 * words - 1), 2 ** (64 * words) - 1]
-    for words in (1, 2)
+    words: [0, 1, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2 ** (64 * words - 1), 2 ** (64 * words) - 1] for words in (1, 2)
 }
 
 
@@ -34,7 +33,8 @@ def decode(array: Words, words: int) -> Integers:
 
 def reduce(values: Integers, words: int) -> Integers:
     """Each integer mod 2^(64 words)."""
-    return np.asarray(values, dtype=object) & (2 ** (64 * words) - 1)
+    reduced: Integers = np.asarray(values, dtype=object) & (2 ** (64 * words) - 1)
+    return reduced
 
 
 def random_words(rng: np.random.Generator, shape: tuple[int, ...], words: int) -> Words:

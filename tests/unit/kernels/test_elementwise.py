@@ -33,9 +33,7 @@ def test_binary(
     for n in SIZES:
         a, b, scalar = (random_words(rng, (size,), words) for size in (n, n, 1))
         for second in (b, scalar):
-            expected = encode(
-                reduce(np.asarray(reference(decode(a, words), decode(second, words))), words), words
-            )
+            expected = encode(reduce(np.asarray(reference(decode(a, words), decode(second, words))), words), words)
             out = np.zeros_like(a)
             kernel(a, second, out, words)
             np.testing.assert_array_equal(out, expected)
@@ -97,9 +95,7 @@ def test_shifts_by_every_amount(rng: np.random.Generator, words: int) -> None:
     out = np.zeros_like(a)
     for bits in range(64 * words):
         kernels.shl(a, bits, out, words)
-        np.testing.assert_array_equal(
-            out, encode(reduce(integers((37,), [v << bits for v in values]), words), words)
-        )
+        np.testing.assert_array_equal(out, encode(reduce(integers((37,), [v << bits for v in values]), words), words))
         kernels.shr(a, bits, out, words)
         np.testing.assert_array_equal(out, encode(integers((37,), [v >> bits for v in values]), words))
         kernels.sar(a, bits, out, words)
@@ -124,9 +120,7 @@ def test_shifts_in_place_and_of_every_size(
 def test_ring_laws(words: int, data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 9))
     element = st.integers(0, 2 ** (64 * words) - 1)
-    a, b, c = (
-        encode(integers((n,), data.draw(st.lists(element, min_size=n, max_size=n))), words) for _ in range(3)
-    )
+    a, b, c = (encode(integers((n,), data.draw(st.lists(element, min_size=n, max_size=n))), words) for _ in range(3))
 
     def apply(kernel: Binary, x: Words, y: Words) -> Words:
         out = np.empty_like(x)

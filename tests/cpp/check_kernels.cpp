@@ -1,0 +1,204 @@
+// Every kernel of one instruction set against a naive reference, at odd sizes, in buffers of exactly the right
+// size. Built with sanitizers: a read or write outside a buffer, or undefined arithmetic, ends the program.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <vector>
+
+#include "dispatch.hpp"
+#include "kernels.hpp"
+#include "products.hpp"
+
+using namespace cofit;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool good, const char* what, std::size_t words, std::size_t a, std::size_t b, std::size_t c) {
+  if (good) return;
+  ++failures;
+  std::printf("wrong: %s, %zu words, sizes %zu %zu %zu\n", what, words, a, b, c);
+}
+
+Word next_random() {
+  static Word state = 0x243F6A8885A308D3u;
+  state += 0x9E3779B97F4A7C15u;
+  Word z = state;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+// Its own allocation of exactly n words, so that the sanitizer sees one word too many.
+struct Buffer {
+  explicit Buffer(std::size_t n, bool random = true) : size(n), data(new Word[n]) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const Word r = next_random();
+      data[i] = !random ? 0xA5A5A5A5A5A5A5A5u : r % 5 == 0 ? ~Word{0} : r % 7 == 0 ? 0 : next_random();
+    }
+  }
+  Wide get(std::size_t i, std::size_t words) const {
+    return words == 1 ? Wide{data[i]} : (Wide{data[2 * i + 1]} << 64) | data[2 * i];
+  }
+  bool holds(std::size_t i, Wide value, std::size_t words) const {
+    return words == 1 ? data[i] == static_cast<Word>(value) : get(i, words) == value;
+  }
+  std::size_t size;
+  std::unique_ptr<Word[]> data;
+};
+
+void check_products(const Kernels& k, std::size_t words, std::size_t threads) {
+  for (std::size_t rows : {0, 1, 3, 7, 18, 65})
+    for (std::size_t cols : {0, 1, 2, 5, 11, 64, 67}) {
+      Buffer m0(rows * cols * words), m1(rows * cols * words), x0(cols * words), x1(cols * words);
+      Buffer y0(rows * words), y1(rows * words), out(rows * words, false), out_t(cols * words, false);
+      Terms right{{m0.data.get(), m1.data.get()}, {x0.data.get(), x1.data.get()}, 2};
+      Terms left{{m0.data.get(), m1.data.get()}, {y0.data.get(), y1.data.get()}, 2};
+      matvec(k, right, rows, cols, out.data.get(), words, threads);
+      matvec_t(k, left, rows, cols, out_t.data.get(), words, threads);
+      for (std::size_t i = 0; i < rows; ++i) {
+        Wide sum = 0;
+        for (std::size_t j = 0; j < cols; ++j)
+          sum += m0.get(i * cols + j, words) * x0.get(j, words) + m1.get(i * cols + j, words) * x1.get(j, words);
+        expect(out.holds(i, sum, words), "matvec", words, rows, cols, i);
+      }
+      for (std::size_t j = 0; j < cols; ++j) {
+        Wide sum = 0;
+        for (std::size_t i = 0; i < rows; ++i)
+          sum += m0.get(i * cols + j, words) * y0.get(i, words) + m1.get(i * cols + j, words) * y1.get(i, words);
+        expect(out_t.holds(j, sum, words), "matvec_t", words, rows, cols, j);
+      }
+      for (std::size_t depth : {0, 1, 6, 131}) {
+        Buffer a(rows * depth * words), b(depth * cols * words), c(rows * cols * words, false);
+        Terms terms{{a.data.get()}, {b.data.get()}, 1};
+        matmul(k, terms, rows, depth, cols, c.data.get(), words, threads);
+        for (std::size_t i = 0; i < rows; ++i)
+          for (std::size_t j = 0; j < cols; ++j) {
+            Wide sum = 0;
+            for (std::size_t l = 0; l < depth; ++l)
+              sum += a.get(i * depth + l, words) * b.get(l * cols + j, words);
+            expect(c.holds(i * cols + j, sum, words), "matmul", words, rows, depth, cols);
+          }
+      }
+    }
+}
+
+void check_blocks(const Kernels& k, std::size_t words, std::size_t threads) {
+  const std::size_t rows = 131, depth = 261, cols = 521;  // more than one block each way
+  Buffer a(rows * depth * words), b(depth * cols * words), c(rows * cols * words, false);
+  Terms terms{{a.data.get()}, {b.data.get()}, 1};
+  matmul(k, terms, rows, depth, cols, c.data.get(), words, threads);
+  for (std::size_t i = 0; i < rows; i += 5)
+    for (std::size_t j = i % 3; j < cols; j += 3) {
+      Wide sum = 0;
+      for (std::size_t l = 0; l < depth; ++l) sum += a.get(i * depth + l, words) * b.get(l * cols + j, words);
+      expect(c.holds(i * cols + j, sum, words), "blocked matmul", words, i, j, threads);
+    }
+}
+
+void check_maps(const Kernels& k, std::size_t words) {
+  const std::size_t w = words - 1;
+  const unsigned width = static_cast<unsigned>(64 * words);
+  const Wide ones = words == 1 ? Wide{~Word{0}} : ~Wide{0};
+  for (std::size_t n : {0, 1, 2, 3, 5, 8, 63, 64, 65, 257}) {
+    Buffer a(n * words), b(n * words), s(words), out(n * words, false);
+    const auto all = [&](const char* what, auto expected) {
+      for (std::size_t i = 0; i < n; ++i) expect(out.holds(i, expected(i), words), what, words, n, i, 0);
+    };
+    const auto x = [&](std::size_t i) { return a.get(i, words); };
+    const auto y = [&](std::size_t i) { return b.get(i, words); };
+    const Wide z = s.get(0, words);
+    const Word *pa = a.data.get(), *pb = b.data.get(), *ps = s.data.get();
+    Word* po = out.data.get();
+    k.add[w](pa, pb, false, n, po), all("add", [&](std::size_t i) { return x(i) + y(i); });
+    k.add[w](pa, ps, true, n, po), all("add one", [&](std::size_t i) { return x(i) + z; });
+    k.sub[w](pa, pb, false, n, po), all("sub", [&](std::size_t i) { return x(i) - y(i); });
+    k.sub[w](pa, ps, true, n, po), all("sub one", [&](std::size_t i) { return x(i) - z; });
+    k.mul[w](pa, pb, false, n, po), all("mul", [&](std::size_t i) { return x(i) * y(i); });
+    k.mul[w](pa, ps, true, n, po), all("mul one", [&](std::size_t i) { return x(i) * z; });
+    k.neg[w](pa, n, po), all("neg", [&](std::size_t i) { return Wide{0} - x(i); });
+    const Word *lhs[] = {pa, pb}, *rhs[] = {pb, ps};
+    const bool scalar[] = {false, true};
+    k.mul_sum[w](lhs, rhs, scalar, 2, n, po);
+    all("mul_sum", [&](std::size_t i) { return x(i) * y(i) + y(i) * z; });
+    for (unsigned bits : {0u, 1u, 31u, 63u, width / 2, width - 1}) {
+      const Wide top = ones ^ (ones >> bits);
+      k.shl[w](pa, bits, n, po), all("shl", [&](std::size_t i) { return x(i) << bits; });
+      k.shr[w](pa, bits, n, po), all("shr", [&](std::size_t i) { return x(i) >> bits; });
+      k.sar[w](pa, bits, n, po);
+      all("sar", [&](std::size_t i) { return (x(i) >> bits) | (x(i) >> (width - 1) ? top : 0); });
+    }
+    k.add[w](pa, pb, false, n, po);
+    Buffer same(n * words);
+    if (n > 0) std::memcpy(same.data.get(), pa, n * words * sizeof(Word));
+    k.add[w](same.data.get(), pb, false, n, same.data.get());
+    for (std::size_t i = 0; i < n * words; ++i) expect(same.data[i] == po[i], "add in place", words, n, i, 0);
+  }
+}
+
+void check_bits(const Kernels& k) {
+  for (std::size_t n : {0, 1, 7, 8, 63, 64, 65, 130, 513})
+    for (std::size_t rows : {0, 1, 3}) {
+      const std::size_t row_words = (n + 63) / 64;
+      std::vector<uint8_t> bits(rows * n), back(rows * n, 9);
+      for (uint8_t& bit : bits) bit = next_random() & 1;
+      bits.shrink_to_fit();
+      Buffer packed(rows * row_words, false);
+      expect(k.pack_bits(bits.data(), rows, n, packed.data.get()), "pack_bits is valid", 1, rows, n, 0);
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t i = 0; i < 64 * row_words; ++i) {
+          const Word bit = (packed.data[r * row_words + i / 64] >> (i % 64)) & 1;
+          expect(bit == (i < n ? bits[r * n + i] : 0), "pack_bits", 1, rows, n, i);
+        }
+      k.unpack_bits(packed.data.get(), rows, n, back.data());
+      expect(back == bits, "unpack_bits", 1, rows, n, 0);
+      if (!bits.empty()) {
+        bits.back() = 2;
+        expect(!k.pack_bits(bits.data(), rows, n, packed.data.get()), "pack_bits refuses 2", 1, rows, n, 0);
+      }
+    }
+}
+
+void check_planes(const Kernels& k, std::size_t words) {
+  for (std::size_t n : {0, 1, 63, 64, 65, 511, 512, 577}) {
+    const std::size_t plane_words = (n + 63) / 64;
+    Buffer values(n * words), planes(64 * words * plane_words, false), back(n * words, false);
+    k.to_planes[words - 1](values.data.get(), n, planes.data.get());
+    for (std::size_t b = 0; b < 64 * words; ++b)
+      for (std::size_t i = 0; i < 64 * plane_words; ++i) {
+        const Word bit = (planes.data[b * plane_words + i / 64] >> (i % 64)) & 1;
+        const Word expected = i < n ? (values.data[i * words + b / 64] >> (b % 64)) & 1 : 0;
+        expect(bit == expected, "to_planes", words, n, b, i);
+      }
+    k.from_planes[words - 1](planes.data.get(), n, back.data.get());
+    for (std::size_t i = 0; i < n * words; ++i)
+      expect(back.data[i] == values.data[i], "from_planes", words, n, i, 0);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Kernels* kernels = nullptr;
+#if defined(COFIT_LOWERED_AVX512)
+  kernels = &kAvx512Kernels;  // compiled without AVX-512 instructions
+#endif
+  for (const Kernels* candidate : available_kernels())
+    if (argc > 1 && std::strcmp(candidate->name, argv[1]) == 0) kernels = candidate;
+  if (kernels == nullptr) {
+    std::printf("usage: %s instruction-set\n", argv[0]);
+    return 2;
+  }
+  for (std::size_t words : {1, 2}) {
+    check_products(*kernels, words, 1);
+    for (std::size_t threads : {1, 3}) check_blocks(*kernels, words, threads);
+    check_maps(*kernels, words);
+    check_planes(*kernels, words);
+  }
+  check_bits(*kernels);
+  std::printf("%s: %d failures\n", kernels->name, failures);
+  return failures == 0 ? 0 : 1;
+}
