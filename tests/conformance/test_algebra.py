@@ -1,0 +1,135 @@
+"""The algebra of shares, for any values: what is computed on shares is what the ring says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
+from cofit.sharing import SCHEMES, Scheme, Share
+from support.runs import run_scheme
+
+EXAMPLES = settings(max_examples=25, deadline=None)
+SCHEME_AND_RING = [(name, ring) for name in sorted(SCHEMES) for ring in (Z64, Z128)]
+
+
+def integers(ring: PowerOfTwoRing, count: int) -> st.SearchStrategy[list[int]]:
+    half = 1 << (ring.bits - 1)
+    interesting = st.sampled_from([0, 1, -1, half - 1, -half, 1 << (ring.bits // 2)])
+    return st.lists(st.integers(-half, half - 1) | interesting, min_size=count, max_size=count)
+
+
+def signed(ring: PowerOfTwoRing, value: int) -> int:
+    reduced = value % (1 << ring.bits)
+    return reduced - (1 << ring.bits) if reduced >> (ring.bits - 1) else reduced
+
+
+def on_shares(
+    scheme: str, ring: PowerOfTwoRing, inputs: list[RingArray], formula: Callable[[Scheme, list[Share]], Share]
+) -> list[int]:
+    def program(s: Scheme) -> RingArray | None:
+        shares = [
+            s.input(i % len(s.names), values if s.rank == i % len(s.names) else None, ring, values.shape)
+            for i, values in enumerate(inputs)
+        ]
+        return s.open(formula(s, shares))
+
+    opened = run_scheme(scheme, program).results
+    decoded = [[int(v) for v in ring.to_int(o).flat] for o in opened if o is not None]
+    assert len(decoded) == len(opened)
+    assert all(d == decoded[0] for d in decoded), "parties opened different values"
+    return decoded[0]
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@EXAMPLES
+@given(data=st.data())
+def test_linear_combinations_and_products(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 5))
+    a, b, c, k = (data.draw(integers(ring, count)) for _ in range(4))
+    inputs = [ring.from_int(np.array(v, dtype=object)) for v in (a, b, c)]
+    public = ring.from_int(np.array(k, dtype=object))
+
+    def formula(s: Scheme, x: list[Share]) -> Share:
+        return s.add_public(s.sub(s.mul(s.add(x[0], x[1]), x[2]), s.mul_public(s.neg(x[0]), public)), public)
+
+    expected = [signed(ring, (p + q) * r + p * t + t) for p, q, r, t in zip(a, b, c, k, strict=True)]
+    assert on_shares(scheme, ring, inputs, formula) == expected
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@EXAMPLES
+@given(data=st.data())
+def test_matrix_products_of_all_shapes(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    m, k, n = (data.draw(st.integers(1, 4)) for _ in range(3))
+    left_vector, right_vector = data.draw(st.booleans()), data.draw(st.booleans())
+    left = np.array(data.draw(integers(ring, m * k)), dtype=object).reshape(m, k)
+    right = np.array(data.draw(integers(ring, k * n)), dtype=object).reshape(k, n)
+    if left_vector:
+        left = left[0]
+    if right_vector:
+        right = right[:, 0]
+    exact = np.asarray(left.dot(right), dtype=object)
+    opened = on_shares(scheme, ring, [ring.from_int(left), ring.from_int(right)], lambda s, x: s.matmul(x[0], x[1]))
+    assert opened == [signed(ring, int(v)) for v in exact.flat]
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@EXAMPLES
+@given(data=st.data())
+def test_transposed_shares_multiply_alike(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    rows, cols = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
+    matrix = np.array(data.draw(integers(ring, rows * cols)), dtype=object).reshape(rows, cols)
+    vector = np.array(data.draw(integers(ring, rows)), dtype=object)
+
+    def formula(s: Scheme, x: list[Share]) -> Share:
+        return s.matmul(x[0].map(np.transpose), x[1])
+
+    opened = on_shares(scheme, ring, [ring.from_int(matrix), ring.from_int(vector)], formula)
+    assert opened == [signed(ring, int(v)) for v in matrix.T.dot(vector)]
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_truncation_is_the_floor_or_one_more_for_every_value(
+    scheme: str, ring: PowerOfTwoRing, data: st.DataObject
+) -> None:
+    limit = 1 << (ring.bits - 2)
+    edge = st.sampled_from([-limit, limit - 1, 0, -1, 1, limit // 2, -limit + 1])
+    values = data.draw(st.lists(st.integers(-limit, limit - 1) | edge, min_size=1, max_size=6))
+    shift = data.draw(st.integers(0, ring.bits - 2))
+    inputs = [ring.from_int(np.array(values, dtype=object))]
+    opened = on_shares(scheme, ring, inputs, lambda s, x: s.truncate(x[0], shift))
+    for got, value in zip(opened, values, strict=True):
+        exact_when_nothing_is_cut = value % (1 << shift) == 0
+        assert got - (value >> shift) in ((0,) if exact_when_nothing_is_cut else (0, 1))
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@EXAMPLES
+@given(data=st.data())
+def test_bits_of_any_value_and_back(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 70))
+    values = data.draw(integers(ring, count))
+    encoded = ring.from_int(np.array(values, dtype=object))
+
+    def program(s: Scheme) -> tuple[list[list[int]], list[int]]:
+        share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
+        bits = s.to_bits(share)
+        opened = s.open_bits(bits)
+        back = s.from_bits(bits, ring)
+        powers = ring.from_int(
+            np.array([[1 << j] if j < ring.bits - 1 else [-(1 << j)] for j in range(ring.bits)], dtype=object)
+        )
+        recomposed = s.open(s.mul_public(back, powers).map(lambda part: ring.sum(part, axis=0)))
+        assert opened is not None and recomposed is not None
+        return opened.tolist(), [int(v) for v in ring.to_int(recomposed)]
+
+    for bits, recomposed in run_scheme(scheme, program).results:
+        assert bits == [[(v >> j) & 1 for v in values] for j in range(ring.bits)]
+        assert recomposed == values

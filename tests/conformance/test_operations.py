@@ -1,0 +1,194 @@
+"""Every operation of every scheme, over every mesh, against the cleartext twin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
+from cofit.errors import InvalidInputError, RingMismatchError, ShapeError
+from cofit.sharing import Scheme, Share
+from support.runs import run_scheme
+
+RNG = np.random.default_rng(20)
+
+
+def random_elements(ring: PowerOfTwoRing, *shape: int, magnitude_bits: int | None = None) -> RingArray:
+    bits = ring.bits - 1 if magnitude_bits is None else magnitude_bits
+    values = [
+        int.from_bytes(RNG.bytes(ring.element_bytes), "little") % (2 << bits) - (1 << bits)
+        for _ in range(int(np.prod(shape)))
+    ]
+    return ring.from_int(np.array(values, dtype=object).reshape(shape))
+
+
+def both(
+    scheme: str, mesh: str, program: Callable[[Scheme], RingArray | None], ring: PowerOfTwoRing
+) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
+    """What all parties of ``scheme`` opened, and what the cleartext twin opened."""
+    golden = run_scheme("clear", program).results[0]
+    opened = run_scheme(scheme, program, mesh=mesh).results
+    assert golden is not None
+    decoded = [ring.to_int(o).astype(object) for o in opened if o is not None]
+    assert len(decoded) == len(opened)
+    for other in decoded[1:]:
+        np.testing.assert_array_equal(other, decoded[0])
+    return decoded[0], ring.to_int(golden).astype(object)
+
+
+def from_first(s: Scheme, ring: PowerOfTwoRing, values: RingArray) -> Share:
+    return s.input(0, values if s.rank == 0 else None, ring, values.shape)
+
+
+OPERATIONS: dict[str, Callable[[Scheme, Share, Share], Share]] = {
+    "add": lambda s, a, b: s.add(a, b),
+    "sub": lambda s, a, b: s.sub(a, b),
+    "neg": lambda s, a, b: s.neg(a),
+    "mul": lambda s, a, b: s.mul(a, b),
+    "mul by a row": lambda s, a, b: s.mul(a, b.map(lambda part: part[:1])),
+    "matmul": lambda s, a, b: s.matmul(a, b.map(np.transpose)),
+    "matvec": lambda s, a, b: s.matmul(a, b.map(lambda part: part[0])),
+    "transposed matvec": lambda s, a, b: s.matmul(a.map(np.transpose), b.map(lambda part: part[:, 0])),
+    "inner product": lambda s, a, b: s.matmul(a.map(lambda p: p[0]), b.map(lambda p: p[0])),
+    "add public": lambda s, a, b: s.add_public(a, a.ring.from_int(np.arange(5))),
+    "mul public": lambda s, a, b: s.mul_public(a, a.ring.from_int(np.arange(5))),
+    "matmul public": lambda s, a, b: s.matmul_public(a, a.ring.from_int(np.arange(5))),
+    "rmatmul public": lambda s, a, b: s.rmatmul_public(a.ring.from_int(np.arange(4)), a),
+    "constant": lambda s, a, b: s.add(a, s.constant(a.ring, a.ring.from_int(np.full((4, 5), -7)))),
+    "sum": lambda s, a, b: a.map(lambda part: a.ring.sum(part, axis=0)),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operation_equals_the_cleartext_twin(scheme: str, mesh: str, ring: PowerOfTwoRing, operation: str) -> None:
+    a, b = random_elements(ring, 4, 5), random_elements(ring, 4, 5)
+
+    def program(s: Scheme) -> RingArray | None:
+        return s.open(OPERATIONS[operation](s, from_first(s, ring, a), from_first(s, ring, b)))
+
+    got, golden = both(scheme, mesh, program, ring)
+    np.testing.assert_array_equal(got, golden)
+
+
+@pytest.mark.parametrize("kind", ["truncate", "mul", "matmul"])
+def test_truncating_operation_is_the_twin_or_one_more(scheme: str, mesh: str, ring: PowerOfTwoRing, kind: str) -> None:
+    half = (ring.bits - 2) // 2 - 2
+    a, b = random_elements(ring, 40, 5, magnitude_bits=half), random_elements(ring, 40, 5, magnitude_bits=half)
+
+    def program(s: Scheme) -> RingArray | None:
+        x, y = from_first(s, ring, a), from_first(s, ring, b)
+        if kind == "truncate":
+            return s.open(s.truncate(x, 7))
+        if kind == "mul":
+            return s.open(s.mul(x, y, shift=half))
+        return s.open(s.matmul(x, y.map(lambda part: part[0]), shift=half))
+
+    got, golden = both(scheme, mesh, program, ring)
+    assert set((got - golden).flat) <= {0, 1}
+
+
+def test_inputs_from_every_party_and_from_an_owner(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
+    dealt = {"x": (ring, random_elements(ring, 3, 4)), "empty": (ring, ring.zeros((0, 4)))}
+    own = [random_elements(ring, 2), random_elements(ring, 2), random_elements(ring, 2)]
+
+    def program(s: Scheme) -> list[RingArray | None]:
+        first = s.receive_input("owner", ring, (3, 4))
+        empty = s.receive_input("owner", ring, (0, 4))
+        rest = [s.input(rank, own[rank] if s.rank == rank else None, ring, (2,)) for rank in range(3)]
+        return [s.open(share) for share in (first, empty, *rest)]
+
+    expected = [dealt["x"][1], dealt["empty"][1], *own]
+    for opened in run_scheme(scheme, program, mesh=mesh, deal=dealt).results:
+        for got, want in zip(opened, expected, strict=True):
+            assert got is not None
+            np.testing.assert_array_equal(got, want)
+
+
+def test_an_owners_large_matrix_arrives_over_many_messages(scheme: str, mesh: str) -> None:
+    values = Z64.from_int(RNG.integers(-(1 << 62), 1 << 62, (500, 701)))
+
+    def program(s: Scheme) -> RingArray | None:
+        return s.open(s.receive_input("owner", Z64, values.shape))
+
+    for opened in run_scheme(scheme, program, mesh=mesh, deal={"x": (Z64, values)}).results:
+        assert opened is not None
+        np.testing.assert_array_equal(opened, values)
+
+
+@pytest.mark.parametrize("receivers", [[0], [1], [2], [0, 2], [1, 2]])
+def test_opening_to_some_parties_only(scheme: str, ring: PowerOfTwoRing, receivers: list[int]) -> None:
+    values = random_elements(ring, 6)
+
+    def program(s: Scheme) -> RingArray | None:
+        return s.open(from_first(s, ring, values), receivers)
+
+    run = run_scheme(scheme, program)
+    for rank, opened in enumerate(run.results):
+        if rank in receivers:
+            assert opened is not None
+            np.testing.assert_array_equal(opened, values)
+        else:
+            assert opened is None
+
+
+def test_boolean_operations(scheme: str, mesh: str) -> None:
+    a, b = RNG.integers(0, 2, (5, 130), dtype=np.uint8), RNG.integers(0, 2, (5, 130), dtype=np.uint8)
+
+    def program(s: Scheme) -> list[npt.NDArray[np.uint8] | None]:
+        x = s.input_bits(0, a if s.rank == 0 else None, 5, 130)
+        y = s.input_bits(1, b if s.rank == 1 else None, 5, 130)
+        results = (s.xor(x, y), s.and_(x, y), s.not_(x), s.select_rows(x, [3, 1]), s.stack_rows([x, y]))
+        constant = s.xor(x, s.constant_bits(b))
+        return [s.open_bits(r) for r in (*results, constant)]
+
+    expected = [a ^ b, a & b, 1 - a, a[[3, 1]], np.concatenate([a, b]), a ^ b]
+    for opened in run_scheme(scheme, program, mesh=mesh).results:
+        for got, want in zip(opened, expected, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_random_bits_are_the_same_in_both_worlds(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
+    def program(s: Scheme) -> tuple[npt.NDArray[np.uint8] | None, RingArray | None]:
+        bits = s.random_bits(3, 500)
+        return s.open_bits(bits), s.open(s.from_bits(bits, ring))
+
+    for as_bits, as_elements in run_scheme(scheme, program, mesh=mesh).results:
+        assert as_bits is not None and as_elements is not None
+        np.testing.assert_array_equal(ring.to_int(as_elements).astype(int), as_bits)
+        assert 600 < as_bits.sum() < 900
+
+
+def test_empty_arrays(scheme: str, ring: PowerOfTwoRing) -> None:
+    def program(s: Scheme) -> list[tuple[int, ...]]:
+        x = s.constant(ring, ring.zeros((0, 3)))
+        w = s.constant(ring, ring.zeros((3,)))
+        opened = [s.open(s.mul(x, x, shift=3)), s.open(s.matmul(x, w, shift=3)), s.open(s.truncate(x, 2))]
+        bits = s.to_bits(x)
+        return [o.shape for o in opened if o is not None] + [(bits.rows, bits.count)]
+
+    for shapes in run_scheme(scheme, program).results:
+        assert shapes == [(0, 3), (0,), (0, 3), (ring.bits, 0)]
+
+
+def test_wrong_operands_are_refused_before_any_message(scheme: str) -> None:
+    def program(s: Scheme) -> None:
+        a, b = s.constant(Z64, Z64.zeros((2, 3))), s.constant(Z128, Z128.zeros((2, 3)))
+        with pytest.raises(RingMismatchError, match=r"Z_2\^64 and Z_2\^128"):
+            s.mul(a, b)
+        with pytest.raises(RingMismatchError):
+            s.add(a, b)
+        with pytest.raises(ShapeError, match=r"\(2, 3\) and \(2, 3\)"):
+            s.matmul(a, a)
+        with pytest.raises(ShapeError):
+            s.mul(a, s.constant(Z64, Z64.zeros((4,))))
+        with pytest.raises(InvalidInputError, match="shift"):
+            s.truncate(a, 63)
+        with pytest.raises(InvalidInputError, match="shift"):
+            s.truncate(a, -1)
+        with pytest.raises(ShapeError):
+            s.xor(s.random_bits(1, 5), s.random_bits(1, 6))
+
+    assert run_scheme(scheme, program).everything().messages_sent == 0

@@ -1,0 +1,176 @@
+"""Run a program at every party of a scheme, over any kind of mesh, in threads of this process."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic import Ring, RingArray
+from cofit.arithmetic.bits import unpack
+from cofit.sharing import SCHEMES, BitShare, Scheme, Share
+from cofit.transport import (
+    Counts,
+    Delay,
+    FaultPlan,
+    Identity,
+    LabelCounts,
+    Mesh,
+    Peer,
+    Terms,
+    connect_mesh,
+    faulty_links,
+    generate_identity,
+    listen,
+    memory_meshes,
+)
+
+T = TypeVar("T")
+MESHES = ("memory", "tls", "faulty")
+OWNER = "owner"
+TIMEOUT = 20.0
+
+
+@dataclass(frozen=True)
+class Run(Generic[T]):
+    """Results and traffic by rank; ``owner`` is the traffic of the owner."""
+
+    results: list[T]
+    traffic: list[Counts]
+    owner: Counts | None
+
+    def rounds(self, label: str) -> int:
+        """Rounds of a label: the most that any party waited."""
+        return max(counts.get_or_zero(label).rounds for counts in self.traffic)
+
+    def bytes_sent(self, label: str) -> int:
+        """Payload bytes that all parties sent together under a label."""
+        return sum(counts.get_or_zero(label).bytes_sent for counts in self.traffic)
+
+    def everything(self) -> LabelCounts:
+        """All labels of all parties together."""
+        return sum((counts.total for counts in self.traffic), LabelCounts())
+
+
+def run_scheme(
+    scheme: str | type[Scheme],
+    program: Callable[[Scheme], T],
+    *,
+    mesh: str = "memory",
+    deal: Mapping[str, tuple[Ring, RingArray]] | None = None,
+) -> Run[T]:
+    """Run ``program`` at every party after its setup; traffic counts what comes after the setup.
+
+    ``deal``: what an owner outside the parties deals, in order; the program calls ``receive_input`` for each.
+    """
+    kind = SCHEMES[scheme] if isinstance(scheme, str) else scheme
+    names = tuple(f"party-{i}" for i in range(kind.info.default_parties))
+    members = (*names, OWNER) if deal else names
+    meshes = connected(members, mesh, kind.info.name)
+
+    def party(own: Mesh) -> tuple[T, Counts]:
+        instance = kind(own, names)
+        instance.setup()
+        before = own.counts
+        return program(instance), own.counts - before
+
+    def owner(own: Mesh) -> Counts:
+        for ring, values in (deal or {}).values():
+            for messages in kind.deal(ring, values, len(names)):
+                own.exchange("input", {names[rank]: data for rank, data in messages.items()}, {})
+        return own.counts
+
+    jobs: dict[str, Callable[[], object]] = {name: functools.partial(party, meshes[name]) for name in names}
+    if deal:
+        jobs[OWNER] = functools.partial(owner, meshes[OWNER])
+    outcomes = in_threads(jobs)
+    for own in meshes.values():
+        own.close()
+    pairs = [outcomes[name] for name in names]
+    counts = outcomes.get(OWNER)
+    return Run(
+        [pair[0] for pair in pairs],  # type: ignore[index]
+        [pair[1] for pair in pairs],  # type: ignore[index]
+        counts if isinstance(counts, Counts) else None,
+    )
+
+
+def in_threads(jobs: Mapping[str, Callable[[], object]]) -> dict[str, object]:
+    """Run all jobs at once; raise the first error after all have ended."""
+    outcomes: dict[str, object] = {}
+    errors: dict[str, BaseException] = {}
+
+    def run(name: str, job: Callable[[], object]) -> None:
+        try:
+            outcomes[name] = job()
+        except BaseException as error:
+            errors[name] = error
+
+    threads = [threading.Thread(target=run, args=item, daemon=True) for item in jobs.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(TIMEOUT * 3)
+    if errors:
+        raise next(iter(errors.values()))
+    return outcomes
+
+
+def connected(names: tuple[str, ...], kind: str, scheme: str) -> dict[str, Mesh]:
+    """Connect everybody with everybody. ``faulty`` delays frames at random places but loses none."""
+    terms = Terms(secrets.token_bytes(16), bytes(32), scheme)
+    if kind == "memory":
+        return memory_meshes(names, terms, TIMEOUT)
+    if kind == "faulty":
+        plans = {
+            name: {peer: FaultPlan({3 + i: Delay(0.002), 5: Delay(0.001)}) for i, peer in enumerate(names)}
+            for name in names
+        }
+        return memory_meshes(names, terms, TIMEOUT, wrap={name: faulty_links(plans[name]) for name in names})
+    identities = {name: _identity(name) for name in names}
+    listeners = {name: listen("127.0.0.1") for name in names}
+    peers = {name: Peer(name, "127.0.0.1", listeners[name].port, identities[name].certificate_pem) for name in names}
+    meshes: dict[str, Mesh] = {}
+
+    def connect(name: str) -> None:
+        place = names.index(name)
+        meshes[name] = connect_mesh(
+            identities[name],
+            listeners[name],
+            [peers[other] for other in names[:place]],
+            [peers[other] for other in names[place + 1 :]],
+            terms,
+            timeout=TIMEOUT,
+        )
+
+    in_threads({name: functools.partial(connect, name) for name in names})
+    for listener in listeners.values():
+        listener.close()
+    return meshes
+
+
+@functools.cache
+def _identity(name: str) -> Identity:
+    return generate_identity(name)
+
+
+def reconstruct(shares: list[Share], scheme: str) -> RingArray:
+    """Add up all distinct summands of a sharing, seen from outside."""
+    if scheme == "clear":
+        return shares[0].parts[0]
+    ring = shares[0].ring
+    total = shares[0].parts[0]
+    for share in shares[1:]:
+        total = ring.add(total, share.parts[0])
+    return total
+
+
+def reconstruct_bits(shares: list[BitShare], scheme: str) -> npt.NDArray[np.uint8]:
+    """The bits of a Boolean sharing, seen from outside."""
+    return unpack(reconstruct([share.packed for share in shares], scheme), shares[0].count)
