@@ -25,8 +25,9 @@ from cofit.transport.frames import HEADER_BYTES, MAX_FRAME_BYTES, PROTOCOL_VERSI
 from cofit.transport.identity import Identity, fingerprint, generate_identity
 from cofit.transport.link import Wrap
 from cofit.transport.memory_mesh import memory_meshes
-from cofit.transport.mesh import DEFAULT_SPIN, Mesh
+from cofit.transport.mesh import Mesh
 from cofit.transport.terms import Terms
+from cofit.transport.tls import DEFAULT_SPIN
 from cofit.transport.tls_mesh import Listener, connect_mesh, listen
 
 __all__ = [

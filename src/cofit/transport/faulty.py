@@ -158,6 +158,10 @@ class FaultyLink:
         """Receive from the inner link."""
         return self._link.pump_receive(into)
 
+    def has_unread(self) -> bool:
+        """Ask the inner link."""
+        return self._link.has_unread()
+
     def end_sending(self) -> None:
         """Half-close the inner link."""
         self._link.end_sending()

@@ -49,8 +49,7 @@ class Greeting:
     def step(self) -> bool:
         """Go on as far as possible; True when both ends have greeted and the terms agree."""
         try:
-            if not self._sent:
-                self._sent = self.link.pump_send()
+            self._send()
             while not self._heard:
                 got = self.link.pump_receive(self._buffer[self._have : self._need])
                 if not got:
@@ -71,6 +70,13 @@ class Greeting:
                 "Its own error message says why.",
             ) from None
         return self._sent and self._heard
+
+    def _send(self) -> None:
+        if not self._sent:
+            try:
+                self._sent = self.link.pump_send()
+            except LinkClosedError:
+                self._sent = True  # what the peer said before it closed is still to be read
 
     def _advance(self) -> None:
         if self._kind is None:

@@ -40,6 +40,9 @@ class Link(Protocol):
     def pump_receive(self, into: memoryview) -> int:
         """Receive what is there, at most to the end of ``into``; 0 when nothing is there yet."""
 
+    def has_unread(self) -> bool:
+        """Whether something may be receivable that no waiter would report, because it already came in."""
+
     def end_sending(self) -> None:
         """Tell the peer that nothing more will come. What still comes in can be received, to be dropped."""
 

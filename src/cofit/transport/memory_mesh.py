@@ -26,8 +26,7 @@ def memory_meshes(
 ) -> dict[str, Mesh]:
     """Connect the named parties, each with each or as the pairs in ``links`` say, and return a mesh for each.
 
-    ``terms`` may differ by party, and ``wrap`` may replace a party's links (to inject faults). Nothing spins:
-    threads of one process only steal time from each other.
+    ``terms`` may differ by party, and ``wrap`` may replace a party's links (to inject faults).
     """
     if len(set(names)) != len(names):
         raise InvalidInputError(f"Party names must differ. Got {list(names)} instead.")
@@ -53,7 +52,6 @@ def memory_meshes(
             agreed[name],
             bells[name],
             timeout=timeout,
-            spin=0.0,
             max_frame_bytes=max_frame_bytes,
         )
         for name in names

@@ -7,11 +7,10 @@ without blocking, so any number of parties may send messages of any size to each
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cofit.errors import (
     InvalidInputError,
@@ -29,10 +28,12 @@ from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTa
 from cofit.transport.terms import Terms, check_name
 
 if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from numpy.typing import NDArray
     from typing_extensions import Buffer
 
-DEFAULT_SPIN = 50e-6
-"""Seconds to look again and again for news before sleeping: short messages then need no wake-up."""
+    Bytes: TypeAlias = Buffer | NDArray[Any]
 
 _EMPTY = memoryview(bytearray())
 _FAREWELL_SECONDS = 0.5
@@ -44,7 +45,7 @@ class Mesh:
     """The connections of party ``name``, all greeted, and what may be done with them.
 
     ``timeout`` is how long (seconds) an awaited peer may send nothing, or a peer accept nothing, before the
-    run is given up. ``spin`` bounds the busy wait before each sleep (seconds). After an error the mesh is dead.
+    run is given up. After an error the mesh is dead.
     """
 
     def __init__(
@@ -55,7 +56,6 @@ class Mesh:
         waiter: Waiter,
         *,
         timeout: float = 60.0,
-        spin: float = DEFAULT_SPIN,
         max_frame_bytes: int = MAX_FRAME_BYTES,
     ) -> None:
         for each in (name, *links):
@@ -64,13 +64,10 @@ class Mesh:
             raise parameter_error("links", "Mesh", f"links to parties other than {name!r} itself", list(links))
         if not timeout > 0:
             raise parameter_error("timeout", "Mesh", "a positive number of seconds", timeout)
-        if not 0 <= spin <= timeout:
-            raise parameter_error("spin", "Mesh", "a number of seconds from 0 to the time-out", spin)
         self.name = name
         self.peers = tuple(links)
         self.terms = terms
         self.timeout = timeout
-        self._spin = spin
         self._max_frame_bytes = max_frame_bytes
         self._waiter = waiter
         self._channels = {peer: Channel(link, name, peer, terms) for peer, link in links.items()}
@@ -101,8 +98,8 @@ class Mesh:
     def exchange(
         self,
         label: str,
-        send: Mapping[str, Buffer | Sequence[Buffer]],
-        receive: Mapping[str, Buffer],
+        send: Mapping[str, Bytes | Sequence[Bytes]],
+        receive: Mapping[str, Bytes],
     ) -> None:
         """Send one message to each peer in ``send``; fill each buffer in ``receive`` from that peer's next one.
 
@@ -164,43 +161,34 @@ class Mesh:
     # --- the loop ------------------------------------------------------------------------------------------
 
     def _run(self, label: str, sending: list[Channel], receiving: list[Channel]) -> None:
-        receiving = [channel for channel in receiving if not channel.pump_receive()]
+        receiving = [channel for channel in receiving if not (channel.link.has_unread() and channel.pump_receive())]
         if not sending and not receiving:
             return
         now = time.monotonic()
         for channel in (*sending, *receiving):
             channel.last = now
-        spin_until = now + self._spin
+            channel.progress = False
         notice_at = now + self.timeout * _NOTICE_AFTER
         told: set[str] = set()
+        wait = self._waiter.wait
         while True:
-            sending = [channel for channel in sending if not channel.pump_send()]
-            receiving = [channel for channel in receiving if not channel.pump_receive()]
-            if not sending and not receiving:
-                return
-            now = time.monotonic()
-            moved = False
-            for channel in (*sending, *receiving):
-                if channel.progress:
-                    channel.progress = False
-                    channel.last = now
-                    moved = True
-            if moved:
-                spin_until = now + self._spin
-                continue
-            if now < spin_until:
-                os.sched_yield()
-                continue
-            wake_at = min(channel.last for channel in (*sending, *receiving)) + self.timeout
+            wake_at = min([channel.last for channel in (*sending, *receiving)]) + self.timeout
             if now >= wake_at:
                 raise self._silent(label, now, [*sending, *receiving])
             if now < notice_at:
                 wake_at = min(wake_at, notice_at)
             else:
                 self._notify([*sending, *receiving], told)
-            self._waiter.wait(
-                [channel.link for channel in receiving], [channel.link for channel in sending], wake_at - now
-            )
+            wait([channel.link for channel in receiving], [channel.link for channel in sending], wake_at - now)
+            sending = [channel for channel in sending if not channel.pump_send()]
+            receiving = [channel for channel in receiving if not channel.pump_receive()]
+            if not sending and not receiving:
+                return
+            now = time.monotonic()
+            for channel in (*sending, *receiving):
+                if channel.progress:
+                    channel.progress = False
+                    channel.last = now
 
     def _notify(self, waiting: list[Channel], told: set[str]) -> None:
         """Tell all peers, once per culprit, that we live and whom we wait for, so that they blame the right one."""
@@ -250,10 +238,10 @@ class Mesh:
         )
 
 
-def _view(buffer: Buffer) -> memoryview:
+def _view(buffer: Bytes) -> memoryview:
     """Return the bytes of a C-contiguous buffer, without a copy."""
     try:
-        view = memoryview(buffer)
+        view = memoryview(cast("Buffer", buffer))
         if not view.nbytes:
             return _EMPTY
         return view if view.format == "B" and view.ndim == 1 and view.c_contiguous else view.cast("B")

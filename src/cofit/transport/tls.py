@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import socket
 import ssl
+import time
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,6 +17,8 @@ from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTa
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+DEFAULT_SPIN = 50e-6
+"""Seconds of busy waiting before a sleep; see PollWaiter."""
 _SEND_TURN_BYTES = 1 << 20
 """After this much a sender looks at what came in, so that both directions of a link stay busy."""
 
@@ -26,6 +30,8 @@ class TlsLink:
         self._tls = tls
         self._send = tls.send
         self._read = tls.recv_into
+        self._pending_bytes = tls.pending
+        self._descriptor = tls.fileno()
         self._pending: deque[memoryview] = deque()
         self._ended = False
         self.sent_bytes = 0
@@ -73,6 +79,10 @@ class TlsLink:
             done += size
         return done
 
+    def has_unread(self) -> bool:
+        """Whether a record was decrypted but not read to its end."""
+        return self._pending_bytes() > 0
+
     def end_sending(self) -> None:
         """Half-close. Python drops the TLS state here: what still comes in is ciphertext, fit to be dropped."""
         if not self._ended:
@@ -84,11 +94,12 @@ class TlsLink:
     def close(self) -> None:
         """Close the socket."""
         self.end_sending()
+        self._descriptor = -1
         self._tls.close()
 
     def fileno(self) -> int:
         """The socket's descriptor."""
-        return self._tls.fileno()
+        return self._descriptor
 
 
 def _link_error(error: OSError) -> Exception:
@@ -103,10 +114,15 @@ def _link_error(error: OSError) -> Exception:
 
 
 class PollWaiter:
-    """Waits for sockets with ``poll``, changing the registration only where it differs from the last wait."""
+    """Waits for sockets with ``poll``: for up to ``spin`` seconds by asking again and again, then asleep.
 
-    def __init__(self) -> None:
+    Asking keeps a short message from paying for a wake-up; between two questions others may have the core.
+    """
+
+    def __init__(self, spin: float = 0.0) -> None:
+        self._spin = spin
         self._poll = select.poll()
+        self._ask = self._poll.poll
         self._registered: dict[int, int] = {}
 
     def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> None:
@@ -125,4 +141,12 @@ class PollWaiter:
             for descriptor, events in wanted.items():
                 self._poll.register(descriptor, events)
             self._registered = wanted
-        self._poll.poll(max(0.0, seconds) * 1000)
+        ask = self._ask
+        if ask(0):
+            return
+        spin_until = time.monotonic() + min(self._spin, seconds)
+        while time.monotonic() < spin_until:
+            os.sched_yield()
+            if ask(0):
+                return
+        ask(max(0.0, seconds) * 1000)

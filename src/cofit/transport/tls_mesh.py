@@ -18,6 +18,7 @@ from cofit.errors import (
     InvalidInputError,
     PeerSilentError,
     TransportError,
+    parameter_error,
 )
 from cofit.transport.attempt import Attempt, Dial, DroppedError, Own, Peer, tls_context
 from cofit.transport.channel import Channel
@@ -25,9 +26,9 @@ from cofit.transport.farewell import part
 from cofit.transport.frames import MAX_FRAME_BYTES
 from cofit.transport.identity import Identity, certificate_der
 from cofit.transport.link import Link, Wrap
-from cofit.transport.mesh import DEFAULT_SPIN, Mesh
+from cofit.transport.mesh import Mesh
 from cofit.transport.terms import Terms
-from cofit.transport.tls import PollWaiter
+from cofit.transport.tls import DEFAULT_SPIN, PollWaiter
 
 STRANGER_SECONDS = 5.0
 """How long an incoming connection may take to authenticate and greet."""
@@ -106,6 +107,8 @@ def connect_mesh(
     Raises CertificateError or another HandshakeError naming the peer, or PeerSilentError if one is not there
     after ``connect_timeout`` seconds. Peers that were already connected are told.
     """
+    if not 0 <= spin <= 1:
+        raise parameter_error("spin", "connect_mesh", "a number of seconds from 0 to 1", spin)
     names = [peer.name for peer in (*dial, *accept)]
     if len({identity.name, *names}) != len(names) + 1:
         raise InvalidInputError(f"Party names must differ. Got {[identity.name, *names]} instead.")
@@ -125,9 +128,8 @@ def connect_mesh(
         identity.name,
         ordered,
         terms,
-        PollWaiter(),
+        PollWaiter(spin),
         timeout=timeout,
-        spin=spin,
         max_frame_bytes=max_frame_bytes,
     )
 

@@ -1,0 +1,253 @@
+"""Who may connect: only the pinned certificates, over TLS 1.3, whatever strangers do on the port."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from cofit.errors import CertificateError, HandshakeError, InvalidInputError, TransportError
+from cofit.transport import Identity, Listener, Mesh, Peer, connect_mesh, generate_identity, listen
+from unit.transport.cluster import NAMES, TERMS, identity, join_tls, neighbours, results, run_all
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@contextmanager
+def listening(*names: str) -> Iterator[dict[str, Listener]]:
+    listeners = {name: listen("127.0.0.1") for name in names}
+    try:
+        yield listeners
+    finally:
+        for listener in listeners.values():
+            listener.close()
+
+
+def peer(name: str, listeners: dict[str, Listener], pinned: Identity) -> Peer:
+    return Peer(name, "127.0.0.1", listeners[name].port if name in listeners else 0, pinned.certificate_pem)
+
+
+def ended(mesh: Mesh) -> BaseException:
+    """Use a mesh whose other end refused us: it must say so on first use."""
+    with mesh, pytest.raises(TransportError) as caught:
+        mesh.exchange("x", {}, {mesh.peers[0]: bytearray(1)})
+    return caught.value
+
+
+def test_a_server_with_another_certificate_is_refused_and_named() -> None:
+    impostor = generate_identity("P0")
+    with listening("P0") as listeners:
+        accept = partial(
+            connect_mesh,
+            impostor,
+            listeners["P0"],
+            [],
+            [peer("P1", listeners, identity("P1"))],
+            TERMS,
+            connect_timeout=1.0,
+        )
+        dial = partial(
+            connect_mesh, identity("P1"), None, [peer("P0", listeners, identity("P0"))], [], TERMS, connect_timeout=5.0
+        )
+        outcomes = run_all({"P0": accept, "P1": dial})
+    assert isinstance(outcomes["P1"], CertificateError)
+    assert outcomes["P1"].peer == "P0"
+    assert isinstance(outcomes["P0"], HandshakeError)
+    assert outcomes["P0"].peer == "P1"
+    assert "rejected our certificate" in str(outcomes["P0"])
+
+
+def test_a_client_with_another_certificate_is_refused_and_named() -> None:
+    impostor = generate_identity("P1")
+    start = time.monotonic()
+    with listening("P0") as listeners:
+        accept = partial(
+            connect_mesh,
+            identity("P0"),
+            listeners["P0"],
+            [],
+            [peer("P1", listeners, identity("P1"))],
+            TERMS,
+            connect_timeout=1.0,
+        )
+        dial = partial(
+            connect_mesh, impostor, None, [peer("P0", listeners, identity("P0"))], [], TERMS, connect_timeout=5.0
+        )
+        outcomes = run_all({"P0": accept, "P1": dial})
+    assert isinstance(outcomes["P0"], CertificateError)
+    assert outcomes["P0"].peer == "P1"
+    assert isinstance(outcomes["P1"], HandshakeError)
+    assert not isinstance(outcomes["P1"], CertificateError)
+    assert outcomes["P1"].peer == "P0"
+    assert "rejected our certificate" in str(outcomes["P1"])
+    assert time.monotonic() - start < 3.0
+
+
+def test_a_participant_cannot_listen_in_the_place_of_another() -> None:
+    """P2's certificate is pinned, but not for P0: who dials P0 refuses it."""
+    with listening("P0") as listeners:
+        accept = partial(
+            connect_mesh,
+            Identity("P0", identity("P2").certificate_pem, identity("P2").private_key_pem),
+            listeners["P0"],
+            [],
+            [peer("P1", listeners, identity("P1"))],
+            TERMS,
+            connect_timeout=1.0,
+        )
+        dial = partial(
+            connect_mesh, identity("P1"), None, [peer("P0", listeners, identity("P0"))], [], TERMS, connect_timeout=5.0
+        )
+        outcomes = run_all({"P0": accept, "P1": dial})
+    assert isinstance(outcomes["P1"], CertificateError)
+    assert outcomes["P1"].peer == "P0"
+
+
+def test_a_participant_cannot_dial_in_the_name_of_another() -> None:
+    """P2 connects with its own, pinned certificate and says that it is P1: its certificate decides who it is."""
+    with listening("P0") as listeners:
+        accept = partial(
+            connect_mesh,
+            identity("P0"),
+            listeners["P0"],
+            [],
+            [peer("P1", listeners, identity("P1")), peer("P2", listeners, identity("P2"))],
+            TERMS,
+            connect_timeout=2.0,
+        )
+        liar = Identity("P1", identity("P2").certificate_pem, identity("P2").private_key_pem)
+        dial = partial(
+            connect_mesh, liar, None, [peer("P0", listeners, identity("P0"))], [], TERMS, connect_timeout=2.0
+        )
+        outcomes = run_all({"P0": accept, "liar": dial})
+    assert isinstance(outcomes["P0"], HandshakeError)
+    assert outcomes["P0"].peer == "P2"
+    assert isinstance(outcomes["liar"], HandshakeError)
+
+
+def test_two_peers_with_one_certificate_are_refused_before_connecting() -> None:
+    with listening("P0") as listeners, pytest.raises(InvalidInputError, match="same certificate"):
+        peers = [peer("P1", listeners, identity("P1")), peer("P2", listeners, identity("P1"))]
+        connect_mesh(identity("P0"), listeners["P0"], [], peers, TERMS)
+
+
+# --- strangers on the port ------------------------------------------------------------------------------------
+
+
+def three_parties_meet(stranger: Callable[[int], object]) -> float:
+    """Let a stranger at P0's port before the parties start; return how long they needed to meet and talk."""
+
+    def job(name: str) -> None:
+        with join_tls(name, listeners) as mesh:
+            left, right = neighbours(mesh)
+            mesh.exchange("x", {left: b"1"}, {right: bytearray(1)})
+
+    with listening(*NAMES) as listeners:
+        leftover = stranger(listeners["P0"].port)
+        start = time.monotonic()
+        results(run_all({name: partial(job, name) for name in NAMES}))
+        seconds = time.monotonic() - start
+        if isinstance(leftover, list):
+            for connection in leftover:
+                connection.close()
+    return seconds
+
+
+def open_silent(port: int) -> list[socket.socket]:
+    return [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+
+
+def send_garbage(port: int) -> list[socket.socket]:
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(b"GET / HTTP/1.1\r\n\r\n" + bytes(range(256)) * 10)
+    return [connection]
+
+
+def drip(port: int) -> list[socket.socket]:
+    """The first bytes of a TLS record, and then nothing."""
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.sendall(b"\x16\x03\x01")
+    return [connection]
+
+
+def scan(port: int) -> list[socket.socket]:
+    for _ in range(5):
+        connection = socket.create_connection(("127.0.0.1", port))
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        connection.close()
+    return []
+
+
+@pytest.mark.parametrize("stranger", [open_silent, send_garbage, drip, scan])
+def test_strangers_do_not_hold_up_the_parties(stranger: Callable[[int], list[socket.socket]]) -> None:
+    assert three_parties_meet(stranger) < 3.0
+
+
+def client_context(tmp_path: Path, who: Identity | None) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if who is not None:
+        path = tmp_path / "who.pem"
+        path.write_text(who.private_key_pem + who.certificate_pem)
+        context.load_cert_chain(path)
+    return context
+
+
+def try_tls(port: int, context: ssl.SSLContext) -> bytes:
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=3.0) as connection,
+        context.wrap_socket(connection) as tls,
+    ):
+        return tls.recv(1)
+
+
+@pytest.mark.parametrize("who", ["nobody", "stranger", "old protocol"])
+def test_a_client_without_certificate_or_with_tls_1_2_is_refused(tmp_path: Path, who: str) -> None:
+    known = {"nobody": None, "stranger": generate_identity("P1"), "old protocol": identity("P1")}[who]
+    context = client_context(tmp_path, known)
+    if who == "old protocol":
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with listening("P0") as listeners:
+        accept = partial(
+            connect_mesh,
+            identity("P0"),
+            listeners["P0"],
+            [],
+            [peer("P1", listeners, identity("P1"))],
+            TERMS,
+            connect_timeout=1.0,
+        )
+        jobs: dict[str, Callable[[], object]] = {"P0": accept}
+        jobs["stranger"] = partial(try_tls, listeners["P0"].port, context)
+        outcomes = run_all(jobs)
+    assert isinstance(outcomes["stranger"], ssl.SSLError), outcomes
+    assert isinstance(outcomes["P0"], TransportError)
+    assert outcomes["P0"].peer == "P1"
+
+
+def test_a_server_of_tls_1_2_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "server.pem"
+    path.write_text(identity("P0").private_key_pem + identity("P0").certificate_pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+
+    def serve(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection, pytest.raises(ssl.SSLError):
+            context.wrap_socket(connection, server_side=True)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        target = Peer("P0", "127.0.0.1", server.getsockname()[1], identity("P0").certificate_pem)
+        dial = partial(connect_mesh, identity("P1"), None, [target], [], TERMS, connect_timeout=3.0)
+        jobs: dict[str, Callable[[], object]] = {"P1": dial, "server": partial(serve, server)}
+        outcomes = run_all(jobs)
+    assert isinstance(outcomes["P1"], HandshakeError)
+    assert outcomes["P1"].peer == "P0"
