@@ -1,0 +1,122 @@
+"""The pseudorandom generator and the derivation of seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2
+
+from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
+from cofit.errors import InvalidInputError
+
+CHUNK = 1 << 18
+SEED = bytes(range(32))
+
+
+def test_known_answer() -> None:
+    """AES-256 of counters 0 and 1 under the zero key (NIST's key and text all zero; the second from counter mode)."""
+    stream = Generator(bytes(32)).draw(32).tobytes()
+    assert stream[:16].hex() == "dc95c078a2408989ad48a21492842087"
+    assert stream[16:].hex() == "530f8afbc74536b9a963b4f1c4cb738b"
+
+
+@given(st.binary(min_size=32, max_size=32), st.lists(st.integers(0, 70), max_size=8))
+def test_the_stream_does_not_depend_on_the_sizes_drawn(seed: bytes, sizes: list[int]) -> None:
+    generator = Generator(seed)
+    pieces = [generator.draw(size) for size in sizes]
+    assert [piece.size for piece in pieces] == sizes
+    assert b"".join(piece.tobytes() for piece in pieces) == Generator(seed).draw(sum(sizes)).tobytes()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [CHUNK, CHUNK],
+        [CHUNK - 1, 2],
+        [1, CHUNK],
+        [CHUNK + 1, CHUNK - 1, 7],
+        [3, 3 * CHUNK + 5, 11],
+        [2 * CHUNK, 16],
+        [0, 5, 0, CHUNK + 16],
+    ],
+    ids=str,
+)
+def test_the_stream_is_contiguous_across_chunks(sizes: list[int]) -> None:
+    whole = Generator(SEED)
+    small = b"".join(whole.draw(1 << 12).tobytes() for _ in range(-(-sum(sizes) // (1 << 12))))
+    generator = Generator(SEED)
+    pieces = b"".join(generator.draw(size).tobytes() for size in sizes)
+    assert pieces == small[: sum(sizes)]
+    assert Generator(SEED).draw(sum(sizes)).tobytes() == pieces
+
+
+def test_different_seeds_give_different_streams() -> None:
+    streams = {Generator(SEED[:i] + bytes([SEED[i] ^ 1]) + SEED[i + 1 :]).draw(32).tobytes() for i in range(32)}
+    streams.add(Generator(SEED).draw(32).tobytes())
+    assert len(streams) == 33
+
+
+@pytest.mark.parametrize("size", [1 << 20, 1 << 18])
+def test_bytes_look_uniform(size: int) -> None:
+    """A fixed seed, so the test never flickers; the quantile would admit one in a million seeds as an exception."""
+    counts = np.bincount(Generator(SEED).draw(size), minlength=256)
+    statistic = float(((counts - size / 256) ** 2 / (size / 256)).sum())
+    assert chi2.isf(1 - 1e-6, 255) < statistic < chi2.isf(1e-6, 255)
+
+
+@pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 5), (0,), (2, 0), (400, 300)], ids=str)
+def test_ring_elements_are_the_stream(ring: PowerOfTwoRing, shape: tuple[int, ...]) -> None:
+    elements = Generator(SEED).ring(ring, shape)
+    assert elements.shape == shape
+    assert elements.dtype == ring.dtype
+    assert elements.flags.aligned
+    count = int(np.prod(shape, dtype=int))
+    assert elements.tobytes() == Generator(SEED).draw(count * ring.element_bytes).tobytes()
+
+
+def test_words_are_the_stream() -> None:
+    words = Generator(SEED).words((3, 5))
+    assert words.dtype == np.uint64
+    assert words.shape == (3, 5)
+    assert words.tobytes() == Generator(SEED).draw(120).tobytes()
+    assert Generator(SEED).ring(BITS, (3, 5)).tobytes() == words.tobytes()
+
+
+@pytest.mark.parametrize("size", [0, 16, 31, 33, 64])
+def test_seeds_of_another_length_are_refused(size: int) -> None:
+    with pytest.raises(InvalidInputError, match="32 bytes long") as info:
+        Generator(b"\x41" * size)
+    assert "AAAA" not in str(info.value)
+
+
+def test_repr_hides_the_seed() -> None:
+    assert repr(Generator(b"S" * 32)) == "<Generator>"
+    assert not hasattr(Generator(SEED), "__dict__")
+
+
+def test_fresh_seeds_are_fresh() -> None:
+    seeds = {fresh_seed() for _ in range(50)}
+    assert len(seeds) == 50
+    assert {len(seed) for seed in seeds} == {SEED_BYTES}
+
+
+@given(st.binary(min_size=1, max_size=80), st.text(max_size=20))
+def test_derived_seeds_follow_rfc_5869(material: bytes, purpose: str) -> None:
+    key = hmac.new(bytes(32), material, hashlib.sha256).digest()
+    want = hmac.new(key, purpose.encode() + b"\x01", hashlib.sha256).digest()
+    assert derive_seed(material, purpose) == want
+
+
+def test_derived_seeds_depend_on_material_and_purpose() -> None:
+    seeds = {derive_seed(material, purpose) for material in (b"a", b"b", b"ab") for purpose in ("", "x", "y", "xy")}
+    assert len(seeds) == 12
+    assert {len(seed) for seed in seeds} == {SEED_BYTES}
+    assert derive_seed(b"a", "x") == derive_seed(b"a", "x")

@@ -1,0 +1,290 @@
+"""Z_2^64 and Z_2^128 against Python integers."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray, Shape, ring_of_bits
+from cofit.errors import InvalidInputError, RangeError, RingMismatchError, ShapeError
+from unit.arithmetic.reference import Integers, integers, mapped, packed, random_integers, signed, unpacked
+
+RINGS = st.sampled_from([Z64, Z128])
+BINARY: dict[str, Callable[[int, int], int]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+SHAPES: list[tuple[Shape, Shape]] = [
+    ((), ()), ((5,), (5,)), ((5,), ()), ((), (5,)), ((3, 4), (4,)), ((4,), (3, 4)), ((3, 1), (1, 4)), ((3, 4), (1, 1)),
+    ((1,), (2, 3)), ((0,), (0,)), ((0,), ()), ((), (0,)), ((0, 3), (3,)), ((2, 1, 3), (4, 1)), ((2, 0), (1, 1)),
+]  # fmt: skip
+
+
+def same(ring: PowerOfTwoRing, got: RingArray, want: Integers) -> None:
+    assert got.shape == want.shape
+    assert unpacked(ring, got).tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@pytest.mark.parametrize("name", BINARY)
+def test_binary_operations_broadcast_like_numpy(ring: PowerOfTwoRing, name: str, shapes: tuple[Shape, Shape]) -> None:
+    a, b = (random_integers(ring, shape, seed) for seed, shape in enumerate(shapes))
+    got = getattr(ring, name)(packed(ring, a), packed(ring, b))
+    same(ring, got, mapped(ring, BINARY[name], a, b))
+
+
+@given(RINGS, st.data())
+def test_binary_operations_on_any_integers(ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    half = 1 << (ring.bits - 1)
+    element = st.integers(-half, half - 1)
+    pairs = data.draw(st.lists(st.tuples(element, element), min_size=1, max_size=9))
+    a, b = (integers([pair[i] for pair in pairs], (len(pairs),)) for i in (0, 1))
+    for name, function in BINARY.items():
+        got = getattr(ring, name)(packed(ring, a), packed(ring, b))
+        same(ring, got, mapped(ring, function, a, b))
+    same(ring, ring.neg(packed(ring, a)), mapped(ring, operator.neg, a))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (2, 3), (0, 4)], ids=str)
+def test_neg(ring: PowerOfTwoRing, shape: Shape) -> None:
+    a = random_integers(ring, shape)
+    same(ring, ring.neg(packed(ring, a)), mapped(ring, operator.neg, a))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_inputs_need_not_be_contiguous(ring: PowerOfTwoRing, name: str) -> None:
+    a, b = random_integers(ring, (6, 8), 1), random_integers(ring, (4, 3), 2)
+    views = packed(ring, a)[::-2, 1::2], packed(ring, b).T
+    got = getattr(ring, name)(*views)
+    same(ring, got, mapped(ring, BINARY[name], a[::-2, 1::2], b.T))
+    same(ring, ring.neg(views[0]), mapped(ring, operator.neg, a[::-2, 1::2]))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_results_are_new_arrays(ring: PowerOfTwoRing, name: str) -> None:
+    a, b = random_integers(ring, (3,), 1), random_integers(ring, (3,), 2)
+    x, y = packed(ring, a), packed(ring, b)
+    got = getattr(ring, name)(x, y)
+    assert not np.shares_memory(got, x)
+    assert not np.shares_memory(got, y)
+    same(ring, x, a)
+    same(ring, y, b)
+
+
+@pytest.mark.parametrize("terms", [1, 2, 3, 8])
+@pytest.mark.parametrize("shapes", [((5,), (5,)), ((3, 4), (4,)), ((2, 3), ()), ((), ()), ((0,), (0,))], ids=str)
+def test_mul_sum(ring: PowerOfTwoRing, terms: int, shapes: tuple[Shape, Shape]) -> None:
+    lhs = [random_integers(ring, shapes[0], 2 * t) for t in range(terms)]
+    rhs = [random_integers(ring, shapes[1], 2 * t + 1) for t in range(terms)]
+    got = ring.mul_sum([packed(ring, x) for x in lhs], [packed(ring, x) for x in rhs])
+    want = mapped(ring, lambda *v: sum(x * y for x, y in zip(v[:terms], v[terms:], strict=True)), *lhs, *rhs)
+    same(ring, got, want)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((6,), None), ((6,), 0), ((3, 4), None), ((3, 4), 0), ((3, 4), 1), ((3, 4), -1), ((2, 3, 4), 1), ((), None),
+     ((0,), None), ((0, 3), 0), ((3, 0), 1), ((3, 0), 0), ((300,), 0)],
+)  # fmt: skip
+def test_sum(ring: PowerOfTwoRing, shape: Shape, axis: int | None) -> None:
+    a = random_integers(ring, shape)
+    zero = integers([0], ())
+    total = np.asarray(np.add.reduce(a, axis=axis, initial=0) if a.ndim else a, dtype=object)
+    same(ring, ring.sum(packed(ring, a), axis), mapped(ring, operator.add, total, zero))
+
+
+def test_sum_carries_through_every_limb() -> None:
+    """All ones, 1000 times: every 32-bit limb overflows."""
+    same(Z128, Z128.sum(packed(Z128, integers([-1] * 1000, (1000,)))), integers([-1000], ()))
+    largest = (1 << 127) - 1
+    got = Z128.sum(packed(Z128, integers([largest] * 5, (5,))))
+    same(Z128, got, integers([signed(Z128, 5 * largest)], ()))
+
+
+def test_sum_of_a_view(ring: PowerOfTwoRing) -> None:
+    a = random_integers(ring, (6, 5))
+    got = ring.sum(packed(ring, a).T[::2], 1)
+    same(ring, got, mapped(ring, operator.pos, np.asarray(a.T[::2].sum(axis=1), dtype=object)))
+
+
+@given(RINGS, st.data())
+def test_shifts(ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    half = 1 << (ring.bits - 1)
+    values = data.draw(st.lists(st.integers(-half, half - 1), max_size=5))
+    bits = data.draw(st.integers(0, ring.bits - 1))
+    a = integers(values, (len(values),))
+    array = packed(ring, a)
+    same(ring, ring.shl(array, bits), mapped(ring, lambda v: v << bits, a))
+    same(ring, ring.sar(array, bits), mapped(ring, lambda v: v >> bits, a))
+    same(ring, ring.shr(array, bits), mapped(ring, lambda v: (v % (1 << ring.bits)) >> bits, a))
+
+
+@pytest.mark.parametrize("bits", [0, 1, 31, 32, 63, 64, 65, 127])
+def test_shifts_at_word_edges(bits: int) -> None:
+    a = random_integers(Z128, (3, 4))
+    view = packed(Z128, a).T
+    same(Z128, Z128.shl(view, bits), mapped(Z128, lambda v: v << bits, a.T))
+    same(Z128, Z128.sar(view, bits), mapped(Z128, lambda v: v >> bits, a.T))
+    same(Z128, Z128.shr(view, bits), mapped(Z128, lambda v: (v % (1 << 128)) >> bits, a.T))
+
+
+def test_magnitude(ring: PowerOfTwoRing) -> None:
+    half = 1 << (ring.bits - 1)
+    a = integers([0, 1, -1, half - 1, -(half - 1), -half, 5, -(1 << 62)], (2, 4))
+    magnitude, negative = ring.magnitude(packed(ring, a))
+    same(ring, magnitude, mapped(ring, abs, a))  # -2^(k-1) has the unsigned magnitude 2^(k-1), the same bits
+    assert negative.dtype == np.bool_
+    assert negative.tolist() == (a < 0).tolist()
+
+
+def test_magnitude_without_dimensions(ring: PowerOfTwoRing) -> None:
+    magnitude, negative = ring.magnitude(packed(ring, integers([-7], ())))
+    same(ring, magnitude, integers([7], ()))
+    assert negative.shape == ()
+    assert negative
+
+
+# --- integers in and out -----------------------------------------------------------------------------------
+
+
+@given(RINGS, st.data())
+def test_integers_round_trip(ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    half = 1 << (ring.bits - 1)
+    values = data.draw(st.lists(st.integers(-half, half - 1), min_size=1, max_size=8))
+    a = integers(values, (len(values),))
+    elements = ring.from_int(a)
+    same(ring, elements, a)
+    assert ring.to_int(elements).tolist() == values
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?", ">i4", ">i8"])
+def test_every_integer_dtype(ring: PowerOfTwoRing, dtype: str) -> None:
+    kind = np.dtype(dtype)
+    low, high = (0, 1) if kind.kind == "b" else (int(np.iinfo(kind).min), int(np.iinfo(kind).max))
+    values = [low, 0, 1, min(high, (1 << 63) - 1)]
+    elements = ring.from_int(np.array(values, dtype=kind))
+    same(ring, elements, integers(values, (4,)))
+
+
+def test_unsigned_integers_beyond_the_sign() -> None:
+    same(Z128, Z128.from_int(np.array([2**64 - 1], dtype=np.uint64)), integers([2**64 - 1], (1,)))
+    with pytest.raises(RangeError, match="flat position 1"):
+        Z64.from_int(np.array([1, 2**63], dtype=np.uint64))
+
+
+def test_to_int_types() -> None:
+    assert Z64.to_int(Z64.from_int([1, -2])).dtype == np.int64
+    wide = Z128.to_int(Z128.from_int([1, -2]))
+    assert wide.dtype == object
+    assert all(type(v) is int for v in wide)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (2, 3)], ids=str)
+def test_integer_shapes(ring: PowerOfTwoRing, shape: Shape) -> None:
+    values = np.zeros(shape, dtype=np.int64) - 3
+    elements = ring.from_int(values)
+    assert isinstance(elements, np.ndarray)
+    assert elements.shape == shape
+    back = ring.to_int(elements)
+    assert back.shape == shape
+    assert (back == -3).all()
+
+
+def test_from_int_does_not_alias_its_input(ring: PowerOfTwoRing) -> None:
+    values = np.array([1, 2, 3])
+    elements = ring.from_int(values)
+    values[:] = 9
+    same(ring, elements, integers([1, 2, 3], (3,)))
+
+
+def test_integers_out_of_range(ring: PowerOfTwoRing) -> None:
+    half = 1 << (ring.bits - 1)
+    same(ring, ring.from_int([half - 1, -half]), integers([half - 1, -half], (2,)))
+    for value in (half, -half - 1):
+        with pytest.raises(RangeError, match="flat position 2") as info:
+            ring.from_int(integers([0, 1, value], (3,)))
+        assert str(abs(value)) not in str(info.value)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1.0], [0.5], 1.0, ["1"], [None], [1j], [b"a"], np.array([1, 2.5], dtype=object)],
+    ids=repr,
+)
+def test_what_is_no_integer_is_refused(ring: PowerOfTwoRing, values: object) -> None:
+    with pytest.raises(InvalidInputError, match="Only integers"):
+        ring.from_int(values)
+
+
+# --- what does not fit together ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", ["other ring", "signed", "float"])
+def test_other_elements_are_refused(ring: PowerOfTwoRing, wrong: str) -> None:
+    other = Z128 if ring is Z64 else Z64
+    good = ring.zeros((2, 2))
+    bad = {
+        "other ring": other.zeros((2, 2)), "signed": np.zeros((2, 2), np.int64), "float": np.zeros((2, 2))
+    }[wrong]  # fmt: skip
+    operations: list[Callable[[], object]] = [
+        lambda: ring.add(good, bad),
+        lambda: ring.add(bad, good),
+        lambda: ring.sub(good, bad),
+        lambda: ring.mul(good, bad),
+        lambda: ring.mul(bad, good),
+        lambda: ring.mul_sum([good, good], [good, bad]),
+        lambda: ring.neg(bad),
+        lambda: ring.sum(bad),
+        lambda: ring.shl(bad, 1),
+        lambda: ring.shr(bad, 1),
+        lambda: ring.sar(bad, 1),
+        lambda: ring.matmul(good, bad),
+        lambda: ring.matmul(bad, good),
+        lambda: ring.matmul(bad, good[0]),
+        lambda: ring.to_int(bad),
+        lambda: ring.check(bad),
+    ]
+    for operation in operations:
+        with pytest.raises(RingMismatchError):
+            operation()
+
+
+@pytest.mark.xfail(
+    raises=IndexError, strict=True, reason="magnitude in Z_2^128 looks into the array before it checks its ring"
+)
+def test_magnitude_of_other_elements_is_refused() -> None:
+    with pytest.raises(RingMismatchError):
+        Z128.magnitude(Z64.zeros((2,)))
+
+
+def test_shapes_that_do_not_broadcast(ring: PowerOfTwoRing) -> None:
+    a, b = ring.zeros((2, 3)), ring.zeros((2,))
+    for name in BINARY:
+        with pytest.raises(ShapeError, match=r"\(2, 3\) and \(2,\)"):
+            getattr(ring, name)(a, b)
+
+
+# --- the rings themselves ----------------------------------------------------------------------------------
+
+
+def test_zeros_and_empty(ring: PowerOfTwoRing) -> None:
+    same(ring, ring.zeros((2, 3)), integers([0] * 6, (2, 3)))
+    assert ring.empty((2, 3)).shape == (2, 3)
+    assert ring.empty((2, 3)).dtype == ring.dtype
+    assert ring.element_bytes == ring.bits // 8
+
+
+def test_a_ring_is_one_object(ring: PowerOfTwoRing) -> None:
+    assert ring_of_bits(ring.bits) is ring
+    assert pickle.loads(pickle.dumps(ring)) is ring
+    assert copy.deepcopy(ring) is ring
+    assert repr(ring) == f"Z_2^{ring.bits}"
+
+
+def test_unknown_ring() -> None:
+    with pytest.raises(InvalidInputError, match="64, 128"):
+        ring_of_bits(32)

@@ -1,0 +1,178 @@
+"""The command line: help, exit codes, and output for people and machines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import cofit
+from cofit.cli import demo as demo_module
+from cofit.cli.main import cli, main
+from cofit.errors import InvalidInputError, PartyFailedError, ProtocolError
+from cofit.sharing import SCHEMES
+
+ENTRY = "from cofit.cli.main import main; main()"
+
+
+def run_cofit(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the console entry in a process of its own."""
+    command = [sys.executable, "-c", ENTRY, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+
+
+def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        for name, child in command.commands.items():
+            yield from commands(child, (*path, name))
+
+
+ALL = list(commands(cli))
+BY_PATH = dict(ALL)
+
+
+def test_the_commands_there_are() -> None:
+    assert {" ".join(path) for path in BY_PATH} == {
+        "", "demo", "schemes", "bench", "bench epoch", "bench exchange", "bench share", "bench kernels"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+@pytest.mark.parametrize("path", BY_PATH, ids=" ".join)
+def test_help_teaches(path: tuple[str, ...], flag: str) -> None:
+    command = BY_PATH[path]
+    result = CliRunner().invoke(cli, [*path, flag])
+    assert result.exit_code == 0
+    assert command.help
+    assert len(command.help.split()) >= 6
+    assert command.help.split(".")[0].split("\n")[0][:40] in result.output
+    for parameter in command.params:
+        assert isinstance(parameter, click.Option)
+        assert parameter.help or parameter.name == "version", parameter.name
+        assert parameter.opts[0] in result.output
+    if isinstance(command, click.Group):
+        for name in command.commands:
+            assert name in result.output
+
+
+def test_help_shows_defaults_and_exit_codes() -> None:
+    assert "Exit codes: 0 success, 1 the run failed, 2 wrong usage or input." in CliRunner().invoke(cli, ["-h"]).output
+    epoch = CliRunner().invoke(cli, ["bench", "epoch", "-h"]).output
+    for default in ("1713", "1874", "rep3"):
+        assert f"default: {default}" in epoch
+
+
+def test_version() -> None:
+    result = CliRunner().invoke(cli, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"cofit, version {cofit.__version__}\n")
+
+
+def test_schemes_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "250")
+    result = CliRunner().invoke(cli, ["schemes"])
+    assert result.exit_code == 0
+    for name, scheme in SCHEMES.items():
+        for fact in (name, scheme.info.adversary, scheme.info.threshold, scheme.info.assumptions):
+            assert fact in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["--nonsense"],
+        ["demo", "--scheme", "rep5"],
+        ["demo", "--seed", "x"],
+        ["bench", "epoch", "--rows", "0"],
+        ["bench", "epoch", "--cols", "-3"],
+        ["bench", "epoch", "--epochs", "0"],
+        ["bench", "epoch", "--ring", "65"],
+        ["bench", "epoch", "--threads", "0"],
+        ["bench", "exchange", "--bytes", "-1"],
+        ["bench", "share", "--repetitions", "0"],
+        ["bench", "kernels", "--scheme", "rep3"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 2
+    assert "Usage:" in result.output
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InvalidInputError("the input is wrong"), 2),
+        (PartyFailedError("party-b", "'party-b' failed"), 1),
+        (ProtocolError("a check failed"), 1),
+    ],
+    ids=["input", "party", "protocol"],
+)
+def test_errors_of_ours_are_one_line_and_an_exit_code(
+    error: Exception, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_args: object, **_kwargs: object) -> None:
+        raise error
+
+    monkeypatch.setattr(demo_module, "run_local", fail)
+    monkeypatch.setattr(sys, "argv", ["cofit", "demo"])
+    with pytest.raises(SystemExit) as info:
+        main()
+    assert info.value.code == code
+    assert capsys.readouterr().err == f"cofit: {error}\n"
+
+
+def test_errors_of_others_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_args: object, **_kwargs: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(demo_module, "run_local", fail)
+    monkeypatch.setattr(sys, "argv", ["cofit", "demo"])
+    with pytest.raises(ZeroDivisionError):
+        main()
+
+
+def test_the_console_entry() -> None:
+    version = run_cofit("--version")
+    assert (version.returncode, version.stdout, version.stderr) == (0, f"cofit, version {cofit.__version__}\n", "")
+    wrong = run_cofit("bench", "nonsense")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "nonsense" in wrong.stderr
+
+
+@pytest.mark.parametrize(("ring", "size"), [("64", 8), ("128", 16)])
+def test_bench_epoch_as_json(ring: str, size: int) -> None:
+    """Rounds and bytes are exact: two products with truncation an epoch, each 2 rounds and 8 elements an output."""
+    rows, cols, epochs = 7, 5, 2
+    shape = ["--rows", str(rows), "--cols", str(cols), "--epochs", str(epochs)]
+    result = run_cofit("bench", "epoch", *shape, "--repetitions", "2", "--threads", "1", "--ring", ring, "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.count("\n") == 1
+    report = json.loads(result.stdout)
+    assert isinstance(report, dict)
+    assert {"scheme", "rows", "cols", "epochs", "seconds", "seconds_per_epoch", "kernel_seconds_per_epoch", "ratio",
+            "rounds_per_epoch", "bytes_per_epoch"} <= set(report)  # fmt: skip
+    assert (report["scheme"], report["ring"]) == ("rep3", f"Z_2^{ring}")
+    assert (report["rows"], report["cols"], report["epochs"]) == (rows, cols, epochs)
+    assert report["rounds_per_epoch"] == 4
+    assert report["bytes_per_epoch"] == 8 * size * (rows + cols)
+    for name in ("seconds", "seconds_per_epoch", "kernel_seconds_per_epoch", "ratio"):
+        assert report[name] > 0
+    assert report["seconds_per_epoch"] == pytest.approx(report["seconds"] / epochs)
+
+
+def test_bench_kernels_for_people_and_as_json() -> None:
+    arguments = ["bench", "kernels", "--rows", "8", "--cols", "9", "--repetitions", "1"]
+    people = CliRunner().invoke(cli, arguments)
+    assert people.exit_code == 0
+    machines = CliRunner().invoke(cli, [*arguments, "--json"])
+    rows = json.loads(machines.output)
+    assert len(rows) >= 2
+    assert all(isinstance(row, dict) for row in rows)
