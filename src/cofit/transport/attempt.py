@@ -9,7 +9,7 @@ import socket
 import ssl
 from dataclasses import dataclass
 
-from cofit.errors import CertificateError, HandshakeError
+from cofit.errors import CertificateError, HandshakeError, TransportError
 from cofit.transport.greeting import Greeting
 from cofit.transport.identity import Identity, certificate_der, load_identity
 from cofit.transport.link import Link, Wrap
@@ -83,19 +83,31 @@ class Attempt:
         self.deadline = deadline
         self.peer: Peer | None = None if server_side else next(iter(pins.values()))
         self.link: Link | None = None
+        self.ready = False
+        self.failed = False
         self.events = select.POLLIN if server_side else select.POLLOUT
 
     def fileno(self) -> int:
         """The descriptor to poll."""
         return self._connection.fileno() if self._tls is None else self._tls.fileno()
 
+    @property
+    def under_way(self) -> bool:
+        """Whether the other end is there, and the connection neither ready nor failed."""
+        return self._tls is not None and not self.ready and not self.failed
+
     def step(self) -> bool:
-        """Go on as far as possible; True when the link is ready. Raises DroppedError or a HandshakeError."""
-        if self._tls is None and not self._connect():
-            return False
-        if self._greeting is None and not self._authenticate():
-            return False
-        return self._greeting is not None and self._greet(self._greeting)
+        """Go on as far as possible; True when the link is ready. Raises DroppedError or a TransportError."""
+        try:
+            if self._tls is None and not self._connect():
+                return False
+            if self._greeting is None and not self._authenticate():
+                return False
+            self.ready = self._greeting is not None and self._greet(self._greeting)
+        except (TransportError, DroppedError):
+            self.failed = True
+            raise
+        return self.ready
 
     def close(self) -> None:
         """Give the connection up."""

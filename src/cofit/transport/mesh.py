@@ -161,34 +161,43 @@ class Mesh:
     # --- the loop ------------------------------------------------------------------------------------------
 
     def _run(self, label: str, sending: list[Channel], receiving: list[Channel]) -> None:
-        receiving = [channel for channel in receiving if not (channel.link.has_unread() and channel.pump_receive())]
+        for channel in receiving:
+            if channel.link.has_unread():
+                receiving = [each for each in receiving if not each.pump_receive()]
+                break
         if not sending and not receiving:
             return
-        now = time.monotonic()
+        start = time.monotonic()
+        patience = self.timeout * _NOTICE_AFTER
+        self._waiter.wait([each.link for each in receiving], [each.link for each in sending], patience)
+        sending = [each for each in sending if not each.pump_send()]
+        receiving = [each for each in receiving if not each.pump_receive()]
+        if sending or receiving:
+            self._persist(label, sending, receiving, start)
+
+    def _persist(self, label: str, sending: list[Channel], receiving: list[Channel], start: float) -> None:
+        """Go on for as long as every peer makes some progress within the time-out."""
         for channel in (*sending, *receiving):
-            channel.last = now
-            channel.progress = False
-        notice_at = now + self.timeout * _NOTICE_AFTER
+            channel.last = start
+        notice_at = start + self.timeout * _NOTICE_AFTER
         told: set[str] = set()
-        wait = self._waiter.wait
-        while True:
-            wake_at = min([channel.last for channel in (*sending, *receiving)]) + self.timeout
-            if now >= wake_at:
-                raise self._silent(label, now, [*sending, *receiving])
-            if now < notice_at:
-                wake_at = min(wake_at, notice_at)
-            else:
-                self._notify([*sending, *receiving], told)
-            wait([channel.link for channel in receiving], [channel.link for channel in sending], wake_at - now)
-            sending = [channel for channel in sending if not channel.pump_send()]
-            receiving = [channel for channel in receiving if not channel.pump_receive()]
-            if not sending and not receiving:
-                return
+        while sending or receiving:
+            waiting = [*sending, *receiving]
             now = time.monotonic()
-            for channel in (*sending, *receiving):
+            for channel in waiting:
                 if channel.progress:
                     channel.progress = False
                     channel.last = now
+            wake_at = min(channel.last for channel in waiting) + self.timeout
+            if now >= wake_at:
+                raise self._silent(label, now, waiting)
+            if now < notice_at:
+                wake_at = min(wake_at, notice_at)
+            else:
+                self._notify(waiting, told)
+            self._waiter.wait([each.link for each in receiving], [each.link for each in sending], wake_at - now)
+            sending = [each for each in sending if not each.pump_send()]
+            receiving = [each for each in receiving if not each.pump_receive()]
 
     def _notify(self, waiting: list[Channel], told: set[str]) -> None:
         """Tell all peers, once per culprit, that we live and whom we wait for, so that they blame the right one."""

@@ -17,7 +17,7 @@ from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTa
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-DEFAULT_SPIN = 50e-6
+DEFAULT_SPIN = 200e-6
 """Seconds of busy waiting before a sleep; see PollWaiter."""
 _SEND_TURN_BYTES = 1 << 20
 """After this much a sender looks at what came in, so that both directions of a link stay busy."""
@@ -38,7 +38,10 @@ class TlsLink:
 
     def queue(self, pieces: Sequence[Buffer]) -> None:
         """Add one frame."""
-        self._pending.extend(view for piece in pieces if (view := memoryview(piece)).nbytes)
+        for piece in pieces:
+            view = memoryview(piece)
+            if view.nbytes:
+                self._pending.append(view)
 
     def pump_send(self) -> bool:
         """Encrypt and send what the socket accepts."""
@@ -124,23 +127,15 @@ class PollWaiter:
         self._poll = select.poll()
         self._ask = self._poll.poll
         self._registered: dict[int, int] = {}
+        self._receiving: Sequence[Link] = []
+        self._sending: Sequence[Link] = []
 
     def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> None:
         """Sleep until a link is readable or writable as asked, or broken."""
-        wanted: dict[int, int] = {}
-        for link in receiving:
-            wanted[link.fileno()] = select.POLLIN
-        for link in sending:
-            descriptor = link.fileno()
-            wanted[descriptor] = wanted.get(descriptor, 0) | select.POLLOUT
-        if -1 in wanted:
+        if receiving != self._receiving or sending != self._sending:
+            self._register(receiving, sending)
+        if -1 in self._registered:
             return
-        if wanted != self._registered:
-            for descriptor in self._registered.keys() - wanted.keys():
-                self._poll.unregister(descriptor)
-            for descriptor, events in wanted.items():
-                self._poll.register(descriptor, events)
-            self._registered = wanted
         ask = self._ask
         if ask(0):
             return
@@ -150,3 +145,17 @@ class PollWaiter:
             if ask(0):
                 return
         ask(max(0.0, seconds) * 1000)
+
+    def _register(self, receiving: Sequence[Link], sending: Sequence[Link]) -> None:
+        wanted: dict[int, int] = {}
+        for links, event in (receiving, select.POLLIN), (sending, select.POLLOUT):
+            for link in links:
+                descriptor = link.fileno()
+                wanted[descriptor] = wanted.get(descriptor, 0) | event
+        for descriptor in self._registered.keys() - wanted.keys() - {-1}:
+            self._poll.unregister(descriptor)
+        for descriptor, events in wanted.items():
+            if descriptor >= 0:
+                self._poll.register(descriptor, events)
+        self._registered = wanted
+        self._receiving, self._sending = receiving, sending

@@ -6,6 +6,7 @@ connects without a pinned certificate is turned away and learns nothing but our 
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
 import time
@@ -35,6 +36,8 @@ STRANGER_SECONDS = 5.0
 MAX_STRANGERS = 128
 """How many incoming connections may be unauthenticated at once; beyond that the oldest is dropped."""
 _POLL_SECONDS = 0.25
+_FAREWELL_SECONDS = 0.5
+_PAUSE_SECONDS = 0.005
 
 
 class Listener:
@@ -181,13 +184,24 @@ class _Connector:
             self._wait(now)
 
     def give_up(self, culprit: str, reason: str) -> None:
-        """Tell the peers that are already connected, and close everything."""
+        """Tell the peers why, and close everything.
+
+        A peer that we are just greeting is greeted to the end: it then learns at once what is wrong between us,
+        or that we give up, instead of waiting for us in vain.
+        """
+        attempts = [dial.attempt for dial in self._dials if dial.attempt is not None] + self._incoming
+        until = time.monotonic() + _FAREWELL_SECONDS
+        while (unfinished := [a for a in attempts if a.under_way]) and time.monotonic() < until:
+            for attempt in unfinished:
+                with contextlib.suppress(DroppedError, TransportError):
+                    if attempt.step() and attempt.peer is not None and attempt.link is not None:
+                        self._links.setdefault(attempt.peer.name, attempt.link)
+            time.sleep(_PAUSE_SECONDS)
         for name, link in self._links.items():
             Channel(link, self._own.identity.name, name, self._own.terms).queue_abort(culprit, reason)
         open_links = list(self._links.values())
-        attempts = [dial.attempt for dial in self._dials if dial.attempt is not None] + self._incoming
         open_links += [a.link for a in attempts if a.link is not None and a.link not in open_links]
-        part(open_links, PollWaiter(), 0.5)
+        part(open_links, PollWaiter(), _FAREWELL_SECONDS)
         for attempt in attempts:
             attempt.close()
 

@@ -67,29 +67,30 @@ def run_with_fault(kind: Kind, fault: Fault, size: int) -> tuple[dict[str, Trans
 @kinds
 @sizes
 @pytest.mark.parametrize(
-    ("byte", "bit", "expected"),
+    ("byte", "bit", "expected", "reason"),
     [
-        (0, 0, FrameError),
-        (3, 7, FrameError),
-        (5, 1, VersionMismatchError),
-        (6, 3, FrameError),
-        (7, 0, FrameError),
-        (8, 0, SequenceError),
-        (11, 5, SequenceError),
-        (12, 0, FrameError),
-        (19, 7, FrameError),
-        (27, 0, SequenceError),
-        (20, 7, SequenceError),
-        (35, 0, OversizedFrameError),
-        (28, 7, OversizedFrameError),
-        (35, 6, FrameError),
+        (0, 0, FrameError, "is no frame"),
+        (3, 7, FrameError, "is no frame"),
+        (5, 1, VersionMismatchError, "protocol version"),
+        (6, 3, FrameError, "of kind"),
+        (7, 0, FrameError, "is no frame"),
+        (8, 0, SequenceError, "another step"),
+        (11, 5, SequenceError, "another step"),
+        (12, 0, FrameError, "another session"),
+        (19, 7, FrameError, "another session"),
+        (27, 0, SequenceError, "frame 3 where frame 2 was due"),
+        (20, 7, SequenceError, "where frame 2 was due"),
+        (35, 0, OversizedFrameError, "nothing was allocated"),
+        (28, 7, OversizedFrameError, "nothing was allocated"),
+        (35, 6, FrameError, "were due"),
     ],
 )
 def test_a_corrupt_header_is_noticed_by_the_receiver(
-    kind: Kind, size: int, byte: int, bit: int, expected: type[TransportError]
+    kind: Kind, size: int, byte: int, bit: int, expected: type[TransportError], reason: str
 ) -> None:
     errors, seconds = run_with_fault(kind, Corrupt(byte, bit), size)
     assert isinstance(errors["P0"], expected)
+    assert reason in str(errors["P0"])
     assert errors["P0"].peer == "P1"
     assert isinstance(errors["P2"], PeerAbortedError)
     assert errors["P2"].culprit == "P1"
