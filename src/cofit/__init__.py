@@ -3,9 +3,9 @@
 from importlib.metadata import version
 
 from cofit.arithmetic import Z64, Z128, FixedPoint
-from cofit.errors import CofitError
+from cofit.errors import CofitError, PartyFailedError
 from cofit.roles import Contribution, LocalRun, run_local
-from cofit.secret import Party, SecretArray, SecretBits, concatenate
+from cofit.secret import Opening, Party, SecretArray, SecretBits, concatenate
 
 __version__ = version("cofit")
 
@@ -16,7 +16,9 @@ __all__ = [
     "Contribution",
     "FixedPoint",
     "LocalRun",
+    "Opening",
     "Party",
+    "PartyFailedError",
     "SecretArray",
     "SecretBits",
     "__version__",

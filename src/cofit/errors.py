@@ -126,8 +126,10 @@ class ProtocolError(CofitError):
 
 
 class PartyFailedError(CofitError):
-    """A member of a run failed. ``party`` names the one that failed first of all causes; the original error is the
-    cause, and ``failures`` maps every failed member's name to its error."""
+    """A member of a run failed. ``party`` names the culprit: a member with an error of its own, or else the one that
+    the others saw fail (silent, gone, misbehaving). ``__cause__`` is the error closest to the cause, and ``failures``
+    maps every failed member's name to its error.
+    """
 
     def __init__(self, party: str, message: str, failures: dict[str, BaseException] | None = None) -> None:
         super().__init__(message)

@@ -77,6 +77,16 @@ class PowerOfTwoRing(Ring):
         negative = (top >> np.uint64(63)).astype(bool)
         return np.where(negative, self.neg(array), array), negative
 
+    def largest_magnitude(self, array: RingArray) -> int:
+        """Return max |x| over an array, reading x as signed; 0 for an empty one."""
+        if not array.size:
+            return 0
+        magnitude, _ = self.magnitude(array)
+        if self.words == 1:
+            return int(magnitude.max())
+        high = magnitude["hi"].max()
+        return (int(high) << 64) + int(magnitude["lo"][magnitude["hi"] == high].max())
+
     # --- element-wise ------------------------------------------------------------------------------------
 
     def add(self, a: RingArray, b: RingArray) -> RingArray:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from cofit.errors import CofitError, PartyFailedError, TransportError, parameter_error
+from cofit.errors import CofitError, PartyFailedError, PeerAbortedError, TransportError, parameter_error
 from cofit.roles.member import Agenda, Contribution, Job, Outcome, Outcomes, run_owner, run_party
 from cofit.roles.processes import run_processes
 from cofit.secret import Opening, Party
@@ -36,7 +36,7 @@ def run_local(
     parties: int | Sequence[str] | None = None,
     owners: Mapping[str, Mapping[str, Contribution]] | None = None,
     processes: bool = False,
-    threads: int = 1,
+    threads: int | None = None,
     timeout: float = 60.0,
 ) -> LocalRun[R]:
     """Run ``program`` at every computing party and return their results.
@@ -46,18 +46,24 @@ def run_local(
     parties: how many computing parties, or their names; by default as many as the scheme needs.
     owners: what each owner contributes, by name. Owners run as members of their own, and only they see their values.
     processes: real processes over TLS on loopback instead of threads in memory.
-    threads: kernel threads of each process (``processes=True`` only).
+    threads: kernel threads of each process (``processes=True`` only); by default COFIT_THREADS, or 1.
     timeout: seconds after which a silent peer is given up.
 
     Raises PartyFailedError, naming the member, when any member fails; no partial result is returned.
     """
     if not callable(program):
         raise parameter_error("program", "run_local", "a function of one Party", program)
+    if threads is not None and threads < 1:
+        raise parameter_error("threads", "run_local", "at least 1, or None", threads)
     owners = {name: dict(named) for name, named in (owners or {}).items()}
+    for name, named in owners.items():
+        for key, contribution in named.items():
+            if not isinstance(contribution, Contribution):
+                raise parameter_error(f"owners['{name}']['{key}']", "run_local", "a Contribution", type(contribution))
     facts = {name: {k: c.facts() for k, c in named.items()} for name, named in owners.items()}
     info = scheme_named(scheme).info
     names = _names(info.default_parties if parties is None else parties)
-    study = hashlib.sha256(repr((scheme, names, facts)).encode()).digest()
+    study = hashlib.sha256(repr((_program_name(program), scheme, names, facts)).encode()).digest()
     agenda = Agenda(scheme, names, facts, Terms(secrets.token_bytes(16), study, scheme), timeout)
     jobs: dict[str, Job] = {name: partial(run_party, agenda=agenda, program=program) for name in names}
     jobs |= {name: partial(run_owner, agenda=agenda, contributions=named) for name, named in owners.items()}
@@ -65,7 +71,15 @@ def run_local(
     return summarise(agenda, outcomes)
 
 
+def _program_name(program: Callable[[Party], object]) -> str:
+    """The name under which the members agree on the program (arguments bound to it are not part of it)."""
+    bare = program.func if isinstance(program, partial) else program
+    return f"{getattr(bare, '__module__', '')}.{getattr(bare, '__qualname__', type(bare).__qualname__)}"
+
+
 def _names(parties: int | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(parties, str):
+        raise parameter_error("parties", "run_local", "a number, or a list of names", parties)
     if isinstance(parties, int):
         if not 0 < parties <= 26:
             raise parameter_error("parties", "run_local", "from 1 to 26, or a list of names", parties)
@@ -95,24 +109,29 @@ def run_threads(agenda: Agenda, jobs: Mapping[str, Job]) -> Outcomes:
 
 def summarise(agenda: Agenda, outcomes: Outcomes) -> LocalRun[Any]:
     """Return everybody's results, or raise the error closest to the cause."""
-    failures = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, BaseException)}
+    failures = {name: outcomes[name] for name in agenda.members if isinstance(outcomes[name], BaseException)}
     if failures:
-        name, error = min(failures.items(), key=lambda item: _distance_from_cause(item[1]))
-        raise PartyFailedError(name, f"'{name}' failed: {type(error).__name__}: {error}", failures) from error
-    done = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Outcome)}
-    return LocalRun(
-        {
-            name: outcome.result
-            for name, outcome in done.items()
-            if name in agenda.parties or outcome.result is not None
-        },
-        {name: done[name].traffic for name in agenda.members},
-        done[agenda.parties[0]].openings,
-    )
+        raise _failure(failures)
+    done = {name: outcome for name in agenda.members if isinstance(outcome := outcomes[name], Outcome)}
+    results = {name: o.result for name, o in done.items() if name in agenda.parties or o.result is not None}
+    return LocalRun(results, {name: o.traffic for name, o in done.items()}, done[agenda.parties[0]].openings)
+
+
+def _failure(failures: dict[str, Any]) -> PartyFailedError:
+    """Name the culprit: a member with an error of its own, or else whom the others saw fail."""
+    witness, error = min(failures.items(), key=lambda item: _distance_from_cause(item[1]))
+    culprit, seen = witness, ""
+    if isinstance(error, TransportError) and not isinstance(error, PeerAbortedError) and error.peer in failures:
+        culprit, seen = error.peer, f", as '{witness}' noticed"
+    failed = PartyFailedError(culprit, f"'{culprit}' failed{seen}: {type(error).__name__}: {error}", failures)
+    failed.__cause__ = error
+    return failed
 
 
 def _distance_from_cause(error: BaseException) -> int:
-    """An error of a member's own comes before what it noticed of others."""
+    """An error of a member's own comes first, then a death, then what members noticed of others."""
+    if isinstance(error, PeerAbortedError):
+        return 3
     if isinstance(error, TransportError):
         return 2
     return 1 if type(error) is CofitError else 0

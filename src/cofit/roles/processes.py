@@ -12,6 +12,8 @@ import traceback
 from collections.abc import Mapping
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
+from pickle import PicklingError
 
 from cofit import kernels
 from cofit.errors import CofitError, InvalidInputError
@@ -21,8 +23,11 @@ from cofit.transport import Mesh, Peer, connect_mesh, generate_identity, listen
 _LOOPBACK = "127.0.0.1"
 
 
-def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int) -> Outcomes:
-    """Run every member's job in a spawned process; return what each brought back, or its error."""
+def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int | None = None) -> Outcomes:
+    """Run every member's job in a spawned process; return what each brought back, or its error.
+
+    ``threads``: kernel threads of each process; None leaves the kernels' default.
+    """
     context = multiprocessing.get_context("spawn")
     children: dict[str, tuple[BaseProcess, Connection]] = {}
     try:
@@ -46,7 +51,7 @@ def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int) -> Outc
 def _start(process: BaseProcess) -> None:
     try:
         process.start()
-    except (AttributeError, TypeError, ValueError) as error:
+    except (PicklingError, AttributeError, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"The program cannot be started in another process ({error}). "
             f"Define it at the top level of a module, or use processes=False."
@@ -81,10 +86,11 @@ def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]]) -> Outcom
     return outcomes
 
 
-def _member(launcher: Connection, name: str, agenda: Agenda, job: Job, threads: int) -> None:
+def _member(launcher: Connection, name: str, agenda: Agenda, job: Job, threads: int | None) -> None:
     """The main function of a member's process."""
     try:
-        kernels.set_threads(threads)
+        if threads is not None:
+            kernels.set_threads(threads)
         with _connect(launcher, name, agenda) as mesh:
             outcome = job(mesh)
         launcher.send(outcome)
@@ -95,22 +101,23 @@ def _member(launcher: Connection, name: str, agenda: Agenda, job: Job, threads: 
 
 def _connect(launcher: Connection, name: str, agenda: Agenda) -> Mesh:
     identity = generate_identity(name)
-    listener = listen(_LOOPBACK)
-    launcher.send(Peer(name, _LOOPBACK, listener.port, identity.certificate_pem))
-    peers: dict[str, Peer] = launcher.recv()
     links = agenda.links()
-    return connect_mesh(
-        identity,
-        listener,
-        dial=[peers[a] for a, b in links if b == name],
-        accept=[peers[b] for a, b in links if a == name],
-        terms=agenda.terms,
-        timeout=agenda.timeout,
-    )
+    with listen(_LOOPBACK) as listener:
+        launcher.send(Peer(name, _LOOPBACK, listener.port, identity.certificate_pem))
+        peers: dict[str, Peer] = launcher.recv()
+        return connect_mesh(
+            identity,
+            listener,
+            dial=[peers[a] for a, b in links if b == name],
+            accept=[peers[b] for a, b in links if a == name],
+            terms=agenda.terms,
+            timeout=agenda.timeout,
+        )
 
 
 def _send_error(launcher: Connection, error: BaseException) -> None:
     try:
-        launcher.send(error)
+        ForkingPickler.loads(ForkingPickler.dumps(error))
     except Exception:  # an error that cannot travel is told in words
-        launcher.send(CofitError(f"{type(error).__name__}: {error}\n{traceback.format_exc()}"))
+        error = CofitError(f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
+    launcher.send(error)

@@ -188,12 +188,13 @@ class SecretArray:
     def __getitem__(self, index: Any) -> SecretArray:
         return self._like(self._share.map(lambda part: np.asarray(part[index])), self._limit)
 
-    def reshape(self, *shape: int) -> SecretArray:
-        """Return the same elements in another shape."""
+    def reshape(self, *shape: int | tuple[int, ...]) -> SecretArray:
+        """Return the same elements in another shape, given as numbers or as one tuple."""
+        wanted: Any = shape[0] if len(shape) == 1 else shape
         try:
-            return self._like(self._share.map(lambda part: part.reshape(shape)), self._limit)
-        except ValueError:
-            raise parameter_error("shape", "reshape", f"a shape of {self.size} elements", shape) from None
+            return self._like(self._share.map(lambda part: part.reshape(wanted)), self._limit)
+        except (ValueError, TypeError):
+            raise parameter_error("shape", "reshape", f"a shape of {self.size} elements", wanted) from None
 
     @property
     def T(self) -> SecretArray:  # noqa: N802
@@ -221,8 +222,7 @@ class SecretArray:
 
     def _encode(self, values: Public, format: FixedPoint) -> tuple[RingArray, int]:
         encoded = format.encode(values)
-        magnitudes, _ = format.ring.magnitude(encoded)
-        return encoded, max((int(m) for m in format.ring.to_int(magnitudes).flat), default=0)
+        return encoded, format.ring.largest_magnitude(encoded)
 
     def _public_factor(self, values: Public) -> tuple[FixedPoint, RingArray, int]:
         """Integers multiply exactly (f = 0), reals in our own format."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 
 from cofit.arithmetic import Ring, Shape
@@ -37,7 +39,15 @@ class SecretBits:
     def _like(self, share: BitShare) -> SecretBits:
         return SecretBits(self._scheme, share, self.shape)
 
+    def _refuse_comparison(self, _other: object) -> NoReturn:
+        raise TypeError("Comparing secret bits takes a protocol; use ^, & and ~, and open the result.")
+
+    __eq__ = __ne__ = _refuse_comparison
+    __hash__ = None  # type: ignore[assignment]
+
     def _same_shape(self, other: SecretBits, operator: str) -> None:
+        if not isinstance(other, SecretBits):
+            raise parameter_error("other", f"'{operator}'", "SecretBits", type(other).__name__)
         if self.shape != other.shape or (self.width != other.width and 1 not in (self.width, other.width)):
             raise ShapeError(
                 f"'{operator}' needs the same shape and width; got {self.shape} x {self.width} "

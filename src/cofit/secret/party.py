@@ -118,7 +118,7 @@ class Party:
     def constant(self, values: npt.ArrayLike, format: FixedPoint) -> SecretArray:
         """Return a public value as a (trivially shared) secret array."""
         encoded = format.encode(values)
-        largest = max((abs(int(v)) for v in format.ring.to_int(encoded).flat), default=0)
+        largest = format.ring.largest_magnitude(encoded)
         return SecretArray(self._scheme, self._scheme.constant(format.ring, encoded), format, largest)
 
     # --- randomness --------------------------------------------------------------------------------------
@@ -151,8 +151,9 @@ class Party:
         A SecretArray comes back as ``float64`` (as integers when it has no fractional bits), SecretBits as 0 and 1 of
         shape (width, \\*shape). This is the only way a program can see a secret.
         """
-        if not reason.strip():
+        if not isinstance(reason, str) or not reason.strip():
             raise parameter_error("reason", "open", "a sentence that says why this value may be seen", reason)
+        to = (to,) if isinstance(to, str) else to
         ranks = None if to is None else [self._rank_of(name, "open") for name in to]
         learned_by = self.parties if to is None else tuple(to)
         self._scheme.verify()

@@ -13,7 +13,7 @@ parties a_i is uniform, because either misses one of the two seeds.
 Cost in ring elements per output element (all parties together) and rounds:
 
     operation               rounds  elements   where
-    input by an owner            1  2 + seeds  ``deal``
+    input by an owner            1  2 + seeds  ``deal`` (a one-way stream; the counters count each message waited for)
     input by a party             1  1          ``input``
     open to all                  1  3          ``open``
     product, matrix product      1  3          ``_reshare``
