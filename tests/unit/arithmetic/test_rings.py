@@ -148,6 +148,18 @@ def test_magnitude_without_dimensions(ring: PowerOfTwoRing) -> None:
     assert negative
 
 
+@given(RINGS, st.data())
+def test_largest_magnitude(ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    top = (1 << (ring.bits - 1)) - 1
+    near = st.one_of(st.integers(-top, top), st.sampled_from([1 << 64, -(1 << 64) - 5, (1 << 64) + 3]))
+    values = [signed(ring, v) for v in data.draw(st.lists(near, max_size=6))]
+    assert ring.largest_magnitude(packed(ring, integers(values, (len(values),)))) == max(map(abs, values), default=0)
+
+
+def test_largest_magnitude_of_one_element(ring: PowerOfTwoRing) -> None:
+    assert ring.largest_magnitude(packed(ring, integers([-7], ()))) == 7
+
+
 # --- integers in and out -----------------------------------------------------------------------------------
 
 

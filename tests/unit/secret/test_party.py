@@ -142,6 +142,15 @@ def test_opening_to_some(scheme: str, to: list[str]) -> None:
     assert [opening.learned_by for opening in result.openings] == [tuple(to)] * 2
 
 
+def test_opening_to_one_name() -> None:
+    def program(party: Party) -> Array | None:
+        return party.open(party.constant([1.5], F), reason="test", to="party-b")
+
+    result = run(program)
+    assert {name for name, value in result.results.items() if value is not None} == {"party-b"}
+    assert result.openings[0].learned_by == ("party-b",)
+
+
 def test_only_the_receivers_are_sent_anything() -> None:
     def program(party: Party) -> None:
         party.open(party.constant(VALUES, F), reason="test", to=["party-c"])
@@ -151,8 +160,8 @@ def test_only_the_receivers_are_sent_anything() -> None:
     assert [traffic[name].get_or_zero("open").bytes_received for name in PARTIES] == [0, 0, 4 * 8]
 
 
-@pytest.mark.parametrize("reason", ["", " ", "\t\n"])
-def test_a_reason_is_needed(reason: str) -> None:
+@pytest.mark.parametrize("reason", ["", " ", "\t\n", None, 3])
+def test_a_reason_is_needed(reason: Any) -> None:
     def program(party: Party) -> list[Any]:
         with pytest.raises(InvalidInputError, match="'reason' parameter of open"):
             party.open(party.constant([1], F), reason=reason)

@@ -128,9 +128,17 @@ def test_bits_have_no_visible_value() -> None:
     assert at_one(lambda party: repr(bits(party, 0, ONE))) == "<SecretBits shape=(5, 13), width 1>"
 
 
-@pytest.mark.xfail(strict=True, reason="== on SecretBits silently compares identities")
 def test_bits_do_not_compare() -> None:
-    failure(lambda party: bits(party, 0, ONE) == bits(party, 0, ONE))
+    assert isinstance(failure(lambda party: bits(party, 0, ONE) == bits(party, 0, ONE)), TypeError)
+    assert isinstance(failure(lambda party: bits(party, 0, ONE) != 1), TypeError)
+    assert isinstance(failure(lambda party: hash(bits(party, 0, ONE))), TypeError)
+
+
+@pytest.mark.parametrize("name", ["__xor__", "__and__", "__or__"])
+def test_bits_do_not_mix_with_numbers(name: str) -> None:
+    for other in (1, True, P, None):
+        error = failure(lambda party, other=other: getattr(bits(party, 0, P), name)(other))  # type: ignore[misc]
+        assert isinstance(error, InvalidInputError)
 
 
 # --- from and to numbers -----------------------------------------------------------------------------------
