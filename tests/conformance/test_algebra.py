@@ -113,6 +113,22 @@ def test_truncation_is_the_floor_or_one_more_for_every_value(
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())
+def test_the_sign_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    values = data.draw(integers(ring, data.draw(st.integers(1, 70))))
+    encoded = ring.from_int(np.array(values, dtype=object))
+
+    def program(s: Scheme) -> list[list[int]]:
+        opened = s.open_bits(s.sign_bits(s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)))
+        assert opened is not None
+        return [[int(bit) for bit in row] for row in opened]
+
+    for bits in run_scheme(scheme, program).results:
+        assert bits == [[int(v < 0) for v in values]]
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@EXAMPLES
+@given(data=st.data())
 def test_bits_of_any_value_and_back(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 70))
     values = data.draw(integers(ring, count))

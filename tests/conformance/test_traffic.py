@@ -103,6 +103,19 @@ def test_rep3_ring_element_to_bits(ring: PowerOfTwoRing) -> None:
     assert run.everything().bytes_sent == (3 * k + 3 * ands) * count // 8
 
 
+def test_rep3_sign_of_a_ring_element(ring: PowerOfTwoRing) -> None:
+    count = 128
+    run = measured("rep3", ring, lambda s: s.sign_bits(vector(s, ring, count)))
+    k = ring.bits
+    assert max(counts.total.rounds for counts in run.traffic) == 2 + math.ceil(math.log2(k - 1))
+    ands, groups = 0, k - 1
+    while groups > 1:
+        ands += groups // 2 + groups // 2 - 1
+        groups = groups - groups // 2
+    assert ands <= 2 * (k - 2), "more ANDs than documented"
+    assert run.everything().bytes_sent == (3 * k + 3 * ands) * count // 8
+
+
 def test_rep3_owner_sends_one_share_to_two_parties_and_seeds_for_the_rest(ring: PowerOfTwoRing) -> None:
     values = ring.zeros((50, 3))
 

@@ -6,19 +6,21 @@ its result can be by those bounds, and refuses what could overflow: nothing wrap
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from cofit.arithmetic import FixedPoint, RingArray, Shape
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing, RingArray, Shape
 from cofit.errors import FormatMismatchError, InvalidInputError, RangeError, RingMismatchError, parameter_error
 from cofit.secret.bits import SecretBits
 from cofit.sharing import Scheme, Share
 
 Public: TypeAlias = int | float | np.integer[Any] | np.floating[Any] | np.ndarray[Any, Any] | Sequence[Any]
 Operand: TypeAlias = "SecretArray | Public"
+Bound: TypeAlias = float | int | Fraction
 
 
 class SecretArray:
@@ -128,15 +130,20 @@ class SecretArray:
 
     # --- products ----------------------------------------------------------------------------------------
 
-    def multiply(self, other: Operand, fraction_bits: int | None = None) -> SecretArray:
+    def multiply(
+        self, other: Operand, fraction_bits: int | None = None, *, proven_bound: Bound | None = None
+    ) -> SecretArray:
         """Return self * other, element-wise, with ``fraction_bits`` fractional bits in the result.
 
         By default as ``*`` does. More (up to the sum of both operands') defers the truncation: with all of them the
         product is exact and costs no truncation; call ``truncate`` later.
+
+        ``proven_bound``: a bound of the product that the caller has proved, where the product of the operands' bounds
+        is too pessimistic (as for a number times the power of two that normalises it).
         """
         if isinstance(other, SecretArray):
             result, shift = self._product_format(other.format, fraction_bits)
-            limit = self._product_limit(1, other._limit, result, shift)
+            limit = self._product_limit(1, other._limit, result, shift, proven_bound)
             return SecretArray(self._scheme, self._scheme.mul(self._share, other._share, shift), result, limit)
         format, values, bound = self._public_factor(other)
         result, shift = self._product_format(format, fraction_bits)
@@ -183,6 +190,22 @@ class SecretArray:
         limit = (self._limit >> shift) + 1 if shift else self._limit
         return SecretArray(self._scheme, self._scheme.truncate(self._share, shift), format, limit)
 
+    def widen(self, fraction_bits: int) -> SecretArray:
+        """Return the same value with more fractional bits. Exact and local."""
+        more = fraction_bits - self.format.fraction_bits
+        if more < 0:
+            raise parameter_error("fraction_bits", "widen", f"at least {self.format.fraction_bits}", fraction_bits)
+        format = FixedPoint(fraction_bits, self.format.ring)
+        limit = _checked(self._limit << more, format, "A widened value")
+        factor = format.ring.from_int(np.asarray(1 << more, dtype=object))
+        return SecretArray(self._scheme, self._scheme.mul_public(self._share, factor), format, limit)
+
+    def ldexp(self, exponent: int) -> SecretArray:
+        """Return self * 2^exponent, exactly and for free: only the number of fractional bits changes."""
+        return SecretArray(
+            self._scheme, self._share, FixedPoint(self.format.fraction_bits - exponent, self.format.ring), self._limit
+        )
+
     # --- shape -------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> SecretArray:
@@ -206,6 +229,10 @@ class SecretArray:
     def bits(self) -> SecretBits:
         """Return the bits of the encoded integers (two's complement), least significant first."""
         return SecretBits(self._scheme, self._scheme.to_bits(self._share), self.shape)
+
+    def sign_bits(self) -> SecretBits:
+        """Return one bit for every element: 1 where it is negative."""
+        return SecretBits(self._scheme, self._scheme.sign_bits(self._share), self.shape)
 
     # --- helpers -----------------------------------------------------------------------------------------
 
@@ -249,10 +276,19 @@ class SecretArray:
             raise parameter_error("fraction_bits", "a product", f"from 0 to {ours + theirs}", fraction_bits)
         return FixedPoint(fraction_bits, self.format.ring), ours + theirs - fraction_bits
 
-    def _product_limit(self, terms: int, other_limit: int, result: FixedPoint, shift: int) -> int:
+    def _product_limit(
+        self, terms: int, other_limit: int, result: FixedPoint, shift: int, proven: Bound | None = None
+    ) -> int:
         exact = max(terms, 1) * self._limit * other_limit
+        if proven is not None:
+            exact = min(exact, math.ceil(Fraction(proven) * (1 << (result.fraction_bits + shift))))
         _checked(exact, result, "A product before its truncation")
         return (exact >> shift) + 1 if shift else exact
+
+
+def bits_to_array(bits: SecretBits, ring: PowerOfTwoRing) -> SecretArray:
+    """Return secret bits as integers 0 and 1 of shape (width, \\*shape)."""
+    return SecretArray(bits._scheme, bits.to_ring(ring), FixedPoint(0, ring), 1)
 
 
 def concatenate(arrays: Sequence[SecretArray], axis: int = 0) -> SecretArray:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Shape
 from cofit.arithmetic.power_of_two import Z64
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.secret.array import SecretArray
+from cofit.secret.array import SecretArray, bits_to_array
 from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
 from cofit.sharing import Scheme
@@ -134,7 +134,7 @@ class Party:
 
     def to_arithmetic(self, bits: SecretBits, ring: PowerOfTwoRing = Z64) -> SecretArray:
         """Return Boolean bits as integers 0 and 1 of shape (width, \\*shape)."""
-        return SecretArray(self._scheme, bits.to_ring(ring), FixedPoint(0, ring), 1)
+        return bits_to_array(bits, ring)
 
     # --- values out --------------------------------------------------------------------------------------
 

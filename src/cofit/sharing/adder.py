@@ -42,6 +42,28 @@ def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) ->
     return scheme.stack_rows([scheme.select_rows(propagate, slice(0, 1)), sums])
 
 
+def top_bit_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
+    """Return the top sum bit only: a balanced tree over the positions below it, at most 2 ANDs for each."""
+    top = generate.rows - 1
+    g, p = scheme.select_rows(generate, slice(0, top)), scheme.select_rows(propagate, slice(0, top))
+    while g.rows > 1:
+        pairs = g.rows // 2
+        low, high = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
+        p_high = scheme.select_rows(p, high)
+        # The lowest group reaches position 0, so its propagate signal is never needed again.
+        left = scheme.stack_rows([p_high, scheme.select_rows(p_high, slice(1, pairs))])
+        right = scheme.stack_rows([scheme.select_rows(g, low), scheme.select_rows(p, slice(2, 2 * pairs, 2))])
+        product = scheme.and_(left, right)
+        joined_g = scheme.xor(scheme.select_rows(g, high), scheme.select_rows(product, slice(0, pairs)))
+        joined_p = scheme.stack_rows(
+            [scheme.select_rows(p, slice(0, 1)), scheme.select_rows(product, slice(pairs, product.rows))]
+        )
+        odd = slice(2 * pairs, g.rows)
+        g = scheme.stack_rows([joined_g, scheme.select_rows(g, odd)])
+        p = scheme.stack_rows([joined_p, scheme.select_rows(p, odd)])
+    return scheme.xor(scheme.select_rows(propagate, slice(top, top + 1)), g)
+
+
 def _replace_rows(scheme: Scheme, bits: BitShare, rows: list[int], new: BitShare) -> BitShare:
     order = list(range(bits.rows))
     for position, row in enumerate(rows):

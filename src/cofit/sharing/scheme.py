@@ -218,6 +218,10 @@ class Scheme(ABC):
         """Return the k bits of every element of a (two's complement), least significant row first."""
 
     @abstractmethod
+    def sign_bits(self, a: Share) -> BitShare:
+        """Return the top bit of every element of a, one row: 1 where it is negative, reading a as signed."""
+
+    @abstractmethod
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         """Return the bits as ring elements 0 and 1, shape (rows, count)."""
 
