@@ -216,7 +216,10 @@ class _Connector:
                 dial.postpone(now, str(dropped))
 
     def _accept_all(self, listener: Listener, now: float) -> None:
-        while (connection := listener.accept()) is not None:
+        for _ in range(MAX_STRANGERS):
+            connection = listener.accept()
+            if connection is None:
+                return
             if len(self._incoming) >= MAX_STRANGERS:
                 self._incoming.pop(0).close()
             self._incoming.append(

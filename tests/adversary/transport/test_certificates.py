@@ -7,10 +7,15 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from cofit.errors import CertificateError, HandshakeError, InvalidInputError, TransportError
 from cofit.transport import Identity, Listener, Mesh, Peer, connect_mesh, generate_identity, listen
@@ -131,6 +136,52 @@ def test_a_participant_cannot_dial_in_the_name_of_another() -> None:
     assert isinstance(outcomes["liar"], HandshakeError)
 
 
+def authority_and_child(name: str) -> tuple[Identity, Identity]:
+    """Return a self-signed authority called ``name``, and a second certificate of that name which it signed."""
+    made: list[Identity] = []
+    issuer_key = ec.generate_private_key(ec.SECP256R1())
+    for key, is_authority in ((issuer_key, True), (ec.generate_private_key(ec.SECP256R1()), False)):
+        issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        serial = [] if is_authority else [x509.NameAttribute(NameOID.SERIAL_NUMBER, "2")]
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([*issuer, *serial]))
+            .issuer_name(issuer)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(datetime.now(UTC) - timedelta(days=1))
+            .not_valid_after(datetime.now(UTC) + timedelta(days=1))
+            .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+            .sign(issuer_key, hashes.SHA256())
+        )
+        encoding = serialization.Encoding.PEM
+        private = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        made.append(Identity(name, certificate.public_bytes(encoding).decode(), private.decode()))
+    return made[0], made[1]
+
+
+def test_a_certificate_that_the_pinned_one_signed_is_not_the_pinned_one() -> None:
+    """OpenSSL alone would accept it: only the comparison byte for byte refuses it."""
+    authority, child = authority_and_child("P0")
+    with listening("P0") as listeners:
+        accept = partial(
+            connect_mesh,
+            child,
+            listeners["P0"],
+            [],
+            [peer("P1", listeners, identity("P1"))],
+            TERMS,
+            connect_timeout=1.0,
+        )
+        dial = partial(
+            connect_mesh, identity("P1"), None, [peer("P0", listeners, authority)], [], TERMS, connect_timeout=5.0
+        )
+        outcomes = run_all({"P0": accept, "P1": dial})
+    assert isinstance(outcomes["P1"], CertificateError)
+    assert outcomes["P1"].peer == "P0"
+    assert isinstance(outcomes["P0"], HandshakeError)
+
+
 def test_two_peers_with_one_certificate_are_refused_before_connecting() -> None:
     with listening("P0") as listeners, pytest.raises(InvalidInputError, match="same certificate"):
         peers = [peer("P1", listeners, identity("P1")), peer("P2", listeners, identity("P1"))]
@@ -187,6 +238,31 @@ def scan(port: int) -> list[socket.socket]:
 @pytest.mark.parametrize("stranger", [open_silent, send_garbage, drip, scan])
 def test_strangers_do_not_hold_up_the_parties(stranger: Callable[[int], list[socket.socket]]) -> None:
     assert three_parties_meet(stranger) < 3.0
+
+
+def test_a_stranger_that_says_nothing_is_closed_while_the_party_waits_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cofit.transport.tls_mesh.STRANGER_SECONDS", 0.3)
+    with listening("P0") as listeners:
+        accept = partial(
+            connect_mesh,
+            identity("P0"),
+            listeners["P0"],
+            [],
+            [peer("P1", listeners, identity("P1"))],
+            TERMS,
+            connect_timeout=3.0,
+        )
+
+        def stranger() -> float:
+            start = time.monotonic()
+            with socket.create_connection(("127.0.0.1", listeners["P0"].port), timeout=10.0) as connection:
+                assert connection.recv(1) == b""
+            return time.monotonic() - start
+
+        jobs: dict[str, Callable[[], object]] = {"P0": accept, "stranger": stranger}
+        outcomes = run_all(jobs)
+    assert isinstance(outcomes["stranger"], float) and outcomes["stranger"] < 2.0
+    assert isinstance(outcomes["P0"], TransportError)
 
 
 def client_context(tmp_path: Path, who: Identity | None) -> ssl.SSLContext:

@@ -28,6 +28,7 @@ from unit.transport.cluster import KINDS, NAMES, TERMS, Kind, join_tls, run_all
 
 pytestmark = pytest.mark.timeout(60)
 
+CONNECT_TIMEOUT = 3.0
 OTHER_TERMS: list[tuple[Terms, type[HandshakeError]]] = [
     (replace(TERMS, study=b"g" * 32), StudyMismatchError),
     (replace(TERMS, scheme="rep3/z128"), SchemeMismatchError),
@@ -56,7 +57,9 @@ def greet_in_memory(first: tuple[str, str, Terms], second: tuple[str, str, Terms
 def join_over_tls(terms: dict[str, Terms]) -> dict[str, Mesh | BaseException]:
     listeners = {name: listen("127.0.0.1") for name in terms}
     try:
-        outcomes = run_all({name: partial(join_tls, name, listeners, terms[name]) for name in terms})
+        outcomes = run_all(
+            {name: partial(join_tls, name, listeners, terms[name], connect_timeout=CONNECT_TIMEOUT) for name in terms}
+        )
     finally:
         for listener in listeners.values():
             listener.close()
@@ -90,8 +93,8 @@ def test_one_party_with_another_study_stops_all_three() -> None:
     outcomes = join_over_tls({"P0": TERMS, "P1": TERMS, "P2": OTHER_TERMS[0][0]})
     assert isinstance(outcomes["P2"], StudyMismatchError)
     assert any(isinstance(outcomes[name], StudyMismatchError) for name in ("P0", "P1"))
-    assert all(isinstance(outcome, HandshakeError) for outcome in outcomes.values()), outcomes
-    assert time.monotonic() - start < 5.0
+    assert all(isinstance(outcome, TransportError) for outcome in outcomes.values()), outcomes
+    assert time.monotonic() - start < CONNECT_TIMEOUT + 3.0
 
 
 def test_the_error_of_a_refusal_shows_neither_hash() -> None:
