@@ -25,7 +25,12 @@ class BitWords(Ring):
         return _the_ring, ()
 
     def from_int(self, values: object) -> RingArray:
-        return np.asarray(values, dtype=np.uint64)
+        array = np.asarray(values)
+        if array.dtype.kind == "O" and all(isinstance(v, int) and 0 <= v < 1 << 64 for v in array.flat):
+            return array.astype(np.uint64)
+        if array.dtype.kind not in "bui" or (array.size and int(array.min()) < 0):
+            raise InvalidInputError(f"Words of bits must be unsigned integers; got dtype {array.dtype}.")
+        return array.astype(np.uint64)
 
     def to_int(self, array: RingArray) -> npt.NDArray[np.uint64]:
         return self.check(array)

@@ -53,6 +53,7 @@ class FixedPoint:
 
         Raises RangeError when that integer does not fit.
         """
+        bound = bound.item() if isinstance(bound, np.generic) else bound  # NumPy integers would wrap
         if not isinstance(bound, Real) or not 0 <= bound < float("inf"):
             raise parameter_error("bound", "FixedPoint", "a finite number that is at least 0", bound)
         scaled = Fraction(bound) * (1 << self.fraction_bits)
@@ -80,9 +81,9 @@ class FixedPoint:
         if not finite.all():
             raise InvalidInputError(f"The value at index {_first(~finite)} is not finite. Remove or impute it.")
         with np.errstate(over="ignore"):
-            scaled = np.rint(np.ldexp(array.astype(np.float64), self.fraction_bits))
+            scaled = np.asarray(np.rint(np.ldexp(array.astype(np.float64), self.fraction_bits)))
         self._refuse(np.abs(scaled) > _float_below(limit), limit)
-        return self._from_integral_float(scaled)
+        return np.asarray(self._from_integral_float(scaled))
 
     def decode(self, array: RingArray) -> npt.NDArray[np.float64]:
         """Decode to ``float64``."""
@@ -97,7 +98,7 @@ class FixedPoint:
     def _encode_integers(self, array: npt.NDArray[Any], limit: int) -> RingArray:
         largest = limit >> self.fraction_bits
         wide = array.astype(object) if array.dtype.kind == "O" or array.dtype == np.uint64 else array
-        if largest < (1 << 63) - 1 or wide.dtype.kind == "O":
+        if largest < 1 << 63 or wide.dtype.kind == "O":
             self._refuse(((wide > largest) | (wide < -largest)).astype(np.bool_), limit)
         elements = self.ring.from_int(wide)
         return self.ring.shl(elements, self.fraction_bits) if self.fraction_bits else elements

@@ -73,7 +73,7 @@ class PowerOfTwoRing(Ring):
 
     def magnitude(self, array: RingArray) -> tuple[RingArray, npt.NDArray[np.bool_]]:
         """Return |x| (as an unsigned element) and whether x is negative, reading x as a signed integer."""
-        top = self.check(array) if self.words == 1 else array["hi"]
+        top = self.check(array) if self.words == 1 else self.check(array)["hi"]
         negative = (top >> np.uint64(63)).astype(bool)
         return np.where(negative, self.neg(array), array), negative
 
@@ -86,6 +86,15 @@ class PowerOfTwoRing(Ring):
             return int(magnitude.max())
         high = magnitude["hi"].max()
         return (int(high) << 64) + int(magnitude["lo"][magnitude["hi"] == high].max())
+
+    def largest_sum(self, array: RingArray, axis: int) -> int:
+        """Return the largest sum of |x| along an axis, as an exact integer; 0 where there is nothing to add."""
+        if not array.size:
+            return 0
+        magnitude, _ = self.magnitude(array)
+        limbs = np.ascontiguousarray(magnitude).view(np.uint32).reshape(*array.shape, 2 * self.words)
+        sums = np.add.reduce(limbs, axis=axis % array.ndim, dtype=np.uint64).reshape(-1, 2 * self.words)
+        return max(sum(int(limb) << (32 * i) for i, limb in enumerate(row)) for row in sums)
 
     # --- element-wise ------------------------------------------------------------------------------------
 

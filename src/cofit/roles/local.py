@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from cofit.errors import CofitError, PartyFailedError, PeerAbortedError, TransportError, parameter_error
+from cofit.errors import (
+    CofitError,
+    PartyFailedError,
+    PeerAbortedError,
+    PeerSilentError,
+    TransportError,
+    parameter_error,
+)
 from cofit.roles.member import Agenda, Contribution, Job, Outcome, Outcomes, run_owner, run_party
 from cofit.roles.processes import run_processes
 from cofit.secret import Opening, Party
@@ -131,7 +138,9 @@ def _failure(failures: dict[str, Any]) -> PartyFailedError:
 def _distance_from_cause(error: BaseException) -> int:
     """An error of a member's own comes first, then a death, then what members noticed of others."""
     if isinstance(error, PeerAbortedError):
-        return 3
+        return 4
+    if isinstance(error, PeerSilentError):
+        return 2  # before the closed connections that a silent member finds when it wakes
     if isinstance(error, TransportError):
-        return 2
+        return 3
     return 1 if type(error) is CofitError else 0

@@ -37,7 +37,11 @@ class Contribution:
     def facts(self) -> InputFacts:
         """Return what is public of it."""
         self.format.limit(self.bound)
-        return InputFacts(np.shape(self.values), self.format, self.bound)
+        try:
+            shape = np.shape(self.values)
+        except ValueError:
+            raise InvalidInputError("The values of a Contribution must form an array: all rows equally long.") from None
+        return InputFacts(shape, self.format, self.bound)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ comes from a peer is ever unpickled.
 from __future__ import annotations
 
 import multiprocessing
+import time
 import traceback
 from collections.abc import Mapping
 from multiprocessing.connection import Connection, wait
@@ -21,6 +22,7 @@ from cofit.roles.member import Agenda, Job, Outcomes
 from cofit.transport import Mesh, Peer, connect_mesh, generate_identity, listen
 
 _LOOPBACK = "127.0.0.1"
+_GRACE = 2.0
 
 
 def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int | None = None) -> Outcomes:
@@ -38,7 +40,7 @@ def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int | None =
             _start(process)
             theirs.close()
             children[name] = (process, ours)
-        return _supervise(children)
+        return _supervise(children, agenda.timeout)
     finally:
         for process, connection in children.values():
             connection.close()
@@ -58,21 +60,37 @@ def _start(process: BaseProcess) -> None:
         ) from error
 
 
-def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]]) -> Outcomes:
-    """Relay the addresses, then wait for everybody's outcome."""
+def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]], timeout: float) -> Outcomes:
+    """Relay the addresses, then wait for everybody's outcome.
+
+    After the first failure the others have ``timeout`` (and a little more) to notice; who has not ended by then is
+    killed.
+    """
+    patience: float | None = None
     outcomes: Outcomes = {}
     peers: dict[str, Peer] = {}
     waiting = {connection: name for name, (_, connection) in children.items()}
     while waiting:
-        for ready in wait(list(waiting)):
+        started = time.monotonic()
+        news = wait(list(waiting), patience)
+        if patience is not None:
+            patience -= time.monotonic() - started
+            if not news:
+                for late in waiting.values():
+                    children[late][0].kill()
+                    outcomes[late] = CofitError(f"'{late}' did not end and was killed.")
+                return outcomes
+        for ready in news:
             assert isinstance(ready, Connection)  # noqa: S101 - for the type checker: we wait for nothing else
             name = waiting[ready]
             try:
                 message = ready.recv()
-            except (EOFError, OSError):
+            except (EOFError, OSError):  # the pipe ended
                 process = children[name][0]
                 process.join(timeout=5)
                 message = CofitError(f"The process of '{name}' died (exit code {process.exitcode}).")
+            except Exception as error:  # what it sent cannot be read back
+                message = CofitError(f"The result of '{name}' cannot travel between processes: {error}")
             if isinstance(message, Peer):
                 peers[name] = message
                 if len(peers) == len(children):
@@ -81,6 +99,8 @@ def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]]) -> Outcom
             else:
                 outcomes[name] = message
                 del waiting[ready]
+                if isinstance(message, BaseException) and patience is None:
+                    patience = timeout + _GRACE
                 if len(peers) < len(children):  # it failed before the others could be told of it: let them go
                     return outcomes | {n: CofitError("Stopped: another member failed.") for n in waiting.values()}
     return outcomes

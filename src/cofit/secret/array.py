@@ -7,7 +7,7 @@ its result can be by those bounds, and refuses what could overflow: nothing wrap
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias
 
@@ -170,11 +170,15 @@ class SecretArray:
     def __rmatmul__(self, other: Public) -> SecretArray:
         return self._matmul_public(other, None, on_the_left=True)
 
+    def weighted_by(self, weights: Public) -> SecretArray:
+        """Return weights @ self; the same as the operator, which type checkers take for NumPy's."""
+        return self._matmul_public(weights, None, on_the_left=True)
+
     def _matmul_public(self, other: Public, fraction_bits: int | None, on_the_left: bool) -> SecretArray:
-        format, values, bound = self._public_factor(other)
+        format, values, _ = self._public_factor(other)
         result, shift = self._product_format(format, fraction_bits)
-        terms = values.shape[-1] if on_the_left and values.ndim else self._inner_dimension()
-        limit = self._product_limit(terms, bound, result, shift)
+        largest_sum = values.ndim and format.ring.largest_sum(values, axis=-1 if on_the_left else 0)
+        limit = self._product_limit(1, largest_sum, result, shift)
         if on_the_left:
             product = self._scheme.rmatmul_public(values, self._share)
         else:
@@ -208,7 +212,12 @@ class SecretArray:
 
     # --- shape -------------------------------------------------------------------------------------------
 
+    def __iter__(self) -> Iterator[SecretArray]:
+        return (self[i] for i in range(len(self)))
+
     def __getitem__(self, index: Any) -> SecretArray:
+        if isinstance(index, str):
+            raise TypeError("A SecretArray is indexed with numbers, slices and masks, not with names.")
         return self._like(self._share.map(lambda part: np.asarray(part[index])), self._limit)
 
     def reshape(self, *shape: int | tuple[int, ...]) -> SecretArray:
@@ -253,7 +262,8 @@ class SecretArray:
 
     def _public_factor(self, values: Public) -> tuple[FixedPoint, RingArray, int]:
         """Integers multiply exactly (f = 0), reals in our own format."""
-        exact = np.asarray(values).dtype.kind in "bui"
+        array = np.asarray(values)
+        exact = array.dtype.kind in "bui" or (array.dtype.kind == "O" and all(isinstance(v, int) for v in array.flat))
         format = FixedPoint(0, self.format.ring) if exact else self.format
         encoded, limit = self._encode(values, format)
         return format, encoded, limit

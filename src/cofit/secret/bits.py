@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NoReturn
 
 import numpy as np
@@ -67,6 +68,9 @@ class SecretBits:
 
     def __invert__(self) -> SecretBits:
         return self._like(self._scheme.not_(self._share))
+
+    def __iter__(self) -> Iterator[SecretBits]:
+        return (self[j] for j in range(self.width))
 
     def __getitem__(self, index: int | slice) -> SecretBits:
         if isinstance(index, int):

@@ -72,7 +72,7 @@ class Clear(Scheme):
         return Share(ring, (values,))
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
-        return share.parts[0] if to is None or self.rank in to else None
+        return share.parts[0].copy() if to is None or self.rank in to else None
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
         return self._floor(ring, ring.mul(a.parts[0], b.parts[0]), shift)

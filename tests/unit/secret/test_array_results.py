@@ -280,7 +280,6 @@ def test_deferred_truncation_is_exact(scheme: str) -> None:
         assert (np.abs(later - 2 * x * y) <= UNIT).all()
 
 
-@pytest.mark.xfail(strict=True, reason="a public integer of more than 64 bits is multiplied as a real and truncated")
 def test_a_large_public_integer_is_exact() -> None:
     """x 2^104 fits Z_2^128 with 20 fractional bits, when the integer is not given fractional bits of its own."""
 
@@ -291,7 +290,6 @@ def test_a_large_public_integer_is_exact() -> None:
     assert run(program, "clear").results["party-a"].tolist() == [1.5 * 2**104]
 
 
-@pytest.mark.xfail(strict=True, reason="in the clear scheme the opened array is the share itself")
 @pytest.mark.parametrize("scheme", ["clear"])
 def test_writing_into_an_opened_array_does_not_change_the_secret(scheme: str) -> None:
     def program(party: Party) -> Array:
