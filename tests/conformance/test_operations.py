@@ -95,8 +95,8 @@ def test_inputs_from_every_party_and_from_an_owner(scheme: str, mesh: str, ring:
     own = [random_elements(ring, 2), random_elements(ring, 2), random_elements(ring, 2)]
 
     def program(s: Scheme) -> list[RingArray | None]:
-        first = s.receive_input("owner", ring, (3, 4))
-        empty = s.receive_input("owner", ring, (0, 4))
+        first = s.receive_input("owner", ring, (3, 4)).expand()
+        empty = s.receive_input("owner", ring, (0, 4)).expand()
         rest = [s.input(rank, own[rank] if s.rank == rank else None, ring, (2,)) for rank in range(3)]
         return [s.open(share) for share in (first, empty, *rest)]
 
@@ -111,7 +111,7 @@ def test_an_owners_large_matrix_arrives_over_many_messages(scheme: str, mesh: st
     values = Z64.from_int(RNG.integers(-(1 << 62), 1 << 62, (500, 701)))
 
     def program(s: Scheme) -> RingArray | None:
-        return s.open(s.receive_input("owner", Z64, values.shape))
+        return s.open(s.receive_input("owner", Z64, values.shape).expand())
 
     for opened in run_scheme(scheme, program, mesh=mesh, deal={"x": (Z64, values)}).results:
         assert opened is not None

@@ -32,7 +32,7 @@ def values(ring: PowerOfTwoRing, constant: int) -> RingArray:
 
 def work(s: Scheme, ring: PowerOfTwoRing, constant: int) -> dict[str, Share]:
     """Every operation that sends messages, on a constant secret, whose structure would shine through."""
-    x, y = s.receive_input("owner", ring, (N,)), s.receive_input("owner", ring, (N,))
+    x, y = s.receive_input("owner", ring, (N,)).expand(), s.receive_input("owner", ring, (N,)).expand()
     for rank in range(len(s.names)):
         s.input(rank, values(ring, constant) if s.rank == rank else None, ring, (N,))
     bits = s.to_bits(x)
@@ -121,8 +121,8 @@ def masks_seen_by_receivers(kind: type[Rep3], ring: PowerOfTwoRing) -> list[byte
 
     def program(s: Scheme) -> tuple[Share, Share, list[RingArray]]:
         assert isinstance(s, Rep3)
-        x = s.receive_input("owner", ring, (N,))
-        y = s.receive_input("owner", ring, (N,))
+        x = s.receive_input("owner", ring, (N,)).expand()
+        y = s.receive_input("owner", ring, (N,)).expand()
         s._next = recorded = Recorded(s._next)
         s.mul(x, y)
         return x, y, recorded.drawn
@@ -224,7 +224,7 @@ def test_truncation_opens_only_a_masked_value(ring: PowerOfTwoRing) -> None:
 @pytest.mark.parametrize("constant", [0, 7])
 def test_an_owners_messages_are_uniform_at_every_party(secret_scheme: str, ring: PowerOfTwoRing, constant: int) -> None:
     def program(s: Scheme) -> Share:
-        return s.receive_input("owner", ring, (N,))
+        return s.receive_input("owner", ring, (N,)).expand()
 
     with watched() as views:
         shares = run_scheme(secret_scheme, program, deal={"x": (ring, values(ring, constant))}).results

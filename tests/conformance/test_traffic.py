@@ -120,7 +120,7 @@ def test_rep3_owner_sends_one_share_to_two_parties_and_seeds_for_the_rest(ring: 
     values = ring.zeros((50, 3))
 
     def program(s: Scheme) -> None:
-        s.receive_input("owner", ring, values.shape)
+        s.receive_input("owner", ring, values.shape).expand()
 
     run = run_scheme("rep3", program, deal={"x": (ring, values)})
     assert run.owner is not None

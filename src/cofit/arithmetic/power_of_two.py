@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from cofit import kernels
 from cofit.arithmetic.ring import Ring, RingArray, Shape, broadcast_shape, matmul_shape
-from cofit.errors import InvalidInputError, RangeError
+from cofit.errors import InvalidInputError, RangeError, ShapeError
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 _LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -101,8 +101,8 @@ class PowerOfTwoRing(Ring):
     def add(self, a: RingArray, b: RingArray) -> RingArray:
         return self._binary(kernels.add, a, b)
 
-    def sub(self, a: RingArray, b: RingArray) -> RingArray:
-        return self._binary(kernels.sub, a, b)
+    def sub(self, a: RingArray, b: RingArray, out: RingArray | None = None) -> RingArray:
+        return self._binary(kernels.sub, a, b, out)
 
     def neg(self, a: RingArray) -> RingArray:
         out = self.empty(a.shape)
@@ -195,9 +195,20 @@ class PowerOfTwoRing(Ring):
     def _scalar_or_stretch(self, b: RingArray, shape: Shape) -> Words:
         return self._flat(b) if b.size == 1 else self._stretch(b, shape)
 
-    def _binary(self, kernel: Callable[[Words, Words, Words, int], None], a: RingArray, b: RingArray) -> RingArray:
+    def _binary(
+        self,
+        kernel: Callable[[Words, Words, Words, int], None],
+        a: RingArray,
+        b: RingArray,
+        out: RingArray | None = None,
+    ) -> RingArray:
         shape = a.shape if a.shape == b.shape else broadcast_shape(a.shape, b.shape)
-        out = self.empty(shape)
+        if out is None:
+            out = self.empty(shape)
+        elif out.shape != shape or not out.flags.c_contiguous:
+            raise ShapeError(
+                f"The result has shape {shape}; 'out' must be contiguous and have it too, not {out.shape}."
+            )
         kernel(self._stretch(a, shape), self._scalar_or_stretch(b, shape), self._flat(out), self.words)
         return out
 

@@ -22,7 +22,7 @@ from cofit.errors import parameter_error
 SEED_BYTES = 32
 _CHUNK = 1 << 18
 _ZEROS = bytes(_CHUNK)
-_SLACK = 16  # the cipher demands room for one more block behind what it writes
+_SLACK = 16
 
 
 class Generator:
@@ -42,12 +42,19 @@ class Generator:
         """Return the next ``nbytes`` bytes of the stream, in memory aligned for any ring."""
         if nbytes <= _CHUNK:
             return np.frombuffer(self._cipher.update(_ZEROS[:nbytes]), dtype=np.uint8)
-        buffer = np.empty(nbytes + _SLACK, dtype=np.uint8)
-        view = buffer.data
-        for start in range(0, nbytes, _CHUNK):
-            size = min(_CHUNK, nbytes - start)
-            self._cipher.update_into(_ZEROS[:size], view[start : start + size + _SLACK])
-        return buffer[:nbytes]
+        buffer = np.empty(nbytes, dtype=np.uint8)
+        self.fill(buffer.data)
+        return buffer
+
+    def fill(self, buffer: memoryview) -> None:
+        """Write the next bytes of the stream over all of ``buffer``."""
+        nbytes = len(buffer)
+        # The cipher demands room for one more block behind what it writes, which only the last piece lacks.
+        for start in range(0, max(nbytes - _SLACK, 0), _CHUNK):
+            size = min(_CHUNK, nbytes - _SLACK - start)
+            self._cipher.update_into(_ZEROS[:size], buffer[start:])
+        rest = min(nbytes, _SLACK)
+        buffer[nbytes - rest :] = self._cipher.update(_ZEROS[:rest])
 
     def ring(self, ring: Ring, shape: Shape) -> RingArray:
         """Return uniform ring elements."""

@@ -71,8 +71,8 @@ class Ring(ABC):
         """Return a + b, broadcast."""
 
     @abstractmethod
-    def sub(self, a: RingArray, b: RingArray) -> RingArray:
-        """Return a - b, broadcast."""
+    def sub(self, a: RingArray, b: RingArray, out: RingArray | None = None) -> RingArray:
+        """Return a - b, broadcast; in ``out`` if given, which may be a or b and must have the shape of the result."""
 
     @abstractmethod
     def neg(self, a: RingArray) -> RingArray:

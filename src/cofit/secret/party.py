@@ -24,7 +24,7 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.secret.array import SecretArray, bits_to_array
 from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
-from cofit.sharing import Scheme
+from cofit.sharing import DealtShare, Scheme
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Party:
     ) -> None:
         self._scheme = scheme
         self._facts = {owner: dict(named) for owner, named in inputs.items()}
+        self._dealt: dict[tuple[str, str], DealtShare] = {}
         self._received: dict[tuple[str, str], SecretArray] = {}
         self.audit = audit or AuditLog()
 
@@ -87,16 +88,19 @@ class Party:
         if name not in known:
             raise parameter_error("name", "input", f"one of {list(known)}, the inputs of '{owner}'", name)
         if (owner, name) not in self._received:
-            raise InvalidInputError("The contributions have not been collected yet: call collect() first.")
+            if (owner, name) not in self._dealt:
+                raise InvalidInputError("The contributions have not been collected yet: call collect() first.")
+            facts = known[name]
+            share = self._dealt.pop((owner, name)).expand()
+            limit = facts.format.limit(facts.bound)
+            self._received[owner, name] = SecretArray(self._scheme, share, facts.format, limit)
         return self._received[owner, name]
 
     def collect(self) -> None:
         """Receive every owner's contribution, in the order of declaration. The runner calls this, once."""
         for owner, named in self._facts.items():
             for name, facts in named.items():
-                share = self._scheme.receive_input(owner, facts.format.ring, facts.shape)
-                limit = facts.format.limit(facts.bound)
-                self._received[owner, name] = SecretArray(self._scheme, share, facts.format, limit)
+                self._dealt[owner, name] = self._scheme.receive_input(owner, facts.format.ring, facts.shape)
 
     def share(
         self,

@@ -2,6 +2,6 @@
 
 from cofit.sharing.registry import SCHEMES, scheme_named
 from cofit.sharing.scheme import Scheme, SchemeInfo
-from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.shares import BitShare, DealtShare, Share
 
-__all__ = ["SCHEMES", "BitShare", "Scheme", "SchemeInfo", "Share", "scheme_named"]
+__all__ = ["SCHEMES", "BitShare", "DealtShare", "Scheme", "SchemeInfo", "Share", "scheme_named"]

@@ -6,6 +6,7 @@ For debugging and golden results. Truncation is the exact floor, so another sche
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +16,19 @@ from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.scheme import Bytes, Scheme, SchemeInfo, as_bytes
-from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.shares import BitShare, DealtShare, Share
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClearDealt:
+    """The values themselves."""
+
+    ring: Ring
+    values: RingArray
+
+    def expand(self) -> Share:
+        """Nothing to expand."""
+        return Share(self.ring, (self.values,))
 
 
 class Clear(Scheme):
@@ -58,10 +71,10 @@ class Clear(Scheme):
         cls.info.check_parties(parties)
         yield dict.fromkeys(range(parties), as_bytes(ring.check(values)))
 
-    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> Share:
+    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         values = ring.empty(shape)
         self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(values)})
-        return Share(ring, (values,))
+        return ClearDealt(ring, values)
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         if self.rank != source:

@@ -32,6 +32,7 @@ truncation and conversion stands in ``rep3_proof.md`` beside this file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,10 +43,28 @@ from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import add_from_signals, top_bit_from_signals
 from cofit.sharing.scheme import Bytes, Scheme, SchemeInfo, as_bytes
-from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Mesh
 
-_CHUNK_BYTES = 1 << 19  # an owner's message: large enough to fill a TLS socket, small enough to stay in the cache
+_CHUNK_BYTES = 1 << 20  # an owner's message: large enough to fill a TLS socket, small enough to stay in the cache
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Rep3Dealt:
+    """What an owner dealt to one party: the seeds of x_0 and x_1 to rank 0; one of them, and x_2, to ranks 1 and 2."""
+
+    ring: Ring
+    shape: Shape
+    rank: int
+    seeds: tuple[bytes, ...]
+    x_2: RingArray | None
+
+    def expand(self) -> Share:
+        """Draw the summands that came as seeds."""
+        drawn = tuple(Generator(seed).ring(self.ring, self.shape) for seed in self.seeds)
+        if self.x_2 is None:
+            return Share(self.ring, drawn)
+        return Share(self.ring, (*drawn, self.x_2) if self.rank == 1 else (self.x_2, *drawn))
 
 
 class Rep3(Scheme):
@@ -96,25 +115,25 @@ class Rep3(Scheme):
         cls.info.check_parties(parties)
         seed_0, seed_1 = fresh_seed(), fresh_seed()
         yield {0: memoryview(seed_0 + seed_1), 1: memoryview(seed_1), 2: memoryview(seed_0)}
-        stream_0, stream_1 = Generator(seed_0), Generator(seed_1)
+        streams = Generator(seed_0), Generator(seed_1)
         flat = ring.check(values).reshape(-1)
+        x_2, mask = (ring.empty((min(flat.size, _CHUNK_BYTES // ring.element_bytes),)) for _ in range(2))
         for chunk in _chunks(ring, flat.size):
-            masks = ring.add(stream_0.ring(ring, flat[chunk].shape), stream_1.ring(ring, flat[chunk].shape))
-            x_2 = as_bytes(ring.sub(flat[chunk], masks))
-            yield {1: x_2, 2: x_2}
+            rest, size = flat[chunk], flat[chunk].size
+            for stream in streams:
+                stream.fill(as_bytes(mask[:size]))
+                rest = ring.sub(rest, mask[:size], out=x_2[:size])
+            yield {1: as_bytes(rest), 2: as_bytes(rest)}
 
-    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> Share:
+    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         seeds = np.empty(SEED_BYTES * (2 if self.rank == 0 else 1), np.uint8)
         self.mesh.exchange(self._label + "input", {}, {owner: seeds.data})
-        streams = [Generator(s.tobytes()) for s in seeds.reshape(-1, SEED_BYTES)]
-        if self.rank == 0:
-            return Share(ring, (streams[0].ring(ring, shape), streams[1].ring(ring, shape)))
-        x_2 = ring.empty(shape)
-        flat = x_2.reshape(-1)
-        for chunk in _chunks(ring, flat.size):
-            self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(flat[chunk])})
-        drawn = streams[0].ring(ring, shape)
-        return Share(ring, (drawn, x_2) if self.rank == 1 else (x_2, drawn))
+        x_2 = None
+        if self.rank != 0:
+            x_2 = ring.empty(shape)
+            for chunk in _chunks(ring, x_2.size):
+                self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(x_2.reshape(-1)[chunk])})
+        return Rep3Dealt(ring, shape, self.rank, tuple(s.tobytes() for s in seeds.reshape(-1, SEED_BYTES)), x_2)
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         """x_s is drawn from k_s, x_{s+1} = x - x_s is sent to party s+1, x_{s+2} = 0."""

@@ -25,7 +25,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, packed_length, unpack
 from cofit.arithmetic.ring import broadcast_shape, matmul_shape
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
-from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Mesh
 
 Bytes: TypeAlias = memoryview
@@ -115,8 +115,8 @@ class Scheme(ABC):
         """
 
     @abstractmethod
-    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> Share:
-        """Receive this party's share of what ``owner`` deals."""
+    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
+        """Receive this party's share of what ``owner`` deals. Expanding it is left to a moment when nobody waits."""
 
     @abstractmethod
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:

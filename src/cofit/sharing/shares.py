@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from cofit.arithmetic import Ring, RingArray, Shape
 
@@ -26,6 +27,13 @@ class Share:
 
     def __repr__(self) -> str:
         return f"<Share of {self.ring.name}, shape {self.shape}>"
+
+
+class DealtShare(Protocol):
+    """One party's share as an owner dealt it, where most of it may still be a seed: small to keep and to send on."""
+
+    def expand(self) -> Share:
+        """Return the share itself."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

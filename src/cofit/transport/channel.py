@@ -35,7 +35,6 @@ SMALL_BYTES = 16384 - HEADER_BYTES
 _DATA = int(Kind.DATA)
 _NOTHING = memoryview(bytearray())
 _pack = HEADER.pack
-_pack_into = HEADER.pack_into
 
 
 class Channel:
@@ -58,7 +57,6 @@ class Channel:
         "_link_receive",
         "_link_send",
         "_need",
-        "_out",
         "_raw",
         "_receive_tag",
         "_receive_turn",
@@ -86,7 +84,6 @@ class Channel:
         self._receive_tag = channel_tag(terms.session, terms.study, peer, name)
         self._send_turn = 1
         self._receive_turn = 1
-        self._out = memoryview(bytearray(HEADER_BYTES + SMALL_BYTES))
         self._raw = bytearray(HEADER_BYTES + SMALL_BYTES)
         self._in = memoryview(self._raw)
         self._have = 0
@@ -105,18 +102,9 @@ class Channel:
 
     def send(self, tag: int, pieces: Sequence[memoryview], size: int) -> bool:
         """Queue one DATA frame and send what goes at once; True when that is all of it."""
-        out = self._out
-        _pack_into(out, 0, MAGIC, self._version, _DATA, 0, tag, self._send_tag, self._send_turn, size)
+        header = _pack(MAGIC, self._version, _DATA, 0, tag, self._send_tag, self._send_turn, size)
         self._send_turn += 1
-        if size <= SMALL_BYTES:
-            at = HEADER_BYTES
-            for piece in pieces:
-                end = at + len(piece)
-                out[at:end] = piece
-                at = end
-            self.link.queue((out[:at],))
-        else:
-            self.link.queue((out[:HEADER_BYTES], *pieces))
+        self.link.queue((b"".join((header, *pieces)),) if size <= SMALL_BYTES else (header, *pieces))
         return self.pump_send()
 
     def pump_send(self) -> bool:
@@ -153,11 +141,10 @@ class Channel:
         self._target = target
         size = len(target)
         self._head_need = self._need = HEADER_BYTES + size if size <= SMALL_BYTES else HEADER_BYTES
-        self._have = 0
-        self._done = 0
+        self._have = self._done = 0
         self._body = False
         self._awaiting = True
-        self._expect_turn()
+        self._expected = _pack(MAGIC, self._version, _DATA, 0, tag, self._receive_tag, self._receive_turn, size)
 
     def _expect_turn(self) -> None:
         self._expected = _pack(

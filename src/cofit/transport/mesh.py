@@ -68,6 +68,7 @@ class Mesh:
         self.peers = tuple(links)
         self.terms = terms
         self.timeout = timeout
+        self._patience = timeout * _NOTICE_AFTER
         self._max_frame_bytes = max_frame_bytes
         self._waiter = waiter
         self._channels = {peer: Channel(link, name, peer, terms) for peer, link in links.items()}
@@ -168,9 +169,9 @@ class Mesh:
         if not sending and not receiving:
             return
         start = time.monotonic()
-        patience = self.timeout * _NOTICE_AFTER
-        self._waiter.wait([each.link for each in receiving], [each.link for each in sending], patience)
-        sending = [each for each in sending if not each.pump_send()]
+        self._waiter.wait([each.link for each in receiving], [each.link for each in sending], self._patience)
+        if sending:
+            sending = [each for each in sending if not each.pump_send()]
         receiving = [each for each in receiving if not each.pump_receive()]
         if sending or receiving:
             self._persist(label, sending, receiving, start)
@@ -179,7 +180,7 @@ class Mesh:
         """Go on for as long as every peer makes some progress within the time-out."""
         for channel in (*sending, *receiving):
             channel.last = start
-        notice_at = start + self.timeout * _NOTICE_AFTER
+        notice_at = start + self._patience
         told: set[str] = set()
         while sending or receiving:
             waiting = [*sending, *receiving]
@@ -251,9 +252,9 @@ def _view(buffer: Bytes) -> memoryview:
     """Return the bytes of a C-contiguous buffer, without a copy."""
     try:
         view = memoryview(cast("Buffer", buffer))
-        if not view.nbytes:
-            return _EMPTY
-        return view if view.format == "B" and view.ndim == 1 and view.c_contiguous else view.cast("B")
+        if view.format == "B" and view.ndim == 1 and view.c_contiguous:
+            return view
+        return view.cast("B") if view.nbytes else _EMPTY
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"A message must be a C-contiguous buffer of plain numbers, such as a NumPy array. {error}"

@@ -9,8 +9,8 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
 
 from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError
 
@@ -29,7 +29,7 @@ class TlsLink:
     def __init__(self, tls: ssl.SSLSocket) -> None:
         self._tls = tls
         self._send = tls.send
-        self._read = tls.recv_into
+        self._read = cast("Callable[[int, memoryview], int]", tls.read)  # thinner than recv_into
         self._pending_bytes = tls.pending
         self._descriptor = tls.fileno()
         self._pending: deque[memoryview] = deque()
@@ -70,7 +70,7 @@ class TlsLink:
         wanted = len(into)
         while done < wanted:
             try:
-                size = self._read(into[done:] if done else into)
+                size = self._read(wanted - done, into[done:] if done else into)
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
                 break
             except OSError as error:
@@ -91,8 +91,13 @@ class TlsLink:
         if not self._ended:
             self._ended = True
             self._pending.clear()
+            self._read = self._drop
             with contextlib.suppress(OSError):
                 self._tls.shutdown(socket.SHUT_WR)
+
+    def _drop(self, size: int, into: memoryview) -> int:
+        """Read what comes after the TLS state is gone."""
+        return self._tls.recv_into(into, size)
 
     def close(self) -> None:
         """Close the socket."""

@@ -1,0 +1,1 @@
+"""Secure functions on secret values, one file each."""

@@ -1,0 +1,34 @@
+"""The working format: how many fractional bits a function uses inside.
+
+In a ring of k bits, two values of magnitude at most 1 with W = k/2 - 2 fractional bits have a product below 2^(k-4),
+and a sum of such products below 4 still fits 2^(k-2). W is 30 in Z_2^64 and 62 in Z_2^128: at least two bits more than
+any result format (28 and 60), so errors of some units in the last working place vanish in the result.
+"""
+
+from __future__ import annotations
+
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.errors import InvalidInputError
+from cofit.secret import SecretArray
+
+GUARD_BITS = 2
+
+
+def working_bits(ring: PowerOfTwoRing) -> int:
+    """Return W = k/2 - 2."""
+    return ring.bits // 2 - 2
+
+
+def working_format(ring: PowerOfTwoRing) -> FixedPoint:
+    """Return the format with W fractional bits."""
+    return FixedPoint(working_bits(ring), ring)
+
+
+def check_format(x: SecretArray, function: str) -> None:
+    """Refuse a value with more fractional bits than a function can return accurately."""
+    most = working_bits(x.format.ring) - GUARD_BITS
+    if x.format.fraction_bits > most:
+        raise InvalidInputError(
+            f"{function} works with at most {most} fractional bits in {x.format.ring.name}; got {x.format}. "
+            f"Truncate the value first or use a larger ring."
+        )
