@@ -66,13 +66,17 @@ class FixedPoint:
         return limit
 
     def encode(self, values: object, bound: float | int | Fraction | None = None) -> RingArray:
-        """Encode real numbers of magnitude at most ``bound`` (by default: whatever the format admits).
+        """Encode real numbers (arrays, Python numbers, or one Fraction) of magnitude at most ``bound`` (by default: whatever the format admits).
 
         Raises InvalidInputError for anything that is no finite number and RangeError for a value beyond the bound;
         the message gives the position of the first offender, never its value, because values may be secret.
         """
-        array = np.asarray(values)
         limit = self.capacity if bound is None else self.limit(bound)
+        if isinstance(values, Fraction):  # exact beyond the 53 bits of a float
+            integer = round(values * (1 << self.fraction_bits))
+            self._refuse(np.array(abs(integer) > limit), limit)
+            return self.ring.from_int(np.array(integer, dtype=object))
+        array = np.asarray(values)
         if array.dtype.kind in "bui" or (array.dtype.kind == "O" and all(isinstance(v, int) for v in array.flat)):
             return self._encode_integers(array, limit)
         if array.dtype.kind != "f":

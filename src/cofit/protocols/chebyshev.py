@@ -12,70 +12,84 @@ Distance of the polynomial from the function: for f analytic in the ellipse with
 4 M rho^-D / (rho - 1) of f on [-1, 1] (Trefethen, "Approximation Theory and Approximation Practice",
 theorem 8.2). Each function states its rho and M.
 
-Error of the evaluation, in units u = 2^-W of the last working place: with e_1 the error of y, and every
-truncation off by less than one unit,
+Error of the evaluation at a given argument, in units u = 2^-W of the last working place, with e_1 = 0 and every
+truncation off by less than one unit (an error of the argument itself counts through the function's derivative):
 
     e_{a+b} <= 2 (e_a + e_b + e_a e_b u) + 1 + e_{a-b}       (the factor 2 is inside the truncation)
-    total   <= sum_n |c_n| e_n + (D + 1)/2                   (coefficients are rounded to W bits)
+    total   <= sum_n |c_n| e_n
 
-and the last truncation adds less than one unit of the result format.
+to which come the rounding of the coefficients, known exactly, that of c_0 to the result format, which is added last,
+and less than one unit of the result format for the last truncation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import mpmath
 import numpy as np
 
 from cofit.errors import InvalidInputError
-from cofit.protocols.working import working_bits
+from cofit.protocols.working import tighten, working_bits
 from cofit.secret import SecretArray, concatenate
 
-_DIGITS = 50
+_DIGITS = 60
 _SLACK = Fraction(1, 1 << 16)  # |T_n| <= 1, computed with an error far below this
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """A polynomial near a function on [-1, 1]: integer coefficients c_n 2^bits, and |polynomial - function|."""
+    """A polynomial near a function on [-1, 1].
 
+    ``constant``: c_0; ``coefficients``: the integers c_n 2^coefficient_bits for n >= 1, which get as many bits as their
+    sum of products leaves room for; ``bits``: W; ``distance``: |polynomial - function| with exact coefficients;
+    ``rounding``: the sum of what was lost by making the coefficients integers.
+    """
+
+    constant: Fraction
     coefficients: tuple[int, ...]
+    coefficient_bits: int
     bits: int
     distance: Fraction
+    rounding: Fraction
 
     @property
     def degree(self) -> int:
         """The degree of the polynomial."""
-        return len(self.coefficients) - 1
+        return len(self.coefficients)
 
-    @cached_property
-    def working_error(self) -> Fraction:
-        """The error of the value before its last truncation, for an exact argument."""
-        return self.error_for(Fraction(0))
-
-    def error_for(self, argument_error: Fraction) -> Fraction:
-        """Return the error before the last truncation when y itself is off by at most ``argument_error``."""
+    def error(self, fraction_bits: int) -> Fraction:
+        """Return a bound of |evaluate(y, fraction_bits) - function(y)|."""
         unit = Fraction(1, 1 << self.bits)
-        errors = [0, -(-argument_error // unit)]
+        errors = [Fraction(0), Fraction(0)]
         for n in range(2, self.degree + 1):
             high, low = (n + 1) // 2, n // 2
             product = errors[high] + errors[low] + errors[high] * errors[low] * unit
-            errors.append(-(-(2 * product + 1 + errors[high - low]) // 1))
-        weighted = sum(abs(c) * e for c, e in zip(self.coefficients, errors, strict=False)) * unit
-        return self.distance + (weighted + Fraction(self.degree + 1, 2)) * unit
+            errors.append(Fraction(-(-(2 * product + 1 + errors[high - low]) // 1)))
+        weighted = sum(abs(c) * e for c, e in zip(self.coefficients, errors[1:], strict=True)) * unit
+        result_unit = Fraction(1, 1 << fraction_bits)
+        of_constant = abs(round(self.constant / result_unit) * result_unit - self.constant)
+        return self.distance + weighted / (1 << self.coefficient_bits) + self.rounding + of_constant + result_unit
 
     def evaluate(self, y: SecretArray, fraction_bits: int) -> SecretArray:
         """Return p(y) with ``fraction_bits`` fractional bits, for secret y in [-1, 1] with ``bits`` fractional bits."""
-        if y.format.fraction_bits != self.bits:
-            raise InvalidInputError(f"The argument must have {self.bits} fractional bits; got {y.format}.")
-        basis = _chebyshev_basis(y.reshape(1, y.size), self.degree)
-        weights = np.array(self.coefficients[1:], dtype=object)
-        combined = basis.ldexp(self.bits).weighted_by(weights) + (self.coefficients[0] << self.bits)
-        return combined.ldexp(-2 * self.bits).truncate(fraction_bits).reshape(y.shape)
+        return evaluate_all([self], y, fraction_bits)[0]
+
+
+def evaluate_all(polynomials: Sequence[Approximation], y: SecretArray, fraction_bits: int) -> list[SecretArray]:
+    """Evaluate several polynomials at the same argument, with one basis for all, in the rounds of the longest."""
+    bits = polynomials[0].bits
+    if any(p.bits != y.format.fraction_bits for p in polynomials):
+        raise InvalidInputError(f"The argument must have {bits} fractional bits; got {y.format}.")
+    basis = _chebyshev_basis(y.reshape(1, y.size), max(p.degree for p in polynomials)).ldexp(bits)
+    results = []
+    for p in polynomials:
+        combined = basis[: p.degree].weighted_by(np.array(p.coefficients, dtype=object))
+        scaled = combined.ldexp(fraction_bits - bits - p.coefficient_bits).truncate(0).ldexp(-fraction_bits)
+        results.append((scaled + p.constant).reshape(y.shape))
+    return results
 
 
 def approximate(
@@ -88,15 +102,37 @@ def approximate(
     with mpmath.workdps(_DIGITS):
         scale = 4 * mpmath.mpf(magnitude) / (mpmath.mpf(rho) - 1)
         degree = max(1, int(mpmath.ceil(mpmath.log(scale / _real(tolerance), rho))))
-        distance = scale / mpmath.mpf(rho) ** degree
         angles = [mpmath.pi * (j + mpmath.mpf(1) / 2) / (degree + 1) for j in range(degree + 1)]
         values = [function(mpmath.cos(angle)) for angle in angles]
-        coefficients = []
-        for n in range(degree + 1):
-            mean = mpmath.fsum(v * mpmath.cos(n * a) for v, a in zip(values, angles, strict=True)) / (degree + 1)
-            coefficients.append(int(mpmath.nint((mean if n == 0 else 2 * mean) * mpmath.mpf(2) ** bits)))
-        rounded_up = Fraction(int(mpmath.ceil(distance * mpmath.mpf(2) ** 120)), 1 << 120)
-    return Approximation(tuple(coefficients), bits, rounded_up)
+        means = [
+            mpmath.fsum(v * mpmath.cos(n * a) for v, a in zip(values, angles, strict=True)) / (degree + 1)
+            for n in range(degree + 1)
+        ]
+        constant, *rest = (_exact(mean if n == 0 else 2 * mean) for n, mean in enumerate(means))
+        distance = _exact(scale / mpmath.mpf(rho) ** degree) + Fraction(1, 1 << 150)
+    # |sum of products| < 2^(2 W + 2) = 2^(k-2), the capacity of the ring.
+    total = sum(abs(c) for c in rest) * (1 + 2 * _SLACK)
+    coefficient_bits = bits + 2
+    while total * (1 << (coefficient_bits - bits)) < 2:
+        coefficient_bits += 1
+    while total * Fraction(2) ** (coefficient_bits - bits) >= 4:
+        coefficient_bits -= 1
+    integers = tuple(round(c * (1 << coefficient_bits)) for c in rest)
+    rounding = sum(
+        (abs(Fraction(i, 1 << coefficient_bits) - c) for i, c in zip(integers, rest, strict=True)), Fraction(0)
+    )
+    return Approximation(constant, integers, coefficient_bits, bits, distance, rounding)
+
+
+def _exact(value: mpmath.mpf) -> Fraction:
+    """Return a number of many digits as a Fraction, off by less than 2^-150."""
+    return Fraction(int(mpmath.nint(value * mpmath.mpf(2) ** 150)), 1 << 150)
+
+
+def rounded_integer(value: Callable[[], mpmath.mpf], bits: int) -> int:
+    """Return round(value 2^bits), computed with many digits."""
+    with mpmath.workdps(_DIGITS):
+        return int(mpmath.nint(value() * mpmath.mpf(2) ** bits))
 
 
 def _real(value: Fraction) -> mpmath.mpf:
@@ -106,7 +142,7 @@ def _real(value: Fraction) -> mpmath.mpf:
 def _chebyshev_basis(y: SecretArray, degree: int) -> SecretArray:
     """Return T_1(y) ... T_degree(y) as rows, from y as one row."""
     bits = working_bits(y.format.ring)
-    y = y.with_bound(min(1 + _SLACK, Fraction(y.bound)))
+    y = tighten(y, 1 + _SLACK)
     rows = y
     while len(rows) < degree:
         new = range(len(rows) + 1, min(2 * len(rows), degree) + 1)
@@ -114,5 +150,5 @@ def _chebyshev_basis(y: SecretArray, degree: int) -> SecretArray:
         doubled = high.multiply(low, fraction_bits=bits + 1, proven_bound=1 + 4 * _SLACK).ldexp(1)
         odd = np.array([[n % 2] for n in new])
         following = doubled - y * odd - (1 - odd)
-        rows = concatenate([rows, following.with_bound(1 + _SLACK)])
+        rows = concatenate([rows, tighten(following, 1 + _SLACK)])
     return rows

@@ -7,6 +7,8 @@ any result format (28 and 60), so errors of some units in the last working place
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.errors import InvalidInputError
 from cofit.secret import SecretArray
@@ -32,3 +34,8 @@ def check_format(x: SecretArray, function: str) -> None:
             f"{function} works with at most {most} fractional bits in {x.format.ring.name}; got {x.format}. "
             f"Truncate the value first or use a larger ring."
         )
+
+
+def tighten(x: SecretArray, bound: Fraction) -> SecretArray:
+    """Return x with the proven bound, or with the one it has if that is tighter."""
+    return x.with_integer_limit(min(x.integer_limit, x.format.limit(bound)))

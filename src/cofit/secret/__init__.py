@@ -1,8 +1,8 @@
 """Secret values as a party program sees them."""
 
-from cofit.secret.array import SecretArray, concatenate
+from cofit.secret.array import SecretArray, bits_to_array, concatenate
 from cofit.secret.audit import AuditLog, Opening
 from cofit.secret.bits import SecretBits
 from cofit.secret.party import InputFacts, Party
 
-__all__ = ["AuditLog", "InputFacts", "Opening", "Party", "SecretArray", "SecretBits", "concatenate"]
+__all__ = ["AuditLog", "InputFacts", "Opening", "Party", "SecretArray", "SecretBits", "bits_to_array", "concatenate"]

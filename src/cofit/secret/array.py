@@ -18,7 +18,7 @@ from cofit.errors import FormatMismatchError, InvalidInputError, RangeError, Rin
 from cofit.secret.bits import SecretBits
 from cofit.sharing import Scheme, Share
 
-Public: TypeAlias = int | float | np.integer[Any] | np.floating[Any] | np.ndarray[Any, Any] | Sequence[Any]
+Public: TypeAlias = int | float | Fraction | np.integer[Any] | np.floating[Any] | np.ndarray[Any, Any] | Sequence[Any]
 Operand: TypeAlias = "SecretArray | Public"
 Bound: TypeAlias = float | int | Fraction
 
@@ -72,6 +72,17 @@ class SecretArray:
 
     def __repr__(self) -> str:
         return f"<SecretArray shape={self.shape}, {self.format}, bound {self.bound:g}>"
+
+    @property
+    def integer_limit(self) -> int:
+        """A public integer that no encoded element exceeds in magnitude: bound * 2^f, exactly."""
+        return self._limit
+
+    def with_integer_limit(self, limit: int) -> SecretArray:
+        """As ``with_bound``, for the encoded integers."""
+        if limit > self._limit:
+            raise parameter_error("limit", "with_integer_limit", f"at most {self._limit}", limit, RangeError)
+        return self._like(self._share, limit)
 
     def with_bound(self, bound: float | int | Fraction) -> SecretArray:
         """Return the same value with a tighter public bound, which the caller has proved.
@@ -262,7 +273,7 @@ class SecretArray:
 
     def _public_factor(self, values: Public) -> tuple[FixedPoint, RingArray, int]:
         """Integers multiply exactly (f = 0), reals in our own format."""
-        array = np.asarray(values)
+        array = np.asarray(0.0 if isinstance(values, Fraction) else values)
         exact = array.dtype.kind in "bui" or (array.dtype.kind == "O" and all(isinstance(v, int) for v in array.flat))
         format = FixedPoint(0, self.format.ring) if exact else self.format
         encoded, limit = self._encode(values, format)

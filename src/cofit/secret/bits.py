@@ -72,13 +72,20 @@ class SecretBits:
     def __iter__(self) -> Iterator[SecretBits]:
         return (self[j] for j in range(self.width))
 
-    def __getitem__(self, index: int | slice) -> SecretBits:
+    def __getitem__(self, index: int | slice | list[int]) -> SecretBits:
         if isinstance(index, int):
             if not -self.width <= index < self.width:
                 raise parameter_error("index", "SecretBits", f"a bit position below {self.width}", index)
             position = index % self.width
             index = slice(position, position + 1)
         return self._like(self._scheme.select_rows(self._share, index))
+
+    def join(self, *others: SecretBits) -> SecretBits:
+        """Return the bits of this and of all others, in order, for every element."""
+        for other in others:
+            if self.shape != other.shape:
+                raise ShapeError(f"Only bits of one shape can be joined; got {self.shape} and {other.shape}.")
+        return self._like(self._scheme.stack_rows([self._share, *(other._share for other in others)]))
 
     def to_ring(self, ring: Ring) -> Share:
         """Return the bits as shared ring elements 0 and 1, shape (width, *shape)."""

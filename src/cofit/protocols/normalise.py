@@ -1,0 +1,93 @@
+"""Bring a positive secret into a fixed interval: x = m 4^e or m 2^e with m near 1, and e known only as shares.
+
+The bits of x, their prefix OR from the top, and its differences give a one-hot row for the top bit (SecureML-style
+normalisation; Aliasgari, Blanton, Zhang, Steele, "Secure computation on floating point numbers", NDSS 2013, section 4).
+Any public function of the position is then a local linear map of the one-hot bits, and one product scales x exactly.
+
+Rounds with ``rep3``: bits 2 + ceil(log2(k-1)), prefix ceil(log2 B), ring elements 2, scaling 2, where B is the number
+of bits that the public bound of x admits: give tight bounds.
+
+Domain: x > 0. For x = 0 all one-hot bits are 0 and the mantissa is 0, which is outside the interval: callers must prove
+x > 0, or accept a meaningless (but well-formed) result. For x < 0 the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from cofit.arithmetic import FixedPoint
+from cofit.protocols.working import working_bits
+from cofit.secret import SecretArray, SecretBits, bits_to_array
+
+
+class OfPosition(Protocol):
+    """A public integer for every position of the top bit."""
+
+    def __call__(self, position: int) -> int:
+        """Return the integer for a value in [2^position, 2^(position + 1))."""
+
+
+@dataclass(frozen=True)
+class TopBit:
+    """Where the top bit of every element is: ``one_hot[i]`` is 1 for the elements in [2^i, 2^(i+1)), as integers."""
+
+    one_hot: SecretArray
+
+    def lookup(self, table: OfPosition, format: FixedPoint) -> SecretArray:
+        """Return table(i) 2^-f for every element, in ``format`` with f fractional bits. Local and exact."""
+        weights = [table(i) for i in range(len(self.one_hot))]
+        rows = self.one_hot.reshape(len(weights), -1)
+        looked_up = rows.weighted_by(np.array(weights, dtype=object)).ldexp(-format.fraction_bits)
+        limit = max(abs(w) for w in weights)
+        return looked_up.reshape(self.one_hot.shape[1:]).with_integer_limit(limit)
+
+
+def top_bit(x: SecretArray) -> TopBit:
+    """Find the top bit of positive elements."""
+    width = max(x.integer_limit.bit_length(), 1)
+    reached = prefix_or(x.bits()[:width])  # bit i: there is a 1 at i or above
+    one_hot = reached if width == 1 else reached[: width - 1] ^ reached[1:]
+    if width > 1:
+        one_hot = one_hot.join(reached[width - 1])
+    return TopBit(bits_to_array(one_hot, x.format.ring))
+
+
+def scaled_to(x: SecretArray, top: TopBit, target: OfPosition, bits: int) -> SecretArray:
+    """Return x 2^-target(i) for x in [2^i, 2^(i+1)) units, with ``bits`` fractional bits; target(i) > i makes it < 1.
+
+    x is first shifted up, exactly, to just below 2^(k-2), so nothing but the last truncation is lost.
+    """
+    ring = x.format.ring
+    ceiling = ring.bits - 2
+    factor = top.lookup(lambda i: 1 << (ceiling - target(i)), FixedPoint(0, ring))
+    integers = x.ldexp(x.format.fraction_bits)
+    scaled = integers.multiply(factor, proven_bound=(1 << ceiling) - 1)
+    return scaled.ldexp(-ceiling).truncate(bits).with_bound(1)
+
+
+def prefix_or(bits: SecretBits) -> SecretBits:
+    """Return, for every position, the OR of it and all higher ones; ceil(log2 width) rounds of ANDs (Sklansky)."""
+    clear = ~bits  # OR of the bits is NOT of the AND of their complements
+    width = bits.width
+    level = 1
+    while level < width:
+        # Positions counted from the top; those whose bit ``level`` is set take in the block above them.
+        lower = [p for p in range(width) if p & level]
+        above = [p // level * level - 1 for p in lower]
+        rows = [width - 1 - p for p in lower]
+        joined = clear[rows] & clear[[width - 1 - p for p in above]]
+        order = list(range(width))
+        for place, row in enumerate(rows):
+            order[row] = width + place
+        clear = clear.join(joined)[order]
+        level *= 2
+    return ~clear
+
+
+def mantissa_argument(x: SecretArray, top: TopBit) -> SecretArray:
+    """Return y = 4 m - 3 in [-1, 1), where m = x / 2^(i+1) in [1/2, 1), off by less than one working unit."""
+    bits = working_bits(x.format.ring)
+    return scaled_to(x, top, lambda i: i + 1, bits + 2).ldexp(2) - 3
