@@ -1,0 +1,1 @@
+"""Secret random draws: nobody learns any of them. One file a distribution."""

@@ -1,0 +1,96 @@
+"""What every sampler is tested with: many draws, p-values, and the level at which a draw is called wrong.
+
+A battery is a function from draws to named p-values. A right sampler keeps all of them above ALPHA; a slightly wrong
+one must push at least one of them below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from cofit import Party, SecretArray, SecretBits, run_local
+
+ALPHA = 1e-6
+CHUNK = 20_000
+Values: TypeAlias = npt.NDArray[Any]
+PValues: TypeAlias = Mapping[str, float]
+Draw: TypeAlias = Callable[[Party, int], "SecretArray | SecretBits"]
+
+AMOUNTS = [
+    pytest.param("clear", 100_000, id="clear"),
+    pytest.param("rep3", 20_000, id="rep3"),
+    pytest.param("clear", 1_000_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
+]
+
+
+def draws(draw: Draw, scheme: str, count: int) -> Values:
+    """Draw in chunks, open, and join along the last axis."""
+
+    def program(party: Party) -> Values:
+        pieces = [party.open(draw(party, min(CHUNK, count - start)), reason="test") for start in range(0, count, CHUNK)]
+        return np.concatenate(pieces, axis=-1)
+
+    parties = 1 if scheme == "clear" else None
+    return next(iter(run_local(program, scheme=scheme, parties=parties, timeout=300).results.values()))
+
+
+def accept(p_values: PValues) -> None:
+    """All tests pass."""
+    failed = {name: p for name, p in p_values.items() if not p > ALPHA}
+    assert not failed
+
+
+def reject(p_values: PValues) -> None:
+    """At least one test fails: the battery notices."""
+    assert min(p_values.values()) < ALPHA
+
+
+def chi_square(values: Values, probabilities: Mapping[int, float]) -> float:
+    """Integers against their probabilities; rare values, and what is not listed, are one class each side."""
+    listed = sorted(probabilities)
+    common = [x for x in listed if probabilities[x] * len(values) >= 20]
+    low, high = common[0], common[-1]
+    inside = values[(values >= low) & (values <= high)].astype(np.int64)
+    counts = np.bincount(inside - low, minlength=high - low + 1)
+    expected = np.array([probabilities[x] for x in range(low, high + 1)]) * len(values)
+    rest = 1 - expected.sum() / len(values)
+    if rest * len(values) >= 20:
+        counts, expected = np.append(counts, len(values) - len(inside)), np.append(expected, rest * len(values))
+    return float(stats.chisquare(counts, expected * counts.sum() / expected.sum()).pvalue)
+
+
+def count_of(values: npt.NDArray[np.bool_], probability: float) -> float:
+    """How often something happened, against its probability."""
+    return float(stats.binomtest(int(values.sum()), values.size, probability).pvalue)
+
+
+def mean_of(values: Values, mean: float, deviation: float) -> float:
+    """The mean of many values, which is close to normal."""
+    z = (float(values.mean()) - mean) / deviation * len(values) ** 0.5
+    return float(2 * stats.norm.sf(abs(z)))
+
+
+def variance_of(values: Values, mean: float, variance: float, fourth_moment: float) -> float:
+    """The mean square about the true mean; ``fourth_moment`` is central."""
+    return mean_of((values - mean) ** 2, variance, (fourth_moment - variance**2) ** 0.5)
+
+
+def unrelated(a: Values, b: Values) -> float:
+    """Two lists of draws that should be independent: rank correlation."""
+    return float(stats.spearmanr(a, b).pvalue)
+
+
+def neighbours(values: Values) -> PValues:
+    """Coordinates next to each other, 64 and half the length apart (a word of packed bits holds 64)."""
+    half = len(values) // 2
+    return {
+        "next coordinate": unrelated(values[:-1], values[1:]),
+        "next word": unrelated(values[:-64], values[64:]),
+        "other half": unrelated(values[:half], values[half : 2 * half]),
+    }
