@@ -66,7 +66,9 @@ class FixedPoint:
         return limit
 
     def encode(self, values: object, bound: float | int | Fraction | None = None) -> RingArray:
-        """Encode real numbers (arrays, Python numbers, or one Fraction) of magnitude at most ``bound`` (by default: whatever the format admits).
+        """Encode real numbers (arrays, Python numbers, one Fraction) of magnitude at most ``bound``.
+
+        By default the bound is what the format admits.
 
         Raises InvalidInputError for anything that is no finite number and RangeError for a value beyond the bound;
         the message gives the position of the first offender, never its value, because values may be secret.

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from cofit.benchmarks.epoch import EpochResult, measure_epoch
 from cofit.benchmarks.exchange import ExchangeResult, measure_exchange
+from cofit.benchmarks.functions import FunctionResult, measure_functions
 from cofit.benchmarks.kernels import KernelResult, measure_kernels
 from cofit.benchmarks.share import ShareResult, measure_share
 from cofit.sharing import SCHEMES
@@ -91,7 +92,22 @@ def kernels(rows: int, cols: int, repetitions: int, as_json: bool) -> None:
     _show(measure_kernels(rows, cols, repetitions), as_json)
 
 
-def _show(result: EpochResult | ExchangeResult | ShareResult | list[KernelResult], as_json: bool) -> None:
+@bench.command()
+@click.option("--count", default=2000, show_default=True, type=click.IntRange(min=1), help="Elements at once.")
+@_repetitions(5)
+@_SCHEME
+@click.option("--ring", "ring_bits", default="128", show_default=True, type=click.Choice(["64", "128"]), help="Z_2^k.")
+@click.option("--fraction-bits", default=52, show_default=True, type=click.IntRange(min=1), help="Fractional bits.")
+@_AS_JSON
+def functions(count: int, repetitions: int, scheme: str, ring_bits: str, fraction_bits: int, as_json: bool) -> None:
+    """The secure functions (logarithm, roots, sine ...) on many elements at once: seconds, rounds, bytes."""
+    _show(measure_functions(count, repetitions, scheme, int(ring_bits), fraction_bits), as_json)
+
+
+Rows = list[KernelResult] | list[FunctionResult]
+
+
+def _show(result: EpochResult | ExchangeResult | ShareResult | Rows, as_json: bool) -> None:
     rows: list[dict[str, Any]] = [asdict(r) for r in result] if isinstance(result, list) else [asdict(result)]
     if as_json:
         click.echo(json.dumps(rows if isinstance(result, list) else rows[0]))

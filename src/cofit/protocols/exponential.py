@@ -116,8 +116,8 @@ def exponential_error(format: FixedPoint) -> Fraction:
 def two_to_minus_error(format: FixedPoint, argument_error: Fraction, scale: int) -> Fraction:
     """Return a bound of the error of ``two_to_minus``.
 
-    Let N = floor(v). If N <= W, the factors in play are powers of two whose products all fit W bits: exact, and only the
-    three products on the way of 2^-g count, the last in units of the result; the polynomial's error and that of g
+    Let N = floor(v). If N <= W, the factors in play are powers of two whose products all fit W bits: exact, and only
+    the three products on the way of 2^-g count, the last in units of the result; the polynomial's error and that of g
     (slope ln 2 < 0.7) count at most once, and the last factor is rounded by at most half a unit. If N > W, the exact
     value is below one unit, and the six inner products add less than one unit each. All of it counts 2^scale times.
     """

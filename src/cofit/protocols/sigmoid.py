@@ -23,7 +23,6 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.protocols.chebyshev import Approximation, approximate
 from cofit.protocols.comparison import is_negative, less
 from cofit.protocols.exponential import exponent_of, times_constant, two_to_minus, two_to_minus_error
-from cofit.protocols.select import select
 from cofit.protocols.working import check_format, tighten, working_bits
 from cofit.secret import SecretArray
 
@@ -105,7 +104,7 @@ def sigmoid(z: SecretArray) -> SecretArray:
     negative = is_negative(z)
     magnitude = ((1 - negative * 2) * z).with_integer_limit(z.integer_limit)
     if z.bound > _CLAMP:
-        magnitude = tighten(select(less(magnitude, _CLAMP), magnitude, _CLAMP), Fraction(_CLAMP))
+        magnitude = tighten(less(magnitude, _CLAMP) * (magnitude - _CLAMP) + _CLAMP, Fraction(_CLAMP))
     decay = two_to_minus(exponent_of(-magnitude, 0), bits, 0)
     half = _one_over_one_plus(bits).evaluate(tighten(decay * 2 - 1, 1 + Fraction(1, 1 << 16)), fraction_bits)
     return tighten(half + negative * (1 - half * 2), 1 + Fraction(1, 1 << 12))

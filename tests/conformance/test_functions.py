@@ -1,0 +1,276 @@
+"""Every secure function, on every scheme, against mpmath: grids, random points, and the edges of its domain.
+
+An error is measured in units in the last place, on the opened integers, so that no float hides it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cofit import Z64, Z128, FixedPoint, Party, SecretArray, run_local
+from cofit.errors import InvalidInputError, PartyFailedError, RangeError
+from cofit.protocols import (
+    cosine,
+    divide,
+    equal,
+    exponential,
+    inverse_square_root,
+    is_negative,
+    less,
+    logarithm,
+    reciprocal,
+    select,
+    sigmoid,
+    sigmoid_polynomial,
+    sine,
+    sine_cosine,
+    square_root,
+)
+from cofit.protocols.division import relative_error
+from cofit.protocols.exponential import domain_exponent as exponential_domain
+from cofit.protocols.exponential import exponential_error
+from cofit.protocols.logarithm import logarithm_error
+from cofit.protocols.roots import domain_exponent, inverse_square_root_error, square_root_error
+from cofit.protocols.sigmoid import sigmoid_degree, sigmoid_error, sigmoid_polynomial_error
+from cofit.protocols.trigonometry import sine_cosine_error
+
+Integers = npt.NDArray[np.object_]
+FORMATS = [FixedPoint(16), FixedPoint(24), FixedPoint(28), FixedPoint(52, Z128), FixedPoint(60, Z128)]
+MOST_UNITS = 4
+
+
+@pytest.fixture(params=FORMATS, ids=str)
+def format(request: pytest.FixtureRequest) -> FixedPoint:
+    chosen: FixedPoint = request.param
+    return chosen
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function, the integers to try in a format, the exact function, and its proven error."""
+
+    function: Callable[[SecretArray], SecretArray]
+    exact: Callable[[mpmath.mpf], mpmath.mpf]
+    low: Callable[[FixedPoint], Fraction]
+    high: Callable[[FixedPoint], Fraction]
+    error: Callable[[FixedPoint], Fraction]
+    most_units: int = MOST_UNITS
+
+
+def smallest(format: FixedPoint) -> Fraction:
+    return Fraction(1, 1 << format.fraction_bits)
+
+
+def largest(format: FixedPoint) -> Fraction:
+    return Fraction(format.capacity, 1 << format.fraction_bits)
+
+
+CASES = {
+    "logarithm": Case(logarithm, mpmath.log, smallest, largest, logarithm_error),
+    "square root": Case(
+        square_root, mpmath.sqrt, smallest, lambda f: Fraction(4) ** domain_exponent(f), square_root_error
+    ),
+    "inverse square root": Case(
+        inverse_square_root,
+        lambda x: 1 / mpmath.sqrt(x),
+        lambda f: max(smallest(f), Fraction(1, 4 ** domain_exponent(f))),
+        largest,
+        inverse_square_root_error,
+    ),
+    "sine": Case(sine, mpmath.sin, lambda f: Fraction(-8), lambda f: Fraction(8), sine_cosine_error),
+    "cosine": Case(cosine, mpmath.cos, lambda f: Fraction(-8), lambda f: Fraction(8), sine_cosine_error),
+    "sigmoid": Case(
+        sigmoid, lambda z: 1 / (1 + mpmath.exp(-z)), lambda f: -largest(f) / 4, lambda f: largest(f) / 4, sigmoid_error
+    ),
+    "sigmoid polynomial": Case(
+        sigmoid_polynomial,
+        lambda z: 1 / (1 + mpmath.exp(-z)),
+        lambda f: Fraction(-3),
+        lambda f: Fraction(3),
+        lambda f: sigmoid_polynomial_error(f, Fraction(3)),
+    ),
+    "exponential": Case(
+        exponential,
+        mpmath.exp,
+        lambda f: Fraction(-40),
+        lambda f: Fraction(exponential_domain(f) * 69, 100),
+        exponential_error,
+        most_units=5,
+    ),
+}
+
+
+def points(low: int, high: int, count: int = 60) -> list[int]:
+    """Integers between two ends: the ends, a grid, random ones, small ones, powers of two and their neighbours."""
+    rng = np.random.default_rng(7)
+    span = high - low
+    chosen = {low, high, low + 1, high - 1, 0, 1, -1, 2, 3}
+    chosen |= {low + span * i // count for i in range(count)}
+    chosen |= {low + int(rng.integers(0, 1 << 62)) * span // (1 << 62) for _ in range(count)}
+    for exponent in range(max(abs(low), abs(high)).bit_length() + 1):
+        for near in (-1, 0, 1):
+            chosen |= {(1 << exponent) + near, -(1 << exponent) + near}
+    return sorted(v for v in chosen if low <= v <= high)
+
+
+def evaluate(
+    scheme: str, format: FixedPoint, arguments: list[list[int]], formula: Callable[[list[SecretArray]], SecretArray]
+) -> list[int]:
+    """Open, as integers in units of the last place, what a formula gives for encoded integers."""
+
+    def program(party: Party) -> Integers:
+        secrets = []
+        for integers in arguments:
+            limit = max(*(abs(i) for i in integers), 1)
+            values = np.array(integers, dtype=object) if party.rank == 0 else None
+            whole = party.share("party-a", values, (len(integers),), FixedPoint(0, format.ring), limit)
+            secrets.append(whole.ldexp(-format.fraction_bits))
+        result = formula(secrets)
+        return party.open(result.ldexp(result.format.fraction_bits), reason="a test")
+
+    results = list(run_local(program, scheme=scheme).results.values())
+    assert all(np.array_equal(result, results[0]) for result in results)
+    return [int(v) for v in results[0]]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_function_is_accurate_on_its_domain(scheme: str, format: FixedPoint, name: str) -> None:
+    case = CASES[name]
+    scale = 1 << format.fraction_bits
+    integers = points(-int(-case.low(format) * scale // 1), int(case.high(format) * scale // 1))
+    opened = evaluate(scheme, format, [integers], lambda x: case.function(x[0]))
+    with mpmath.workdps(60):
+        errors = [abs(got - case.exact(mpmath.mpf(i) / scale) * scale) for got, i in zip(opened, integers, strict=True)]
+        worst = max(errors)
+        proven = case.error(format) * scale
+        assert worst <= float(proven), (
+            f"at {integers[errors.index(worst)]}: {float(worst)} units, proven {float(proven)}"
+        )
+    assert proven <= case.most_units
+
+
+def test_division_is_accurate_relative_to_the_quotient(scheme: str, format: FixedPoint) -> None:
+    scale = 1 << format.fraction_bits
+    divisors = points(1, 3 * scale)
+    pairs = [(d * q // 7, d) for d in divisors for q in (-13, -7, -1, 0, 1, 5, 7, 13) if abs(d * q // 7) <= 2 * scale]
+    numerators, denominators = [a for a, _ in pairs], [b for _, b in pairs]
+    opened = evaluate(scheme, format, [numerators, denominators], lambda x: divide(x[0], x[1], quotient_bound=2))
+    for got, a, b in zip(opened, numerators, denominators, strict=True):
+        exact = Fraction(a * scale, b)
+        assert abs(got - exact) <= abs(exact) * relative_error(format) + 2
+        assert abs(got - exact) <= max(abs(exact) / scale, Fraction(1)) * 8, "2^-(f-3), relative"
+
+
+def test_division_by_negative_numbers_and_reciprocals(scheme: str, format: FixedPoint) -> None:
+    scale = 1 << format.fraction_bits
+    divisors = [d for d in points(-3 * scale, 3 * scale) if abs(d) >= scale // 2]
+
+    def formula(x: list[SecretArray]) -> SecretArray:
+        return reciprocal(x[0], quotient_bound=2, positive=False)
+
+    for got, b in zip(evaluate(scheme, format, [divisors], formula), divisors, strict=True):
+        assert abs(got - Fraction(scale * scale, b)) <= 8
+
+
+def test_comparisons_and_selection_are_exact(scheme: str, format: FixedPoint) -> None:
+    edge = format.capacity // 8
+    left = points(-edge, edge, 20)
+    right = left[1:] + left[:1]
+    assert evaluate(scheme, format, [left], lambda x: is_negative(x[0])) == [int(a < 0) for a in left]
+    assert evaluate(scheme, format, [left, right], lambda x: less(x[0], x[1])) == [
+        int(a < b) for a, b in zip(left, right, strict=True)
+    ]
+    twice = left + left
+    other = left + right
+    assert evaluate(scheme, format, [twice, other], lambda x: equal(x[0], x[1])) == [
+        int(a == b) for a, b in zip(twice, other, strict=True)
+    ]
+    assert evaluate(scheme, format, [left, right], lambda x: select(less(x[0], x[1]), x[0], x[1])) == [
+        min(a, b) for a, b in zip(left, right, strict=True)
+    ]
+
+
+def test_functions_keep_the_shape(scheme: str) -> None:
+    def program(party: Party) -> list[tuple[int, ...]]:
+        x = party.constant(np.full((2, 3), 0.5), FixedPoint(24))
+        scalar = party.constant(0.5, FixedPoint(24))
+        empty = party.constant(np.zeros((0,)), FixedPoint(24)).with_bound(0) + 1.0
+        results = [f(v) for f in (logarithm, square_root, sine, exponential, sigmoid) for v in (x, scalar, empty)]
+        return [r.shape for r in (*results, *sine_cosine(x))]
+
+    for shapes in run_local(program, scheme=scheme).results.values():
+        assert shapes == [(2, 3), (), (0,)] * 5 + [(2, 3)] * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "bound", "message"),
+    [
+        (square_root, 8.0, "square_root .* up to 4"),
+        (sine, 9.0, "angles of magnitude up to 8"),
+        (exponential, 65.0, "up to 64"),
+    ],
+)
+def test_what_the_public_bound_shows_to_be_outside_is_refused(
+    function: Callable[[SecretArray], SecretArray], bound: float, message: str
+) -> None:
+    def program(party: Party) -> None:
+        function(party.share("party-a", [1.0] if party.rank == 0 else None, (1,), FixedPoint(28), bound))
+
+    with pytest.raises(PartyFailedError, match=message) as caught:
+        run_local(program, scheme="clear")
+    assert isinstance(caught.value.__cause__, RangeError)
+
+
+def test_too_many_fractional_bits_are_refused() -> None:
+    for format in (FixedPoint(29), FixedPoint(61, Z128)):
+        with pytest.raises(PartyFailedError, match=r"at most (28|60) fractional bits"):
+            run_local(lambda party, f=format: logarithm(party.constant(1.0, f)), scheme="clear")  # type: ignore[misc]
+
+
+def test_the_sigmoid_polynomial_follows_range_and_tolerance() -> None:
+    format = FixedPoint(24)
+    degrees = [sigmoid_degree(format, Fraction(r)) for r in (1, 2, 4, 8)]
+    assert degrees == sorted(degrees) and degrees[0] < degrees[-1]
+    assert sigmoid_degree(format, Fraction(4), Fraction(1, 1 << 10)) < sigmoid_degree(format, Fraction(4))
+    assert sigmoid_polynomial_error(format, Fraction(4), Fraction(1, 1 << 10)) > Fraction(1, 1 << 11)
+    with pytest.raises(InvalidInputError, match="Use sigmoid"):
+        sigmoid_degree(FixedPoint(52, Z128), Fraction(100))
+    with pytest.raises(InvalidInputError, match="tolerance"):
+        sigmoid_degree(format, Fraction(4), Fraction(1, 1 << 40))
+
+
+# --- rounds and bytes ------------------------------------------------------------------------------------------
+
+ROUNDS: dict[
+    str, tuple[Callable[[SecretArray], SecretArray], int, int]
+] = {  # rep3, elements in (0, 1]: Z_2^64 with 24 fractional bits, Z_2^128 with 52
+    "is_negative": (is_negative, 10, 11),
+    "logarithm": (logarithm, 28, 32),
+    "square_root": (square_root, 30, 34),
+    "inverse_square_root": (inverse_square_root, 30, 34),
+    "sine": (sine, 29, 32),
+    "exponential": (exponential, 36, 39),
+    "sigmoid_polynomial": (sigmoid_polynomial, 12, 14),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+@pytest.mark.parametrize("wide", [False, True])
+def test_rounds_with_rep3(name: str, wide: bool) -> None:
+    function, narrow_rounds, wide_rounds = ROUNDS[name]
+    format = FixedPoint(52, Z128) if wide else FixedPoint(24, Z64)
+
+    def program(party: Party) -> int:
+        x = party.constant(np.full(3, 0.5), format).with_bound(0.5) * 1
+        before = party._scheme.mesh.counts
+        function(x + x)
+        return (party._scheme.mesh.counts - before).total.rounds
+
+    assert max(run_local(program).results.values()) == (wide_rounds if wide else narrow_rounds)
