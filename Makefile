@@ -35,10 +35,11 @@ lint: setup      ## Style, types, layers
 
 bench: setup     ## Benchmarks; results as JSON in build/bench
 	mkdir -p build/bench
-	$(BIN)/cofit bench epoch --json | tee build/bench/epoch.json
-	$(BIN)/cofit bench exchange --json | tee build/bench/exchange.json
-	$(BIN)/cofit bench share --json | tee build/bench/share.json
-	$(BIN)/cofit bench kernels --json | tee build/bench/kernels.json
+	for name in epoch exchange share kernels functions; do \
+	  $(BIN)/cofit bench $$name --json > build/bench/$$name.tmp || exit 1; \
+	  mv build/bench/$$name.tmp build/bench/$$name.json; cat build/bench/$$name.json; \
+	done
 
-clean:           ## Remove the environment and everything built
-	rm -rf $(VENV) build dist demo-out
+clean:           ## Remove the environment, everything built, and caches
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -125,6 +125,10 @@ class ProtocolError(CofitError):
     """A check inside a protocol failed. Terminal: the run is abandoned and never resumed."""
 
 
+class StoppedError(CofitError):
+    """A member of a run was stopped because another one failed."""
+
+
 class PartyFailedError(CofitError):
     """A member of a run failed. ``party`` names the culprit: a member with an error of its own, or else the one that
     the others saw fail (silent, gone, misbehaving). ``__cause__`` is the error closest to the cause, and ``failures``

@@ -34,6 +34,8 @@ class FixedPoint:
     ring: PowerOfTwoRing = Z64
 
     def __post_init__(self) -> None:
+        if not isinstance(self.ring, PowerOfTwoRing):
+            raise parameter_error("ring", "FixedPoint", "a ring such as cofit.Z64 or cofit.Z128", self.ring)
         largest = self.ring.bits - 2
         if not isinstance(self.fraction_bits, int) or not 0 <= self.fraction_bits <= largest:
             raise parameter_error(
@@ -82,7 +84,10 @@ class FixedPoint:
         if array.dtype.kind in "bui" or (array.dtype.kind == "O" and all(isinstance(v, int) for v in array.flat)):
             return self._encode_integers(array, limit)
         if array.dtype.kind != "f":
-            raise InvalidInputError(f"Only real numbers can be encoded; got an array of dtype {array.dtype}.")
+            raise InvalidInputError(
+                f"Only real numbers can be encoded; got an array of dtype {array.dtype}. "
+                f"Convert text and dates to numbers."
+            )
         finite = np.isfinite(array)
         if not finite.all():
             raise InvalidInputError(f"The value at index {_first(~finite)} is not finite. Remove or impute it.")

@@ -116,7 +116,8 @@ def _program(party: Party, epochs: int, repetitions: int) -> tuple[list[_Phase],
 def _secure_phase(x: SecretArray, w: SecretArray, epochs: int) -> None:
     """z = X w and g = X^T z, again and again. |z| <= 1 and |g_j| <= ||X^T z|| <= rows by Cauchy-Schwarz."""
     for _ in range(epochs):
-        z = (x @ w).with_bound(1.0 + 2.0**-10)
+        z = x @ w
+        z = z.with_bound(min(z.bound, 1.0 + 2.0**-10))
         x.T @ z
 
 

@@ -18,7 +18,7 @@ from cofit.benchmarks.kernels import KernelResult, measure_kernels
 from cofit.benchmarks.share import ShareResult, measure_share
 from cofit.sharing import SCHEMES
 
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 _ROWS = click.option("--rows", default=1713, show_default=True, type=click.IntRange(min=1), help="Rows of the matrix.")
 _COLS = click.option("--cols", default=1874, show_default=True, type=click.IntRange(min=1), help="Its columns.")
 _SCHEME = click.option(

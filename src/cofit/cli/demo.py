@@ -28,7 +28,7 @@ def joint_statistics(party: Party) -> dict[str, list[float]]:
         sums = party.open(a.sum(axis=0) + b.sum(axis=0), reason="joint column sums, agreed by both hospitals")
     with party.label("scores"):
         scores = a @ weights
-        mean = party.open(scores.sum() * (1.0 / len(a)), reason="mean score, agreed by both hospitals")
+        mean = party.open(scores.mean(), reason="mean score, agreed by both hospitals")
     return {"sums": sums.tolist(), "mean_score": [float(mean)]}
 
 
@@ -36,7 +36,9 @@ def joint_statistics(party: Party) -> dict[str, list[float]]:
 @click.option(
     "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
 )
-@click.option("--seed", default=1, show_default=True, help="Seed of the made-up laboratory values.")
+@click.option(
+    "--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the made-up laboratory values."
+)
 def demo(scheme: str, seed: int) -> None:
     """Two hospitals, three computing parties, each a process of its own, connected by mutual TLS on this machine.
 

@@ -15,6 +15,7 @@ from cofit.errors import (
     PartyFailedError,
     PeerAbortedError,
     PeerSilentError,
+    StoppedError,
     TransportError,
     parameter_error,
 )
@@ -25,6 +26,7 @@ from cofit.sharing import scheme_named
 from cofit.transport import Counts, Mesh, Terms, memory_meshes
 
 R = TypeVar("R")
+_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,23 @@ def run_local(
     """
     if not callable(program):
         raise parameter_error("program", "run_local", "a function of one Party", program)
-    if threads is not None and threads < 1:
-        raise parameter_error("threads", "run_local", "at least 1, or None", threads)
+    if threads is not None and (not isinstance(threads, int) or not 1 <= threads <= _MOST_THREADS):
+        raise parameter_error("threads", "run_local", f"an integer from 1 to {_MOST_THREADS}, or None", threads)
+    if not isinstance(owners, Mapping | None):
+        raise parameter_error(
+            "owners", "run_local", "a mapping from owner to named Contributions", type(owners).__name__
+        )
+    for name, named in (owners or {}).items():
+        if not isinstance(named, Mapping):
+            kind = type(named).__name__
+            raise parameter_error(f"owners['{name}']", "run_local", "a mapping from input name to Contribution", kind)
     owners = {name: dict(named) for name, named in (owners or {}).items()}
     for name, named in owners.items():
         for key, contribution in named.items():
             if not isinstance(contribution, Contribution):
-                raise parameter_error(f"owners['{name}']['{key}']", "run_local", "a Contribution", type(contribution))
+                raise parameter_error(
+                    f"owners['{name}']['{key}']", "run_local", "a Contribution", type(contribution).__name__
+                )
     facts = {name: {k: c.facts() for k, c in named.items()} for name, named in owners.items()}
     info = scheme_named(scheme).info
     names = _names(info.default_parties if parties is None else parties)
@@ -86,6 +98,8 @@ def _program_name(program: Callable[[Party], object]) -> str:
 
 def _names(parties: int | Sequence[str]) -> tuple[str, ...]:
     if isinstance(parties, str):
+        raise parameter_error("parties", "run_local", "a number, or a list of names", parties)
+    if not isinstance(parties, int | Sequence):
         raise parameter_error("parties", "run_local", "a number, or a list of names", parties)
     if isinstance(parties, int):
         if not 0 < parties <= 26:
@@ -137,7 +151,7 @@ def _failure(failures: dict[str, Any]) -> PartyFailedError:
 
 def _distance_from_cause(error: BaseException) -> int:
     """An error of a member's own comes first, then a death, then what members noticed of others."""
-    if isinstance(error, PeerAbortedError):
+    if isinstance(error, PeerAbortedError | StoppedError):
         return 4
     if isinstance(error, PeerSilentError):
         return 2  # before the closed connections that a silent member finds when it wakes

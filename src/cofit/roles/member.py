@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -13,10 +14,11 @@ from cofit.arithmetic import FixedPoint
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.secret import InputFacts, Opening, Party
 from cofit.sharing import scheme_named
-from cofit.transport import Counts, Mesh, Terms
+from cofit.transport import Counts, Mesh, Terms, check_name
 
 R = TypeVar("R")
 _RECEIPT = "receipt"
+_LONGEST_TIMEOUT = 1e6
 _DEFAULT_FORMAT = FixedPoint(24)
 
 
@@ -31,12 +33,18 @@ class Contribution:
     bound: float
     format: FixedPoint = _DEFAULT_FORMAT
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.format, FixedPoint):
+            raise parameter_error("format", "Contribution", "a FixedPoint", self.format)
+        if isinstance(self.bound, bool) or not isinstance(self.bound, Real) or not 0 <= self.bound < float("inf"):
+            raise parameter_error("bound", "Contribution", "a finite number, the largest magnitude agreed", self.bound)
+        self.format.limit(self.bound)
+
     def __repr__(self) -> str:
         return f"<Contribution shape={np.shape(self.values)}, {self.format}, bound {self.bound:g}>"
 
     def facts(self) -> InputFacts:
         """Return what is public of it."""
-        self.format.limit(self.bound)
         try:
             shape = np.shape(self.values)
         except ValueError:
@@ -58,12 +66,12 @@ class Agenda:
         scheme_named(self.scheme).info.check_parties(len(self.parties))
         members = self.members
         for name in members:
-            if not isinstance(name, str) or not name:
-                raise InvalidInputError(f"Every party and owner needs a name; got {name!r}.")
+            check_name("name", "run_local", name)
         if len(set(members)) != len(members):
             raise InvalidInputError(f"Parties and owners must have different names; got {list(members)}.")
-        if not self.timeout > 0:
-            raise parameter_error("timeout", "run_local", "a positive number of seconds", self.timeout)
+        if not isinstance(self.timeout, int | float) or not 0 < self.timeout <= _LONGEST_TIMEOUT:
+            allowed = f"a number of seconds, above 0 and at most {_LONGEST_TIMEOUT:g}"
+            raise parameter_error("timeout", "run_local", allowed, self.timeout)
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -106,9 +114,12 @@ def run_party(mesh: Mesh, agenda: Agenda, program: Callable[[Party], R]) -> Outc
 def run_owner(mesh: Mesh, agenda: Agenda, contributions: Mapping[str, Contribution]) -> Outcome[None]:
     """Encode, share and send an owner's contributions; return when every party has received all of them."""
     scheme = scheme_named(agenda.scheme)
-    for contribution in contributions.values():
+    for name, contribution in contributions.items():
         format = contribution.format
-        encoded = format.encode(contribution.values, contribution.bound)
+        try:
+            encoded = format.encode(contribution.values, contribution.bound)
+        except InvalidInputError as error:
+            raise type(error)(f"Input '{name}' of '{mesh.name}': {error}") from None
         for messages in scheme.deal(format.ring, encoded, len(agenda.parties)):
             mesh.exchange("input", {agenda.parties[rank]: data for rank, data in messages.items()}, {})
     receipts = {party: bytearray(1) for party in agenda.parties}

@@ -8,6 +8,7 @@ comes from a peer is ever unpickled.
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import time
 import traceback
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from multiprocessing.reduction import ForkingPickler
 from pickle import PicklingError
 
 from cofit import kernels
-from cofit.errors import CofitError, InvalidInputError
+from cofit.errors import CofitError, InvalidInputError, StoppedError
 from cofit.roles.member import Agenda, Job, Outcomes
 from cofit.transport import Mesh, Peer, connect_mesh, generate_identity, listen
 
@@ -30,6 +31,11 @@ def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int | None =
 
     ``threads``: kernel threads of each process; None leaves the kernels' default.
     """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise InvalidInputError(
+            "run_local(processes=True) was reached while a party's process was importing your script. Put the call "
+            "under 'if __name__ == \"__main__\":' so that importing the script does not start another run."
+        )
     context = multiprocessing.get_context("spawn")
     children: dict[str, tuple[BaseProcess, Connection]] = {}
     try:
@@ -41,6 +47,10 @@ def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int | None =
             theirs.close()
             children[name] = (process, ours)
         return _supervise(children, agenda.timeout)
+    except BaseException:
+        for process, _ in children.values():
+            process.kill()
+        raise
     finally:
         for process, connection in children.values():
             connection.close()
@@ -48,6 +58,15 @@ def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int | None =
             if process.is_alive():
                 process.kill()
                 process.join()
+
+
+def _hint(connected: bool) -> str:
+    if connected:
+        return ""
+    return (
+        " before it could connect. If the message above speaks of importing your script, put the call of run_local "
+        "under 'if __name__ == \"__main__\":'"
+    )
 
 
 def _start(process: BaseProcess) -> None:
@@ -78,7 +97,7 @@ def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]], timeout: 
             if not news:
                 for late in waiting.values():
                     children[late][0].kill()
-                    outcomes[late] = CofitError(f"'{late}' did not end and was killed.")
+                    outcomes[late] = StoppedError(f"'{late}' did not end and was killed.")
                 return outcomes
         for ready in news:
             assert isinstance(ready, Connection)  # noqa: S101 - for the type checker: we wait for nothing else
@@ -88,7 +107,9 @@ def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]], timeout: 
             except (EOFError, OSError):  # the pipe ended
                 process = children[name][0]
                 process.join(timeout=5)
-                message = CofitError(f"The process of '{name}' died (exit code {process.exitcode}).")
+                message = CofitError(
+                    f"The process of '{name}' died (exit code {process.exitcode}){_hint(name in peers)}."
+                )
             except Exception as error:  # what it sent cannot be read back
                 message = CofitError(f"The result of '{name}' cannot travel between processes: {error}")
             if isinstance(message, Peer):
@@ -102,12 +123,13 @@ def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]], timeout: 
                 if isinstance(message, BaseException) and patience is None:
                     patience = timeout + _GRACE
                 if len(peers) < len(children):  # it failed before the others could be told of it: let them go
-                    return outcomes | {n: CofitError("Stopped: another member failed.") for n in waiting.values()}
+                    return outcomes | {n: StoppedError("Stopped: another member failed.") for n in waiting.values()}
     return outcomes
 
 
 def _member(launcher: Connection, name: str, agenda: Agenda, job: Job, threads: int | None) -> None:
     """The main function of a member's process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
     try:
         if threads is not None:
             kernels.set_threads(threads)

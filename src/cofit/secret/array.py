@@ -97,7 +97,11 @@ class SecretArray:
     # --- refused: what would need the value --------------------------------------------------------------
 
     def _refuse_conversion(self, *_args: object, **_kwargs: object) -> NoReturn:
-        raise TypeError("A SecretArray has no visible value. Open it with party.open(x, reason=...).")
+        raise TypeError(
+            "A SecretArray has no visible value, so Python's and NumPy's functions cannot take it. Compute with its "
+            "own operators and methods (+, -, *, @, sum, mean ...), and open only the result: "
+            "party.open(result, reason=...)."
+        )
 
     __array__ = __bool__ = __float__ = __int__ = __complex__ = __index__ = _refuse_conversion
 
@@ -195,6 +199,23 @@ class SecretArray:
         else:
             product = self._scheme.matmul_public(self._share, values)
         return SecretArray(self._scheme, self._scheme.truncate(product, shift), result, limit)
+
+    def __truediv__(self, other: Public) -> SecretArray:
+        if isinstance(other, SecretArray):
+            raise TypeError("Dividing by a secret takes a protocol: cofit.protocols.divide(a, b, quotient_bound=...).")
+        return self.multiply(1.0 / np.asarray(other, dtype=np.float64))
+
+    def __pow__(self, exponent: int) -> SecretArray:
+        if exponent != 2:
+            raise TypeError("Only the square, x ** 2, is an operator; multiply for other powers.")
+        return self.multiply(self)
+
+    def mean(self, axis: int | None = None) -> SecretArray:
+        """Return the mean over one axis, or over all elements: the sum times 1/n, rounded to the format."""
+        terms = self.size if axis is None else self.shape[axis]
+        if not terms:
+            raise parameter_error("axis", "mean", "an axis with at least one element", axis)
+        return self.sum(axis).multiply(Fraction(1, terms))
 
     def truncate(self, fraction_bits: int) -> SecretArray:
         """Return the value with fewer fractional bits; the error is below one unit of the new last place."""

@@ -26,7 +26,7 @@ from cofit.transport.identity import Identity, fingerprint, generate_identity
 from cofit.transport.link import Wrap
 from cofit.transport.memory_mesh import memory_meshes
 from cofit.transport.mesh import Mesh
-from cofit.transport.terms import Terms
+from cofit.transport.terms import Terms, check_name
 from cofit.transport.tls import DEFAULT_SPIN
 from cofit.transport.tls_mesh import Listener, connect_mesh, listen
 
@@ -53,6 +53,7 @@ __all__ = [
     "Terms",
     "Truncate",
     "Wrap",
+    "check_name",
     "connect_mesh",
     "faulty_links",
     "fingerprint",
