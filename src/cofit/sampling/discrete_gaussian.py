@@ -50,7 +50,7 @@ _LN2_BY_2PI2_ABOVE = Fraction(3512, 100_000)  # ln 2 / (2 pi^2) = 0.035115...
 
 @dataclass(frozen=True)
 class Table:
-    """One A_i: its variance, its multiplier C_i = c_1 ... c_i and its thresholds T_1 >= T_2 >= ... >= T_n > 0."""
+    """One A_i: its variance, its multiplier C_i = c_1 ... c_i and its thresholds T_1 >= T_2 >= ... >= T_n."""
 
     variance: Fraction
     multiplier: int
@@ -67,7 +67,8 @@ def discrete_gaussian(
 ) -> SecretArray:
     """Return independent integers with P(x) proportional to exp(-x^2 / (2 sigma^2))."""
     shape = check_shape(shape, "discrete_gaussian")
-    tables = plan(_checked_sigma(sigma), check_precision(precision, "discrete_gaussian"))
+    precision = check_precision(precision, "discrete_gaussian")
+    tables = plan(_checked_sigma(sigma), precision)
     largest = sum(table.multiplier * len(table.thresholds) for table in tables)
     if 4 * largest >= 1 << (ring.bits - 2):  # 2 (2^J - 1) <= 4 n: no partial sum of ``_weighted`` is larger
         must_be = f"small enough for {ring.name}"

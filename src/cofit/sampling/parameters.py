@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from typing import TypeGuard
 
 import mpmath
 import numpy as np
@@ -22,7 +23,7 @@ CONSTANT_GUARD_BITS = 64
 
 
 def check_shape(shape: object, sampler: str) -> Shape:
-    """Return the shape, or raise InvalidInputError unless it is a tuple of positive integers."""
+    """Return the shape, or raise InvalidInputError unless it is a tuple of positive integers; () is a single draw."""
     if not isinstance(shape, tuple) or not all(_is_integer(n) and n > 0 for n in shape):
         raise parameter_error("shape", sampler, "a tuple of positive integers", shape)
     return tuple(int(n) for n in shape)
@@ -30,23 +31,25 @@ def check_shape(shape: object, sampler: str) -> Shape:
 
 def check_precision(precision: object, sampler: str) -> int:
     """Return the precision, or raise InvalidInputError unless it is an integer from 1 to 256."""
-    if not _is_integer(precision) or not 1 <= precision <= LARGEST_PRECISION:  # type: ignore[operator]
+    if not _is_integer(precision) or not 1 <= precision <= LARGEST_PRECISION:
         raise parameter_error("precision", sampler, f"an integer from 1 to {LARGEST_PRECISION}", precision)
-    return int(precision)  # type: ignore[call-overload,no-any-return]
+    return int(precision)
 
 
 def check_count(count: object, parameter: str, sampler: str) -> int:
     """Return a positive integer, or raise InvalidInputError."""
-    if not _is_integer(count) or count < 1:  # type: ignore[operator]
+    if not _is_integer(count) or count < 1:
         raise parameter_error(parameter, sampler, "a positive integer", count)
-    return int(count)  # type: ignore[call-overload,no-any-return]
+    return int(count)
 
 
 def check_positive(value: object, parameter: str, sampler: str) -> Fraction:
     """Return a positive rational number exactly, or raise InvalidInputError. Floats are refused: they look exact."""
-    if not (_is_integer(value) or isinstance(value, Fraction)) or value <= 0:  # type: ignore[operator]
+    if _is_integer(value):
+        value = Fraction(int(value))
+    if not isinstance(value, Fraction) or value <= 0:
         raise parameter_error(parameter, sampler, "a positive Fraction or integer", value)
-    return value if isinstance(value, Fraction) else Fraction(int(value))  # type: ignore[call-overload]
+    return value
 
 
 @cache
@@ -71,5 +74,5 @@ def nearest(number: Fraction | int | mpmath.mpf, bits: int) -> int:
     return 0 if -shift > mantissa.bit_length() else ((mantissa >> (-shift - 1)) + 1) >> 1
 
 
-def _is_integer(value: object) -> bool:
+def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
