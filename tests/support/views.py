@@ -31,9 +31,13 @@ def watched() -> Iterator[Views]:
     original = Mesh.exchange
 
     def exchange(
-        self: Mesh, label: str, send: Mapping[str, memoryview | Sequence[memoryview]], receive: Mapping[str, memoryview]
+        self: Mesh,
+        label: str,
+        send: Mapping[str, memoryview | Sequence[memoryview]],
+        receive: Mapping[str, memoryview],
+        states: Mapping[str, int] | None = None,
     ) -> None:
-        original(self, label, send, receive)
+        original(self, label, send, receive, states)
         log = views.received.setdefault(self.name, [])
         log.extend((sender, label, bytes(buffer)) for sender, buffer in receive.items())
 

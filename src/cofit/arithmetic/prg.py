@@ -26,13 +26,14 @@ _SLACK = 16
 
 
 class Generator:
-    """The stream of one seed."""
+    """The stream of one seed; ``position`` is how many bytes of it were drawn."""
 
-    __slots__ = ("_cipher",)
+    __slots__ = ("_cipher", "position")
 
     def __init__(self, seed: bytes) -> None:
         if len(seed) != SEED_BYTES:
             raise parameter_error("seed", "Generator", f"{SEED_BYTES} bytes long", f"{len(seed)} bytes")
+        self.position = 0
         self._cipher = Cipher(algorithms.AES256(seed), modes.CTR(bytes(16))).encryptor()
 
     def __repr__(self) -> str:
@@ -41,6 +42,7 @@ class Generator:
     def draw(self, nbytes: int) -> npt.NDArray[np.uint8]:
         """Return the next ``nbytes`` bytes of the stream, in memory aligned for any ring."""
         if nbytes <= _CHUNK:
+            self.position += nbytes
             return np.frombuffer(self._cipher.update(_ZEROS[:nbytes]), dtype=np.uint8)
         buffer = np.empty(nbytes, dtype=np.uint8)
         self.fill(buffer.data)
@@ -49,6 +51,7 @@ class Generator:
     def fill(self, buffer: memoryview) -> None:
         """Write the next bytes of the stream over all of ``buffer``."""
         nbytes = len(buffer)
+        self.position += nbytes
         # The cipher demands room for one more block behind what it writes, which only the last piece lacks.
         for start in range(0, max(nbytes - _SLACK, 0), _CHUNK):
             size = min(_CHUNK, nbytes - _SLACK - start)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
@@ -60,6 +62,19 @@ def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int | None =
                 process.join()
 
 
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Let a child start with Ctrl-C ignored, which it inherits: the launcher alone handles it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may change signal handlers; _member ignores Ctrl-C a little later
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
 def _hint(connected: bool) -> str:
     if connected:
         return ""
@@ -71,7 +86,8 @@ def _hint(connected: bool) -> str:
 
 def _start(process: BaseProcess) -> None:
     try:
-        process.start()
+        with _interrupts_ignored():
+            process.start()
     except (PicklingError, AttributeError, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"The program cannot be started in another process ({error}). "

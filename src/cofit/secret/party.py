@@ -163,12 +163,14 @@ class Party:
         self._scheme.verify()
         if isinstance(value, SecretBits):
             self.audit.record(reason, f"{value.width} bits an element", value.shape, learned_by)
-            bits = self._scheme.open_bits(value._share, ranks)
+            with self._scheme.agreeing_on(f"{learned_by} {reason}"):
+                bits = self._scheme.open_bits(value._share, ranks)
             return None if bits is None else bits.reshape(value.width, *value.shape)
         if not isinstance(value, SecretArray):
             raise InvalidInputError(f"Only secret values can be opened; got {type(value).__name__}.")
         self.audit.record(reason, str(value.format), value.shape, learned_by)
-        elements = self._scheme.open(value._share, ranks)
+        with self._scheme.agreeing_on(f"{learned_by} {reason}"):
+            elements = self._scheme.open(value._share, ranks)
         if elements is None:
             return None
         return value.format.decode(elements) if value.format.fraction_bits else value.format.ring.to_int(elements)

@@ -46,6 +46,7 @@ from cofit.sharing.scheme import Bytes, Scheme, SchemeInfo, as_bytes
 from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Mesh
 
+_SPREAD = 0x9E3779B1  # an odd number, so that different positions give different states
 _CHUNK_BYTES = 1 << 20  # an owner's message: large enough to fill a TLS socket, small enough to stay in the cache
 
 
@@ -86,10 +87,18 @@ class Rep3(Scheme):
         self._left = (self.rank - 1) % 3
         self._right = (self.rank + 1) % 3
         self._constant_part = {0: 0, 1: None, 2: 1}[self.rank]  # a constant is summand x_0
+        self._agreed = False
 
     @property
     def _part_count(self) -> int:
         return 2
+
+    def _common_state(self, rank: int) -> int:
+        """The position in the stream that we share with that neighbour, spread over 32 bits."""
+        if not self._agreed:
+            return 0
+        stream = self._own if rank == self._left else self._next
+        return (stream.position * _SPREAD) & 0xFFFFFFFF
 
     def setup(self) -> None:
         """Agree on the seeds. k_i = HKDF(half of party i, half of party i-1; session): fresh in every session."""
@@ -103,6 +112,7 @@ class Rep3(Scheme):
         session = self.mesh.terms.session
         self._own = Generator(derive_seed(to_left + from_left.tobytes() + session, f"rep3 seed {self.rank}"))
         self._next = Generator(derive_seed(from_right.tobytes() + to_right + session, f"rep3 seed {self._right}"))
+        self._agreed = True
 
     def verify(self) -> None:
         """Nothing to check: security is passive."""

@@ -11,6 +11,7 @@ is a field; bits are field elements, so ``BitShare`` is opaque).
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,6 +68,7 @@ class Scheme(ABC):
         self.names = tuple(names)
         self.rank = self.names.index(mesh.name)
         self._label = ""
+        self._agreement = 0
 
     # --- labels and messages -----------------------------------------------------------------------------
 
@@ -91,7 +93,27 @@ class Scheme(ABC):
             self._label + operation,
             {self.names[rank]: [as_bytes(array) for array in arrays] for rank, arrays in (send or {}).items()},
             {self.names[rank]: as_bytes(array) for rank, array in (receive or {}).items()},
+            {
+                self.names[rank]: self._common_state(rank) ^ self._agreement
+                for rank in {**(send or {}), **(receive or {})}
+            },
         )
+
+    def _common_state(self, rank: int) -> int:
+        """Return 32 bits that the party of this rank must have in common with us now, such as a position in a shared
+        random stream: if programs part ways, masks would be used twice, so the next message must not be accepted.
+        """
+        del rank
+        return 0
+
+    @contextmanager
+    def agreeing_on(self, text: str) -> Iterator[None]:
+        """Refuse messages inside from a party that does not agree on ``text``."""
+        self._agreement = zlib.crc32(text.encode())
+        try:
+            yield
+        finally:
+            self._agreement = 0
 
     # --- life --------------------------------------------------------------------------------------------
 

@@ -101,6 +101,7 @@ class Mesh:
         label: str,
         send: Mapping[str, Bytes | Sequence[Bytes]],
         receive: Mapping[str, Bytes],
+        states: Mapping[str, int] | None = None,
     ) -> None:
         """Send one message to each peer in ``send``; fill each buffer in ``receive`` from that peer's next one.
 
@@ -108,6 +109,10 @@ class Mesh:
         the same ``label``. One round if anything is received, none otherwise. On return all sends are handed
         to the system and all receives are complete. On an error the mesh is dead and the buffers are to be
         discarded. A buffer that is being sent must not be among those received into.
+
+        ``states``: for each peer a number that both ends must have in common at this point, such as how far a
+        shared random stream was read; it goes into the tag of every message, so that parties whose programs have
+        parted ways notice before they use one.
         """
         if self._closed is not None:
             raise self._closed_error()
@@ -115,29 +120,29 @@ class Mesh:
         if tag is None:
             tag = self._tags[label] = label_tag(label)
         channels = self._channels
-        outgoing: list[tuple[Channel, list[memoryview], int]] = []
+        outgoing: list[tuple[Channel, list[memoryview], int, int]] = []
         bytes_sent = bytes_received = 0
         for peer, message in send.items():
             pieces = [_view(m) for m in (message if isinstance(message, list | tuple) else (message,))]
             size = len(pieces[0]) if len(pieces) == 1 else sum(map(len, pieces))
             if peer not in channels or size > self._max_frame_bytes:
                 raise self._bad_message(peer, size)
-            outgoing.append((channels[peer], pieces, size))
+            outgoing.append((channels[peer], pieces, size, tag ^ states.get(peer, 0) if states else tag))
             bytes_sent += size
-        incoming: list[tuple[Channel, memoryview]] = []
+        incoming: list[tuple[Channel, memoryview, int]] = []
         for peer, buffer in receive.items():
             target = _view(buffer)
             if target.readonly:
                 raise InvalidInputError(f"The buffer to receive into from {peer!r} must be writable.")
             if peer not in channels or len(target) > self._max_frame_bytes:
                 raise self._bad_message(peer, len(target))
-            incoming.append((channels[peer], target))
+            incoming.append((channels[peer], target, tag ^ states.get(peer, 0) if states else tag))
             bytes_received += len(target)
         try:
-            sending = [channel for channel, pieces, size in outgoing if not channel.send(tag, pieces, size)]
+            sending = [channel for channel, pieces, size, mark in outgoing if not channel.send(mark, pieces, size)]
             receiving = []
-            for channel, target in incoming:
-                channel.expect(label, tag, target)
+            for channel, target, mark in incoming:
+                channel.expect(label, mark, target)
                 receiving.append(channel)
             self._run(label, sending, receiving)
         except TransportError as error:
