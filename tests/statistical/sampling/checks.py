@@ -1,7 +1,7 @@
 """What every sampler is tested with: many draws, p-values, and the level at which a draw is called wrong.
 
-A battery is a function from draws to named p-values. A right sampler keeps all of them above ALPHA; a slightly wrong
-one must push at least one of them below.
+A battery is a function from draws to named p-values. A right sampler keeps all of them above ALPHA divided by their
+number; a slightly wrong one must push at least one of them below.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def draws(draw: Draw, scheme: str, count: int) -> Values:
 
 
 def accept(p_values: PValues) -> None:
-    """All tests pass."""
-    failed = {name: p for name, p in p_values.items() if not p > ALPHA}
+    """All tests pass. ALPHA is the level of the whole battery (Bonferroni)."""
+    failed = {name: p for name, p in p_values.items() if not p > ALPHA / len(p_values)}
     assert not failed
 
 
 def reject(p_values: PValues) -> None:
     """At least one test fails: the battery notices."""
-    assert min(p_values.values()) < ALPHA
+    assert min(p_values.values()) < ALPHA / len(p_values)
 
 
 def chi_square(values: Values, probabilities: Mapping[int, float]) -> float:
