@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
 from cofit.sharing import SCHEMES, Scheme, Share
 from cofit.sharing.rep3 import Rep3
 from support.runs import OWNER, run_scheme
@@ -92,78 +92,6 @@ def test_two_runs_share_nothing(secret_scheme: str, ring: PowerOfTwoRing) -> Non
         assert not np.intersect1d(a, b).size, "a restart must not repeat randomness"
 
 
-# --- zero-sharing really masks: the receiver's best guess leaves a uniform rest ---------------------------
-
-
-class Recorded(Generator):
-    """A generator that remembers what it gave."""
-
-    __slots__ = ("drawn", "inner")
-
-    def __init__(self, inner: Generator) -> None:
-        self.inner = inner
-        self.drawn: list[RingArray] = []
-
-    def draw(self, nbytes: int) -> npt.NDArray[np.uint8]:
-        drawn = self.inner.draw(nbytes)
-        self.drawn.append(drawn)
-        return drawn
-
-
-def masks_seen_by_receivers(kind: type[Rep3], ring: PowerOfTwoRing) -> list[bytes]:
-    """For each party: the resharing message it received, less all that it can predict of it.
-
-    Rank j receives z_i, i = j + 1. From its own shares (x_j, x_i) and a guess of x and y (the right one) it computes
-    the missing summands, hence the unmasked z_i; and it knows the seed k_i. If what is left is not uniform, the message
-    confirms the guess.
-    """
-    x_true, y_true = values(ring, 12345), values(ring, -678)
-
-    def program(s: Scheme) -> tuple[Share, Share, list[RingArray]]:
-        assert isinstance(s, Rep3)
-        x = s.receive_input("owner", ring, (N,)).expand()
-        y = s.receive_input("owner", ring, (N,)).expand()
-        s._next = recorded = Recorded(s._next)
-        s.mul(x, y)
-        return x, y, recorded.drawn
-
-    with watched() as views:
-        outcomes = run_scheme(kind, program, deal={"x": (ring, x_true), "y": (ring, y_true)}).results
-    masks = []
-    for rank, (x, y, drawn) in enumerate(outcomes):
-        x_i, y_i = x.parts[1], y.parts[1]
-        x_after = ring.sub(ring.sub(x_true, x.parts[0]), x_i)
-        y_after = ring.sub(ring.sub(y_true, y.parts[0]), y_i)
-        unmasked = ring.mul_sum([x_i, x_after], [ring.add(y_i, y_after), y_i])
-        message = np.frombuffer(views.of(f"party-{rank}", "mul"), ring.dtype)
-        mask = ring.sub(message, unmasked)
-        masks += [mask.tobytes(), *(ring.sub(mask, known.view(ring.dtype)).tobytes() for known in drawn)]
-    return masks
-
-
-class WithoutZeroSharing(Rep3):
-    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
-        return ring.zeros(shape)
-
-
-class WithHalfTheMask(Rep3):
-    """Masks with one seed only, which the receiver knows."""
-
-    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
-        self._next.ring(ring, shape)
-        return self._own.ring(ring, shape)
-
-
-def test_resharing_is_masked(ring: PowerOfTwoRing) -> None:
-    for mask in masks_seen_by_receivers(Rep3, ring):
-        assert p_uniform_bytes(mask) > ALPHA, "a party can predict a resharing message"
-
-
-@pytest.mark.parametrize("broken", [WithoutZeroSharing, WithHalfTheMask])
-def test_a_resharing_without_zero_sharing_fails_that_test(ring: PowerOfTwoRing, broken: type[Rep3]) -> None:
-    assert any(p_uniform_bytes(mask) < ALPHA for mask in masks_seen_by_receivers(broken, ring))
-
-
 class Stuck(Generator):
     """A generator that gives nothing but zeros."""
 
@@ -185,40 +113,6 @@ class WithStuckGenerators(Rep3):
 def test_stuck_generators_fail_the_uniformity_test(ring: PowerOfTwoRing) -> None:
     _, views = observe(WithStuckGenerators, ring, 1)
     assert any(p_uniform_bytes(without_setup(view)) < ALPHA for view in views.received.values())
-
-
-class TruncationWithoutMask(Rep3):
-    """Party 2's mask is left out: parties 0 and 1 open the value itself to each other."""
-
-    def _truncate(self, a: Share, shift: int) -> Share:
-        own, following = self._own, self._next
-        self._own = self._next = Stuck()
-        try:
-            return super()._truncate(a, shift)
-        finally:
-            self._own, self._next = own, following
-
-
-def opened_masked_value(kind: type[Scheme], ring: PowerOfTwoRing) -> bytes:
-    """c = z + r as parties 0 and 1 compute it in a truncation of a constant."""
-
-    def program(s: Scheme) -> Share:
-        x = s.input(0, values(ring, 99) if s.rank == 0 else None, ring, (N,))
-        s.truncate(x, 8)
-        return x
-
-    with watched() as views:
-        shares = run_scheme(kind, program).results
-    size = N * ring.element_bytes
-    # What party 0 gets from party 1 first is x_2 + r_1; with x_0 + x_1, which it holds, that is z + r_1.
-    from_1 = next(data for sender, label, data in views.received["party-0"] if label == "truncate")
-    assert len(from_1) == size
-    return ring.add(np.frombuffer(from_1, ring.dtype), ring.add(*shares[0].parts)).tobytes()
-
-
-def test_truncation_opens_only_a_masked_value(ring: PowerOfTwoRing) -> None:
-    assert p_uniform_bytes(opened_masked_value(Rep3, ring)) > ALPHA
-    assert p_uniform_bytes(opened_masked_value(TruncationWithoutMask, ring)) < ALPHA
 
 
 @pytest.mark.parametrize("constant", [0, 7])

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -55,14 +54,12 @@ class FixedPoint:
 
         Raises RangeError when that integer does not fit.
         """
-        bound = bound.item() if isinstance(bound, np.generic) else bound  # NumPy integers would wrap
-        if not isinstance(bound, Real) or not 0 <= bound < float("inf"):
-            raise parameter_error("bound", "FixedPoint", "a finite number that is at least 0", bound)
-        scaled = Fraction(bound) * (1 << self.fraction_bits)
+        exact = as_bound(bound, "FixedPoint")
+        scaled = exact * (1 << self.fraction_bits)
         limit = -(-scaled.numerator // scaled.denominator)
         if limit > self.capacity:
             raise RangeError(
-                f"A bound of {float(bound):g} does not fit {self}: at most {self.capacity / 2**self.fraction_bits:g}. "
+                f"A bound of {_short(exact)} does not fit {self}: at most {self.capacity / 2**self.fraction_bits:g}. "
                 f"Use fewer fractional bits, a larger ring, or a smaller bound."
             )
         return limit
@@ -132,6 +129,18 @@ class FixedPoint:
         out["hi"] = high.astype(np.uint64)
         out["lo"] = (magnitude - np.ldexp(high, 64)).astype(np.uint64)
         return np.where(scaled < 0, self.ring.neg(out), out)
+
+
+def as_bound(bound: object, owner: str) -> Fraction:
+    """Return a public bound exactly; raise InvalidInputError unless it is a finite number that is at least 0."""
+    number = bound.item() if isinstance(bound, np.generic) else bound  # NumPy integers would wrap
+    if isinstance(number, bool) or not isinstance(number, int | float | Fraction) or not 0 <= number < float("inf"):
+        raise parameter_error("bound", owner, "a finite number that is at least 0", bound)
+    return Fraction(number)
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):g}" if value < 1 << 1000 else "more than 2^1000"
 
 
 def _float_below(limit: int) -> float:

@@ -24,6 +24,7 @@ and less than one unit of the result format for the last truncation.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,7 +36,10 @@ from cofit.errors import InvalidInputError
 from cofit.protocols.working import tighten, working_bits
 from cofit.secret import SecretArray, concatenate
 
-_DIGITS = 60
+REALS = mpmath.MPContext()
+"""Real numbers of 60 digits, for coefficients. Parties may be threads, so it is ours alone and used under a lock."""
+REALS.dps = 60
+_ONE_AT_A_TIME = threading.RLock()
 _SLACK = Fraction(1, 1 << 16)  # |T_n| <= 1, computed with an error far below this
 
 
@@ -99,17 +103,17 @@ def approximate(
 
     ``rho``, ``magnitude``: the function is analytic and bounded by ``magnitude`` in the ellipse of ``rho`` (see above).
     """
-    with mpmath.workdps(_DIGITS):
-        scale = 4 * mpmath.mpf(magnitude) / (mpmath.mpf(rho) - 1)
-        degree = max(1, int(mpmath.ceil(mpmath.log(scale / _real(tolerance), rho))))
-        angles = [mpmath.pi * (j + mpmath.mpf(1) / 2) / (degree + 1) for j in range(degree + 1)]
-        values = [function(mpmath.cos(angle)) for angle in angles]
+    with _ONE_AT_A_TIME:
+        scale = 4 * REALS.mpf(magnitude) / (REALS.mpf(rho) - 1)
+        degree = max(1, int(REALS.ceil(REALS.log(scale / _real(tolerance), rho))))
+        angles = [REALS.pi * (j + REALS.mpf(1) / 2) / (degree + 1) for j in range(degree + 1)]
+        values = [function(REALS.cos(angle)) for angle in angles]
         means = [
-            mpmath.fsum(v * mpmath.cos(n * a) for v, a in zip(values, angles, strict=True)) / (degree + 1)
+            REALS.fsum(v * REALS.cos(n * a) for v, a in zip(values, angles, strict=True)) / (degree + 1)
             for n in range(degree + 1)
         ]
         constant, *rest = (_exact(mean if n == 0 else 2 * mean) for n, mean in enumerate(means))
-        distance = _exact(scale / mpmath.mpf(rho) ** degree) + Fraction(1, 1 << 150)
+        distance = _exact(scale / REALS.mpf(rho) ** degree) + Fraction(1, 1 << 150)
     # |sum of products| < 2^(2 W + 2) = 2^(k-2), the capacity of the ring.
     total = sum(abs(c) for c in rest) * (1 + 2 * _SLACK)
     coefficient_bits = bits + 2
@@ -126,17 +130,17 @@ def approximate(
 
 def _exact(value: mpmath.mpf) -> Fraction:
     """Return a number of many digits as a Fraction, off by less than 2^-150."""
-    return Fraction(int(mpmath.nint(value * mpmath.mpf(2) ** 150)), 1 << 150)
+    return Fraction(int(REALS.nint(value * REALS.mpf(2) ** 150)), 1 << 150)
 
 
 def rounded_integer(value: Callable[[], mpmath.mpf], bits: int) -> int:
-    """Return round(value 2^bits), computed with many digits."""
-    with mpmath.workdps(_DIGITS):
-        return int(mpmath.nint(value() * mpmath.mpf(2) ** bits))
+    """Return round(value 2^bits), for a value computed in ``REALS``."""
+    with _ONE_AT_A_TIME:
+        return int(REALS.nint(value() * REALS.mpf(2) ** bits))
 
 
 def _real(value: Fraction) -> mpmath.mpf:
-    return mpmath.mpf(value.numerator) / value.denominator
+    return REALS.mpf(value.numerator) / value.denominator
 
 
 def _chebyshev_basis(y: SecretArray, degree: int) -> SecretArray:

@@ -20,7 +20,7 @@ import numpy as np
 
 from cofit.arithmetic import FixedPoint
 from cofit.errors import RangeError
-from cofit.protocols.chebyshev import Approximation, approximate, rounded_integer
+from cofit.protocols.chebyshev import REALS, Approximation, approximate, rounded_integer
 from cofit.protocols.working import check_format, tighten, working_bits
 from cofit.secret import SecretArray, bits_to_array
 
@@ -31,7 +31,7 @@ _INTEGER_BITS = 7  # v <= D + 64 log2(e) + 1 < 13 + 93 + 1 < 128
 @cache
 def _power_of_fraction(bits: int) -> Approximation:
     """2^-(y + 1)/2: entire; in the ellipse of rho = 30, |Re y| < 15.02, so |2^-((y + 1) / 2)| < 2^7.1."""
-    return approximate(lambda y: mpmath.mpf(2) ** (-(y + 1) / 2), 30, 140, Fraction(1, 1 << (bits + 3)), bits)
+    return approximate(lambda y: REALS.mpf(2) ** (-(y + 1) / 2), 30, 140, Fraction(1, 1 << (bits + 3)), bits)
 
 
 def exponential(x: SecretArray) -> SecretArray:
@@ -58,7 +58,7 @@ def exponent_of(x: SecretArray, offset: int) -> SecretArray:
     count 64 / 2 units of 2^-b, too many for large f, so a second constant, 2^-b times smaller, takes up the rest.
     """
     ring, fraction_bits = x.format.ring, x.format.fraction_bits
-    return offset - times_constant(x, lambda: 1 / mpmath.ln(2), working_bits(ring), 8 + fraction_bits)
+    return offset - times_constant(x, lambda: 1 / REALS.ln(2), working_bits(ring), 8 + fraction_bits)
 
 
 def times_constant(x: SecretArray, constant: Constant, fraction_bits: int, argument_bits: int) -> SecretArray:
@@ -83,7 +83,7 @@ class Constant(Protocol):
     """A public real number, computed with as many digits as are wanted."""
 
     def __call__(self) -> mpmath.mpf:
-        """Return it in the current precision of mpmath."""
+        """Return it as a number of ``REALS``."""
 
 
 def _shifted(integers: SecretArray, shift: int) -> SecretArray:

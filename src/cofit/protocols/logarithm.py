@@ -14,10 +14,8 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-import mpmath
-
 from cofit.arithmetic import FixedPoint
-from cofit.protocols.chebyshev import Approximation, approximate, rounded_integer
+from cofit.protocols.chebyshev import REALS, Approximation, approximate, rounded_integer
 from cofit.protocols.normalise import mantissa_argument, top_bit
 from cofit.protocols.working import check_format, working_bits
 from cofit.secret import SecretArray
@@ -29,7 +27,7 @@ def _log_of_mantissa(bits: int) -> Approximation:
 
     In the ellipse of rho = 5.5, |y| < 2.85: 0.037 < |(y + 3) / 4| < 1.5, so |ln| < 3.3 + pi < 6.5.
     """
-    return approximate(lambda y: mpmath.log((y + 3) / 4), 5.5, 6.5, Fraction(1, 1 << (bits + 2)), bits)
+    return approximate(lambda y: REALS.log((y + 3) / 4), 5.5, 6.5, Fraction(1, 1 << (bits + 2)), bits)
 
 
 def logarithm(x: SecretArray) -> SecretArray:
@@ -39,7 +37,7 @@ def logarithm(x: SecretArray) -> SecretArray:
     top = top_bit(x)
     of_mantissa = _log_of_mantissa(working_bits(ring)).evaluate(mantissa_argument(x, top), fraction_bits)
     of_exponent = top.lookup(
-        lambda i: rounded_integer(lambda: (i + 1 - fraction_bits) * mpmath.ln(2), fraction_bits), x.format
+        lambda i: rounded_integer(lambda: (i + 1 - fraction_bits) * REALS.ln(2), fraction_bits), x.format
     )
     return of_mantissa + of_exponent
 

@@ -18,11 +18,9 @@ from fractions import Fraction
 from functools import cache
 from typing import Protocol
 
-import mpmath
-
 from cofit.arithmetic import FixedPoint
 from cofit.errors import RangeError
-from cofit.protocols.chebyshev import Approximation, approximate, rounded_integer
+from cofit.protocols.chebyshev import REALS, Approximation, approximate, rounded_integer
 from cofit.protocols.normalise import mantissa_argument, top_bit
 from cofit.protocols.working import check_format, tighten, working_bits
 from cofit.secret import SecretArray
@@ -31,13 +29,13 @@ from cofit.secret import SecretArray
 @cache
 def _root(bits: int) -> Approximation:
     """sqrt((y + 3) / 4): in the ellipse of rho = 5.5, |y| < 2.85 and |sqrt| < 1.21."""
-    return approximate(lambda y: mpmath.sqrt((y + 3) / 4), 5.5, 1.21, Fraction(1, 1 << (bits + 3)), bits)
+    return approximate(lambda y: REALS.sqrt((y + 3) / 4), 5.5, 1.21, Fraction(1, 1 << (bits + 3)), bits)
 
 
 @cache
 def _inverse_root(bits: int) -> Approximation:
     """1 / sqrt((y + 3) / 4): in the ellipse of rho = 5.5, |(y + 3) / 4| > 0.0375, so |1 / sqrt| < 5.2."""
-    return approximate(lambda y: 1 / mpmath.sqrt((y + 3) / 4), 5.5, 5.2, Fraction(1, 1 << (bits + 3)), bits)
+    return approximate(lambda y: 1 / REALS.sqrt((y + 3) / 4), 5.5, 5.2, Fraction(1, 1 << (bits + 3)), bits)
 
 
 def square_root(x: SecretArray) -> SecretArray:
@@ -76,7 +74,7 @@ def _scaled_root(x: SecretArray, root: _Root, sign: int) -> SecretArray:
         exponent = sign * (position + 1 - fraction_bits)
         if exponent > 2 * largest + 1:
             return 0
-        return rounded_integer(lambda: mpmath.mpf(2) ** (mpmath.mpf(exponent) / 2), power_format.fraction_bits)
+        return rounded_integer(lambda: REALS.mpf(2) ** (REALS.mpf(exponent) / 2), power_format.fraction_bits)
 
     bound = Fraction(1 << (largest + 1))
     return of_mantissa.multiply(top.lookup(power, power_format), fraction_bits, proven_bound=bound)

@@ -13,14 +13,13 @@ where the public bound exceeds 44, exponential (see there), polynomial 12, sign 
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
 
-import mpmath
-
 from cofit.arithmetic import FixedPoint
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.protocols.chebyshev import Approximation, approximate
+from cofit.protocols.chebyshev import REALS, Approximation, approximate
 from cofit.protocols.comparison import is_negative, less
 from cofit.protocols.exponential import exponent_of, times_constant, two_to_minus, two_to_minus_error
 from cofit.protocols.working import check_format, tighten, working_bits
@@ -37,11 +36,10 @@ def _sigmoid_on(bits: int, bound: Fraction, tolerance: Fraction) -> Approximatio
     In the ellipse with R (rho - 1/rho) / 2 = 0.9 pi the imaginary part t of R y stays within 0.9 pi, and there
     |1 + exp(-z)| >= min(1, |sin t|) >= sin(0.9 pi) > 0.309, so the function is below 3.24.
     """
-    with mpmath.workdps(30):
-        height = mpmath.mpf(9) / 10 * mpmath.pi * bound.denominator / bound.numerator
-        rho = height + mpmath.sqrt(1 + height**2)
+    height = 0.9 * math.pi / float(bound)
+    rho = height + math.sqrt(1 + height**2)
     return approximate(
-        lambda y: 1 / (1 + mpmath.exp(-y * bound.numerator / bound.denominator)), rho, 3.24, tolerance, bits
+        lambda y: 1 / (1 + REALS.exp(-y * bound.numerator / bound.denominator)), rho, 3.24, tolerance, bits
     )
 
 
@@ -54,7 +52,7 @@ def sigmoid_polynomial(z: SecretArray, tolerance: Fraction | None = None) -> Sec
     bound = _range(z.integer_limit, z.format)
     polynomial = _polynomial(z.format, bound, tolerance)
     width = z.integer_limit.bit_length()
-    y = times_constant(z, lambda: mpmath.mpf(bound.denominator) / bound.numerator, polynomial.bits, width)
+    y = times_constant(z, lambda: REALS.mpf(bound.denominator) / bound.numerator, polynomial.bits, width)
     return polynomial.evaluate(tighten(y, 1 + Fraction(1, 1 << 16)), z.format.fraction_bits)
 
 

@@ -15,12 +15,11 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-import mpmath
 import numpy as np
 
 from cofit.arithmetic import FixedPoint
 from cofit.errors import RangeError
-from cofit.protocols.chebyshev import Approximation, approximate, evaluate_all
+from cofit.protocols.chebyshev import REALS, Approximation, approximate, evaluate_all
 from cofit.protocols.exponential import times_constant
 from cofit.protocols.working import check_format, tighten, working_bits
 from cofit.secret import SecretArray, bits_to_array, concatenate
@@ -32,13 +31,13 @@ _EXTRA_BITS = 3  # of t beyond W, so that 8 s has W fractional bits
 @cache
 def _sine(bits: int) -> Approximation:
     """sin(pi/4 (y + 1)): entire; in the ellipse of rho = 20, |Im y| < 9.98, so |sin| < cosh(7.84) < 1300."""
-    return approximate(lambda y: mpmath.sin(mpmath.pi / 4 * (y + 1)), 20, 1300, Fraction(1, 1 << (bits + 3)), bits)
+    return approximate(lambda y: REALS.sin(REALS.pi / 4 * (y + 1)), 20, 1300, Fraction(1, 1 << (bits + 3)), bits)
 
 
 @cache
 def _cosine(bits: int) -> Approximation:
     """cos(pi/4 (y + 1)), bounded like the sine."""
-    return approximate(lambda y: mpmath.cos(mpmath.pi / 4 * (y + 1)), 20, 1300, Fraction(1, 1 << (bits + 3)), bits)
+    return approximate(lambda y: REALS.cos(REALS.pi / 4 * (y + 1)), 20, 1300, Fraction(1, 1 << (bits + 3)), bits)
 
 
 def sine(x: SecretArray) -> SecretArray:
@@ -60,7 +59,7 @@ def sine_cosine(x: SecretArray) -> tuple[SecretArray, SecretArray]:
             f"{x.bound:g}. Give a tighter bound (with_bound), or subtract a public multiple of 2 pi."
         )
     bits = working_bits(x.format.ring)
-    turns = times_constant(x, lambda: 1 / (2 * mpmath.pi), bits + _EXTRA_BITS, x.format.fraction_bits + 4)
+    turns = times_constant(x, lambda: 1 / (2 * REALS.pi), bits + _EXTRA_BITS, x.format.fraction_bits + 4)
     return sine_cosine_of_turns(turns, x.format.fraction_bits)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint
+from cofit.arithmetic.fixed import as_bound
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.secret import InputFacts, Opening, Party
 from cofit.sharing import scheme_named
@@ -36,8 +36,7 @@ class Contribution:
     def __post_init__(self) -> None:
         if not isinstance(self.format, FixedPoint):
             raise parameter_error("format", "Contribution", "a FixedPoint", self.format)
-        if isinstance(self.bound, bool) or not isinstance(self.bound, Real) or not 0 <= self.bound < float("inf"):
-            raise parameter_error("bound", "Contribution", "a finite number, the largest magnitude agreed", self.bound)
+        as_bound(self.bound, "Contribution")
         self.format.limit(self.bound)
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, RingArray, Shape
+from cofit.arithmetic.fixed import as_bound
 from cofit.errors import FormatMismatchError, InvalidInputError, RangeError, RingMismatchError, parameter_error
 from cofit.secret.bits import SecretBits
 from cofit.sharing import Scheme, Share
@@ -33,15 +34,20 @@ class SecretArray:
     Created by a ``Party``; opened only by ``Party.open``.
     """
 
-    __slots__ = ("_limit", "_scheme", "_share", "format")
+    __slots__ = ("_format", "_limit", "_scheme", "_share")
     __array_ufunc__ = None  # let NumPy arrays on the left defer to us
     __hash__ = None  # type: ignore[assignment]  # == compares secrets, not identities
 
     def __init__(self, scheme: Scheme, share: Share, format: FixedPoint, limit: int) -> None:
         self._scheme = scheme
         self._share = share
-        self.format = format
+        self._format = format
         self._limit = _checked(limit, format, "This value")
+
+    @property
+    def format(self) -> FixedPoint:
+        """The ring and the number of fractional bits (public)."""
+        return self._format
 
     # --- public facts ------------------------------------------------------------------------------------
 
@@ -62,8 +68,10 @@ class SecretArray:
 
     @property
     def bound(self) -> float:
-        """A public number that no element exceeds in magnitude."""
-        return self._limit / (1 << self.format.fraction_bits)
+        """A public number that no element exceeds in magnitude (rounded up where a float cannot hold it exactly)."""
+        nearest = self._limit / (1 << self.format.fraction_bits)
+        exact = Fraction(self._limit, 1 << self.format.fraction_bits)
+        return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -162,7 +170,7 @@ class SecretArray:
             return SecretArray(self._scheme, self._scheme.mul(self._share, other._share, shift), result, limit)
         format, values, bound = self._public_factor(other)
         result, shift = self._product_format(format, fraction_bits)
-        limit = self._product_limit(1, bound, result, shift)
+        limit = self._product_limit(1, bound, result, shift, proven_bound)
         share = self._scheme.truncate(self._scheme.mul_public(self._share, values), shift)
         return SecretArray(self._scheme, share, result, limit)
 
@@ -248,7 +256,7 @@ class SecretArray:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: Any) -> SecretArray:
-        if isinstance(index, str):
+        if isinstance(index, str) or (isinstance(index, list) and any(isinstance(i, str) for i in index)):
             raise TypeError("A SecretArray is indexed with numbers, slices and masks, not with names.")
         return self._like(self._share.map(lambda part: np.asarray(part[index])), self._limit)
 
@@ -323,7 +331,7 @@ class SecretArray:
     ) -> int:
         exact = max(terms, 1) * self._limit * other_limit
         if proven is not None:
-            exact = min(exact, math.ceil(Fraction(proven) * (1 << (result.fraction_bits + shift))))
+            exact = min(exact, math.ceil(as_bound(proven, "multiply") * (1 << (result.fraction_bits + shift))))
         _checked(exact, result, "A product before its truncation")
         return (exact >> shift) + 1 if shift else exact
 
@@ -350,6 +358,8 @@ def concatenate(arrays: Sequence[SecretArray], axis: int = 0) -> SecretArray:
 
 
 def _checked(limit: int, format: FixedPoint, what: str) -> int:
+    if limit < 0:
+        raise parameter_error("limit", "SecretArray", "at least 0", limit, RangeError)
     if limit > format.capacity:
         raise RangeError(
             f"{what} may reach 2^{limit.bit_length()} in {format}, which holds less than 2^{format.ring.bits - 2}. "

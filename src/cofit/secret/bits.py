@@ -73,10 +73,10 @@ class SecretBits:
         return (self[j] for j in range(self.width))
 
     def __getitem__(self, index: int | slice | list[int]) -> SecretBits:
-        if isinstance(index, int):
+        if isinstance(index, int | np.integer):
             if not -self.width <= index < self.width:
                 raise parameter_error("index", "SecretBits", f"a bit position below {self.width}", index)
-            position = index % self.width
+            position = int(index) % self.width
             index = slice(position, position + 1)
         return self._like(self._scheme.select_rows(self._share, index))
 

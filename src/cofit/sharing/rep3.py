@@ -150,8 +150,9 @@ class Rep3(Scheme):
         if self.rank == source:
             if values is None or values.shape != shape:
                 raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
+            ring.check(values)
             drawn = self._own.ring(ring, shape)
-            rest = ring.sub(ring.check(values), drawn)
+            rest = ring.sub(values, drawn)
             self._exchange("input", {self._right: [rest]})
             return Share(ring, (drawn, rest))
         if self.rank == (source + 1) % 3:

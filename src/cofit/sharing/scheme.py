@@ -263,11 +263,13 @@ class Scheme(ABC):
 
     def xor(self, a: BitShare, b: BitShare) -> BitShare:
         """Return a XOR b. Local."""
-        return BitShare(self.add(a.packed, b.packed), common_count(a, b))
+        count = common_count(a, b)
+        return BitShare(self.add(a.packed, b.packed), count)
 
     def and_(self, a: BitShare, b: BitShare) -> BitShare:
         """Return a AND b."""
-        return BitShare(self.mul(a.packed, b.packed), common_count(a, b))
+        count = common_count(a, b)
+        return BitShare(self.mul(a.packed, b.packed), count)
 
     def not_(self, a: BitShare) -> BitShare:
         """Return NOT a. Local."""

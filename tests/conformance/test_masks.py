@@ -1,0 +1,314 @@
+"""Every message of ``rep3`` is hidden by randomness that its receiver lacks: the one-time-pad argument, by machine.
+
+A receiver lacks one seed. All parties run an operation with scripted generators; then again, with one draw from that
+seed shifted by a constant D at both its holders. Comparing the messages shows which of them the draw is in, and how.
+
+Messages to a receiver are jointly uniform, whatever the secrets are, if they can be put into an order in which each one
+contains, plus or minus once, a draw that is in none of the messages before it. ``unmasked`` looks for such an order
+from its end: a draw that changes exactly one of the remaining messages, by exactly +-D, settles that message. What
+cannot be settled is not proved to be hidden. Reused, missing or known masks all leave something over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.errors import SequenceError, TransportError
+from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.rep3 import Rep3
+from support.runs import run_scheme
+from support.views import watched
+
+N = 64
+SHIFT = 0x0123456789ABCDEF
+RINGS = (Z64, Z128)
+Frames = dict[int, list[RingArray]]
+
+
+class Scripted(Generator):
+    """The stream of a fixed seed, with one draw shifted."""
+
+    __slots__ = ("calls", "inner", "shifted_call")
+
+    def __init__(self, seed: int, shifted_call: int | None) -> None:
+        super().__init__(bytes([seed + 1] * 32))
+        self.calls = 0
+        self.shifted_call = shifted_call
+
+    def ring(self, ring: Ring, shape: Shape) -> RingArray:
+        drawn = super().ring(ring, shape)
+        self.calls += 1
+        if self.calls - 1 == self.shifted_call:
+            drawn = ring.add(drawn, constant(ring, shape))
+        return drawn
+
+
+def constant(ring: Ring, shape: Shape) -> RingArray:
+    value = ring.from_int(np.array(SHIFT, dtype=object) if isinstance(ring, PowerOfTwoRing) else np.uint64(SHIFT))
+    return np.broadcast_to(value, shape).copy()
+
+
+def shared(s: Scheme, ring: Ring, shape: Shape, salt: int) -> Share:
+    """A fixed sharing with random-looking summands, made without any message."""
+    summands = [Generator(bytes([100 + salt + i] * 32)).ring(ring, shape) for i in range(3)]
+    if isinstance(ring, PowerOfTwoRing):  # small values, so that truncation is within its domain
+        total = ring.add(ring.add(summands[0], summands[1]), ring.from_int(np.full(shape, -(12345 + salt))))
+        summands[2] = ring.neg(total)
+    return Share(ring, (summands[s.rank], summands[(s.rank + 1) % 3]))
+
+
+def numbers(s: Scheme, ring: PowerOfTwoRing, salt: int) -> Share:
+    return shared(s, ring, (N,), salt)
+
+
+def square(s: Scheme, ring: PowerOfTwoRing, salt: int) -> Share:
+    return shared(s, ring, (8, 8), salt)
+
+
+def inputs(s: Scheme, ring: PowerOfTwoRing) -> None:
+    for source in range(3):
+        s.input(source, ring.from_int(np.full(N, 7)) if s.rank == source else None, ring, (N,))
+
+
+OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
+    "inputs": inputs,
+    "product": lambda s, r: s.mul(numbers(s, r, 0), numbers(s, r, 10)),
+    "product and truncation": lambda s, r: s.mul(numbers(s, r, 0), numbers(s, r, 10), shift=9),
+    "matrix product": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10)),
+    "matrix product and truncation": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10), shift=9),
+    "truncation": lambda s, r: s.truncate(numbers(s, r, 0), 9),
+    "two truncations": lambda s, r: s.truncate(s.truncate(numbers(s, r, 0), 9), 3),
+    "and": lambda s, r: s.and_(BitShare(shared(s, BITS, (2, 1), 0), 64), BitShare(shared(s, BITS, (2, 1), 10), 64)),
+    "bits to elements": lambda s, r: s.from_bits(BitShare(shared(s, BITS, (1, 1), 0), N), r),
+    "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
+    "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
+}
+
+
+def messages(
+    kind: type[Rep3], ring: PowerOfTwoRing, operation: str, lacking: int, call: int | None
+) -> tuple[Frames, int]:
+    """What every party received, split into pieces of one draw each; and the number of draws from a seed."""
+    draws = []
+
+    class Instrumented(kind):  # type: ignore[misc, valid-type]
+        def setup(self) -> None:
+            super().setup()
+            following = (self.rank + 1) % 3
+            self._own = Scripted(self.rank, call if self.rank == lacking else None)
+            self._next = Scripted(following, call if following == lacking else None)
+
+    def program(s: Scheme) -> None:
+        assert isinstance(s, Rep3)
+        OPERATIONS[operation](s, ring)
+        if s.rank == lacking:
+            draws.append(s._own.calls)  # type: ignore[attr-defined]
+
+    with watched() as views:
+        run_scheme(Instrumented, program)
+    frames: Frames = {}
+    for rank in range(3):
+        pieces: list[RingArray] = []
+        for _, label, data in views.received[f"party-{rank}"]:
+            if label == "setup":
+                continue
+            if operation in ("and", "elements to bits", "signs"):
+                pieces.append(np.frombuffer(data, np.uint64))
+            else:
+                elements = np.frombuffer(data, ring.dtype)
+                pieces += [elements[i : i + N] for i in range(0, len(elements), N)]
+        frames[rank] = pieces
+    return frames, draws[0]
+
+
+def unmasked(kind: type[Rep3], ring: PowerOfTwoRing, operation: str) -> list[tuple[int, int]]:
+    """Return the messages (receiver, number) that are not proved to be hidden."""
+    left_over = []
+    for receiver in range(3):
+        lacking = (receiver + 2) % 3
+        plain, draws = messages(kind, ring, operation, lacking, None)
+        effects = [
+            _effects(plain[receiver], messages(kind, ring, operation, lacking, t)[0][receiver]) for t in range(draws)
+        ]
+        remaining = set(range(len(plain[receiver])))
+        progress = True
+        while progress and remaining:
+            progress = False
+            for changes in effects:
+                hit = [i for i in remaining if changes[i] != "none"]
+                if len(hit) == 1 and changes[hit[0]] == "shift":
+                    remaining.discard(hit[0])
+                    progress = True
+        left_over += [(receiver, i) for i in sorted(remaining)]
+    return left_over
+
+
+def _effects(plain: list[RingArray], changed: list[RingArray]) -> list[str]:
+    """How a shifted draw changed each message: not at all, by exactly plus or minus the shift, or otherwise."""
+    return [_effect(a, b) for a, b in zip(plain, changed, strict=True)]
+
+
+def _effect(plain: RingArray, changed: RingArray) -> str:
+    if np.array_equal(plain, changed):
+        return "none"
+    rings: list[Ring] = [BITS] if plain.dtype == np.uint64 else []
+    rings += [ring for ring in RINGS if ring.dtype == plain.dtype]
+    for ring in rings:
+        shift = constant(ring, plain.shape)
+        if np.array_equal(ring.add(plain, shift), changed) or np.array_equal(ring.sub(plain, shift), changed):
+            return "shift"
+    return "otherwise"
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_message_is_masked_by_a_draw_of_its_own(ring: PowerOfTwoRing, operation: str) -> None:
+    assert unmasked(Rep3, ring, operation) == []
+
+
+# --- the same check must notice every way to get it wrong ---------------------------------------------------------
+
+
+class WithoutZeroSharing(Rep3):
+    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
+        return ring.zeros(shape)
+
+
+class WithHalfTheMask(Rep3):
+    """Masks with one seed only, which the receiver knows."""
+
+    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
+        self._next.ring(ring, shape)
+        return self._own.ring(ring, shape)
+
+
+class SameDraws(Generator):
+    """A generator whose draws ``these`` repeat the first one, or are zero: a mask used twice, or not at all."""
+
+    __slots__ = ("count", "first", "inner", "repeat", "zero")
+
+    def __init__(self, inner: Generator, repeat: tuple[int, ...], zero: tuple[int, ...]) -> None:
+        self.inner, self.repeat, self.zero, self.count = inner, repeat, zero, 0
+
+    @property
+    def position(self) -> int:  # type: ignore[override]
+        return self.inner.position
+
+    def ring(self, ring: Ring, shape: Shape) -> RingArray:
+        drawn = self.inner.ring(ring, shape)
+        self.count += 1
+        if self.count == 1:
+            self.first = drawn
+        if self.count - 1 in self.repeat:
+            return self.first
+        return ring.zeros(shape) if self.count - 1 in self.zero else drawn
+
+
+def broken_truncation(seed: int, repeat: tuple[int, ...] = (), zero: tuple[int, ...] = ()) -> type[Rep3]:
+    """Truncation in which some draws from one seed are the first one again, or zero, at both holders."""
+
+    class Broken(Rep3):
+        def _truncate(self, a: Share, shift: int) -> Share:
+            own, following = self._own, self._next
+            if self.rank == seed:
+                self._own = SameDraws(own, repeat, zero)
+            if (self.rank + 1) % 3 == seed:
+                self._next = SameDraws(following, repeat, zero)
+            try:
+                return super()._truncate(a, shift)
+            finally:
+                self._own, self._next = own, following
+
+    return Broken
+
+
+BROKEN = {  # draws from k_0: r_0, t_0, m_0, o_0; from k_2: r_1, o_2
+    "r_0 left out": broken_truncation(0, zero=(0,)),
+    "t_0 left out": broken_truncation(0, zero=(1,)),
+    "m_0 left out": broken_truncation(0, zero=(2,)),
+    "o_0 left out": broken_truncation(0, zero=(3,)),
+    "t_0 is r_0": broken_truncation(0, repeat=(1,)),
+    "m_0 is r_0": broken_truncation(0, repeat=(2,)),
+    "o_0 is r_0": broken_truncation(0, repeat=(3,)),
+    "r_1 left out": broken_truncation(2, zero=(0,)),
+    "o_2 left out": broken_truncation(2, zero=(1,)),
+    "o_2 is r_1": broken_truncation(2, repeat=(1,)),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_truncation_with_a_missing_or_reused_mask_is_noticed(ring: PowerOfTwoRing, name: str) -> None:
+    assert unmasked(BROKEN[name], ring, "truncation")
+
+
+@pytest.mark.parametrize("broken", [WithoutZeroSharing, WithHalfTheMask])
+@pytest.mark.parametrize("operation", ["product", "product and truncation", "matrix product", "and"])
+def test_a_resharing_without_a_full_zero_sharing_is_noticed(
+    ring: PowerOfTwoRing, broken: type[Rep3], operation: str
+) -> None:
+    assert unmasked(broken, ring, operation)
+
+
+# --- seeds --------------------------------------------------------------------------------------------------------
+
+
+def halves() -> dict[tuple[str, str], bytes]:
+    """What each party sent to each other one in the setup."""
+    with watched() as views:
+        run_scheme("rep3", lambda s: None)
+    return {
+        (sender, receiver): data
+        for receiver, log in views.received.items()
+        for sender, label, data in log
+        if label == "setup"
+    }
+
+
+def test_no_half_of_a_seed_is_seen_by_the_third_party() -> None:
+    exchanged = halves()
+    assert len(exchanged) == 6
+    assert len(set(exchanged.values())) == 6, "a party could compute the seed that it must lack"
+
+
+def first_draws(session: bytes, halves_of: Callable[[int], bytes]) -> list[tuple[bytes, bytes]]:
+    counter = iter(range(1000))
+    fixed: AbstractContextManager[object] = mock.patch(
+        "cofit.sharing.rep3.fresh_seed", side_effect=lambda: halves_of(next(counter))
+    )
+    token = mock.patch("support.runs.secrets.token_bytes", side_effect=lambda n: session[:n])
+    with fixed, token, nullcontext():
+        return run_scheme("rep3", lambda s: (s._own.draw(32).tobytes(), s._next.draw(32).tobytes())).results  # type: ignore[attr-defined]
+
+
+def test_a_seed_depends_on_both_halves_and_on_the_session() -> None:
+    def alike(number: int) -> bytes:
+        return bytes([1] * 32)
+
+    base = first_draws(bytes(16), alike)
+    again = first_draws(bytes(16), alike)
+    other_session = first_draws(bytes([9] * 16), alike)
+    assert base == again
+    assert all(
+        a != b for pair, other in zip(base, other_session, strict=True) for a, b in zip(pair, other, strict=True)
+    )
+    for changed in range(6):
+        others = first_draws(bytes(16), lambda number, c=changed: bytes([2 if number == c else 1] * 32))  # type: ignore[misc]
+        moved = {draw for pair in others for draw in pair} - {draw for pair in base for draw in pair}
+        assert len(moved) == 1, "one half is in one seed, and changes it for both holders"
+
+
+def test_parties_whose_streams_are_apart_stop(ring: PowerOfTwoRing) -> None:
+    def program(s: Scheme) -> None:
+        if s.rank == 1:
+            s.random_bits(1, 64)
+        s.mul(numbers(s, ring, 0), numbers(s, ring, 10))
+
+    with pytest.raises(TransportError) as caught:
+        run_scheme("rep3", program)
+    assert isinstance(caught.value, SequenceError) or "another step" in str(caught.value)
