@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NoReturn
 
 from cofit.errors import (
@@ -40,6 +40,8 @@ _pack = HEADER.pack
 class Channel:
     """The frames between this party and ``peer``.
 
+    ``members`` are the names that a peer may blame; any other name is only quoted.
+
     ``progress`` is set when a part of a DATA frame moved; ``waits_for`` is the party that ``peer`` said it is
     itself waiting for, if it said so since the last message.
     """
@@ -56,6 +58,7 @@ class Channel:
         "_label_tag",
         "_link_receive",
         "_link_send",
+        "_members",
         "_need",
         "_raw",
         "_receive_tag",
@@ -72,13 +75,14 @@ class Channel:
         "waits_for",
     )
 
-    def __init__(self, link: Link, name: str, peer: str, terms: Terms) -> None:
+    def __init__(self, link: Link, name: str, peer: str, terms: Terms, members: Collection[str] = ()) -> None:
         self.link = link
         self.name = name
         self.peer = peer
         self.last = 0.0
         self.progress = False
         self.waits_for: str | None = None
+        self._members = members
         self._version = terms.version
         self._send_tag = channel_tag(terms.session, terms.study, name, peer)
         self._receive_tag = channel_tag(terms.session, terms.study, peer, name)
@@ -104,7 +108,10 @@ class Channel:
         """Queue one DATA frame and send what goes at once; True when that is all of it."""
         header = _pack(MAGIC, self._version, _DATA, 0, tag, self._send_tag, self._send_turn, size)
         self._send_turn += 1
-        self.link.queue((b"".join((header, *pieces)),) if size <= SMALL_BYTES else (header, *pieces))
+        try:
+            self.link.queue((b"".join((header, *pieces)),) if size <= SMALL_BYTES else (header, *pieces))
+        except (LinkClosedError, LinkRefusedError, LinkTamperedError):
+            self._fail_sending()
         return self.pump_send()
 
     def pump_send(self) -> bool:
@@ -222,10 +229,16 @@ class Channel:
         if kind is Kind.REFUSE:
             known = len(payload) == REFUSE_BYTES and payload[0] in Refusal.__members__.values()
             raise refusal_error(self.peer, Refusal(payload[0]) if known else Refusal.MALFORMED, by_peer=True)
-        culprit, reason = unpack_blame(payload)
+        try:
+            culprit, reason = unpack_blame(payload)
+        except ValueError:
+            raise FrameError(
+                self.peer,
+                f"{self.peer!r} sent a notice that names no party: it is broken or misbehaves. Look at its log, "
+                "then start anew.",
+            ) from None
         if kind is Kind.ABORT:
-            blamed = {self.peer: "", self.name: " and blames this party"}.get(culprit, f" because of {culprit!r}")
-            raise PeerAbortedError(self.peer, f"{self.peer!r} stopped the run{blamed}: {reason}", culprit)
+            raise self._aborted(culprit, reason)
         self.waits_for = culprit
         self.progress = False
         self._receive_turn += 1
@@ -272,6 +285,19 @@ class Channel:
         )
 
     # --- trouble -------------------------------------------------------------------------------------------
+
+    def _aborted(self, culprit: str, reason: str) -> PeerAbortedError:
+        """The peer gave up. It answers itself for the blame of one that is no member as far as we know."""
+        if culprit == self.peer:
+            blamed = ""
+        elif culprit == self.name:
+            blamed = " and blames this party"
+        elif culprit in self._members:
+            blamed = f" because of {culprit!r}"
+        else:
+            blamed = f" because of {culprit!r}, whom this party does not know"
+            culprit = self.peer
+        return PeerAbortedError(self.peer, f"{self.peer!r} stopped the run{blamed}: {reason}", culprit)
 
     def _closed(self) -> PeerClosedError:
         return PeerClosedError(

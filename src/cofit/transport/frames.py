@@ -28,6 +28,7 @@ MAGIC = b"cfit"
 PROTOCOL_VERSION = 1
 MAX_FRAME_BYTES = 1 << 30
 MAX_CONTROL_BYTES = 1024
+MAX_NAME_BYTES = 64
 NO_TAG = bytes(8)
 
 HEADER = struct.Struct("!4sHBBI8sQQ")
@@ -66,16 +67,28 @@ def control_frame(kind: Kind, version: int, tag: bytes, sequence: int, payload: 
 
 
 def pack_blame(culprit: str, reason: str) -> bytes:
-    """Return the payload of ABORT (culprit and reason) and of WAITING (no reason)."""
-    name = culprit.encode()
-    return bytes([len(name)]) + name + reason.encode()[: MAX_CONTROL_BYTES - 1 - len(name)]
+    """Return the payload of ABORT (culprit and reason) and of WAITING (no reason); what is too long is cut."""
+    name = _cut(culprit, MAX_NAME_BYTES)
+    return bytes([len(name)]) + name + _cut(reason, MAX_CONTROL_BYTES - 1 - len(name))
 
 
 def unpack_blame(payload: bytes) -> tuple[str, str]:
-    """Read culprit and reason from a payload of ABORT or WAITING; unprintable characters become '?'."""
+    """Read culprit and reason from a payload of ABORT or WAITING.
+
+    Raises ValueError unless the culprit is 1 to 64 bytes of printable text; in the reason, unprintable
+    characters become '?'.
+    """
     size = payload[0] if payload else 0
-    return _printable(payload[1 : 1 + size]), _printable(payload[1 + size :])
+    raw = payload[1 : 1 + size]
+    if not 0 < size <= MAX_NAME_BYTES or len(raw) < size:
+        raise ValueError("a name of an impossible length")
+    culprit = raw.decode()
+    if not culprit.isprintable():
+        raise ValueError("an unprintable name")
+    reason = payload[1 + size :].decode(errors="replace")
+    return culprit, "".join(c if c.isprintable() else "?" for c in reason)
 
 
-def _printable(raw: bytes) -> str:
-    return "".join(c if c.isprintable() else "?" for c in raw.decode(errors="replace"))
+def _cut(text: str, size: int) -> bytes:
+    """Return at most ``size`` bytes of text, without half a character at the end."""
+    return text.encode(errors="replace")[:size].decode(errors="ignore").encode()

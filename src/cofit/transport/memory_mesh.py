@@ -53,6 +53,7 @@ def memory_meshes(
             bells[name],
             timeout=timeout,
             max_frame_bytes=max_frame_bytes,
+            members=names,
         )
         for name in names
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
@@ -45,7 +45,9 @@ class Mesh:
     """The connections of party ``name``, all greeted, and what may be done with them.
 
     ``timeout`` is how long (seconds) an awaited peer may send nothing, or a peer accept nothing, before the
-    run is given up. After an error the mesh is dead.
+    run is given up. After an error the mesh is dead. ``members`` are the parties of the run that we have no link
+    to: a peer may blame them as it may blame our peers and us. A name that is none of these is quoted, never
+    blamed.
     """
 
     def __init__(
@@ -57,8 +59,9 @@ class Mesh:
         *,
         timeout: float = 60.0,
         max_frame_bytes: int = MAX_FRAME_BYTES,
+        members: Collection[str] = (),
     ) -> None:
-        for each in (name, *links):
+        for each in (name, *links, *members):
             check_name("name", "Mesh", each)
         if name in links:
             raise parameter_error("links", "Mesh", f"links to parties other than {name!r} itself", list(links))
@@ -71,7 +74,8 @@ class Mesh:
         self._patience = timeout * _NOTICE_AFTER
         self._max_frame_bytes = max_frame_bytes
         self._waiter = waiter
-        self._channels = {peer: Channel(link, name, peer, terms) for peer, link in links.items()}
+        self._members = frozenset((name, *links, *members))
+        self._channels = {peer: Channel(link, name, peer, terms, self._members) for peer, link in links.items()}
         self._counters = Counters()
         self._tags: dict[str, int] = {}
         self._closed: TransportError | None = None
@@ -218,28 +222,37 @@ class Mesh:
     def _root(self, channel: Channel) -> str:
         """Return who holds this channel up: the peer, or the party that the peer itself waits for."""
         waits_for = channel.waits_for
-        return channel.peer if waits_for is None or waits_for == self.name else waits_for
+        return waits_for if waits_for in self._members and waits_for != self.name else channel.peer
 
     # --- the end -------------------------------------------------------------------------------------------
 
     def _silent(self, label: str, now: float, waiting: list[Channel]) -> PeerSilentError:
-        stuck = [channel for channel in waiting if now - channel.last >= self.timeout]
+        """Name all that hold us up in the text, and the one that has been silent for longest as the peer."""
+        stuck = sorted((c for c in waiting if now - c.last >= self.timeout), key=lambda c: (c.last, self._root(c)))
         roots = ", ".join(sorted({self._root(channel) for channel in stuck}))
         direct = ", ".join(sorted({channel.peer for channel in stuck}))
         through = "" if direct == roots else f" (found through {direct}, waiting for it)"
+        unknown = sorted({c.waits_for for c in stuck if c.waits_for} - self._members)
+        claimed = f" (it says that it waits for {', '.join(unknown)}, unknown to this party)" if unknown else ""
         return PeerSilentError(
-            roots,
-            f"{roots} sent or accepted nothing for {self.timeout:g} s in {label!r}{through}. Check that it "
+            self._root(stuck[0]),
+            f"{roots} sent or accepted nothing for {self.timeout:g} s in {label!r}{through}{claimed}. Check that it "
             "still runs and can be reached; if it only computes for long, raise the time-out.",
         )
 
     def _die(self, error: TransportError) -> None:
+        """Tell all peers and close all links. What goes wrong with the telling must not hide ``error``."""
         self._closed = error
         culprit = error.culprit if isinstance(error, PeerAbortedError) else error.peer
-        for channel in self._channels.values():
-            channel.queue_abort(culprit, str(error))
-        links = [channel.link for channel in self._channels.values()]
-        part(links, self._waiter, min(_FAREWELL_SECONDS, self.timeout))
+        with contextlib.ExitStack() as closing:
+            for channel in self._channels.values():
+                closing.callback(channel.link.close)
+            with contextlib.suppress(Exception):
+                for channel in self._channels.values():
+                    with contextlib.suppress(LinkClosedError, LinkRefusedError, LinkTamperedError):
+                        channel.queue_abort(culprit, str(error))
+                links = [channel.link for channel in self._channels.values()]
+                part(links, self._waiter, min(_FAREWELL_SECONDS, self.timeout))
 
     def _closed_error(self) -> MeshClosedError:
         peer = self.name if self._closed is None else self._closed.peer

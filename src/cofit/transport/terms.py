@@ -19,11 +19,10 @@ from cofit.errors import (
     VersionMismatchError,
     parameter_error,
 )
-from cofit.transport.frames import PROTOCOL_VERSION
+from cofit.transport.frames import MAX_NAME_BYTES, PROTOCOL_VERSION
 
 SESSION_BYTES = 16
 STUDY_BYTES = 32
-MAX_NAME_BYTES = 64
 
 _HELLO = struct.Struct(f"!{SESSION_BYTES}s{STUDY_BYTES}s" + f"B{MAX_NAME_BYTES}s" * 3)
 HELLO_BYTES = _HELLO.size

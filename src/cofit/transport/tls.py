@@ -103,7 +103,8 @@ class TlsLink:
         """Close the socket."""
         self.end_sending()
         self._descriptor = -1
-        self._tls.close()
+        with contextlib.suppress(OSError):
+            self._tls.close()
 
     def fileno(self) -> int:
         """The socket's descriptor."""

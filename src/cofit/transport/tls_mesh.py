@@ -10,7 +10,7 @@ import contextlib
 import select
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import TracebackType
 
 from cofit.errors import (
@@ -100,12 +100,14 @@ def connect_mesh(
     spin: float = DEFAULT_SPIN,
     max_frame_bytes: int = MAX_FRAME_BYTES,
     wrap: Wrap | None = None,
+    members: Collection[str] = (),
 ) -> Mesh:
     """Connect to all peers and greet them; the parties may start in any order.
 
     We dial the peers in ``dial`` until they answer, and wait on ``listener`` for those in ``accept``; strangers
     there are dropped without disturbing the others. ``wrap`` may replace links (to inject faults). The
-    listener stays open and is the caller's to close.
+    listener stays open and is the caller's to close. ``members``: the parties of the run that we have no link to;
+    peers may blame them.
 
     Raises CertificateError or another HandshakeError naming the peer, or PeerSilentError if one is not there
     after ``connect_timeout`` seconds. Peers that were already connected are told.
@@ -134,6 +136,7 @@ def connect_mesh(
         PollWaiter(spin),
         timeout=timeout,
         max_frame_bytes=max_frame_bytes,
+        members=members,
     )
 
 

@@ -11,6 +11,7 @@ from cofit.transport.frames import (
     HEADER_BYTES,
     MAGIC,
     MAX_CONTROL_BYTES,
+    MAX_NAME_BYTES,
     Kind,
     channel_tag,
     control_frame,
@@ -53,6 +54,44 @@ def test_blame_survives_the_wire_and_stays_within_the_limit(culprit: str, reason
     assert text.isprintable()
 
 
-@pytest.mark.parametrize("payload", [b"", b"\xff", b"\x05ab", b"\x02\xff\xfe\x00\x1b[2J"])
-def test_a_malformed_blame_is_read_as_printable_text(payload: bytes) -> None:
-    assert all(text.isprintable() for text in unpack_blame(payload))
+@given(st.text(max_size=400), st.text(max_size=2000))
+def test_any_text_can_be_packed_and_its_name_is_cut_to_whole_characters(culprit: str, reason: str) -> None:
+    payload = pack_blame(culprit, reason)
+    assert len(payload) <= MAX_CONTROL_BYTES
+    name = payload[1 : 1 + payload[0]]
+    assert len(name) <= MAX_NAME_BYTES
+    assert culprit.startswith(name.decode())
+
+
+def test_a_lone_surrogate_is_no_obstacle() -> None:
+    assert unpack_blame(pack_blame("P\ud800", "why \udfff")) == ("P?", "why ?")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"",
+        b"\x00",
+        b"\x00why",
+        b"\xff",
+        b"\x05ab",
+        b"\x02\xff\xfe",
+        b"\x01\x1b[2J",
+        b"\xff" * 256,
+        b"\x41" + b"A" * 65,
+        b"\x03\xe2\x80\xae",
+    ],
+)
+def test_a_blame_without_a_proper_name_is_malformed(payload: bytes) -> None:
+    with pytest.raises(ValueError):
+        unpack_blame(payload)
+
+
+@given(st.binary(max_size=MAX_CONTROL_BYTES))
+def test_a_payload_is_either_malformed_or_gives_printable_text_that_can_be_packed_again(payload: bytes) -> None:
+    try:
+        culprit, reason = unpack_blame(payload)
+    except ValueError:
+        return
+    assert culprit.isprintable() and reason.isprintable()
+    assert unpack_blame(pack_blame(culprit, reason))[0] == culprit
