@@ -256,7 +256,7 @@ ROUNDS: dict[
     "square_root": (square_root, 30, 34),
     "inverse_square_root": (inverse_square_root, 30, 34),
     "sine": (sine, 29, 32),
-    "exponential": (exponential, 36, 39),
+    "exponential": (exponential, 28, 31),
     "sigmoid_polynomial": (sigmoid_polynomial, 12, 14),
 }
 

@@ -14,7 +14,6 @@ from cofit.errors import CofitError, InvalidInputError
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -37,8 +36,6 @@ def main() -> None:
     """Run the command; errors of ours become one line and an exit code."""
     try:
         cli(standalone_mode=True)
-    except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
     except InvalidInputError as error:
         sys.exit(_complain(error, EXIT_BAD_INPUT))
     except CofitError as error:

@@ -10,7 +10,8 @@ Rounds: those of ceil(log2 D) products with truncation, and of one truncation. P
 Distance of the polynomial from the function: for f analytic in the ellipse with foci -1, 1 and semi-axes
 (rho +- 1/rho)/2 and |f| <= M there, the interpolant of degree D in Chebyshev points is within
 4 M rho^-D / (rho - 1) of f on [-1, 1] (Trefethen, "Approximation Theory and Approximation Practice",
-theorem 8.2). Each function states its rho and M.
+theorem 8.2; it takes the extrema of T_D, but its proof, by aliasing, is the same for the roots of T_(D+1) used here).
+Each function states its rho and M.
 
 Error of the evaluation at a given argument, in units u = 2^-W of the last working place, with e_1 = 0 and every
 truncation off by less than one unit (an error of the argument itself counts through the function's derivative):
@@ -83,7 +84,7 @@ class Approximation:
 
 
 def evaluate_all(polynomials: Sequence[Approximation], y: SecretArray, fraction_bits: int) -> list[SecretArray]:
-    """Evaluate several polynomials at the same argument, with one basis for all, in the rounds of the longest."""
+    """Evaluate several polynomials at the same argument, with one basis for all; 2 rounds more for each further one."""
     bits = polynomials[0].bits
     if any(p.bits != y.format.fraction_bits for p in polynomials):
         raise InvalidInputError(f"The argument must have {bits} fractional bits; got {y.format}.")

@@ -8,7 +8,7 @@ Domain: b > 0 (or b != 0 with ``positive=False``), |a / b| at most ``quotient_bo
 b = 0 the result is 0; beyond the bound it is meaningless.
 Error: |divide(a, b) - a / b| <= |a / b| ``relative_error(format)`` + 2 units in the last place; the relative error is
 below 2^-(f-2), so for |a / b| >= 1 the whole is at most 2^-(f-3) |a / b|.
-Rounds with ``rep3``: see ``normalise``, then 2 ceil(log2 D) + 2 for a polynomial of degree D, and 5. Signs: 12 more.
+Rounds with ``rep3``: see ``normalise``, then 2 ceil(log2 D) + 2 for a polynomial of degree D, and 5. Signs: 13 more.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ exp(x) = 2^D 2^-v with v = D - x log2(e) >= 0. The integer bits of v give 2^-flo
 
 Domain: -64 <= x <= D ln 2, with D = W - f - 1 (the guard bits of ``working``): the result is at most 2^D. Both ends are
 the caller's to prove, except that the public bound of x must be at most 64.
-Error: at most ``exponential_error(format)``; results below half a unit come out as at most one unit.
-Rounds with ``rep3``: 2 for v, bits 2 + ceil(log2(k-1)), ring elements 2, polynomial 2 ceil(log2 d) + 2, product tree 8.
+Error: at most ``exponential_error(format)``.
+Rounds with ``rep3``: v 4 (2 where one constant is enough), bits 2 + ceil(log2(k-1)), ring elements 2, polynomial
+2 ceil(log2 d) + 2, product tree 6.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from cofit.arithmetic import FixedPoint
 from cofit.errors import RangeError
 from cofit.protocols.chebyshev import REALS, Approximation, approximate, rounded_integer
 from cofit.protocols.working import check_format, tighten, working_bits
-from cofit.secret import SecretArray, bits_to_array
+from cofit.secret import SecretArray, bits_to_array, concatenate
 
 LARGEST_ARGUMENT = 64
 _INTEGER_BITS = 7  # v <= D + 64 log2(e) + 1 < 13 + 93 + 1 < 128
@@ -101,11 +102,11 @@ def two_to_minus(v: SecretArray, fraction_bits: int, scale: int) -> SecretArray:
     for j in range(_INTEGER_BITS):
         missing = (1 << bits) - round(Fraction(1 << bits, 1 << (1 << j)))
         factors.append((1 - (digits[j] * missing).ldexp(-bits)).with_bound(1))
-    while len(factors) > 1:
-        left, right = factors[: len(factors) // 2], factors[len(factors) // 2 :]
-        target = bits if len(factors) > 2 else fraction_bits + scale
-        factors = [a.multiply(b, target) for a, b in zip(left, right, strict=True)]
-    return factors[0].ldexp(scale)
+    rows = concatenate([factor.reshape(1, v.size) for factor in factors])
+    while len(rows) > 1:
+        half = len(rows) // 2
+        rows = rows[:half].multiply(rows[half:], bits if half > 1 else fraction_bits + scale)
+    return rows.reshape(v.shape).ldexp(scale)
 
 
 def exponential_error(format: FixedPoint) -> Fraction:

@@ -4,7 +4,7 @@ The bits of x, their prefix OR from the top, and its differences give a one-hot 
 normalisation; Aliasgari, Blanton, Zhang, Steele, "Secure computation on floating point numbers", NDSS 2013, section 4).
 Any public function of the position is then a local linear map of the one-hot bits, and one product scales x exactly.
 
-Rounds with ``rep3``: bits 2 + ceil(log2(k-1)), prefix ceil(log2 B), ring elements 2, scaling 2, where B is the number
+Rounds with ``rep3``: bits 2 + ceil(log2(k-1)), prefix ceil(log2 B), ring elements 2, scaling 3, where B is the number
 of bits that the public bound of x admits: give tight bounds.
 
 Domain: x > 0. For x = 0 all one-hot bits are 0 and the mantissa is 0, which is outside the interval: callers must prove

@@ -62,7 +62,9 @@ def run_local(
     """
     if not callable(program):
         raise parameter_error("program", "run_local", "a function of one Party", program)
-    if threads is not None and (not isinstance(threads, int) or not 1 <= threads <= _MOST_THREADS):
+    if threads is not None and (
+        isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MOST_THREADS
+    ):
         raise parameter_error("threads", "run_local", f"an integer from 1 to {_MOST_THREADS}, or None", threads)
     if not isinstance(owners, Mapping | None):
         raise parameter_error(
@@ -132,17 +134,17 @@ def summarise(agenda: Agenda, outcomes: Outcomes) -> LocalRun[Any]:
     """Return everybody's results, or raise the error closest to the cause."""
     failures = {name: outcomes[name] for name in agenda.members if isinstance(outcomes[name], BaseException)}
     if failures:
-        raise _failure(failures)
+        raise _failure(failures, agenda.members)
     done = {name: outcome for name in agenda.members if isinstance(outcome := outcomes[name], Outcome)}
     results = {name: o.result for name, o in done.items() if name in agenda.parties or o.result is not None}
     return LocalRun(results, {name: o.traffic for name, o in done.items()}, done[agenda.parties[0]].openings)
 
 
-def _failure(failures: dict[str, Any]) -> PartyFailedError:
+def _failure(failures: dict[str, Any], members: tuple[str, ...]) -> PartyFailedError:
     """Name the culprit: a member with an error of its own, or else whom the others saw fail."""
     witness, error = min(failures.items(), key=lambda item: _distance_from_cause(item[1]))
     culprit, seen = witness, ""
-    if isinstance(error, TransportError) and not isinstance(error, PeerAbortedError) and error.peer in failures:
+    if isinstance(error, TransportError) and not isinstance(error, PeerAbortedError) and error.peer in members:
         culprit, seen = error.peer, f", as '{witness}' noticed"
     failed = PartyFailedError(culprit, f"'{culprit}' failed{seen}: {type(error).__name__}: {error}", failures)
     failed.__cause__ = error

@@ -220,10 +220,11 @@ class SecretArray:
 
     def mean(self, axis: int | None = None) -> SecretArray:
         """Return the mean over one axis, or over all elements: the sum times 1/n, rounded to the format."""
+        total = self.sum(axis)
         terms = self.size if axis is None else self.shape[axis]
         if not terms:
             raise parameter_error("axis", "mean", "an axis with at least one element", axis)
-        return self.sum(axis).multiply(Fraction(1, terms))
+        return total.multiply(Fraction(1, terms))
 
     def truncate(self, fraction_bits: int) -> SecretArray:
         """Return the value with fewer fractional bits; the error is below one unit of the new last place."""
