@@ -32,6 +32,11 @@ from cofit.transport.terms import REFUSE_BYTES, Refusal, Terms, refusal_error
 SMALL_BYTES = 16384 - HEADER_BYTES
 """Up to here header and payload travel in one TLS record, and arrive with one read."""
 
+MAX_NOTICES = 64
+"""How many notices are read in a row before the clock is looked at; see Channel.interrupted."""
+_LAST_LOOKS = 16
+"""How many times that many notices are read in search of the last word of a peer that has gone."""
+
 _DATA = int(Kind.DATA)
 _NOTHING = memoryview(bytearray())
 _pack = HEADER.pack
@@ -42,8 +47,10 @@ class Channel:
 
     ``members`` are the names that a peer may blame; any other name is only quoted.
 
-    ``progress`` is set when a part of a DATA frame moved; ``waits_for`` is the party that ``peer`` said it is
-    itself waiting for, if it said so since the last message.
+    ``progress`` is set when a part of a DATA frame moved (a notice is no progress, nor is the beginning of a
+    header, which may become one); ``waits_for`` is the party that ``peer`` said it is itself waiting for, if it
+    said so since the last message. ``interrupted`` says that receiving stopped after many notices: more may
+    have come in that no waiter would report.
     """
 
     __slots__ = (
@@ -60,6 +67,7 @@ class Channel:
         "_link_send",
         "_members",
         "_need",
+        "_notices",
         "_raw",
         "_receive_tag",
         "_receive_turn",
@@ -67,6 +75,7 @@ class Channel:
         "_send_turn",
         "_target",
         "_version",
+        "interrupted",
         "last",
         "link",
         "name",
@@ -81,6 +90,7 @@ class Channel:
         self.peer = peer
         self.last = 0.0
         self.progress = False
+        self.interrupted = False
         self.waits_for: str | None = None
         self._members = members
         self._version = terms.version
@@ -98,6 +108,7 @@ class Channel:
         self._target = _NOTHING
         self._body = False
         self._done = 0
+        self._notices = 0
         self._awaiting = False
         self._link_send = link.pump_send
         self._link_receive = link.pump_receive
@@ -167,15 +178,19 @@ class Channel:
 
     def pump_receive(self) -> bool:
         """Go on receiving; True when the awaited frame is complete."""
+        self._notices = 0
+        self.interrupted = False
         try:
             while not self._body:
                 got = self._link_receive(self._in[self._have : self._need])
                 if not got:
                     return False
-                self.progress = True
                 self._have += got
                 if self._have >= HEADER_BYTES and self._receive_head():
                     return True
+                if self._notices >= MAX_NOTICES and not self._body:
+                    self.interrupted = True
+                    return False
             return self._receive_body()
         except (LinkClosedError, LinkRefusedError):
             raise self._closed() from None
@@ -190,6 +205,7 @@ class Channel:
         """Look at the scratch, which begins with a header; True when the awaited frame is complete."""
         while self._have >= HEADER_BYTES:
             if self._raw.startswith(self._expected):
+                self.progress = True
                 if self._head_need == HEADER_BYTES and len(self._target):
                     self._body = True
                 elif self._have == self._head_need:
@@ -240,7 +256,7 @@ class Channel:
         if kind is Kind.ABORT:
             raise self._aborted(culprit, reason)
         self.waits_for = culprit
-        self.progress = False
+        self._notices += 1
         self._receive_turn += 1
         self._expect_turn()
 
@@ -311,8 +327,9 @@ class Channel:
         try:
             if not self._awaiting:
                 self.expect("", 0, _NOTHING)
-            while not self.pump_receive() and self.progress:
-                self.progress = False
+            for _ in range(_LAST_LOOKS):
+                if self.pump_receive() or not self.interrupted:
+                    break
         except PeerAbortedError:
             raise
         except TransportError:

@@ -178,7 +178,7 @@ class Mesh:
         if not sending and not receiving:
             return
         start = time.monotonic()
-        self._waiter.wait([each.link for each in receiving], [each.link for each in sending], self._patience)
+        self._wait(sending, receiving, self._patience)
         if sending:
             sending = [each for each in sending if not each.pump_send()]
         receiving = [each for each in receiving if not each.pump_receive()]
@@ -205,12 +205,21 @@ class Mesh:
                 wake_at = min(wake_at, notice_at)
             else:
                 self._notify(waiting, told)
-            self._waiter.wait([each.link for each in receiving], [each.link for each in sending], wake_at - now)
+            self._wait(sending, receiving, wake_at - now)
             sending = [each for each in sending if not each.pump_send()]
             receiving = [each for each in receiving if not each.pump_receive()]
 
+    def _wait(self, sending: list[Channel], receiving: list[Channel], seconds: float) -> None:
+        for channel in receiving:
+            if channel.interrupted:
+                return
+        self._waiter.wait([each.link for each in receiving], [each.link for each in sending], seconds)
+
     def _notify(self, waiting: list[Channel], told: set[str]) -> None:
-        """Tell all peers, once per culprit, that we live and whom we wait for, so that they blame the right one."""
+        """Tell all peers, once per culprit, that we live and whom we wait for, so that they blame the right one.
+
+        Every culprit is a member, so that no peer can make ``told`` or the notices grow beyond their number.
+        """
         culprit = self._root(min(waiting, key=lambda channel: channel.last))
         if culprit not in told:
             told.add(culprit)

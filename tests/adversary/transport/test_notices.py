@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 
 from cofit.errors import FrameError, MeshClosedError, PeerAbortedError, PeerSilentError, TransportError
 from cofit.transport import HEADER_BYTES, FaultPlan, Mesh, Rewrite, memory_meshes
+from cofit.transport.farewell import part
 from cofit.transport.frames import HEADER, Kind, control_frame, pack_blame
+from cofit.transport.link import LinkClosedError
+from cofit.transport.memory import Bell, MemoryLink, Pipe
 from unit.transport.cluster import KINDS, NAMES, TERMS, run_all, run_cluster
 from unit.transport.cluster import Kind as MeshKind
 
@@ -127,3 +132,127 @@ def test_one_link_that_fails_while_it_is_told_does_not_keep_the_others_uninforme
     meshes["P0"].abort("the check failed")
     with pytest.raises(PeerAbortedError, match="the check failed"):
         meshes["P2"].exchange("x", {}, {"P0": bytearray(8)})
+
+
+# --- notices do not prolong the time-out ------------------------------------------------------------------------
+
+
+def flood(mesh: Mesh, until: float) -> None:
+    """Notices without a pause."""
+    channel = mesh._channels["P0"]
+    while time.monotonic() < until:
+        for _ in range(200):
+            channel.queue_waiting("P2")
+        while not channel.link.pump_send() and time.monotonic() < until:
+            pass
+
+
+def repeat(mesh: Mesh, until: float) -> None:
+    """A whole notice now and then."""
+    channel = mesh._channels["P0"]
+    while time.monotonic() < until:
+        channel.queue_waiting("P2")
+        channel.link.pump_send()
+        time.sleep(0.1)
+
+
+def cut(mesh: Mesh, until: float) -> None:
+    """Now and then the end of one notice and the beginning of the next."""
+    channel = mesh._channels["P0"]
+    held = b""
+    for turn in range(1, 1000):
+        held += control_frame(Kind.WAITING, TERMS.version, channel._send_tag, turn, pack_blame("P2", ""))
+        channel.link.queue([held[:-30]])
+        channel.link.pump_send()
+        held = held[-30:]
+        time.sleep(0.1)
+        if time.monotonic() >= until:
+            return
+
+
+def drip(mesh: Mesh, until: float) -> None:
+    """A notice, byte by byte."""
+    channel = mesh._channels["P0"]
+    for byte in control_frame(Kind.WAITING, TERMS.version, channel._send_tag, 1, pack_blame("P2", "x" * 1000)):
+        channel.link.queue([bytes([byte])])
+        channel.link.pump_send()
+        time.sleep(0.1)
+        if time.monotonic() >= until:
+            return
+
+
+@kinds
+@pytest.mark.parametrize("size", [8, 100_000])
+@pytest.mark.parametrize("babble", [flood, repeat, cut, drip])
+def test_notices_do_not_prolong_the_time_out(kind: MeshKind, size: int, babble: Callable[[Mesh, float], None]) -> None:
+    timeout, seconds = 0.5, []
+
+    def program(mesh: Mesh) -> None:
+        start = time.monotonic()
+        if mesh.name == "P1":
+            with contextlib.suppress(LinkClosedError):
+                babble(mesh, start + 5 * timeout)
+            return
+        try:
+            mesh.exchange("x", {}, {"P1": bytearray(size)})
+        finally:
+            seconds.append(time.monotonic() - start)
+
+    outcomes = run_cluster(kind, program, NAMES[:2], timeout=timeout)
+    error = outcomes["P0"]
+    assert isinstance(error, PeerSilentError), error
+    assert error.peer == "P1", "P2 is no member of this run"
+    assert timeout <= seconds[0] < 4 * timeout
+
+
+class EndlessLink(MemoryLink):
+    """A peer that always has something more to say."""
+
+    def pump_receive(self, into: memoryview) -> int:
+        return len(into)
+
+
+def test_a_peer_that_never_stops_does_not_hold_up_the_farewell() -> None:
+    bell = Bell()
+    link = EndlessLink(Pipe(bell, bell), Pipe(bell, bell))
+    start = time.monotonic()
+    run_all({"P0": partial(part, [link], bell, 0.2)}, limit=5.0)
+    assert time.monotonic() - start < 2.0
+
+
+@kinds
+def test_a_message_behind_many_notices_arrives_at_once(kind: MeshKind) -> None:
+    def program(mesh: Mesh) -> bytes:
+        got = bytearray(8)
+        if mesh.name == "P1":
+            for _ in range(1000):
+                mesh._channels["P0"].queue_waiting("P0")
+            mesh.exchange("x", {"P0": b"12345678"}, {})
+            mesh.exchange("end", {}, {"P0": bytearray(1)})
+        else:
+            time.sleep(0.2)
+            mesh.exchange("x", {}, {"P1": got})
+            mesh.exchange("end", {"P1": b"1"}, {})
+        return bytes(got)
+
+    start = time.monotonic()
+    assert run_cluster(kind, program, NAMES[:2], timeout=40.0)["P0"] == b"12345678"
+    assert time.monotonic() - start < 5.0
+
+
+def test_invented_names_are_not_passed_on() -> None:
+    meshes = memory_meshes(NAMES, TERMS, 1.0)
+
+    def invent() -> None:
+        for number in range(60):
+            meshes["P1"]._channels["P0"].queue_waiting(f"invented {number}")
+            meshes["P1"]._channels["P0"].link.pump_send()
+            time.sleep(0.01)
+
+    def wait() -> None:
+        meshes["P0"].exchange("x", {}, {"P1": bytearray(8)})
+
+    outcomes = run_all({"P0": wait, "P1": invent})
+    error = outcomes["P0"]
+    assert isinstance(error, PeerSilentError) and error.peer == "P1"
+    assert meshes["P0"]._channels["P2"]._send_turn == 3, "one WAITING and one ABORT"
