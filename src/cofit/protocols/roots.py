@@ -8,7 +8,9 @@ Domain: square_root 0 < x <= 4^D, inverse_square_root 4^-D <= x, with D = ``doma
 guard bits of ``working``): results are at most 2^D, and their absolute error stays below 4 units in the last place. The
 upper bound of the square root is checked against the public bound of x; the lower one of the inverse is the caller's to
 prove. For x = 0 and for x < 0 the results are meaningless (square_root(0) is 0).
-Error: at most ``square_root_error(format)`` and ``inverse_square_root_error(format)``.
+The result has the format of x, or ``fraction_bits`` fractional bits where given; then x may have any number of them and
+the domain and the errors are those of the format of the result: m keeps W bits whatever the format of x is.
+Error: at most ``square_root_error(format)`` and ``inverse_square_root_error(format)``, for the format of the result.
 Rounds with ``rep3``: see ``normalise``, then 2 ceil(log2 d) + 4 for a polynomial of degree d.
 """
 
@@ -19,10 +21,10 @@ from functools import cache
 from typing import Protocol
 
 from cofit.arithmetic import FixedPoint
-from cofit.errors import RangeError
+from cofit.errors import RangeError, parameter_error
 from cofit.protocols.chebyshev import REALS, Approximation, approximate, rounded_integer
 from cofit.protocols.normalise import mantissa_argument, top_bit
-from cofit.protocols.working import check_format, tighten, working_bits
+from cofit.protocols.working import GUARD_BITS, check_format, tighten, working_bits
 from cofit.secret import SecretArray
 
 
@@ -38,22 +40,21 @@ def _inverse_root(bits: int) -> Approximation:
     return approximate(lambda y: 1 / REALS.sqrt((y + 3) / 4), 5.5, 5.2, Fraction(1, 1 << (bits + 3)), bits)
 
 
-def square_root(x: SecretArray) -> SecretArray:
-    """Return sqrt(x), for x in the domain, in the format of x."""
-    check_format(x, "square_root")
-    largest = domain_exponent(x.format)
+def square_root(x: SecretArray, fraction_bits: int | None = None) -> SecretArray:
+    """Return sqrt(x), for x in the domain, in the format of x or with ``fraction_bits`` fractional bits."""
+    result = _result_format(x, fraction_bits, "square_root")
+    largest = domain_exponent(result)
     if x.integer_limit > 1 << (2 * largest + x.format.fraction_bits):
         raise RangeError(
-            f"square_root in {x.format} takes values up to 4^{largest}; the public bound of this one is {x.bound:g}. "
+            f"square_root in {result} takes values up to 4^{largest}; the public bound of this one is {x.bound:g}. "
             f"Give a tighter bound (with_bound), scale it by a power of 4, or use fewer fractional bits."
         )
-    return _scaled_root(x, _root, sign=1)
+    return _scaled_root(x, result, _root, sign=1)
 
 
-def inverse_square_root(x: SecretArray) -> SecretArray:
-    """Return 1 / sqrt(x), for x in the domain, in the format of x."""
-    check_format(x, "inverse_square_root")
-    return _scaled_root(x, _inverse_root, sign=-1)
+def inverse_square_root(x: SecretArray, fraction_bits: int | None = None) -> SecretArray:
+    """Return 1 / sqrt(x), for x in the domain, in the format of x or with ``fraction_bits`` fractional bits."""
+    return _scaled_root(x, _result_format(x, fraction_bits, "inverse_square_root"), _inverse_root, sign=-1)
 
 
 def domain_exponent(format: FixedPoint) -> int:
@@ -61,23 +62,33 @@ def domain_exponent(format: FixedPoint) -> int:
     return working_bits(format.ring) - format.fraction_bits - 1
 
 
-def _scaled_root(x: SecretArray, root: _Root, sign: int) -> SecretArray:
+def _result_format(x: SecretArray, fraction_bits: int | None, function: str) -> FixedPoint:
+    if fraction_bits is None:
+        check_format(x, function)
+        return x.format
+    most = working_bits(x.format.ring) - GUARD_BITS
+    if not 0 <= fraction_bits <= most:
+        raise parameter_error("fraction_bits", function, f"from 0 to {most} in {x.format.ring.name}", fraction_bits)
+    return FixedPoint(fraction_bits, x.format.ring)
+
+
+def _scaled_root(x: SecretArray, result: FixedPoint, root: _Root, sign: int) -> SecretArray:
     """Return m^(sign/2) 2^(sign t/2), for x = m 2^t."""
-    bits, fraction_bits = working_bits(x.format.ring), x.format.fraction_bits
-    largest = domain_exponent(x.format)
+    bits = working_bits(x.format.ring)
+    largest = domain_exponent(result)
     top = top_bit(x)
     of_mantissa = tighten(root(bits).evaluate(mantissa_argument(x, top), bits), Fraction(3, 2))
-    power_format = FixedPoint(_power_bits(x.format), x.format.ring)
+    power_format = FixedPoint(_power_bits(result), x.format.ring)
 
     def power(position: int) -> int:
         """2^(sign t/2), or 0 where the result would be out of the domain."""
-        exponent = sign * (position + 1 - fraction_bits)
+        exponent = sign * (position + 1 - x.format.fraction_bits)
         if exponent > 2 * largest + 1:
             return 0
         return rounded_integer(lambda: REALS.mpf(2) ** (REALS.mpf(exponent) / 2), power_format.fraction_bits)
 
     bound = Fraction(1 << (largest + 1))
-    return of_mantissa.multiply(top.lookup(power, power_format), fraction_bits, proven_bound=bound)
+    return of_mantissa.multiply(top.lookup(power, power_format), result.fraction_bits, proven_bound=bound)
 
 
 class _Root(Protocol):
@@ -90,7 +101,7 @@ def _power_bits(format: FixedPoint) -> int:
 
 
 def square_root_error(format: FixedPoint) -> Fraction:
-    """Return a bound of |square_root(x) - sqrt x| in the domain.
+    """Return a bound of |square_root(x) - sqrt x| in the domain, for a result in ``format``.
 
     |d sqrt((y + 3) / 4) / dy| <= 0.18; sqrt m is in [0.7, 1), so the power is at most 1.42 2^D.
     """
@@ -98,7 +109,7 @@ def square_root_error(format: FixedPoint) -> Fraction:
 
 
 def inverse_square_root_error(format: FixedPoint) -> Fraction:
-    """Return a bound of |inverse_square_root(x) - 1 / sqrt x| in the domain.
+    """Return a bound of |inverse_square_root(x) - 1 / sqrt x| in the domain, for a result in ``format``.
 
     |d (4 / (y + 3))^(1/2) / dy| <= 0.36; 1 / sqrt m is in (1, 1.42], so the power is at most 2^D.
     """

@@ -71,21 +71,33 @@ def sine_cosine_of_turns(t: SecretArray, fraction_bits: int) -> tuple[SecretArra
     weights = [1 << (point - 2 + i) for i in range(len(digits))]
     weights[-1] = -weights[-1]  # two's complement
     whole = digits.reshape(len(digits), -1).weighted_by(np.array(weights, dtype=object)).reshape(t.shape)
-    within = tighten(t - whole.ldexp(-point), Fraction(1, 4))
-    bits = working_bits(ring)
+    return sine_cosine_in_quadrant(t - whole.ldexp(-point), digits[0], digits[1], fraction_bits)
+
+
+def sine_cosine_in_quadrant(
+    s: SecretArray, quarter: SecretArray, half: SecretArray, fraction_bits: int
+) -> tuple[SecretArray, SecretArray]:
+    """Return sin and cos of 2 pi (s + quarter / 4 + half / 2), for s in [0, 1/4) with W + 3 fractional bits.
+
+    ``quarter`` and ``half`` are secret integers 0 or 1. This is the part for who knows the bits of the angle already.
+    """
+    shape, size, bits = s.shape, s.size, working_bits(s.format.ring)
+    within = tighten(s, Fraction(1, 4))
     s, c = evaluate_all([_sine(bits), _cosine(bits)], within.ldexp(3) - 1, fraction_bits)
-    quarter, half = digits[0], digits[1]
     swapped = quarter * (c - s)  # 0, or c - s in odd quadrants
     both_negative = quarter * half
     sine_sign, cosine_sign = 1 - half * 2, 1 - (quarter + half - both_negative * 2) * 2
-    signs = concatenate([sine_sign.reshape(1, t.size), cosine_sign.reshape(1, t.size)])
-    values = concatenate([(s + swapped).reshape(1, t.size), (c - swapped).reshape(1, t.size)])
+    signs = concatenate([sine_sign.reshape(1, size), cosine_sign.reshape(1, size)])
+    values = concatenate([(s + swapped).reshape(1, size), (c - swapped).reshape(1, size)])
     signed = tighten(signs * values, 1 + Fraction(1, 1 << 12))
-    return signed[0].reshape(t.shape), signed[1].reshape(t.shape)
+    return signed[0].reshape(shape), signed[1].reshape(shape)
 
 
 def sine_cosine_error(format: FixedPoint) -> Fraction:
-    """Return a bound of the error of both: t is off by less than 2 units of W + 3 bits, y by 2 of W; slope < 0.8."""
+    """Return a bound of the error of both: t is off by less than 2 units of W + 3 bits, y by 2 of W; slope < 0.8.
+
+    For ``sine_cosine_in_quadrant`` this allows for an s that is off by as much.
+    """
     bits = working_bits(format.ring)
     argument = Fraction(16, 10) / (1 << bits)
     return max(_sine(bits).error(format.fraction_bits), _cosine(bits).error(format.fraction_bits)) + argument
