@@ -10,7 +10,7 @@ import ssl
 from dataclasses import dataclass
 
 from cofit.errors import CertificateError, HandshakeError, TransportError
-from cofit.transport.greeting import Greeting
+from cofit.transport.greeting import Greeting, NoGreetingError
 from cofit.transport.identity import Identity, certificate_der, load_identity
 from cofit.transport.link import Link, Wrap
 from cofit.transport.terms import Terms, check_name
@@ -163,7 +163,13 @@ class Attempt:
         return True
 
     def _greet(self, greeting: Greeting) -> bool:
-        done = greeting.step()
+        try:
+            done = greeting.step()
+        except NoGreetingError:
+            if self._server_side:
+                raise
+            # It may have been too busy with strangers to hear us out; whoever refuses us says so.
+            raise DroppedError("it closed the connection before it greeted; its own log may say why") from None
         self.events = select.POLLIN | (select.POLLOUT if greeting.sending else 0)
         return done
 

@@ -24,6 +24,10 @@ from cofit.transport.terms import (
 _PAYLOAD_BYTES = {Kind.HELLO: HELLO_BYTES, Kind.REFUSE: REFUSE_BYTES}
 
 
+class NoGreetingError(HandshakeError):
+    """The peer closed the connection before a HELLO or REFUSE of its own was heard."""
+
+
 class Greeting:
     """The handshake with ``peer`` on ``link``, in steps that do not block."""
 
@@ -63,8 +67,9 @@ class Greeting:
                 f"{self._peer!r} rejected our certificate: it has another one pinned for {self._name!r}. "
                 "Compare the fingerprints in the study with those of the identities in use.",
             ) from None
-        except (LinkClosedError, LinkTamperedError):
-            raise HandshakeError(
+        except (LinkClosedError, LinkTamperedError) as error:
+            kind = NoGreetingError if isinstance(error, LinkClosedError) else HandshakeError
+            raise kind(
                 self._peer,
                 f"{self._peer!r} closed the connection during the greeting: it refused us, or it stopped. "
                 "Its own error message says why.",

@@ -7,6 +7,7 @@ connects without a pinned certificate is turned away and learns nothing but our 
 from __future__ import annotations
 
 import contextlib
+import secrets
 import select
 import socket
 import time
@@ -33,8 +34,10 @@ from cofit.transport.tls import DEFAULT_SPIN, PollWaiter
 
 STRANGER_SECONDS = 5.0
 """How long an incoming connection may take to authenticate and greet."""
-MAX_STRANGERS = 128
-"""How many incoming connections may be unauthenticated at once; beyond that the oldest is dropped."""
+MAX_STRANGERS = 512
+"""How many incoming connections may be unauthenticated at once; beyond that one of them, at random, is dropped."""
+_BACKLOG = 1024
+_ACCEPTS_IN_A_ROW = 128
 _POLL_SECONDS = 0.25
 _FAREWELL_SECONDS = 0.5
 _PAUSE_SECONDS = 0.005
@@ -85,7 +88,7 @@ class Listener:
 def listen(host: str, port: int = 0) -> Listener:
     """Bind ``host`` and ``port`` (0: any free port) and listen."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return Listener(socket.create_server((host, port), family=family, backlog=MAX_STRANGERS))
+    return Listener(socket.create_server((host, port), family=family, backlog=_BACKLOG))
 
 
 def connect_mesh(
@@ -163,6 +166,7 @@ class _Connector:
         if accept:
             self._context = tls_context(own.identity, list(self._pins), server_side=True)
         self._incoming: list[Attempt] = []
+        self._ready: set[int] = set()
         self._refused: dict[str, int] = {}
         self._links: dict[str, Link] = {}
 
@@ -173,10 +177,10 @@ class _Connector:
             for dial in self._dials:
                 if dial.peer.name not in self._links:
                     self._step_dial(dial, now)
-            if self._listener is not None:
-                self._accept_all(self._listener, now)
             for attempt in list(self._incoming):
                 self._step_incoming(attempt, now)
+            if self._listener is not None:
+                self._accept_all(self._listener, now)
             missing = [d.peer.name for d in self._dials if d.peer.name not in self._links]
             missing += sorted(self._expected - self._links.keys())
             if not missing:
@@ -219,38 +223,47 @@ class _Connector:
                 dial.postpone(now, str(dropped))
 
     def _accept_all(self, listener: Listener, now: float) -> None:
-        for _ in range(MAX_STRANGERS):
+        """Take in who has connected, and make room for it if need be.
+
+        Who has authenticated keeps its place. Of the others a random one has to go, whoever came first: so
+        strangers can neither take all places for long nor push out a peer for sure, and a peer that had to
+        go dials again.
+        """
+        strangers = [attempt for attempt in self._incoming if attempt.peer is None]
+        for _ in range(_ACCEPTS_IN_A_ROW):
             connection = listener.accept()
             if connection is None:
                 return
-            if len(self._incoming) >= MAX_STRANGERS:
-                self._incoming.pop(0).close()
-            self._incoming.append(
-                Attempt(
-                    connection,
-                    self._context,
-                    self._pins,
-                    self._own,
-                    server_side=True,
-                    deadline=now + STRANGER_SECONDS,
-                )
+            if len(strangers) >= MAX_STRANGERS:
+                unlucky = strangers.pop(secrets.randbelow(len(strangers)))
+                self._drop(unlucky, "a connection was dropped for want of room")
+            elif len(self._incoming) >= 2 * MAX_STRANGERS:
+                connection.close()
+                continue
+            attempt = Attempt(
+                connection, self._context, self._pins, self._own, server_side=True, deadline=now + STRANGER_SECONDS
             )
+            strangers.append(attempt)
+            self._incoming.append(attempt)
 
     def _step_incoming(self, attempt: Attempt, now: float) -> None:
         try:
-            done = attempt.step()
+            done = attempt.fileno() in self._ready and attempt.step()
             if not done and now >= attempt.deadline:
                 raise DroppedError("a connection that said nothing was closed")
             if attempt.peer is not None and attempt.peer.name in self._links:
                 raise DroppedError("a second connection of a peer was refused")
         except DroppedError as dropped:
-            self._refused[str(dropped)] = self._refused.get(str(dropped), 0) + 1
-            self._incoming.remove(attempt)
-            attempt.close()
+            self._drop(attempt, str(dropped))
             return
         if done and attempt.peer is not None and attempt.link is not None:
             self._incoming.remove(attempt)
             self._links[attempt.peer.name] = attempt.link
+
+    def _drop(self, attempt: Attempt, reason: str) -> None:
+        self._refused[reason] = self._refused.get(reason, 0) + 1
+        self._incoming.remove(attempt)
+        attempt.close()
 
     def _drop_strangers(self) -> None:
         for attempt in self._incoming:
@@ -271,7 +284,7 @@ class _Connector:
                 until = min(until, dial.next_try)
             else:
                 poll.register(dial.attempt, dial.attempt.events)
-        poll.poll(max(0.0, until - now) * 1000 + 1)
+        self._ready = {descriptor for descriptor, _ in poll.poll(max(0.0, until - now) * 1000 + 1)}
 
     def _absent(self, missing: list[str]) -> TransportError:
         peer = missing[0]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +20,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from cofit.errors import CertificateError, HandshakeError, InvalidInputError, TransportError
+from cofit.errors import CertificateError, HandshakeError, InvalidInputError, PeerSilentError, TransportError
 from cofit.transport import Identity, Listener, Mesh, Peer, connect_mesh, generate_identity, listen
+from cofit.transport.frames import HEADER_BYTES, NO_TAG, Kind, control_frame
+from cofit.transport.terms import HELLO_BYTES, encode_hello
 from unit.transport.cluster import NAMES, TERMS, identity, join_tls, neighbours, results, run_all
 
 pytestmark = pytest.mark.timeout(60)
@@ -263,6 +268,143 @@ def test_a_stranger_that_says_nothing_is_closed_while_the_party_waits_on(monkeyp
         outcomes = run_all(jobs)
     assert isinstance(outcomes["stranger"], float) and outcomes["stranger"] < 2.0
     assert isinstance(outcomes["P0"], TransportError)
+
+
+FLOOD = """
+import socket, sys
+held = []
+while True:
+    try:
+        connection = socket.socket()
+        connection.setblocking(False)
+        connection.connect_ex(("127.0.0.1", int(sys.argv[1])))
+        held.append(connection)
+    except OSError:
+        pass
+    if len(held) > 900:
+        kept = []
+        for connection in held:
+            try:
+                connection.recv(1)
+                connection.close()
+            except BlockingIOError:
+                kept.append(connection)
+            except OSError:
+                connection.close()
+        held = kept
+"""
+
+
+def test_strangers_that_take_every_place_again_and_again_do_not_keep_the_parties_apart() -> None:
+    flood: list[subprocess.Popen[bytes]] = []
+
+    def stranger(port: int) -> None:
+        flood.append(subprocess.Popen([sys.executable, "-c", FLOOD, str(port)]))
+        time.sleep(0.3)
+
+    try:
+        three_parties_meet(stranger)
+    finally:
+        for process in flood:
+            process.kill()
+            process.wait()
+
+
+def test_a_peer_that_has_authenticated_keeps_its_place_however_many_strangers_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P1 authenticates, then greets only after more strangers have come than there is room for."""
+    monkeypatch.setattr("cofit.transport.tls_mesh.MAX_STRANGERS", 8)
+    with listening("P0") as listeners:
+        port = listeners["P0"].port
+        accept = partial(
+            connect_mesh, identity("P0"), listeners["P0"], [], [peer("P1", listeners, identity("P1"))], TERMS
+        )
+
+        def slow_peer() -> int:
+            context = client_context(tmp_path, identity("P1"))
+            with (
+                socket.create_connection(("127.0.0.1", port), timeout=5.0) as connection,
+                context.wrap_socket(connection) as tls,
+            ):
+                assert len(tls.recv(1 << 16)) == HEADER_BYTES + HELLO_BYTES
+                strangers = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+                time.sleep(0.3)
+                hello = encode_hello(TERMS, "P1", "P0")
+                tls.sendall(control_frame(Kind.HELLO, TERMS.version, NO_TAG, 0, hello))
+                time.sleep(0.3)
+                for stranger in strangers:
+                    stranger.close()
+            return len(strangers)
+
+        jobs: dict[str, Callable[[], object]] = {"P0": accept, "P1": slow_peer}
+        outcomes = run_all(jobs)
+    assert outcomes["P1"] == 40
+    mesh = outcomes["P0"]
+    assert isinstance(mesh, Mesh), mesh
+    assert mesh.peers == ("P1",)
+    mesh.close()
+
+
+@pytest.mark.parametrize("when", ["before TLS", "before the greeting", "in the greeting"])
+def test_a_dialler_tries_again_when_the_connection_closes_before_it_was_greeted(tmp_path: Path, when: str) -> None:
+    """The first connection comes to nothing; then P0 itself answers."""
+    path = tmp_path / "server.pem"
+    path.write_text(identity("P0").private_key_pem + identity("P0").certificate_pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+
+    def hang_up_once(listener: Listener) -> None:
+        while (connection := listener.accept()) is None:
+            time.sleep(0.01)
+        connection.setblocking(True)
+        if when == "before TLS":
+            connection.close()
+            return
+        with context.wrap_socket(connection, server_side=True) as tls:
+            tls.recv(1 << 16)
+            if when == "in the greeting":
+                tls.sendall(control_frame(Kind.HELLO, TERMS.version, NO_TAG, 0, encode_hello(TERMS, "P0", "P1"))[:99])
+
+    with listening("P0") as listeners:
+
+        def answer() -> Mesh:
+            hang_up_once(listeners["P0"])
+            peers = [peer("P1", listeners, identity("P1"))]
+            return connect_mesh(identity("P0"), listeners["P0"], [], peers, TERMS, connect_timeout=5.0)
+
+        target = peer("P0", listeners, identity("P0"))
+        dial = partial(connect_mesh, identity("P1"), None, [target], [], TERMS, connect_timeout=5.0)
+        jobs: dict[str, Callable[[], Mesh]] = {"P0": answer, "P1": dial}
+        meshes = results(run_all(jobs))
+    for mesh in meshes.values():
+        mesh.close()
+
+
+def test_a_dialler_that_is_never_greeted_says_so_in_time(tmp_path: Path) -> None:
+    path = tmp_path / "server.pem"
+    path.write_text(identity("P0").private_key_pem + identity("P0").certificate_pem)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+
+    def serve(server: socket.socket) -> None:
+        server.settimeout(1.5)
+        with contextlib.suppress(TimeoutError):
+            while True:
+                connection, _ = server.accept()
+                with context.wrap_socket(connection, server_side=True) as tls:
+                    tls.recv(1 << 16)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        target = Peer("P0", "127.0.0.1", server.getsockname()[1], identity("P0").certificate_pem)
+        dial = partial(connect_mesh, identity("P1"), None, [target], [], TERMS, connect_timeout=1.0)
+        jobs: dict[str, Callable[[], object]] = {"P1": dial, "server": partial(serve, server)}
+        start = time.monotonic()
+        outcomes = run_all(jobs)
+    error = outcomes["P1"]
+    assert isinstance(error, PeerSilentError) and error.peer == "P0"
+    assert "before it greeted" in str(error)
+    assert time.monotonic() - start < 5.0
 
 
 def client_context(tmp_path: Path, who: Identity | None) -> ssl.SSLContext:
