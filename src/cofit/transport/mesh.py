@@ -114,6 +114,11 @@ class Mesh:
         to the system and all receives are complete. On an error the mesh is dead and the buffers are to be
         discarded. A buffer that is being sent must not be among those received into.
 
+        Mistakes in the call itself are InvalidInputErrors, found before anything is sent or any state advances:
+        an unknown peer, a buffer of the wrong kind, a read-only one to receive into. They leave the mesh alive.
+        A message beyond the limit does not, although nothing of it is sent: the peers may already wait for their
+        part of this exchange, so all are told and the mesh dies.
+
         ``states``: for each peer a number that both ends must have in common at this point, such as how far a
         shared random stream was read; it goes into the tag of every message, so that parties whose programs have
         parted ways notice before they use one.
@@ -125,12 +130,13 @@ class Mesh:
             tag = self._tags[label] = label_tag(label)
         channels = self._channels
         outgoing: list[tuple[Channel, list[memoryview], int, int]] = []
-        bytes_sent = bytes_received = 0
+        bytes_sent = bytes_received = largest = 0
         for peer, message in send.items():
             pieces = [_view(m) for m in (message if isinstance(message, list | tuple) else (message,))]
             size = len(pieces[0]) if len(pieces) == 1 else sum(map(len, pieces))
-            if peer not in channels or size > self._max_frame_bytes:
-                raise self._bad_message(peer, size)
+            if peer not in channels:
+                raise self._unknown_peer(peer)
+            largest = max(largest, size)
             outgoing.append((channels[peer], pieces, size, tag ^ states.get(peer, 0) if states else tag))
             bytes_sent += size
         incoming: list[tuple[Channel, memoryview, int]] = []
@@ -138,10 +144,13 @@ class Mesh:
             target = _view(buffer)
             if target.readonly:
                 raise InvalidInputError(f"The buffer to receive into from {peer!r} must be writable.")
-            if peer not in channels or len(target) > self._max_frame_bytes:
-                raise self._bad_message(peer, len(target))
+            if peer not in channels:
+                raise self._unknown_peer(peer)
+            largest = max(largest, len(target))
             incoming.append((channels[peer], target, tag ^ states.get(peer, 0) if states else tag))
             bytes_received += len(target)
+        if largest > self._max_frame_bytes:
+            raise self._oversized(label, largest)
         try:
             sending = [channel for channel, pieces, size, mark in outgoing if not channel.send(mark, pieces, size)]
             receiving = []
@@ -267,12 +276,17 @@ class Mesh:
         peer = self.name if self._closed is None else self._closed.peer
         return MeshClosedError(peer, f"The mesh of {self.name!r} carries no more messages. {self._closed}")
 
-    def _bad_message(self, peer: str, size: int) -> InvalidInputError:
-        if peer not in self._channels:
-            return parameter_error("peer", "Mesh.exchange", f"one of {list(self.peers)}", peer)
-        return parameter_error(
-            "message", "Mesh.exchange", f"at most {self._max_frame_bytes} bytes long", f"{size} bytes"
+    def _unknown_peer(self, peer: str) -> InvalidInputError:
+        return parameter_error("peer", "Mesh.exchange", f"one of {list(self.peers)}", peer)
+
+    def _oversized(self, label: str, size: int) -> InvalidInputError:
+        """Give up: the program can go on at no party."""
+        limit = self._max_frame_bytes
+        self.abort(
+            f"{self.name!r} was to send or receive {size} bytes in one message in {label!r}; at most {limit} are "
+            "allowed. Use smaller inputs or batches."
         )
+        return parameter_error("message", "Mesh.exchange", f"at most {limit} bytes long", f"{size} bytes")
 
 
 def _view(buffer: Bytes) -> memoryview:

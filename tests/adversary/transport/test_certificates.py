@@ -295,7 +295,10 @@ while True:
 """
 
 
-def test_strangers_that_take_every_place_again_and_again_do_not_keep_the_parties_apart() -> None:
+def test_strangers_that_take_every_place_again_and_again_do_not_keep_the_parties_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("cofit.transport.tls_mesh.STRANGER_SECONDS", 60.0)
     flood: list[subprocess.Popen[bytes]] = []
 
     def stranger(port: int) -> None:
@@ -469,3 +472,35 @@ def test_a_server_of_tls_1_2_is_refused(tmp_path: Path) -> None:
         outcomes = run_all(jobs)
     assert isinstance(outcomes["P1"], HandshakeError)
     assert outcomes["P1"].peer == "P0"
+
+
+def test_no_session_is_resumed(tmp_path: Path) -> None:
+    """P0 issues no ticket, so what a peer keeps of one connection does not spare it the next authentication."""
+    context = client_context(tmp_path, identity("P1"))
+    with listening("P0") as listeners:
+        port = listeners["P0"].port
+        peers = [peer("P1", listeners, identity("P1"))]
+        accept = partial(connect_mesh, identity("P0"), listeners["P0"], [], peers, TERMS, connect_timeout=5.0)
+
+        def dial_twice() -> tuple[bool, bool | None]:
+            with (
+                socket.create_connection(("127.0.0.1", port), timeout=5.0) as connection,
+                context.wrap_socket(connection) as first,
+            ):
+                assert first.recv(1 << 16)  # a ticket would have come before this greeting
+                assert first.session is not None
+                with (
+                    socket.create_connection(("127.0.0.1", port), timeout=5.0) as another,
+                    context.wrap_socket(another, session=first.session) as second,
+                ):
+                    assert second.recv(1 << 16)
+                    hello = encode_hello(TERMS, "P1", "P0")
+                    second.sendall(control_frame(Kind.HELLO, TERMS.version, NO_TAG, 0, hello))
+                    time.sleep(0.2)
+                    return first.session.has_ticket, second.session_reused
+
+        jobs: dict[str, Callable[[], object]] = {"P0": accept, "P1": dial_twice}
+        outcomes = run_all(jobs)
+    assert outcomes["P1"] == (False, False)
+    assert isinstance(outcomes["P0"], Mesh)
+    outcomes["P0"].close()

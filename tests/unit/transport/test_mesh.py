@@ -146,12 +146,26 @@ def test_mistakes_of_the_caller_leave_the_mesh_usable(kind: Kind) -> None:
     results(run_cluster(kind, program))
 
 
-def test_a_message_beyond_the_limit_is_refused_before_it_is_sent() -> None:
+@pytest.mark.parametrize(("sent", "received"), [(11, 1), (1, 11)])
+def test_a_message_beyond_the_limit_is_not_sent_and_ends_the_run_for_all(sent: int, received: int) -> None:
+    meshes = memory_meshes(NAMES, TERMS, max_frame_bytes=10)
+    meshes["P0"].exchange("fine", {"P1": bytes(10)}, {})
+    with pytest.raises(InvalidInputError, match=r"'message' .* at most 10 bytes long\. Got '11 bytes'"):
+        meshes["P0"].exchange("large", {"P1": bytes(sent)}, {"P2": bytearray(received)})
+    with pytest.raises(MeshClosedError, match="11 bytes in one message in 'large'"):
+        meshes["P0"].exchange("next", {}, {})
+    meshes["P1"].exchange("fine", {}, {"P0": bytearray(10)})
+    for name in ("P1", "P2"):
+        with pytest.raises(PeerAbortedError, match="11 bytes in one message in 'large'") as told:
+            meshes[name].exchange("large", {}, {"P0": bytearray(1)})
+        assert told.value.culprit == "P0"
+
+
+def test_a_mistake_beside_an_oversized_message_is_a_mistake_and_leaves_the_mesh_usable() -> None:
     meshes = memory_meshes(["A", "B"], TERMS, max_frame_bytes=10)
     with meshes["A"] as mesh, meshes["B"]:
-        for send, receive in ({"B": bytes(11)}, {}), ({}, {"B": bytearray(11)}):
-            with pytest.raises(InvalidInputError, match="at most 10 bytes"):
-                mesh.exchange("x", send, receive)
+        with pytest.raises(InvalidInputError, match="writable"):
+            mesh.exchange("x", {"B": bytes(11)}, {"B": b"1"})
         mesh.exchange("x", {"B": bytes(10)}, {})
 
 
