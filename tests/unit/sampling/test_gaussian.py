@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from cofit import Z64, Z128, FixedPoint, Party, SecretArray, run_local
+from cofit import Z64, Z128, FixedPoint, Party, SecretArray, SecretBits, run_local
 from cofit.errors import RangeError
 from cofit.protocols.roots import square_root, square_root_error
 from cofit.protocols.trigonometry import sine_cosine_error
@@ -100,53 +100,79 @@ def test_stated_errors_in_numbers() -> None:
     assert module.tv_distance(1874, FORMATS[2]) < Fraction(1, 1 << 47)
 
 
+class Recorder:
+    """What E and which angles every party drew, as secrets that the test opens."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.energies: dict[int, list[SecretArray]] = {}
+        self.angles: dict[int, list[SecretBits]] = {}
+        draw_exponential, draw_words = exponential.exponential, uniform.uniform_words
+
+        def energies(party: Party, *args: Any, **kwargs: Any) -> SecretArray:
+            drawn = draw_exponential(party, *args, **kwargs)
+            self.energies.setdefault(party.rank, []).append(drawn)
+            return drawn
+
+        def angles(party: Party, *args: Any) -> SecretBits:
+            drawn = draw_words(party, *args)
+            self.angles.setdefault(party.rank, []).append(drawn)
+            return drawn
+
+        monkeypatch.setattr(exponential, "exponential", energies)
+        monkeypatch.setattr(uniform, "uniform_words", angles)
+
+    def open(self, party: Party) -> tuple[list[int], int, list[int]]:
+        """The integers of the first E drawn, their fractional bits, and the integers of the angles."""
+        energy = self.energies[party.rank][0]
+        digits = party.open(self.angles[party.rank][0], reason="test").astype(object)
+        turns = sum(digits[j] << j for j in range(len(digits)))
+        return integers(party, energy), energy.format.fraction_bits, [int(t) for t in turns]
+
+
+def exact_draws(context: Any, energy: list[int], e: int, turns: list[int], angle_bits: int, more: Any) -> list[Any]:
+    """The normal variables that belong to E and T, which lie above their floors by ``more()`` of a cell."""
+    cosines, sines = [], []
+    for i, t in zip(energy, turns, strict=True):
+        radius = context.sqrt(2 * context.ldexp(context.mpf(i) + more(), -e))
+        angle = 2 * context.pi * context.ldexp(context.mpf(t) + more(), -angle_bits)
+        cosines.append(radius * context.cos(angle))
+        sines.append(radius * context.sin(angle))
+    return cosines + sines
+
+
+def many_digits() -> Any:
+    context = mpmath.MPContext()
+    context.prec = 240
+    return context
+
+
+def as_real(context: Any, number: Fraction) -> Any:
+    return context.mpf(number.numerator) / number.denominator
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("format", FORMATS[1:], ids=str)
 def test_draws_are_close_to_the_same_draw_in_many_digits(
     scheme: str, format: FixedPoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exact E and T lie anywhere in the cells of their floors: both ends of both are compared."""
+    """Exact E and T lie anywhere in the cells of their floors: both ends are compared."""
     pairs = 400 if scheme == "clear" else 60
-    w = WORKING[format.ring]
-    draw_exponential, draw_words = exponential.exponential, uniform.uniform_words
+    recorder = Recorder(monkeypatch)
 
-    def program(party: Party) -> tuple[list[int], list[int], list[int], list[int]]:
-        recorded: dict[str, Any] = {}
-
-        def energies(*args: Any, **kwargs: Any) -> SecretArray:
-            recorded["energy"] = draw_exponential(*args, **kwargs)
-            return recorded["energy"]  # type: ignore[no-any-return]
-
-        def words(*args: Any) -> Any:
-            recorded["angle"] = draw_words(*args)
-            return recorded["angle"]
-
-        patches[party.rank] = (energies, words)
+    def program(party: Party) -> tuple[tuple[list[int], int, list[int]], list[int]]:
         values = integers(party, gaussian(party, (2 * pairs,), format))
-        angle = party.open(recorded["angle"], reason="test").astype(object)
-        turns = [int(v) for v in sum(angle[j] << j for j in range(len(angle)))]
-        assert len(angle) == w + 3
-        energy = recorded["energy"]
-        return integers(party, energy), [energy.format.fraction_bits], turns, values
+        return recorder.open(party), values
 
-    patches: dict[int, Any] = {}
-    monkeypatch.setattr(exponential, "exponential", lambda party, *a, **k: patches[party.rank][0](party, *a, **k))
-    monkeypatch.setattr(uniform, "uniform_words", lambda party, *a: patches[party.rank][1](party, *a))
     run = run_local(program, scheme=scheme, parties=1 if scheme == "clear" else None)
-    energy, (e,), turns, values = next(iter(run.results.values()))
-    context = mpmath.MPContext()
-    context.prec = 200
-    stated = module.coupling_error(format)
-    allowed = context.mpf(stated.numerator) / stated.denominator
+    (energy, e, turns), values = next(iter(run.results.values()))
+    context = many_digits()
     worst = context.mpf(0)
-    for i in range(pairs):
-        for more_energy in (0, 1):
-            for more_angle in (0, 1):
-                radius = context.sqrt(2 * context.ldexp(energy[i] + more_energy, -e))
-                angle = 2 * context.pi * context.ldexp(turns[i] + more_angle, -(w + 3))
-                for value, exact in ((values[i], context.cos(angle)), (values[pairs + i], context.sin(angle))):
-                    worst = max(worst, abs(context.ldexp(value, -format.fraction_bits) - radius * exact))
-    assert worst < allowed
+    for more in (0, 1):
+        exact = exact_draws(context, energy, e, turns, WORKING[format.ring] + 3, lambda more=more: more)
+        for value, wanted in zip(values, exact, strict=True):
+            worst = max(worst, abs(context.ldexp(value, -format.fraction_bits) - wanted))
+    assert worst < as_real(context, module.coupling_error(format))
+    assert worst > context.ldexp(1, -format.fraction_bits - 3)  # the comparison is no empty one
     if format.ring is Z128:
         assert worst < context.ldexp(1, -50)
 
