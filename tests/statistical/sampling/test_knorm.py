@@ -1,0 +1,83 @@
+"""Noise of density exp(-||x||): the norm is Gamma(d), the direction uniform, and both are unrelated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cofit import Z128, FixedPoint, Party, SecretArray
+from cofit.sampling.knorm import knorm
+from cofit.sampling.sphere import unit_vector
+from cofit.secret import concatenate
+from statistical.sampling.checks import Draw, PValues, Values, accept, count_of, mean_of, reject, unrelated
+from statistical.sampling.checks import draws as draws_of
+
+FORMAT = FixedPoint(52, Z128)
+AMOUNTS = [
+    pytest.param("clear", 100, id="clear"),
+    pytest.param("rep3", 10, id="rep3"),
+    pytest.param("clear", 20_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+]
+
+
+def many(draw_one: Draw, d: int, scheme: str, count: int) -> Values:
+    """Rows are draws in d dimensions."""
+
+    def draw(party: Party, n: int) -> SecretArray:
+        rows = []
+        for _ in range(n):
+            drawn = draw_one(party, d)
+            assert isinstance(drawn, SecretArray)
+            rows.append(drawn.reshape(d, 1))
+        return concatenate(rows, axis=1)
+
+    return draws_of(draw, scheme, count).T
+
+
+def draw(party: Party, d: int) -> SecretArray:
+    return knorm(party, d, FORMAT)
+
+
+def battery(noise: Values) -> PValues:
+    _, d = noise.shape
+    norms = np.linalg.norm(noise, axis=1)
+    half = (d - 1) / 2
+    coordinate = noise[:, 0] / norms
+    return {
+        "norm": float(stats.kstest(norms, "gamma", (d,)).pvalue),
+        "mean norm": mean_of(norms, d, d**0.5),
+        "coordinate": float(stats.kstest((coordinate + 1) / 2, "beta", (half, half)).pvalue),
+        "norm and direction": unrelated(norms, coordinate),
+        "norm and size": unrelated(norms, np.abs(coordinate)),
+        "signs": count_of(noise[:, -1] < 0, 0.5),
+        "runs": unrelated(norms[:-1], norms[1:]),
+    }
+
+
+@pytest.mark.parametrize(("scheme", "count"), AMOUNTS)
+@pytest.mark.parametrize("d", [3, 30])
+def test_knorm(scheme: str, count: int, d: int) -> None:
+    accept(battery(many(draw, d, scheme, count)))
+
+
+def test_one_dimension_is_laplace() -> None:
+    values = many(draw, 1, "clear", 400)[:, 0]
+    accept({"distribution": stats.kstest(values, "laplace").pvalue, "next": unrelated(values[:-1], values[1:])})
+    reject({"distribution": stats.kstest(values * 2, "laplace").pvalue})
+
+
+def test_the_size_of_a_model() -> None:
+    noise = many(draw, 1874, "clear", 10)
+    norms = np.linalg.norm(noise, axis=1)
+    values = (noise / norms[:, None] * 1874**0.5).reshape(-1)
+    accept({"norm": mean_of(norms, 1874, 1874**0.5), "neighbours": unrelated(values[:-1], values[1:])})
+    accept({"coordinates": float(stats.kstest(values, "norm").pvalue)})
+    reject({"one summand in twelve left out": mean_of(norms * 11 / 12, 1874, 1874**0.5)})
+
+
+def test_wrong_versions_are_noticed() -> None:
+    noise = many(draw, 30, "clear", 100)
+    reject(battery(noise / 2**0.5))
+    reject(battery(np.abs(noise)))
+    reject(battery(many(lambda party, d: unit_vector(party, d, FORMAT), 30, "clear", 20)))
