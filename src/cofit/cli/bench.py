@@ -15,6 +15,7 @@ from cofit.benchmarks.epoch import EpochResult, measure_epoch
 from cofit.benchmarks.exchange import ExchangeResult, measure_exchange
 from cofit.benchmarks.functions import FunctionResult, measure_functions
 from cofit.benchmarks.kernels import KernelResult, measure_kernels
+from cofit.benchmarks.sampling import SamplingResult, measure_sampling
 from cofit.benchmarks.share import ShareResult, measure_share
 from cofit.sharing import SCHEMES
 
@@ -104,7 +105,17 @@ def functions(count: int, repetitions: int, scheme: str, ring_bits: str, fractio
     _show(measure_functions(count, repetitions, scheme, int(ring_bits), fraction_bits), as_json)
 
 
-Rows = list[KernelResult] | list[FunctionResult]
+@bench.command()
+@click.option("--count", default=1874, show_default=True, type=click.IntRange(1, 100_000), help="Coordinates of noise.")
+@_repetitions(5)
+@_SCHEME
+@_AS_JSON
+def sampling(count: int, repetitions: int, scheme: str, as_json: bool) -> None:
+    """The samplers of secret noise, for as many coordinates as a model has: seconds, rounds, bytes."""
+    _show(measure_sampling(count, repetitions, scheme), as_json)
+
+
+Rows = list[KernelResult] | list[FunctionResult] | list[SamplingResult]
 
 
 def _show(result: EpochResult | ExchangeResult | ShareResult | Rows, as_json: bool) -> None:
