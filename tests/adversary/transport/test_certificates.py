@@ -391,7 +391,7 @@ def test_a_dialler_that_is_never_greeted_says_so_in_time(tmp_path: Path) -> None
     context.load_cert_chain(path)
 
     def serve(server: socket.socket) -> None:
-        server.settimeout(1.5)
+        server.settimeout(0.6)
         with contextlib.suppress(TimeoutError):
             while True:
                 connection, _ = server.accept()
@@ -400,7 +400,7 @@ def test_a_dialler_that_is_never_greeted_says_so_in_time(tmp_path: Path) -> None
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         target = Peer("P0", "127.0.0.1", server.getsockname()[1], identity("P0").certificate_pem)
-        dial = partial(connect_mesh, identity("P1"), None, [target], [], TERMS, connect_timeout=1.0)
+        dial = partial(connect_mesh, identity("P1"), None, [target], [], TERMS, connect_timeout=0.5)
         jobs: dict[str, Callable[[], object]] = {"P1": dial, "server": partial(serve, server)}
         start = time.monotonic()
         outcomes = run_all(jobs)
