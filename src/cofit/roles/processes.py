@@ -170,6 +170,7 @@ def _connect(launcher: Connection, name: str, agenda: Agenda) -> Mesh:
             accept=[peers[b] for a, b in links if a == name],
             terms=agenda.terms,
             timeout=agenda.timeout,
+            members=agenda.members,
         )
 
 
