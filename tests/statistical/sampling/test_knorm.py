@@ -15,9 +15,9 @@ from statistical.sampling.checks import draws as draws_of
 
 FORMAT = FixedPoint(52, Z128)
 AMOUNTS = [
-    pytest.param("clear", 100, id="clear"),
-    pytest.param("rep3", 10, id="rep3"),
-    pytest.param("clear", 20_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    pytest.param("clear", 60, id="clear"),
+    pytest.param("rep3", 6, id="rep3"),
+    pytest.param("clear", 3000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
 ]
 
 
@@ -62,9 +62,9 @@ def test_knorm(scheme: str, count: int, d: int) -> None:
 
 
 def test_one_dimension_is_laplace() -> None:
-    values = many(draw, 1, "clear", 400)[:, 0]
+    values = many(draw, 1, "clear", 300)[:, 0]
     accept({"distribution": stats.kstest(values, "laplace").pvalue, "next": unrelated(values[:-1], values[1:])})
-    reject({"distribution": stats.kstest(values * 2, "laplace").pvalue})
+    reject({"distribution": stats.kstest(values * 4, "laplace").pvalue})
 
 
 def test_the_size_of_a_model() -> None:
