@@ -29,13 +29,21 @@ _STEPS = 64  # the upper bound of the Gamma variable is d times a multiple of 1/
 
 def knorm(party: Party, d: int, format: FixedPoint, *, precision: int = PRECISION) -> SecretArray:
     """Return one draw of the density proportional to exp(-||x||), shape (d,), in ``format``."""
+    return knorms(party, 1, d, format, precision=precision)[0]
+
+
+def knorms(party: Party, count: int, d: int, format: FixedPoint, *, precision: int = PRECISION) -> SecretArray:
+    """Return ``count`` independent draws, shape (count, d), in the rounds of one.
+
+    ``exception`` and ``tv_distance`` are for one of them; for all, multiply by ``count``.
+    """
     d = sphere.check_dimension(d, "knorm")
     precision = check_precision(precision, "knorm")
     gaussian.check_fraction_bits(format, "knorm")
     format.limit((d << exponential.integer_digits(precision)) * 2)  # refuses what could overflow before any draw
     with party.label("knorm"):
-        direction = sphere.unit_vector(party, d, direction_format(format.ring), precision=precision)
-        length = gamma.gamma(party, (1,), d, draw_format(d, format, precision), precision=precision)
+        direction = sphere.unit_vectors(party, count, d, direction_format(format.ring), precision=precision)
+        length = gamma.gamma(party, (count, 1), d, draw_format(d, format, precision), precision=precision)
         kept = length.truncate(length_format(d, format, precision).fraction_bits)
         return direction.multiply(kept, format.fraction_bits)
 

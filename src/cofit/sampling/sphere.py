@@ -38,38 +38,47 @@ _STEPS = 64  # the lower bound of ||g||^2 / d is a multiple of 1/64
 
 def unit_vector(party: Party, d: int, format: FixedPoint, *, precision: int = PRECISION) -> SecretArray:
     """Return a uniform point of the unit sphere in d dimensions, shape (d,), in ``format``."""
+    return unit_vectors(party, 1, d, format, precision=precision)[0]
+
+
+def unit_vectors(party: Party, count: int, d: int, format: FixedPoint, *, precision: int = PRECISION) -> SecretArray:
+    """Return ``count`` independent points of the unit sphere, shape (count, d), in the rounds of one.
+
+    ``exception`` and ``tv_distance`` are for one of them; for all, multiply by ``count``.
+    """
+    count = check_count(count, "count", "unit_vectors")
     d = check_dimension(d, "unit_vector")
     precision = check_precision(precision, "unit_vector")
     gaussian.check_fraction_bits(format, "unit_vector")
     with party.label("unit_vector"):
         if d == 1:
-            sign = 1 - party.random_bits((1,), format.ring) * 2
-            return tighten(sign.widen(format.fraction_bits), Fraction(1))
+            signs = 1 - party.random_bits((count, 1), format.ring) * 2
+            return tighten(signs.widen(format.fraction_bits), Fraction(1))
         if d == 2:
-            point = gaussian.circle(party, 1, format.ring).reshape(2)
-            return _within_the_sphere(point.truncate(format.fraction_bits))
-        return _normalised(party, d, format, precision)
+            points = gaussian.circle(party, count, format.ring).reshape(2, count).T
+            return _within_the_sphere(points.truncate(format.fraction_bits))
+        return _normalised(party, count, d, format, precision)
 
 
-def _normalised(party: Party, d: int, format: FixedPoint, precision: int) -> SecretArray:
+def _normalised(party: Party, count: int, d: int, format: FixedPoint, precision: int) -> SecretArray:
     ring, exponent = format.ring, scale_exponent(d)
-    vectors = gaussian.gaussian(party, (attempts(d), d), gaussian_format(ring), precision=precision)
-    squares = vectors.multiply(vectors, square_bits(d, ring, precision)).sum(axis=1)
+    vectors = gaussian.gaussian(party, (attempts(d), count, d), gaussian_format(ring), precision=precision)
+    squares = vectors.multiply(vectors, square_bits(d, ring, precision)).sum(axis=2)
     vector, square = _first_of_ample_norm(vectors, squares)
     inverse = inverse_square_root(square.ldexp(-2 * exponent), inverse_format(ring).fraction_bits)
-    return _within_the_sphere(vector.ldexp(-exponent).multiply(inverse, format.fraction_bits).reshape(d))
+    return _within_the_sphere(vector.ldexp(-exponent).multiply(inverse, format.fraction_bits).reshape(count, d))
 
 
 def _first_of_ample_norm(vectors: SecretArray, squares: SecretArray) -> tuple[SecretArray, SecretArray]:
-    """Return the first vector with ||g||^2 >= 1 (or the last of all), shape (1, d), and its square, shape (1, 1).
+    """Return the first of m vectors with ||g||^2 >= 1 (or the last of all), and its square.
 
-    Pairs of neighbours are reduced to the first of them if that is ample, to the second if not, until one is left.
+    Shapes (m, count, d) and (m, count) become (1, count, d) and (1, count, 1). Pairs of neighbours are reduced to the
+    first of them if that is ample, to the second if not, until one is left.
     """
-    count = len(vectors)
-    squares = squares.reshape(count, 1)
-    if count == 1:
+    squares = squares.reshape(*squares.shape, 1)
+    if len(vectors) == 1:
         return vectors, squares
-    small = bits_to_array((squares - 1).sign_bits(), squares.format.ring).reshape(count, 1)
+    small = bits_to_array((squares - 1).sign_bits(), squares.format.ring)[0]
     ample = 1 - small
     while len(vectors) > 1:
         keep = ample[: len(vectors) // 2 * 2 : 2]

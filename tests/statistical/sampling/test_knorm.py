@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from cofit import Z128, FixedPoint, Party, SecretArray
-from cofit.sampling.knorm import knorm
-from cofit.sampling.sphere import unit_vector
+from cofit.sampling.knorm import knorms
+from cofit.sampling.sphere import unit_vectors
 from cofit.secret import concatenate
-from statistical.sampling.checks import Draw, PValues, Values, accept, count_of, mean_of, reject, unrelated
+from statistical.sampling.checks import PValues, Values, accept, count_of, mean_of, reject, unrelated
 from statistical.sampling.checks import draws as draws_of
 
 FORMAT = FixedPoint(52, Z128)
-AMOUNTS = [
-    pytest.param("clear", 60, id="clear"),
-    pytest.param("rep3", 6, id="rep3"),
-    pytest.param("clear", 3000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+AMOUNTS = [  # in d = 30: 120,000 coordinates, and more than a million
+    pytest.param("clear", 4_000, id="clear"),
+    pytest.param("rep3", 700, id="rep3"),
+    pytest.param("clear", 34_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
 ]
+AT_ONCE = 500
+Several = Callable[[Party, int, int], SecretArray]
 
 
-def many(draw_one: Draw, d: int, scheme: str, count: int) -> Values:
+def many(several: Several, d: int, scheme: str, count: int) -> Values:
     """Rows are draws in d dimensions."""
 
     def draw(party: Party, n: int) -> SecretArray:
-        rows = []
-        for _ in range(n):
-            drawn = draw_one(party, d)
-            assert isinstance(drawn, SecretArray)
-            rows.append(drawn.reshape(d, 1))
-        return concatenate(rows, axis=1)
+        amounts = [min(AT_ONCE, n - start) for start in range(0, n, AT_ONCE)]
+        return concatenate([several(party, amount, d).T for amount in amounts], axis=1)
 
     return draws_of(draw, scheme, count).T
 
 
-def draw(party: Party, d: int) -> SecretArray:
-    return knorm(party, d, FORMAT)
+def noise_of(party: Party, count: int, d: int) -> SecretArray:
+    return knorms(party, count, d, FORMAT)
 
 
 def battery(noise: Values) -> PValues:
@@ -58,17 +58,17 @@ def battery(noise: Values) -> PValues:
 @pytest.mark.parametrize(("scheme", "count"), AMOUNTS)
 @pytest.mark.parametrize("d", [3, 30])
 def test_knorm(scheme: str, count: int, d: int) -> None:
-    accept(battery(many(draw, d, scheme, count)))
+    accept(battery(many(noise_of, d, scheme, count if d == 30 else count // 4)))
 
 
 def test_one_dimension_is_laplace() -> None:
-    values = many(draw, 1, "clear", 300)[:, 0]
+    values = many(noise_of, 1, "clear", 20_000)[:, 0]
     accept({"distribution": stats.kstest(values, "laplace").pvalue, "next": unrelated(values[:-1], values[1:])})
     reject({"distribution": stats.kstest(values * 4, "laplace").pvalue})
 
 
 def test_the_size_of_a_model() -> None:
-    noise = many(draw, 1874, "clear", 10)
+    noise = many(noise_of, 1874, "clear", 10)
     norms = np.linalg.norm(noise, axis=1)
     values = (noise / norms[:, None] * 1874**0.5).reshape(-1)
     accept({"norm": mean_of(norms, 1874, 1874**0.5), "neighbours": unrelated(values[:-1], values[1:])})
@@ -77,7 +77,7 @@ def test_the_size_of_a_model() -> None:
 
 
 def test_wrong_versions_are_noticed() -> None:
-    noise = many(draw, 30, "clear", 100)
+    noise = many(noise_of, 30, "clear", 500)
     reject(battery(noise / 2**0.5))
     reject(battery(np.abs(noise)))
-    reject(battery(many(lambda party, d: unit_vector(party, d, FORMAT), 30, "clear", 20)))
+    reject(battery(many(lambda party, count, d: unit_vectors(party, count, d, FORMAT), 30, "clear", 100)))
