@@ -248,29 +248,34 @@ def test_the_sigmoid_polynomial_follows_range_and_tolerance() -> None:
 
 # --- rounds and bytes ------------------------------------------------------------------------------------------
 
-ROUNDS: dict[
-    str, tuple[Callable[[SecretArray], SecretArray], int, int]
-] = {  # rep3, elements in (0, 1]: Z_2^64 with 24 fractional bits, Z_2^128 with 52
-    "is_negative": (is_negative, 10, 11),
-    "logarithm": (logarithm, 28, 32),
-    "square_root": (square_root, 30, 34),
-    "inverse_square_root": (inverse_square_root, 30, 34),
-    "sine": (sine, 29, 32),
-    "exponential": (exponential, 28, 31),
-    "sigmoid_polynomial": (sigmoid_polynomial, 12, 14),
+# rep3, 64 elements in (0, 1]: rounds, and bytes an element of all parties together; Z_2^64 with 24 fractional bits, and
+# Z_2^128 with 52
+COSTS: dict[str, tuple[Callable[[SecretArray], SecretArray], tuple[int, int], tuple[int, int]]] = {
+    "is_negative": (is_negative, (10, 92), (11, 187)),
+    "equal": (lambda x: equal(x, 0.5), (16, 187), (18, 427)),
+    "logarithm": (logarithm, (28, 1776), (32, 6625)),
+    "square_root": (square_root, (30, 1776), (34, 6625)),
+    "inverse_square_root": (inverse_square_root, (30, 1840), (34, 6753)),
+    "sine": (sine, (29, 1076), (32, 3099)),
+    "exponential": (exponential, (28, 1348), (31, 3643)),
+    "sigmoid_polynomial": (sigmoid_polynomial, (12, 736), (14, 2880)),
+    "sigmoid": (sigmoid, (50, 2432), (56, 7479)),
+    "divide": (lambda x: divide(x, x, quotient_bound=2), (33, 1992), (37, 7057)),
 }
 
 
-@pytest.mark.parametrize("name", ROUNDS)
+@pytest.mark.parametrize("name", COSTS)
 @pytest.mark.parametrize("wide", [False, True])
-def test_rounds_with_rep3(name: str, wide: bool) -> None:
-    function, narrow_rounds, wide_rounds = ROUNDS[name]
+def test_rounds_and_bytes_with_rep3(name: str, wide: bool) -> None:
+    function, narrow_cost, wide_cost = COSTS[name]
     format = FixedPoint(52, Z128) if wide else FixedPoint(24, Z64)
 
-    def program(party: Party) -> int:
-        x = party.constant(np.full(3, 0.5), format).with_bound(0.5) * 1
+    def program(party: Party) -> tuple[int, int]:
+        x = party.constant(np.full(64, 0.5), format).with_bound(0.5) * 1
         before = party._scheme.mesh.counts
         function(x + x)
-        return (party._scheme.mesh.counts - before).total.rounds
+        spent = (party._scheme.mesh.counts - before).total
+        return spent.rounds, spent.bytes_sent
 
-    assert max(run_local(program).results.values()) == (wide_rounds if wide else narrow_rounds)
+    costs = list(run_local(program).results.values())
+    assert (max(r for r, _ in costs), sum(b for _, b in costs) // 64) == (wide_cost if wide else narrow_cost)
