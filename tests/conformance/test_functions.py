@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from unittest import mock
 
 import mpmath
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Z64, Z128, FixedPoint, Party, SecretArray, run_local
+from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray
 from cofit.errors import InvalidInputError, PartyFailedError, RangeError
 from cofit.protocols import (
     cosine,
@@ -40,9 +42,18 @@ from cofit.protocols.logarithm import logarithm_error
 from cofit.protocols.roots import domain_exponent, inverse_square_root_error, square_root_error
 from cofit.protocols.sigmoid import sigmoid_degree, sigmoid_error, sigmoid_polynomial_error
 from cofit.protocols.trigonometry import sine_cosine_error
+from cofit.sharing import Share
+from cofit.sharing.clear import Clear
 
 Integers = npt.NDArray[np.object_]
-FORMATS = [FixedPoint(16), FixedPoint(24), FixedPoint(28), FixedPoint(52, Z128), FixedPoint(60, Z128)]
+FORMATS = [
+    FixedPoint(16),
+    FixedPoint(24),
+    FixedPoint(28),
+    FixedPoint(16, Z128),
+    FixedPoint(52, Z128),
+    FixedPoint(60, Z128),
+]
 MOST_UNITS = 4
 
 
@@ -99,7 +110,7 @@ CASES = {
     "exponential": Case(
         exponential,
         mpmath.exp,
-        lambda f: Fraction(-40),
+        lambda f: Fraction(-64),
         lambda f: Fraction(exponential_domain(f) * 69, 100),
         exponential_error,
         most_units=5,
@@ -154,6 +165,20 @@ def test_function_is_accurate_on_its_domain(scheme: str, format: FixedPoint, nam
             f"at {integers[errors.index(worst)]}: {float(worst)} units, proven {float(proven)}"
         )
     assert proven <= case.most_units
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_function_is_accurate_when_every_truncation_rounds_up(format: FixedPoint, name: str) -> None:
+    """A scheme may round any truncation up; the cleartext twin made to do so every time must keep the bound too."""
+
+    def up(ring: Ring, product: RingArray, shift: int) -> Share:
+        if shift and isinstance(ring, PowerOfTwoRing):
+            almost = ring.from_int(np.asarray((1 << shift) - 1, dtype=object))
+            product = ring.sar(ring.add(product, almost), shift)
+        return Share(ring, (product,))
+
+    with mock.patch.object(Clear, "_floor", staticmethod(up)):
+        test_function_is_accurate_on_its_domain("clear", format, name)
 
 
 def test_division_is_accurate_relative_to_the_quotient(scheme: str, format: FixedPoint) -> None:
@@ -232,6 +257,26 @@ def test_too_many_fractional_bits_are_refused() -> None:
     for format in (FixedPoint(29), FixedPoint(61, Z128)):
         with pytest.raises(PartyFailedError, match=r"at most (28|60) fractional bits"):
             run_local(lambda party, f=format: logarithm(party.constant(1.0, f)), scheme="clear")  # type: ignore[misc]
+
+
+def test_divisors_beyond_the_working_format_are_refused() -> None:
+    def program(party: Party) -> SecretArray:
+        b = party.share("party-a", [1.0] if party.rank == 0 else None, (1,), FixedPoint(16), 2.0**44)
+        return divide(party.constant([1.0], FixedPoint(16)), b, quotient_bound=1)
+
+    with pytest.raises(PartyFailedError, match=r"divisors below 2\^30"):
+        run_local(program, scheme="clear")
+
+
+@pytest.mark.parametrize("bound", [1, 8, 23])
+def test_the_sigmoid_polynomial_keeps_its_error_for_every_range(bound: int) -> None:
+    format = FixedPoint(28)
+    integers = points(-bound << 28, bound << 28)
+    opened = evaluate("rep3", format, [integers], lambda x: sigmoid_polynomial(x[0]))
+    proven = sigmoid_polynomial_error(format, Fraction(bound)) * (1 << 28)
+    with mpmath.workdps(40):
+        exact = [(1 << 28) / (1 + mpmath.exp(-mpmath.mpf(i) / (1 << 28))) for i in integers]
+        assert max(abs(got - e) for got, e in zip(opened, exact, strict=True)) <= float(proven)
 
 
 def test_the_sigmoid_polynomial_follows_range_and_tolerance() -> None:

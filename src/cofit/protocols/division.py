@@ -4,8 +4,8 @@ b = m 2^t with m in [1/2, 1): a / b = a 2^-t / m, and 1 / m is a polynomial in y
 two parts, exactly before the product where it is at least 1, and with a truncation after it where it is below 1, so
 that small divisors lose nothing.
 
-Domain: b > 0 (or b != 0 with ``positive=False``), |a / b| at most ``quotient_bound``, which the caller must prove. For
-b = 0 the result is 0; beyond the bound it is meaningless.
+Domain: 0 < b < 2^W (or b != 0 with ``positive=False``), |a / b| at most ``quotient_bound``, which the caller must
+prove. For b = 0 the result is 0; beyond the bound it is meaningless.
 Error: |divide(a, b) - a / b| <= |a / b| ``relative_error(format)`` + 2 units in the last place; the relative error is
 below 2^-(f-2), so for |a / b| >= 1 the whole is at most 2^-(f-3) |a / b|.
 Rounds with ``rep3``: see ``normalise``, then 2 ceil(log2 D) + 2 for a polynomial of degree D, and 5. Signs: 13 more.
@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cache
 
 from cofit.arithmetic import FixedPoint
-from cofit.errors import parameter_error
+from cofit.errors import RangeError, parameter_error
 from cofit.protocols.chebyshev import Approximation, approximate
 from cofit.protocols.comparison import is_negative
 from cofit.protocols.normalise import mantissa_argument, top_bit
@@ -39,9 +39,14 @@ def divide(a: SecretArray, b: SecretArray, *, quotient_bound: Bound, positive: b
         raise parameter_error("b", "divide", f"in the format of a, {a.format}", str(b.format))
     if not positive:
         sign = 1 - is_negative(b) * 2
-        a, b = sign * a, tighten_magnitude(sign * b, b)
+        a, b = tighten_magnitude(sign * a, a), tighten_magnitude(sign * b, b)
     ring, fraction_bits = a.format.ring, a.format.fraction_bits
     bits = working_bits(ring)
+    if b.integer_limit.bit_length() > fraction_bits + bits:
+        raise RangeError(
+            f"divide takes divisors below 2^{bits} in {b.format}; the public bound of this one is {b.bound:g}. "
+            f"Give a tighter bound (with_bound), or scale both by a power of two."
+        )
     top = top_bit(b)
     of_mantissa = _reciprocal_of_mantissa(bits).evaluate(mantissa_argument(b, top), bits)
     inverse = tighten(of_mantissa, 2 + Fraction(1, 1 << 16))

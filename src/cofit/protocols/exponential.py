@@ -3,8 +3,8 @@
 exp(x) = 2^D 2^-v with v = D - x log2(e) >= 0. The integer bits of v give 2^-floor(v) as a product of factors
 1 - b_j (1 - 2^-(2^j)), the rest g in [0, 1) gives 2^-g by a polynomial in y = 2 g - 1.
 
-Domain: -64 <= x <= D ln 2, with D = W - f - 1 (the guard bits of ``working``): the result is at most 2^D. Both ends are
-the caller's to prove, except that the public bound of x must be at most 64.
+Domain: -64 <= x <= D ln 2, with D = W - f - 1 (the guard bits of ``working``), at most 35: the result is at most 2^D. Both
+ends are the caller's to prove, except that the public bound of x must be at most 64.
 Error: at most ``exponential_error(format)``.
 Rounds with ``rep3``: v 4 (2 where one constant is enough), bits 2 + ceil(log2(k-1)), ring elements 2, polynomial
 2 ceil(log2 d) + 2, product tree 6.
@@ -26,7 +26,8 @@ from cofit.protocols.working import check_format, tighten, working_bits
 from cofit.secret import SecretArray, bits_to_array, concatenate
 
 LARGEST_ARGUMENT = 64
-_INTEGER_BITS = 7  # v <= D + 64 log2(e) + 1 < 13 + 93 + 1 < 128
+_INTEGER_BITS = 7
+_LARGEST_EXPONENT = 35  # v <= D + 64 log2(e) < 35 + 92.4 < 2^7
 
 
 @cache
@@ -48,8 +49,8 @@ def exponential(x: SecretArray) -> SecretArray:
 
 
 def domain_exponent(format: FixedPoint) -> int:
-    """Return D = W - f - 1: results are at most 2^D."""
-    return working_bits(format.ring) - format.fraction_bits - 1
+    """Return D = W - f - 1, at most 35: results are at most 2^D."""
+    return min(working_bits(format.ring) - format.fraction_bits - 1, _LARGEST_EXPONENT)
 
 
 def exponent_of(x: SecretArray, offset: int) -> SecretArray:
@@ -93,6 +94,8 @@ def _shifted(integers: SecretArray, shift: int) -> SecretArray:
 
 def two_to_minus(v: SecretArray, fraction_bits: int, scale: int) -> SecretArray:
     """Return 2^(scale - v) with ``fraction_bits`` fractional bits, for 0 <= v < 128 with W fractional bits."""
+    if v.bound >= 1 << _INTEGER_BITS:
+        raise RangeError(f"The exponent must be below {1 << _INTEGER_BITS} by its public bound, which is {v.bound:g}.")
     ring, bits = v.format.ring, working_bits(v.format.ring)
     digits = bits_to_array(v.bits()[bits : bits + _INTEGER_BITS], ring)
     whole = digits.reshape(_INTEGER_BITS, -1).weighted_by(np.array([1 << j for j in range(_INTEGER_BITS)]))

@@ -35,7 +35,7 @@ def knorm(party: Party, d: int, format: FixedPoint, *, precision: int = PRECISIO
 def knorms(party: Party, count: int, d: int, format: FixedPoint, *, precision: int = PRECISION) -> SecretArray:
     """Return ``count`` independent draws, shape (count, d), in the rounds of one.
 
-    ``exception`` and ``tv_distance`` are for one of them; for all, multiply by ``count``.
+    ``exception`` is for one of them (for all, multiply by ``count``); ``tv_distance`` takes the count.
     """
     d = sphere.check_dimension(d, "knorm")
     precision = check_precision(precision, "knorm")
@@ -82,11 +82,11 @@ def length_ceiling(d: int) -> Fraction:
     return d * (1 + Fraction(steps, _STEPS))
 
 
-def tv_distance(d: int, format: FixedPoint, *, precision: int = PRECISION) -> Fraction:
-    """Return the total-variation part: those of the point on the sphere and of the Gamma variable."""
+def tv_distance(d: int, format: FixedPoint, *, count: int = 1, precision: int = PRECISION) -> Fraction:
+    """Return the total-variation part of a call for ``count`` draws: of the points on the sphere and of the lengths."""
     d = sphere.check_dimension(d, "tv_distance")
-    of_length = gamma.tv_distance(d, draw_format(d, format, precision), precision=precision)
-    return sphere.tv_distance(d, format.ring, precision=precision) + of_length
+    of_lengths = gamma.tv_distance(d, draw_format(d, format, precision), count, precision=precision)
+    return sphere.tv_distance(d, format.ring, count=count, precision=precision) + of_lengths
 
 
 def exception(d: int, ring: PowerOfTwoRing, *, precision: int = PRECISION) -> Fraction:

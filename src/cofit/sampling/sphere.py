@@ -44,7 +44,7 @@ def unit_vector(party: Party, d: int, format: FixedPoint, *, precision: int = PR
 def unit_vectors(party: Party, count: int, d: int, format: FixedPoint, *, precision: int = PRECISION) -> SecretArray:
     """Return ``count`` independent points of the unit sphere, shape (count, d), in the rounds of one.
 
-    ``exception`` and ``tv_distance`` are for one of them; for all, multiply by ``count``.
+    ``exception`` is for one of them (for all, multiply by ``count``); ``tv_distance`` takes the count.
     """
     count = check_count(count, "count", "unit_vectors")
     d = check_dimension(d, "unit_vector")
@@ -157,12 +157,13 @@ def largest_coordinate(d: int, ring: PowerOfTwoRing, *, precision: int = PRECISI
     return min(Fraction(1), gaussian.largest(precision) / _computed_norm_floor(d, ring, precision))
 
 
-def tv_distance(d: int, ring: PowerOfTwoRing, *, precision: int = PRECISION) -> Fraction:
-    """Return the total-variation part: that of all Gaussian draws; 0 for d = 1 and 2."""
+def tv_distance(d: int, ring: PowerOfTwoRing, *, count: int = 1, precision: int = PRECISION) -> Fraction:
+    """Return the total-variation part of a call for ``count`` points: that of all Gaussian draws; 0 for d = 1 and 2."""
     d = check_dimension(d, "tv_distance")
+    count = check_count(count, "count", "tv_distance")
     if d <= 2:
         return Fraction(0)
-    return gaussian.tv_distance(attempts(d) * d, gaussian_format(ring), precision=precision)
+    return gaussian.tv_distance(attempts(d) * d * count, gaussian_format(ring), precision=precision)
 
 
 def exception(d: int, ring: PowerOfTwoRing, *, precision: int = PRECISION) -> Fraction:
