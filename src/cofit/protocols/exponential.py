@@ -3,8 +3,8 @@
 exp(x) = 2^D 2^-v with v = D - x log2(e) >= 0. The integer bits of v give 2^-floor(v) as a product of factors
 1 - b_j (1 - 2^-(2^j)), the rest g in [0, 1) gives 2^-g by a polynomial in y = 2 g - 1.
 
-Domain: -64 <= x <= D ln 2, with D = W - f - 1 (the guard bits of ``working``), at most 35: the result is at most 2^D. Both
-ends are the caller's to prove, except that the public bound of x must be at most 64.
+Domain: -64 <= x <= D ln 2, with D = W - f - 1 (the guard bits of ``working``), at most 35: the result is at most 2^D.
+Both ends are the caller's to prove, except that the public bound of x must be at most 64.
 Error: at most ``exponential_error(format)``.
 Rounds with ``rep3``: v 4 (2 where one constant is enough), bits 2 + ceil(log2(k-1)), ring elements 2, polynomial
 2 ceil(log2 d) + 2, product tree 6.
