@@ -279,6 +279,10 @@ def test_the_sigmoid_polynomial_keeps_its_error_for_every_range(bound: int) -> N
         assert max(abs(got - e) for got, e in zip(opened, exact, strict=True)) <= float(proven)
 
 
+def test_the_sigmoid_polynomial_is_within_four_units_up_to_seven(format: FixedPoint) -> None:
+    assert sigmoid_polynomial_error(format, Fraction(7)) * (1 << format.fraction_bits) <= MOST_UNITS
+
+
 def test_the_sigmoid_polynomial_follows_range_and_tolerance() -> None:
     format = FixedPoint(24)
     degrees = [sigmoid_degree(format, Fraction(r)) for r in (1, 2, 4, 8)]

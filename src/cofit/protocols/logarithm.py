@@ -5,7 +5,7 @@ look-up by the position of the top bit.
 
 Domain: every positive value of the format (0 < x < 2^(k-2-f)). For x <= 0 the result is meaningless.
 Error: at most ``logarithm_error(format)``, below 3 units in the last place.
-Rounds with ``rep3``: see ``normalise``, then 2 ceil(log2 D) + 2 for a polynomial of degree D (25 in Z_2^128, 14 in
+Rounds with ``rep3``: see ``normalise``, then 2 ceil(log2 D) + 2 for a polynomial of degree D (28 in Z_2^128, 15 in
 Z_2^64): 32 for values up to 1 in Z_2^128.
 """
 

@@ -6,7 +6,8 @@ comparison. The function has poles at +-i pi, so the degree grows like R times t
 ``sigmoid``: for any z. With a = |z|, clamped where exp(-a) vanishes: h = 1 / (1 + exp(-a)), a polynomial in exp(-a),
 and 1 - h for negative z.
 
-Both report their proven error, because the privacy certificate uses it.
+Both report their proven error, because the privacy certificate uses it. It is below 4 units in the last place for any
+z, and for the polynomial up to R = 7 in every format; for larger R it grows, and says so.
 Rounds with ``rep3``: polynomial, 2 + 2 ceil(log2 D) + 2. Any z: sign 4 + ceil(log2(k-1)) + 1, clamp the same again
 where the public bound exceeds 44, exponential (see there), polynomial 12, sign 1.
 """
