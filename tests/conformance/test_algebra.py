@@ -110,6 +110,38 @@ def test_truncation_is_the_floor_or_one_more_for_every_value(
         assert got - (value >> shift) in ((0,) if exact_when_nothing_is_cut else (0, 1))
 
 
+def elements(ring: PowerOfTwoRing, values: list[int], shape: tuple[int, ...]) -> RingArray:
+    return ring.from_int(np.array([signed(ring, v) for v in values], dtype=object).reshape(shape))
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_what_is_added_before_the_truncation_is_counted_once(
+    scheme: str, ring: PowerOfTwoRing, data: st.DataObject
+) -> None:
+    """The product and the summand may each wrap, as long as their total is within the domain of the truncation."""
+    kind = data.draw(st.sampled_from(["mul", "matmul", "matvec"]))
+    rows, depth, cols = (data.draw(st.integers(1, 3)) for _ in range(3))
+    limit = 1 << (ring.bits - 2)
+    edge = st.sampled_from([-limit, limit - 1, 0, -1, 1])
+    shift = data.draw(st.sampled_from([0, 1, ring.bits // 2, ring.bits - 2]))
+    shapes = {"mul": ((rows, depth), (1, depth)), "matmul": ((rows, depth), (depth, cols))}
+    left_shape, right_shape = shapes.get(kind, ((rows, depth), (depth,)))
+    left, right = (
+        np.array(data.draw(integers(ring, int(np.prod(s)))), dtype=object).reshape(s) for s in (left_shape, right_shape)
+    )
+    product = np.asarray(left * right if kind == "mul" else left.dot(right), dtype=object)
+    count = product.size
+    totals = data.draw(st.lists(st.integers(-limit, limit - 1) | edge, min_size=count, max_size=count))
+    plus = [total - int(p) for total, p in zip(totals, product.flat, strict=True)]
+    inputs = [ring.from_int(left), ring.from_int(right), elements(ring, plus, product.shape)]
+    operation = Scheme.mul if kind == "mul" else Scheme.matmul
+    opened = on_shares(scheme, ring, inputs, lambda s, x: operation(s, x[0], x[1], shift, x[2]))
+    for got, total in zip(opened, totals, strict=True):
+        assert got - (total >> shift) in ((0,) if total % (1 << shift) == 0 else (0, 1))
+
+
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())

@@ -83,6 +83,10 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "product and truncation": lambda s, r: s.mul(numbers(s, r, 0), numbers(s, r, 10), shift=9),
     "matrix product": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10)),
     "matrix product and truncation": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10), shift=9),
+    "product plus": lambda s, r: s.mul(numbers(s, r, 0), numbers(s, r, 10), plus=numbers(s, r, 20)),
+    "product plus and truncation": lambda s, r: s.mul(numbers(s, r, 0), numbers(s, r, 10), 9, numbers(s, r, 20)),
+    "matrix product plus": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10), plus=square(s, r, 20)),
+    "matrix product plus and truncation": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10), 9, square(s, r, 20)),
     "truncation": lambda s, r: s.truncate(numbers(s, r, 0), 9),
     "two truncations": lambda s, r: s.truncate(s.truncate(numbers(s, r, 0), 9), 3),
     "and": lambda s, r: s.and_(BitShare(shared(s, BITS, (2, 1), 0), 64), BitShare(shared(s, BITS, (2, 1), 10), 64)),
@@ -248,7 +252,17 @@ def test_a_truncation_with_a_missing_or_reused_mask_is_noticed(ring: PowerOfTwoR
 
 
 @pytest.mark.parametrize("broken", [WithoutZeroSharing, WithHalfTheMask])
-@pytest.mark.parametrize("operation", ["product", "product and truncation", "matrix product", "and"])
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "product",
+        "product and truncation",
+        "product plus",
+        "matrix product plus and truncation",
+        "matrix product",
+        "and",
+    ],
+)
 def test_a_resharing_without_a_full_zero_sharing_is_noticed(
     ring: PowerOfTwoRing, broken: type[Rep3], operation: str
 ) -> None:

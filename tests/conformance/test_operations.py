@@ -184,6 +184,13 @@ def test_wrong_operands_are_refused_before_any_message(scheme: str) -> None:
             s.matmul(a, a)
         with pytest.raises(ShapeError):
             s.mul(a, s.constant(Z64, Z64.zeros((4,))))
+        for plus in (s.constant(Z64, Z64.zeros((3,))), s.constant(Z64, Z64.zeros((1, 2, 3)))):
+            with pytest.raises(ShapeError, match=r"'plus' .* shape \(2, 3\)"):
+                s.mul(a, a, 3, plus)
+        with pytest.raises(ShapeError, match=r"'plus' .* shape \(2,\)"):
+            s.matmul(a, s.constant(Z64, Z64.zeros((3,))), 3, a)
+        with pytest.raises(RingMismatchError, match=r"Z_2\^64 .* Z_2\^128"):
+            s.mul(a, a, 3, b)
         with pytest.raises(InvalidInputError, match="shift"):
             s.truncate(a, 63)
         with pytest.raises(InvalidInputError, match="shift"):

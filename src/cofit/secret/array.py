@@ -14,14 +14,16 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, RingArray, Shape
-from cofit.arithmetic.fixed import as_bound
 from cofit.errors import FormatMismatchError, InvalidInputError, RangeError, RingMismatchError, parameter_error
 from cofit.secret.bits import SecretBits
+from cofit.secret.ranges import Bound, checked, product_format, product_limit
 from cofit.sharing import Scheme, Share
+from cofit.sharing.scheme import check_plus
+
+__all__ = ["Bound", "Operand", "Public", "SecretArray", "bits_to_array", "concatenate"]
 
 Public: TypeAlias = int | float | Fraction | np.integer[Any] | np.floating[Any] | np.ndarray[Any, Any] | Sequence[Any]
 Operand: TypeAlias = "SecretArray | Public"
-Bound: TypeAlias = float | int | Fraction
 
 
 class SecretArray:
@@ -42,7 +44,7 @@ class SecretArray:
         self._scheme = scheme
         self._share = share
         self._format = format
-        self._limit = _checked(limit, format, "This value")
+        self._limit = checked(limit, format, "This value")
 
     @property
     def format(self) -> FixedPoint:
@@ -92,7 +94,7 @@ class SecretArray:
             raise parameter_error("limit", "with_integer_limit", f"at most {self._limit}", limit, RangeError)
         return self._like(self._share, limit)
 
-    def with_bound(self, bound: float | int | Fraction) -> SecretArray:
+    def with_bound(self, bound: Bound) -> SecretArray:
         """Return the same value with a tighter public bound, which the caller has proved.
 
         If the bound is wrong, later results are wrong; nothing can detect it without looking.
@@ -154,59 +156,67 @@ class SecretArray:
     # --- products ----------------------------------------------------------------------------------------
 
     def multiply(
-        self, other: Operand, fraction_bits: int | None = None, *, proven_bound: Bound | None = None
+        self,
+        other: Operand,
+        fraction_bits: int | None = None,
+        *,
+        proven_bound: Bound | None = None,
+        plus: SecretArray | None = None,
     ) -> SecretArray:
-        """Return self * other, element-wise, with ``fraction_bits`` fractional bits in the result.
+        """Return self * other + plus, element-wise, with ``fraction_bits`` fractional bits in the result.
 
         By default as ``*`` does. More (up to the sum of both operands') defers the truncation: with all of them the
         product is exact and costs no truncation; call ``truncate`` later.
 
-        ``proven_bound``: a bound of the product that the caller has proved, where the product of the operands' bounds
+        ``plus`` has the shape of the product and the format it has before its truncation (the fractional bits of both
+        operands together). It is added there: exactly, and for free.
+
+        ``proven_bound``: a bound of the product (with ``plus``) that the caller has proved, where that of the operands
         is too pessimistic (as for a number times the power of two that normalises it).
         """
         if isinstance(other, SecretArray):
-            result, shift = self._product_format(other.format, fraction_bits)
-            limit = self._product_limit(1, other._limit, result, shift, proven_bound)
-            return SecretArray(self._scheme, self._scheme.mul(self._share, other._share, shift), result, limit)
-        format, values, bound = self._public_factor(other)
-        result, shift = self._product_format(format, fraction_bits)
-        limit = self._product_limit(1, bound, result, shift, proven_bound)
-        share = self._scheme.truncate(self._scheme.mul_public(self._share, values), shift)
-        return SecretArray(self._scheme, share, result, limit)
+            result, shift, limit = self._product_rules(other.format, other._limit, fraction_bits, proven_bound, plus)
+            share = self._scheme.mul(self._share, other._share, shift, _share_of(plus))
+            return SecretArray(self._scheme, share, result, limit)
+        format, values, largest = self._public_factor(other)
+        result, shift, limit = self._product_rules(format, largest, fraction_bits, proven_bound, plus)
+        return self._finish(self._scheme.mul_public(self._share, values), result, shift, limit, plus)
 
     def __mul__(self, other: Operand) -> SecretArray:
         return self.multiply(other)
 
     __rmul__ = __mul__
 
-    def matmul(self, other: Operand, fraction_bits: int | None = None) -> SecretArray:
-        """Return self @ other; ``fraction_bits`` as in ``multiply``."""
+    def matmul(
+        self,
+        other: Operand,
+        fraction_bits: int | None = None,
+        *,
+        proven_bound: Bound | None = None,
+        plus: SecretArray | None = None,
+    ) -> SecretArray:
+        """Return self @ other + plus; everything else as in ``multiply``."""
         if isinstance(other, SecretArray):
-            result, shift = self._product_format(other.format, fraction_bits)
-            limit = self._product_limit(self._inner_dimension(), other._limit, result, shift)
-            return SecretArray(self._scheme, self._scheme.matmul(self._share, other._share, shift), result, limit)
-        return self._matmul_public(other, fraction_bits, on_the_left=False)
+            largest = (self.shape[-1] if self.shape else 1) * other._limit
+            result, shift, limit = self._product_rules(other.format, largest, fraction_bits, proven_bound, plus)
+            share = self._scheme.matmul(self._share, other._share, shift, _share_of(plus))
+            return SecretArray(self._scheme, share, result, limit)
+        format, values, _ = self._public_factor(other)
+        largest = _largest_sum(format, values, 0)
+        result, shift, limit = self._product_rules(format, largest, fraction_bits, proven_bound, plus)
+        return self._finish(self._scheme.matmul_public(self._share, values), result, shift, limit, plus)
 
     def __matmul__(self, other: Operand) -> SecretArray:
         return self.matmul(other)
 
     def __rmatmul__(self, other: Public) -> SecretArray:
-        return self._matmul_public(other, None, on_the_left=True)
+        return self.weighted_by(other)
 
     def weighted_by(self, weights: Public) -> SecretArray:
         """Return weights @ self; the same as the operator, which type checkers take for NumPy's."""
-        return self._matmul_public(weights, None, on_the_left=True)
-
-    def _matmul_public(self, other: Public, fraction_bits: int | None, on_the_left: bool) -> SecretArray:
-        format, values, _ = self._public_factor(other)
-        result, shift = self._product_format(format, fraction_bits)
-        largest_sum = values.ndim and format.ring.largest_sum(values, axis=-1 if on_the_left else 0)
-        limit = self._product_limit(1, largest_sum, result, shift)
-        if on_the_left:
-            product = self._scheme.rmatmul_public(values, self._share)
-        else:
-            product = self._scheme.matmul_public(self._share, values)
-        return SecretArray(self._scheme, self._scheme.truncate(product, shift), result, limit)
+        format, values, _ = self._public_factor(weights)
+        result, shift, limit = self._product_rules(format, _largest_sum(format, values, -1), None)
+        return self._finish(self._scheme.rmatmul_public(values, self._share), result, shift, limit)
 
     def __truediv__(self, other: Public) -> SecretArray:
         if isinstance(other, SecretArray):
@@ -241,7 +251,7 @@ class SecretArray:
         if more < 0:
             raise parameter_error("fraction_bits", "widen", f"at least {self.format.fraction_bits}", fraction_bits)
         format = FixedPoint(fraction_bits, self.format.ring)
-        limit = _checked(self._limit << more, format, "A widened value")
+        limit = checked(self._limit << more, format, "A widened value")
         factor = format.ring.from_int(np.asarray(1 << more, dtype=object))
         return SecretArray(self._scheme, self._scheme.mul_public(self._share, factor), format, limit)
 
@@ -309,32 +319,29 @@ class SecretArray:
         encoded, limit = self._encode(values, format)
         return format, encoded, limit
 
-    def _inner_dimension(self) -> int:
-        return self.shape[-1] if self.shape else 1
+    def _product_rules(
+        self,
+        other: FixedPoint,
+        other_limit: int,
+        fraction_bits: int | None,
+        proven: Bound | None = None,
+        plus: SecretArray | None = None,
+    ) -> tuple[FixedPoint, int, int]:
+        """Return the format of (self * other + plus), by how many bits it is truncated, and its limit after that."""
+        if plus is not None and not isinstance(plus, SecretArray):
+            raise parameter_error("plus", "a product", "a SecretArray", type(plus).__name__)
+        result, shift = product_format(self.format, other, fraction_bits, None if plus is None else plus.format)
+        total = self._limit * other_limit + (0 if plus is None else plus._limit)
+        return result, shift, product_limit(total, result, shift, proven)
 
-    def _product_format(self, other: FixedPoint, fraction_bits: int | None) -> tuple[FixedPoint, int]:
-        ours, theirs = self.format.fraction_bits, other.fraction_bits
-        if self.format.ring is not other.ring:
-            raise RingMismatchError(f"A product needs one ring; got {self.format} and {other}.")
-        if fraction_bits is None:
-            if ours != theirs and ours and theirs:
-                raise FormatMismatchError(
-                    f"'*' and '@' need one format, or an integer; got {self.format} and {other}. "
-                    f"Use multiply() or matmul() with fraction_bits=..."
-                )
-            fraction_bits = max(ours, theirs)
-        if not 0 <= fraction_bits <= ours + theirs:
-            raise parameter_error("fraction_bits", "a product", f"from 0 to {ours + theirs}", fraction_bits)
-        return FixedPoint(fraction_bits, self.format.ring), ours + theirs - fraction_bits
-
-    def _product_limit(
-        self, terms: int, other_limit: int, result: FixedPoint, shift: int, proven: Bound | None = None
-    ) -> int:
-        exact = max(terms, 1) * self._limit * other_limit
-        if proven is not None:
-            exact = min(exact, math.ceil(as_bound(proven, "multiply") * (1 << (result.fraction_bits + shift))))
-        _checked(exact, result, "A product before its truncation")
-        return (exact >> shift) + 1 if shift else exact
+    def _finish(
+        self, product: Share, result: FixedPoint, shift: int, limit: int, plus: SecretArray | None = None
+    ) -> SecretArray:
+        """Add ``plus`` to a local product, and truncate."""
+        if plus is not None:
+            check_plus(result.ring, product.shape, plus._share)
+            product = self._scheme.add(product, plus._share)
+        return SecretArray(self._scheme, self._scheme.truncate(product, shift), result, limit)
 
 
 def bits_to_array(bits: SecretBits, ring: PowerOfTwoRing) -> SecretArray:
@@ -358,12 +365,9 @@ def concatenate(arrays: Sequence[SecretArray], axis: int = 0) -> SecretArray:
     return first._like(share, max(array._limit for array in arrays))
 
 
-def _checked(limit: int, format: FixedPoint, what: str) -> int:
-    if limit < 0:
-        raise parameter_error("limit", "SecretArray", "at least 0", limit, RangeError)
-    if limit > format.capacity:
-        raise RangeError(
-            f"{what} may reach 2^{limit.bit_length()} in {format}, which holds less than 2^{format.ring.bits - 2}. "
-            f"Give tighter public bounds (with_bound), use fewer fractional bits, or a larger ring."
-        )
-    return limit
+def _share_of(value: SecretArray | None) -> Share | None:
+    return None if value is None else value._share
+
+
+def _largest_sum(format: FixedPoint, values: RingArray, axis: int) -> int:
+    return format.ring.largest_sum(values, axis) if values.ndim else 0

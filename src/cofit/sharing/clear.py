@@ -87,17 +87,19 @@ class Clear(Scheme):
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         return share.parts[0].copy() if to is None or self.rank in to else None
 
-    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        return self._floor(ring, ring.mul(a.parts[0], b.parts[0]), shift)
+    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        return self._finish(ring, ring.mul(a.parts[0], b.parts[0]), shift, plus)
 
-    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        return self._floor(ring, ring.matmul(a.parts[0], b.parts[0]), shift)
+    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        return self._finish(ring, ring.matmul(a.parts[0], b.parts[0]), shift, plus)
 
     def _truncate(self, a: Share, shift: int) -> Share:
-        return self._floor(a.ring, a.parts[0], shift)
+        return self._finish(a.ring, a.parts[0], shift, None)
 
     @staticmethod
-    def _floor(ring: Ring, product: RingArray, shift: int) -> Share:
+    def _finish(ring: Ring, product: RingArray, shift: int, plus: Share | None) -> Share:
+        if plus is not None:
+            product = ring.add(product, plus.parts[0])
         if shift and isinstance(ring, PowerOfTwoRing):
             product = ring.sar(product, shift)
         return Share(ring, (product,))

@@ -16,8 +16,8 @@ Cost in ring elements per output element (all parties together) and rounds:
     input by an owner            1  2 + seeds  ``deal`` (a one-way stream; the counters count each message waited for)
     input by a party             1  1          ``input``
     open to all                  1  3          ``open``
-    product, matrix product      1  3          ``_reshare``
-    product with truncation      2  8          ``_masked_truncation``
+    product, matrix product      1  3          ``_reshare``; adding a shared value to the product is free
+    product with truncation      2  8          ``_masked_truncation``; likewise, before the truncation
     truncation                   2  6          ``_masked_truncation``
     random bits (Boolean)        0  0          ``random_bits``
     bit -> ring element          2  3          ``from_bits``
@@ -177,19 +177,26 @@ class Rep3(Scheme):
 
     # --- products ----------------------------------------------------------------------------------------
 
-    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        return self._reduce("mul", ring, ring.mul_sum(a.parts, self._cross(ring, b)), shape, shift)
+    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        return self._reduce("mul", ring, ring.mul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
 
-    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        return self._reduce("matmul", ring, ring.matmul_sum(a.parts, self._cross(ring, b)), shape, shift)
+    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        return self._reduce("matmul", ring, ring.matmul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
 
     @staticmethod
     def _cross(ring: Ring, b: Share) -> tuple[RingArray, RingArray]:
         """z_i = a_i (b_i + b_{i+1}) + a_{i+1} b_i: the factors of a_i and of a_{i+1}."""
         return ring.add(b.parts[0], b.parts[1]), b.parts[0]
 
-    def _reduce(self, operation: str, ring: Ring, summand: RingArray, shape: Shape, shift: int) -> Share:
-        """Turn additive summands z_i, one at each party, into a replicated sharing of z / 2^shift."""
+    def _reduce(
+        self, operation: str, ring: Ring, summand: RingArray, shape: Shape, shift: int, plus: Share | None
+    ) -> Share:
+        """Turn additive summands z_i, one at each party, into a replicated sharing of (z + plus) / 2^shift.
+
+        Party i adds the first of its two parts of ``plus``: p_0, p_1 and p_2 are each added by one party.
+        """
+        if plus is not None:
+            summand = ring.add(summand, plus.parts[0])
         masked = ring.add(summand, self._zero(ring, shape))
         if shift:
             return self._masked_truncation(operation, ring, masked, shape, shift, third_summand=True)

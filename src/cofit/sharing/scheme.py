@@ -198,19 +198,24 @@ class Scheme(ABC):
 
     # --- products ----------------------------------------------------------------------------------------
 
-    def mul(self, a: Share, b: Share, shift: int = 0) -> Share:
-        """Return a * b element-wise (AND for bits), divided by 2^shift as ``truncate`` does."""
+    def mul(self, a: Share, b: Share, shift: int = 0, plus: Share | None = None) -> Share:
+        """Return a * b + plus element-wise (AND and XOR for bits), divided by 2^shift as ``truncate`` does.
+
+        ``plus``, of the shape of the product, costs no message.
+        """
         ring = common_ring(a, b)
         shape = broadcast_shape(a.shape, b.shape)
         check_shift(ring, shift)
-        return self._mul(ring, a, b, shape, shift)
+        check_plus(ring, shape, plus)
+        return self._mul(ring, a, b, shape, shift, plus)
 
-    def matmul(self, a: Share, b: Share, shift: int = 0) -> Share:
-        """Return a @ b, divided by 2^shift as ``truncate`` does."""
+    def matmul(self, a: Share, b: Share, shift: int = 0, plus: Share | None = None) -> Share:
+        """Return a @ b + plus, divided by 2^shift; ``plus`` as in ``mul``."""
         ring = common_ring(a, b)
         shape = matmul_shape(a.shape, b.shape)
         check_shift(ring, shift)
-        return self._matmul(ring, a, b, shape, shift)
+        check_plus(ring, shape, plus)
+        return self._matmul(ring, a, b, shape, shift, plus)
 
     def truncate(self, a: Share, shift: int) -> Share:
         """Return floor(a / 2^shift) or that plus one, reading a as signed; never anything else.
@@ -221,10 +226,10 @@ class Scheme(ABC):
         return self._truncate(a, shift) if shift else a
 
     @abstractmethod
-    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share: ...
+    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share: ...
 
     @abstractmethod
-    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share: ...
+    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share: ...
 
     @abstractmethod
     def _truncate(self, a: Share, shift: int) -> Share: ...
@@ -317,3 +322,13 @@ def check_shift(ring: Ring, shift: int) -> None:
         raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
     if not 0 <= shift <= ring.bits - 2 and shift:
         raise parameter_error("shift", "truncate", f"from 0 to {ring.bits - 2} in {ring.name}", shift)
+
+
+def check_plus(ring: Ring, shape: Shape, plus: Share | None) -> None:
+    """Raise unless ``plus`` can be added to a product of this ring and shape without broadcasting."""
+    if plus is None:
+        return
+    if plus.ring is not ring:
+        raise RingMismatchError(f"A product over {ring.name} cannot be added to a value over {plus.ring.name}.")
+    if plus.shape != shape:
+        raise parameter_error("plus", "a product", f"of the shape {shape} of the product", plus.shape, ShapeError)
