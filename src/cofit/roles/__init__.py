@@ -2,5 +2,6 @@
 
 from cofit.roles.local import LocalRun, run_local
 from cofit.roles.member import Contribution
+from cofit.roles.progress import Progress
 
-__all__ = ["Contribution", "LocalRun", "run_local"]
+__all__ = ["Contribution", "LocalRun", "Progress", "run_local"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +20,9 @@ from cofit.errors import (
     TransportError,
     parameter_error,
 )
-from cofit.roles.member import Agenda, Contribution, Job, Outcome, Outcomes, run_owner, run_party
+from cofit.roles.member import Agenda, Contribution, Job, Outcome, Outcomes, ReportingParty, run_owner, run_party
 from cofit.roles.processes import run_processes
+from cofit.roles.progress import Listener, Progress, silent
 from cofit.secret import Opening, Party
 from cofit.sharing import scheme_named
 from cofit.transport import Counts, Mesh, Terms, memory_meshes
@@ -31,11 +33,19 @@ _MOST_THREADS = 1024
 
 @dataclass(frozen=True)
 class LocalRun(Generic[R]):
-    """The outcome of a run: each party's result, each member's exact traffic, and the audit log of openings."""
+    """The outcome of a run: each party's result, each member's exact traffic, and the audit log of openings.
+
+    ``seconds``: the wall-clock time of the steps at the party of rank 0: "start" (until it is connected and set up),
+    "share" (until the contributions are received), "program" (the whole party program), and within it every step that
+    the program reported, from its first report to the first report of the next step.
+    ``peak_memory``: the peak resident bytes of each member's process; empty when the members were threads.
+    """
 
     results: Mapping[str, R]
     traffic: Mapping[str, Counts]
     openings: tuple[Opening, ...]
+    seconds: Mapping[str, float]
+    peak_memory: Mapping[str, int]
 
 
 def run_local(
@@ -47,6 +57,7 @@ def run_local(
     processes: bool = False,
     threads: int | None = None,
     timeout: float = 60.0,
+    progress: Callable[[Progress], None] | None = None,
 ) -> LocalRun[R]:
     """Run ``program`` at every computing party and return their results.
 
@@ -57,15 +68,21 @@ def run_local(
     processes: real processes over TLS on loopback instead of threads in memory.
     threads: kernel threads of each process (``processes=True`` only); by default COFIT_THREADS, or 1.
     timeout: seconds after which a silent peer is given up.
+    progress: called with what the party of rank 0 reports, at most about 20 times a second for each step: from the
+        calling thread with processes, from a party's thread otherwise. It should return quickly. If it raises, the run
+        is stopped and that error is raised.
 
     Raises PartyFailedError, naming the member, when any member fails; no partial result is returned.
     """
+    began = time.monotonic()
     if not callable(program):
         raise parameter_error("program", "run_local", "a function of one Party", program)
     if threads is not None and (
         isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MOST_THREADS
     ):
         raise parameter_error("threads", "run_local", f"an integer from 1 to {_MOST_THREADS}, or None", threads)
+    if progress is not None and not callable(progress):
+        raise parameter_error("progress", "run_local", "a function of one Progress, or None", progress)
     if not isinstance(owners, Mapping | None):
         raise parameter_error(
             "owners", "run_local", "a mapping from owner to named Contributions", type(owners).__name__
@@ -87,8 +104,10 @@ def run_local(
     study = hashlib.sha256(repr((_program_name(program), scheme, names, facts)).encode()).digest()
     agenda = Agenda(scheme, names, facts, Terms(secrets.token_bytes(16), study, scheme), timeout)
     jobs: dict[str, Job] = {name: partial(run_party, agenda=agenda, program=program) for name in names}
+    jobs[names[0]] = ReportingParty(agenda, program, began)
     jobs |= {name: partial(run_owner, agenda=agenda, contributions=named) for name, named in owners.items()}
-    outcomes = run_processes(agenda, jobs, threads) if processes else run_threads(agenda, jobs)
+    listener = progress or silent
+    outcomes = run_processes(agenda, jobs, threads, listener) if processes else run_threads(agenda, jobs, listener)
     return summarise(agenda, outcomes)
 
 
@@ -110,15 +129,30 @@ def _names(parties: int | Sequence[str]) -> tuple[str, ...]:
     return tuple(parties)
 
 
-def run_threads(agenda: Agenda, jobs: Mapping[str, Job]) -> Outcomes:
-    """Run every member's job in a thread, over the in-memory mesh."""
+def run_threads(agenda: Agenda, jobs: Mapping[str, Job], listener: Listener = silent) -> Outcomes:
+    """Run every member's job in a thread, over the in-memory mesh.
+
+    ``listener`` is called from the thread of the reporting party; its error ends that party and is raised at the end.
+    """
     outcomes: Outcomes = {}
+    failed: list[BaseException] = []
+
+    def listen(progress: Progress) -> None:
+        if failed:  # the program caught the error and went on
+            raise failed[0]
+        try:
+            listener(progress)
+        except BaseException as error:
+            failed.append(error)
+            raise
+
     meshes = memory_meshes(agenda.members, agenda.terms, agenda.timeout, agenda.links())
 
     def member(name: str, mesh: Mesh) -> None:
         try:
             with mesh:
-                outcomes[name] = jobs[name](mesh)
+                job = jobs[name]
+                outcomes[name] = job.run(mesh, listen) if isinstance(job, ReportingParty) else job(mesh)
         except BaseException as error:  # carried to the caller
             outcomes[name] = error
 
@@ -127,6 +161,8 @@ def run_threads(agenda: Agenda, jobs: Mapping[str, Job]) -> Outcomes:
         worker.start()
     for worker in workers:
         worker.join()
+    if failed:
+        raise failed[0]
     return outcomes
 
 
@@ -137,7 +173,9 @@ def summarise(agenda: Agenda, outcomes: Outcomes) -> LocalRun[Any]:
         raise _failure(failures, agenda.members)
     done = {name: outcome for name in agenda.members if isinstance(outcome := outcomes[name], Outcome)}
     results = {name: o.result for name, o in done.items() if name in agenda.parties or o.result is not None}
-    return LocalRun(results, {name: o.traffic for name, o in done.items()}, done[agenda.parties[0]].openings)
+    first = done[agenda.parties[0]]
+    peaks = {name: o.peak_memory for name, o in done.items() if o.peak_memory is not None}
+    return LocalRun(results, {name: o.traffic for name, o in done.items()}, first.openings, first.seconds, peaks)
 
 
 def _failure(failures: dict[str, Any], members: tuple[str, ...]) -> PartyFailedError:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from cofit.arithmetic import FixedPoint
 from cofit.arithmetic.fixed import as_bound
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.roles.progress import SHARE, START, Listener, Reporter, silent
 from cofit.secret import InputFacts, Opening, Party
 from cofit.sharing import scheme_named
 from cofit.transport import Counts, Mesh, Terms, check_name
@@ -85,29 +87,61 @@ class Agenda:
 
 @dataclass(frozen=True)
 class Outcome(Generic[R]):
-    """What a member brings back: a party its program's result, its exact traffic and what it opened."""
+    """What a member brings back: a party its program's result, its exact traffic and what it opened.
+
+    ``seconds`` are those of a party's steps, ``peak_memory`` (bytes) is that of a member's own process.
+    """
 
     result: R | None
     traffic: Counts
     openings: tuple[Opening, ...]
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    peak_memory: int | None = None
 
 
-Job: TypeAlias = Callable[[Mesh], Outcome[Any]]
+Job: TypeAlias = "Callable[[Mesh], Outcome[Any]] | ReportingParty"
 """What a member does with its mesh."""
 Outcomes: TypeAlias = dict[str, "Outcome[Any] | BaseException"]
 """What came of each member."""
 
 
-def run_party(mesh: Mesh, agenda: Agenda, program: Callable[[Party], R]) -> Outcome[R]:
-    """Run a party program: agree on seeds, collect the contributions, compute."""
+def run_party(
+    mesh: Mesh, agenda: Agenda, program: Callable[[Party], R], reporter: Reporter | None = None
+) -> Outcome[R]:
+    """Run a party program: agree on seeds, collect the contributions, compute.
+
+    ``reporter`` times these steps and hears of the program's own; by default nobody is told.
+    """
+    reporter = reporter or Reporter(time.monotonic(), silent)
     scheme = scheme_named(agenda.scheme)(mesh, agenda.parties)
     scheme.setup()
-    party = Party(scheme, agenda.inputs)
+    reporter.report(START, 1, 1)
+    inputs = sum(map(len, agenda.inputs.values()))
+    reporter.report(SHARE, 0, inputs)
+    party = Party(scheme, agenda.inputs, report=reporter.report)
     party.collect()
     mesh.exchange(_RECEIPT, dict.fromkeys(agenda.inputs, b"\x01"), {})
-    result = program(party)
-    scheme.verify()
-    return Outcome(result, mesh.counts, party.audit.openings)
+    reporter.report(SHARE, inputs, inputs)
+    with reporter.program():
+        result = program(party)
+        scheme.verify()
+    return Outcome(result, mesh.counts, party.audit.openings, reporter.seconds)
+
+
+@dataclass(frozen=True)
+class ReportingParty:
+    """The job of the party of rank 0, the only one that anybody listens to.
+
+    ``began`` is when the run was launched, on the clock ``time.monotonic``.
+    """
+
+    agenda: Agenda
+    program: Callable[[Party], Any]
+    began: float
+
+    def run(self, mesh: Mesh, listener: Listener) -> Outcome[Any]:
+        """Run the program; tell the listener how far it is."""
+        return run_party(mesh, self.agenda, self.program, Reporter(self.began, listener))
 
 
 def run_owner(mesh: Mesh, agenda: Agenda, contributions: Mapping[str, Contribution]) -> Outcome[None]:

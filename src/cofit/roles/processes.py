@@ -8,30 +8,38 @@ comes from a peer is ever unpickled.
 from __future__ import annotations
 
 import multiprocessing
+import resource
 import signal
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
 from pickle import PicklingError
 
 from cofit import kernels
 from cofit.errors import CofitError, InvalidInputError, StoppedError
-from cofit.roles.member import Agenda, Job, Outcomes
+from cofit.roles.member import Agenda, Job, Outcomes, ReportingParty
+from cofit.roles.progress import Listener, Progress, silent
 from cofit.transport import Mesh, Peer, connect_mesh, generate_identity, listen
 
 _LOOPBACK = "127.0.0.1"
 _GRACE = 2.0
 
 
-def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int | None = None) -> Outcomes:
+def run_processes(
+    agenda: Agenda, jobs: Mapping[str, Job], threads: int | None = None, listener: Listener = silent
+) -> Outcomes:
     """Run every member's job in a spawned process; return what each brought back, or its error.
 
-    ``threads``: kernel threads of each process; None leaves the kernels' default.
+    ``threads``: kernel threads of each process; None leaves the kernels' default. ``listener`` is called here, in the
+    launcher, with what the reporting party tells; an error of its own kills everybody and is raised.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise InvalidInputError(
@@ -48,7 +56,7 @@ def run_processes(agenda: Agenda, jobs: Mapping[str, Job], threads: int | None =
             _start(process)
             theirs.close()
             children[name] = (process, ours)
-        return _supervise(children, agenda.timeout)
+        return _supervise(children, agenda.timeout, listener)
     except BaseException:
         for process, _ in children.values():
             process.kill()
@@ -95,8 +103,8 @@ def _start(process: BaseProcess) -> None:
         ) from error
 
 
-def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]], timeout: float) -> Outcomes:
-    """Relay the addresses, then wait for everybody's outcome.
+def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]], timeout: float, listener: Listener) -> Outcomes:
+    """Relay the addresses and the progress, and wait for everybody's outcome.
 
     After the first failure the others have ``timeout`` (and a little more) to notice; who has not ended by then is
     killed.
@@ -133,6 +141,8 @@ def _supervise(children: Mapping[str, tuple[BaseProcess, Connection]], timeout: 
                 if len(peers) == len(children):
                     for _, connection in children.values():
                         connection.send(peers)
+            elif isinstance(message, Progress):
+                listener(message)
             else:
                 outcomes[name] = message
                 del waiting[ready]
@@ -150,11 +160,26 @@ def _member(launcher: Connection, name: str, agenda: Agenda, job: Job, threads: 
         if threads is not None:
             kernels.set_threads(threads)
         with _connect(launcher, name, agenda) as mesh:
-            outcome = job(mesh)
-        launcher.send(outcome)
+            outcome = job.run(mesh, launcher.send) if isinstance(job, ReportingParty) else job(mesh)
+        launcher.send(replace(outcome, peak_memory=_peak_memory()))
     except BaseException as error:  # carried to the launcher
         error.add_note(f"In the process of '{name}':\n{traceback.format_exc()}")
         _send_error(launcher, error)
+
+
+def _peak_memory() -> int:
+    """Return the peak resident memory of this process in bytes.
+
+    Linux keeps ``ru_maxrss`` when a process becomes another program: a child of a large launcher would report the
+    launcher's size. VmHWM in /proc is that of the program itself.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _connect(launcher: Connection, name: str, agenda: Agenda) -> Mesh:

@@ -9,7 +9,7 @@ A party program is a plain function of one ``Party``, run by every computing par
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +25,8 @@ from cofit.secret.array import SecretArray, bits_to_array
 from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
 from cofit.sharing import DealtShare, Scheme
+
+_RUNNER_STEPS = ("start", "share", "program")
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,13 @@ class Party:
         scheme: Scheme,
         inputs: Mapping[str, Mapping[str, InputFacts]],
         audit: AuditLog | None = None,
+        report: Callable[[str, int, int], None] | None = None,
     ) -> None:
         self._scheme = scheme
         self._facts = {owner: dict(named) for owner, named in inputs.items()}
         self._dealt: dict[tuple[str, str], DealtShare] = {}
         self._received: dict[tuple[str, str], SecretArray] = {}
+        self._report = report
         self.audit = audit or AuditLog()
 
     @property
@@ -77,6 +81,22 @@ class Party:
     def label(self, name: str) -> AbstractContextManager[None]:
         """Count the traffic inside the ``with`` block under ``name``."""
         return self._scheme.label(name)
+
+    def progress(self, step: str, done: int, total: int) -> None:
+        """Say that ``done`` of ``total`` parts of ``step`` are done, for the person who waits and for the benchmarks.
+
+        Public facts only: whoever started the run sees the numbers, and when they came. Report the beginning of a step
+        too, with ``done=0``: its time runs from its first report to the first report of the next step. Local.
+        """
+        if not isinstance(step, str) or not step.strip() or step in _RUNNER_STEPS:
+            allowed = f"text, and none of {', '.join(_RUNNER_STEPS)}, which the runner itself reports"
+            raise parameter_error("step", "progress", allowed, step)
+        if not isinstance(total, int) or total < 0:
+            raise parameter_error("total", "progress", "an integer that is at least 0", total)
+        if not isinstance(done, int) or not 0 <= done <= total:
+            raise parameter_error("done", "progress", f"an integer from 0 to {total}", done)
+        if self._report is not None:
+            self._report(step, done, total)
 
     # --- values in ---------------------------------------------------------------------------------------
 

@@ -128,6 +128,33 @@ def kernel_threads(party: Party) -> int:
     return kernels.threads()
 
 
+def report_steps(party: Party) -> int:
+    """Report three steps, the middle one many times; return how many reports it made."""
+    party.progress("prepare", 0, 1)
+    time.sleep(0.2)
+    for done in range(1001):
+        party.progress("train", done, 1000)
+    time.sleep(0.05)
+    party.progress("release", 0, 1)
+    meet(party)
+    return 1003
+
+
+def report_for_long(party: Party) -> None:
+    """Report and meet for much longer than anybody wants to wait."""
+    for done in range(100):
+        party.progress("train", done, 100)
+        time.sleep(0.1)
+        meet(party)
+
+
+def hold_memory(party: Party) -> None:
+    """One party touches 100 MB."""
+    if party.rank == 1:
+        np.ones(100_000_000, np.uint8)
+    meet(party)
+
+
 def square(party: Party) -> float:
     """Return a result that every party must agree on up to nothing."""
     x = party.constant(np.full(4, 1.5), FixedPoint(24))
