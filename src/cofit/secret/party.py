@@ -98,6 +98,13 @@ class Party:
         if self._report is not None:
             self._report(step, done, total)
 
+    def barrier(self, label: str) -> None:
+        """Return when every party has reached this barrier (the traffic counts under ``label``). Nobody learns more.
+
+        1 round; one byte from every party to each other one.
+        """
+        self._scheme.barrier(label)
+
     # --- values in ---------------------------------------------------------------------------------------
 
     def input(self, owner: str, name: str) -> SecretArray:

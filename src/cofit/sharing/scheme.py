@@ -115,6 +115,21 @@ class Scheme(ABC):
         finally:
             self._agreement = 0
 
+    def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
+        """Tell every other party a public message; return everybody's, by rank. All messages must be equally long.
+
+        1 round; every party sends the message to each other one.
+        """
+        others = [rank for rank in range(len(self.names)) if rank != self.rank]
+        heard = {rank: np.empty(len(message), np.uint8) for rank in others}
+        with self.label(label):
+            self._exchange("announce", {rank: [np.frombuffer(message, np.uint8)] for rank in others}, heard)
+        return tuple(message if rank == self.rank else heard[rank].tobytes() for rank in range(len(self.names)))
+
+    def barrier(self, label: str) -> None:
+        """Return when every party has reached this barrier. 1 round; one byte from every party to each other one."""
+        self.announce(label, b"\x01")
+
     # --- life --------------------------------------------------------------------------------------------
 
     @abstractmethod
