@@ -142,6 +142,25 @@ def test_what_is_added_before_the_truncation_is_counted_once(
         assert got - (total >> shift) in ((0,) if total % (1 << shift) == 0 else (0, 1))
 
 
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@EXAMPLES
+@given(data=st.data())
+def test_narrowing_is_reduction_modulo_the_smaller_power_of_two(scheme: str, data: st.DataObject) -> None:
+    values = data.draw(integers(Z128, 4) | integers(Z64, 4))
+    encoded = Z128.from_int(np.array(values, dtype=object).reshape(2, 2))
+
+    def program(s: Scheme) -> list[int]:
+        share = s.input(1, encoded if s.rank == 1 else None, Z128, encoded.shape)
+        narrow = s.narrow(share.map(np.transpose), Z64)
+        assert narrow.ring is Z64
+        opened = s.open(narrow)
+        assert opened is not None
+        return [int(v) for v in Z64.to_int(opened).T.flat]
+
+    for got in run_scheme(scheme, program).results:
+        assert got == [signed(Z64, v) for v in values]
+
+
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import Z64, PowerOfTwoRing
 from cofit.sharing import Scheme, Share
 from support.runs import Run, run_scheme
 
@@ -69,6 +69,7 @@ def test_linear_maps_and_random_bits_are_free(scheme: str, ring: PowerOfTwoRing)
     def work(s: Scheme) -> None:
         a = vector(s, ring)
         s.add(s.neg(a), s.sub(a, a))
+        s.narrow(a, Z64)
         s.mul_public(s.add_public(a, a.parts[0]), a.parts[0])
         s.matmul_public(matrix(s, ring), ring.zeros((COLS,)))
         bits = s.random_bits(2, 100)

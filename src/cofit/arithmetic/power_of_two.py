@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from cofit import kernels
 from cofit.arithmetic.ring import Ring, RingArray, Shape, broadcast_shape, matmul_shape
-from cofit.errors import InvalidInputError, RangeError, ShapeError
+from cofit.errors import InvalidInputError, RangeError, RingMismatchError, ShapeError
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 _LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -142,6 +142,12 @@ class PowerOfTwoRing(Ring):
         out["lo"] = (sums[0] & _LOW_HALF) | (sums[1] << np.uint64(32))
         out["hi"] = (sums[2] & _LOW_HALF) | (sums[3] << np.uint64(32))
         return out
+
+    def narrow(self, a: RingArray, ring: PowerOfTwoRing) -> RingArray:
+        """Return the elements modulo the smaller power of two of ``ring``: a homomorphism of rings."""
+        if ring.bits > self.bits:
+            raise RingMismatchError(f"{ring.name} is larger than {self.name}: its elements cannot be got by reduction.")
+        return self.check(a)["lo"].copy(order="K") if ring.bits < self.bits else self.check(a)
 
     # --- shifts ------------------------------------------------------------------------------------------
 

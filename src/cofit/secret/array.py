@@ -255,6 +255,20 @@ class SecretArray:
         factor = format.ring.from_int(np.asarray(1 << more, dtype=object))
         return SecretArray(self._scheme, self._scheme.mul_public(self._share, factor), format, limit)
 
+    def narrow(self, ring: PowerOfTwoRing) -> SecretArray:
+        """Return the same value, with as many fractional bits, in a smaller ring that its bound fits. Exact and local.
+
+        Every party reduces its shares modulo the smaller power of two: that is a homomorphism of rings.
+        """
+        if not isinstance(ring, PowerOfTwoRing) or ring.bits > self.format.ring.bits:
+            raise parameter_error("ring", "narrow", f"a ring of at most {self.format.ring.bits} bits", ring)
+        if self.format.fraction_bits > ring.bits - 2:
+            allowed = f"a ring that holds {self.format.fraction_bits} fractional bits; truncate() first"
+            raise parameter_error("ring", "narrow", allowed, ring, RangeError)
+        format = FixedPoint(self.format.fraction_bits, ring)
+        limit = checked(self._limit, format, "A narrowed value")
+        return SecretArray(self._scheme, self._scheme.narrow(self._share, ring), format, limit)
+
     def ldexp(self, exponent: int) -> SecretArray:
         """Return self * 2^exponent, exactly and for free: only the number of fractional bits changes."""
         return SecretArray(

@@ -211,6 +211,13 @@ class Scheme(ABC):
         """Return values @ a. Local."""
         return a.map(lambda part: a.ring.matmul(values, part))
 
+    def narrow(self, a: Share, ring: PowerOfTwoRing) -> Share:
+        """Return a modulo the smaller power of two of ``ring``. Local: reduction is a homomorphism of rings."""
+        wide = a.ring
+        if not isinstance(wide, PowerOfTwoRing):
+            raise InvalidInputError(f"Elements of {wide.name} cannot be reduced to those of {ring.name}.")
+        return Share(ring, tuple(wide.narrow(part, ring) for part in a.parts))
+
     # --- products ----------------------------------------------------------------------------------------
 
     def mul(self, a: Share, b: Share, shift: int = 0, plus: Share | None = None) -> Share:

@@ -55,6 +55,18 @@ def test_neg(ring: PowerOfTwoRing, shape: Shape) -> None:
     same(ring, ring.neg(packed(ring, a)), mapped(ring, operator.neg, a))
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (2, 3), (0, 4)], ids=str)
+def test_narrow_keeps_the_low_bits(shape: Shape) -> None:
+    a = random_integers(Z128, shape)
+    for view, want in ((packed(Z128, a), a), (packed(Z128, a).T, a.T)):
+        same(Z64, Z128.narrow(view, Z64), mapped(Z64, lambda value: value, want))
+    for ring in (Z64, Z128):
+        b = random_integers(ring, shape)
+        same(ring, ring.narrow(packed(ring, b), ring), b)
+    with pytest.raises(RingMismatchError, match="larger"):
+        Z64.narrow(Z64.zeros(shape), Z128)
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_inputs_need_not_be_contiguous(ring: PowerOfTwoRing, name: str) -> None:
     a, b = random_integers(ring, (6, 8), 1), random_integers(ring, (4, 3), 2)
