@@ -24,6 +24,7 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.secret.array import SecretArray, bits_to_array
 from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
+from cofit.secret.stored import decode_share, encode_share
 from cofit.sharing import DealtShare, Scheme
 
 _RUNNER_STEPS = ("start", "share", "program")
@@ -201,6 +202,23 @@ class Party:
         if elements is None:
             return None
         return value.format.decode(elements) if value.format.fraction_bits else value.format.ring.to_int(elements)
+
+    # --- shares that outlive a run -----------------------------------------------------------------------
+
+    def export_share(self, value: SecretArray) -> bytes:
+        """Return this party's own share of a value as bytes, as secret as the share itself. Local.
+
+        For this party's own storage, and for nobody else: two parties' shares together may be the value.
+        """
+        return encode_share(self._scheme, value)
+
+    def import_share(self, data: bytes) -> SecretArray:
+        """Return the value whose share this party exported, in this run or in an earlier one. Local.
+
+        All parties must import their shares of one value. Raises InvalidInputError, naming the field, for damaged bytes
+        and for a share of another scheme, rank or version.
+        """
+        return decode_share(self._scheme, data)
 
     def _rank_of(self, name: str, caller: str) -> int:
         if name not in self.parties:
