@@ -142,6 +142,30 @@ def test_what_is_added_before_the_truncation_is_counted_once(
         assert got - (total >> shift) in ((0,) if total % (1 << shift) == 0 else (0, 1))
 
 
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@EXAMPLES
+@given(data=st.data())
+def test_inner_products_of_any_values(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
+    a, b = (np.array(data.draw(integers(ring, int(np.prod(shape)))), dtype=object).reshape(shape) for _ in range(2))
+    opened = on_shares(scheme, ring, [ring.from_int(a), ring.from_int(b)], lambda s, x: s.inner(x[0], x[1]))
+    assert opened == [signed(ring, int(v)) for v in np.asarray((a * b).sum(axis=-1), dtype=object).flat]
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_inner_products_at_the_edge_of_the_truncation(scheme: str, ring: PowerOfTwoRing, sign: int) -> None:
+    """Terms that wrap by themselves, with a sum that is the largest, or smallest, in the domain."""
+    limit, big, shift = 1 << (ring.bits - 2), 1 << (ring.bits - 9), ring.bits // 2
+    total = limit - 1 if sign > 0 else -limit
+    left = np.array([[big, -big, total], [7, 1, -1]], dtype=object)
+    right = np.array([[big, big, 1], [total // 7, total % 7, 0]], dtype=object)
+    opened = on_shares(
+        scheme, ring, [ring.from_int(left), ring.from_int(right)], lambda s, x: s.inner(x[0], x[1], shift)
+    )
+    assert all(got - (total >> shift) in ((0, 1) if total % (1 << shift) else (0,)) for got in opened)
+
+
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))
 @EXAMPLES
 @given(data=st.data())

@@ -72,6 +72,10 @@ def square(s: Scheme, ring: PowerOfTwoRing, salt: int) -> Share:
     return shared(s, ring, (8, 8), salt)
 
 
+def tall(s: Scheme, ring: PowerOfTwoRing, salt: int) -> Share:
+    return shared(s, ring, (N, 3), salt)
+
+
 def inputs(s: Scheme, ring: PowerOfTwoRing) -> None:
     for source in range(3):
         s.input(source, ring.from_int(np.full(N, 7)) if s.rank == source else None, ring, (N,))
@@ -87,6 +91,8 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "product plus and truncation": lambda s, r: s.mul(numbers(s, r, 0), numbers(s, r, 10), 9, numbers(s, r, 20)),
     "matrix product plus": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10), plus=square(s, r, 20)),
     "matrix product plus and truncation": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10), 9, square(s, r, 20)),
+    "inner products": lambda s, r: s.inner(tall(s, r, 0), tall(s, r, 10)),
+    "inner products and truncation": lambda s, r: s.inner(tall(s, r, 0), tall(s, r, 10), shift=9),
     "truncation": lambda s, r: s.truncate(numbers(s, r, 0), 9),
     "two truncations": lambda s, r: s.truncate(s.truncate(numbers(s, r, 0), 9), 3),
     "and": lambda s, r: s.and_(BitShare(shared(s, BITS, (2, 1), 0), 64), BitShare(shared(s, BITS, (2, 1), 10), 64)),
@@ -251,18 +257,11 @@ def test_a_truncation_with_a_missing_or_reused_mask_is_noticed(ring: PowerOfTwoR
     assert unmasked(BROKEN[name], ring, "truncation")
 
 
+RESHARINGS = [name for name in OPERATIONS if "product" in name or name == "and"]
+
+
 @pytest.mark.parametrize("broken", [WithoutZeroSharing, WithHalfTheMask])
-@pytest.mark.parametrize(
-    "operation",
-    [
-        "product",
-        "product and truncation",
-        "product plus",
-        "matrix product plus and truncation",
-        "matrix product",
-        "and",
-    ],
-)
+@pytest.mark.parametrize("operation", RESHARINGS)
 def test_a_resharing_without_a_full_zero_sharing_is_noticed(
     ring: PowerOfTwoRing, broken: type[Rep3], operation: str
 ) -> None:

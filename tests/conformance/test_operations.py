@@ -53,6 +53,10 @@ OPERATIONS: dict[str, Callable[[Scheme, Share, Share], Share]] = {
     "matvec": lambda s, a, b: s.matmul(a, b.map(lambda part: part[0])),
     "transposed matvec": lambda s, a, b: s.matmul(a.map(np.transpose), b.map(lambda part: part[:, 0])),
     "inner product": lambda s, a, b: s.matmul(a.map(lambda p: p[0]), b.map(lambda p: p[0])),
+    "inner products of rows": lambda s, a, b: s.inner(a, b),
+    "inner products of columns": lambda s, a, b: s.inner(a.map(np.transpose), b.map(np.transpose)),
+    "squared norms": lambda s, a, b: s.inner(a, a),
+    "inner product of vectors": lambda s, a, b: s.inner(a.map(lambda p: p[0]), b.map(lambda p: p[0])),
     "add public": lambda s, a, b: s.add_public(a, a.ring.from_int(np.arange(5))),
     "mul public": lambda s, a, b: s.mul_public(a, a.ring.from_int(np.arange(5))),
     "matmul public": lambda s, a, b: s.matmul_public(a, a.ring.from_int(np.arange(5))),
@@ -73,7 +77,7 @@ def test_operation_equals_the_cleartext_twin(scheme: str, mesh: str, ring: Power
     np.testing.assert_array_equal(got, golden)
 
 
-@pytest.mark.parametrize("kind", ["truncate", "mul", "matmul"])
+@pytest.mark.parametrize("kind", ["truncate", "mul", "matmul", "inner"])
 def test_truncating_operation_is_the_twin_or_one_more(scheme: str, mesh: str, ring: PowerOfTwoRing, kind: str) -> None:
     half = (ring.bits - 2) // 2 - 2
     a, b = random_elements(ring, 40, 5, magnitude_bits=half), random_elements(ring, 40, 5, magnitude_bits=half)
@@ -84,6 +88,8 @@ def test_truncating_operation_is_the_twin_or_one_more(scheme: str, mesh: str, ri
             return s.open(s.truncate(x, 7))
         if kind == "mul":
             return s.open(s.mul(x, y, shift=half))
+        if kind == "inner":
+            return s.open(s.inner(x, y, shift=half))
         return s.open(s.matmul(x, y.map(lambda part: part[0]), shift=half))
 
     got, golden = both(scheme, mesh, program, ring)
@@ -167,10 +173,12 @@ def test_empty_arrays(scheme: str, ring: PowerOfTwoRing) -> None:
         w = s.constant(ring, ring.zeros((3,)))
         opened = [s.open(s.mul(x, x, shift=3)), s.open(s.matmul(x, w, shift=3)), s.open(s.truncate(x, 2))]
         bits = s.to_bits(x)
+        wide = s.constant(ring, ring.zeros((3, 0)))
+        opened += [s.open(s.inner(x, x, shift=3)), s.open(s.inner(wide, wide, shift=3))]
         return [o.shape for o in opened if o is not None] + [(bits.rows, bits.count)]
 
     for shapes in run_scheme(scheme, program).results:
-        assert shapes == [(0, 3), (0,), (0, 3), (ring.bits, 0)]
+        assert shapes == [(0, 3), (0,), (0, 3), (0,), (3,), (ring.bits, 0)]
 
 
 def test_wrong_operands_are_refused_before_any_message(scheme: str) -> None:
@@ -184,6 +192,10 @@ def test_wrong_operands_are_refused_before_any_message(scheme: str) -> None:
             s.matmul(a, a)
         with pytest.raises(ShapeError):
             s.mul(a, s.constant(Z64, Z64.zeros((4,))))
+        with pytest.raises(ShapeError, match=r"\(2, 3\) and \(3,\)"):
+            s.inner(a, s.constant(Z64, Z64.zeros((3,))))
+        with pytest.raises(ShapeError, match=r"one dimension"):
+            s.inner(s.constant(Z64, Z64.zeros(())), s.constant(Z64, Z64.zeros(())))
         for plus in (s.constant(Z64, Z64.zeros((3,))), s.constant(Z64, Z64.zeros((1, 2, 3)))):
             with pytest.raises(ShapeError, match=r"'plus' .* shape \(2, 3\)"):
                 s.mul(a, a, 3, plus)

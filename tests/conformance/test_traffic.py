@@ -46,10 +46,13 @@ COSTS: list[tuple[str, str, Callable[[Scheme, PowerOfTwoRing], object], int, int
     ("rep3", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), 5, vector(s, r)), 2, 8 * N),
     ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), 0, vector(s, r, ROWS)), 1, 3 * ROWS),
     ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), 5, vector(s, r, ROWS)), 2, 8 * ROWS),
+    ("rep3", "inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r)), 1, 3 * ROWS),
+    ("rep3", "inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r), shift=5), 2, 8 * ROWS),
     ("clear", "input", lambda s, r: s.input(1, vector(s, r).parts[0] if s.rank == 1 else None, r, (N,)), 1, 2 * N),
     ("clear", "open", lambda s, r: s.open(vector(s, r)), 0, 0),
     ("clear", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), shift=5), 0, 0),
     ("clear", "truncate", lambda s, r: s.truncate(vector(s, r), 5), 0, 0),
+    ("clear", "inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r), shift=5), 0, 0),
     ("clear", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS)), 0, 0),
 ]
 

@@ -19,6 +19,7 @@ from cofit.errors import RingMismatchError, ShapeError
 
 RingArray: TypeAlias = npt.NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
+_CHUNK_BYTES = 1 << 20  # of a temporary: it stays in the cache
 
 
 class Ring(ABC):
@@ -90,6 +91,22 @@ class Ring(ABC):
     def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
         """Return the sum over one axis, or over all."""
 
+    def inner_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
+        """Return sum_t sum_j lhs[t][..., j] * rhs[t][..., j] for arrays of one shape.
+
+        Works in chunks of rows, so that no temporary is as large as an operand.
+        """
+        *leading, cols = lhs[0].shape
+        out = self.zeros((int(np.prod(leading, dtype=np.int64)),))
+        if not cols:
+            return out.reshape(leading)
+        left, right = ([x.reshape(-1, cols) for x in side] for side in (lhs, rhs))
+        step = max(1, _CHUNK_BYTES // (cols * self.element_bytes))
+        for start in range(0, len(out), step):
+            rows = slice(start, start + step)
+            out[rows] = self.sum(self.mul_sum([a[rows] for a in left], [b[rows] for b in right]), axis=1)
+        return out.reshape(leading)
+
     # --- matrices ----------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -117,3 +134,10 @@ def broadcast_shape(*shapes: Shape) -> Shape:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise ShapeError(f"Cannot broadcast shapes {' and '.join(map(str, shapes))} together.") from None
+
+
+def inner_shape(a: Shape, b: Shape) -> Shape:
+    """Return the shape of the inner products of two arrays along their last axis, or raise ShapeError."""
+    if a != b or not a:
+        raise ShapeError(f"Inner products need two arrays of one shape, with one dimension or more; got {a} and {b}.")
+    return a[:-1]

@@ -202,12 +202,27 @@ class SecretArray:
             share = self._scheme.matmul(self._share, other._share, shift, _share_of(plus))
             return SecretArray(self._scheme, share, result, limit)
         format, values, _ = self._public_factor(other)
-        largest = _largest_sum(format, values, 0)
+        largest = values.ndim and format.ring.largest_sum(values, axis=0)
         result, shift, limit = self._product_rules(format, largest, fraction_bits, proven_bound, plus)
         return self._finish(self._scheme.matmul_public(self._share, values), result, shift, limit, plus)
 
     def __matmul__(self, other: Operand) -> SecretArray:
         return self.matmul(other)
+
+    def inner(
+        self, other: SecretArray, fraction_bits: int | None = None, *, proven_bound: Bound | None = None
+    ) -> SecretArray:
+        """Return the sum of self * other over the last axis, for two secret arrays of one shape.
+
+        As (self * other).sum(-1), with messages for the sums and not for the products, and one truncation of each sum:
+        x.inner(x) are the squared norms of the rows of x. ``fraction_bits`` and ``proven_bound`` as in ``multiply``.
+        """
+        if not isinstance(other, SecretArray):
+            raise parameter_error("other", "inner", "a SecretArray", type(other).__name__)
+        largest = (self.shape[-1] if self.shape else 1) * other._limit
+        result, shift, limit = self._product_rules(other.format, largest, fraction_bits, proven_bound)
+        share = self._scheme.inner(self._share, other._share, shift)
+        return SecretArray(self._scheme, share, result, limit)
 
     def __rmatmul__(self, other: Public) -> SecretArray:
         return self.weighted_by(other)
@@ -215,7 +230,8 @@ class SecretArray:
     def weighted_by(self, weights: Public) -> SecretArray:
         """Return weights @ self; the same as the operator, which type checkers take for NumPy's."""
         format, values, _ = self._public_factor(weights)
-        result, shift, limit = self._product_rules(format, _largest_sum(format, values, -1), None)
+        largest = values.ndim and format.ring.largest_sum(values, axis=-1)
+        result, shift, limit = self._product_rules(format, largest, None)
         return self._finish(self._scheme.rmatmul_public(values, self._share), result, shift, limit)
 
     def __truediv__(self, other: Public) -> SecretArray:
@@ -381,7 +397,3 @@ def concatenate(arrays: Sequence[SecretArray], axis: int = 0) -> SecretArray:
 
 def _share_of(value: SecretArray | None) -> Share | None:
     return None if value is None else value._share
-
-
-def _largest_sum(format: FixedPoint, values: RingArray, axis: int) -> int:
-    return format.ring.largest_sum(values, axis) if values.ndim else 0

@@ -93,6 +93,9 @@ class Clear(Scheme):
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         return self._finish(ring, ring.matmul(a.parts[0], b.parts[0]), shift, plus)
 
+    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+        return self._finish(ring, ring.inner_sum(a.parts, b.parts), shift, None)
+
     def _truncate(self, a: Share, shift: int) -> Share:
         return self._finish(a.ring, a.parts[0], shift, None)
 

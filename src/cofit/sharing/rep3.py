@@ -16,8 +16,9 @@ Cost in ring elements per output element (all parties together) and rounds:
     input by an owner            1  2 + seeds  ``deal`` (a one-way stream; the counters count each message waited for)
     input by a party             1  1          ``input``
     open to all                  1  3          ``open``
-    product, matrix product      1  3          ``_reshare``; adding a shared value to the product is free
-    product with truncation      2  8          ``_masked_truncation``; likewise, before the truncation
+    product, matrix product,
+      row-wise inner product     1  3          ``_reshare``; adding a shared value to the product is free
+    those, with truncation       2  8          ``_masked_truncation``; likewise, before the truncation
     truncation                   2  6          ``_masked_truncation``
     random bits (Boolean)        0  0          ``random_bits``
     bit -> ring element          2  3          ``from_bits``
@@ -182,6 +183,12 @@ class Rep3(Scheme):
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         return self._reduce("matmul", ring, ring.matmul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
+
+    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+        """The three terms of z_i one by one: the sum b_i + b_{i+1} would be a temporary as large as b."""
+        (a_own, a_next), (b_own, b_next) = a.parts, b.parts
+        summand = ring.inner_sum((a_own, a_own, a_next), (b_own, b_next, b_own))
+        return self._reduce("inner", ring, summand, shape, shift, None)
 
     @staticmethod
     def _cross(ring: Ring, b: Share) -> tuple[RingArray, RingArray]:

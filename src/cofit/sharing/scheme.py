@@ -24,7 +24,7 @@ import numpy.typing as npt
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, packed_length, unpack
-from cofit.arithmetic.ring import broadcast_shape, matmul_shape
+from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
 from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Mesh
@@ -239,6 +239,13 @@ class Scheme(ABC):
         check_plus(ring, shape, plus)
         return self._matmul(ring, a, b, shape, shift, plus)
 
+    def inner(self, a: Share, b: Share, shift: int = 0) -> Share:
+        """Return the sum of a * b over the last axis, divided by 2^shift. Sends messages for the sums only."""
+        ring = common_ring(a, b)
+        shape = inner_shape(a.shape, b.shape)
+        check_shift(ring, shift)
+        return self._inner(ring, a, b, shape, shift)
+
     def truncate(self, a: Share, shift: int) -> Share:
         """Return floor(a / 2^shift) or that plus one, reading a as signed; never anything else.
 
@@ -252,6 +259,9 @@ class Scheme(ABC):
 
     @abstractmethod
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share: ...
+
+    @abstractmethod
+    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share: ...
 
     @abstractmethod
     def _truncate(self, a: Share, shift: int) -> Share: ...

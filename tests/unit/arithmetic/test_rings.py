@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray, Shape, ring_of_bits
+from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, RingArray, Shape, ring_of_bits
 from cofit.errors import InvalidInputError, RangeError, RingMismatchError, ShapeError
 from unit.arithmetic.reference import Integers, integers, mapped, packed, random_integers, signed, unpacked
 
@@ -65,6 +66,29 @@ def test_narrow_keeps_the_low_bits(shape: Shape) -> None:
         same(ring, ring.narrow(packed(ring, b), ring), b)
     with pytest.raises(RingMismatchError, match="larger"):
         Z64.narrow(Z64.zeros(shape), Z128)
+
+
+@pytest.mark.parametrize("shape", [(5,), (0,), (3, 4), (3, 0), (0, 3), (2, 3, 4), (3000, 70), (2, 140_000)], ids=str)
+@pytest.mark.parametrize("terms", [1, 3])
+def test_inner_sum(ring: PowerOfTwoRing, shape: Shape, terms: int) -> None:
+    """Also over many chunks of rows, and with rows as long as a chunk."""
+    generator = Generator(bytes(32))
+    lhs, rhs = ([generator.ring(ring, shape) for _ in range(terms)] for _ in range(2))
+    got = ring.inner_sum(lhs, rhs)
+    assert got.shape == shape[:-1]
+    np.testing.assert_array_equal(got, ring.sum(ring.mul_sum(lhs, rhs), axis=-1))
+    if len(shape) == 2:
+        views = [[x.T for x in side] for side in (lhs, rhs)]
+        np.testing.assert_array_equal(ring.inner_sum(*views), ring.sum(ring.mul_sum(*views), axis=-1))
+
+
+def test_inner_sum_allocates_no_matrix(ring: PowerOfTwoRing) -> None:
+    a = ring.zeros((4000, 500))
+    tracemalloc.start()
+    ring.inner_sum([a, a, a], [a, a, a])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < a.nbytes / 2
 
 
 @pytest.mark.parametrize("name", BINARY)
