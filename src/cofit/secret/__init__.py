@@ -4,5 +4,18 @@ from cofit.secret.array import SecretArray, bits_to_array, concatenate
 from cofit.secret.audit import AuditLog, Opening
 from cofit.secret.bits import SecretBits
 from cofit.secret.party import InputFacts, Party
+from cofit.secret.release import release_once
+from cofit.secret.stored import ReleaseStore
 
-__all__ = ["AuditLog", "InputFacts", "Opening", "Party", "SecretArray", "SecretBits", "bits_to_array", "concatenate"]
+__all__ = [
+    "AuditLog",
+    "InputFacts",
+    "Opening",
+    "Party",
+    "ReleaseStore",
+    "SecretArray",
+    "SecretBits",
+    "bits_to_array",
+    "concatenate",
+    "release_once",
+]

@@ -1,0 +1,98 @@
+"""One release: a value that is drawn once, stored by every party, and only then opened.
+
+Why: whoever sees two noisy versions of the same weights averages the noise away. So a release that may have been opened
+must never be drawn again; a restart opens the stored shares of the first draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy.typing as npt
+
+from cofit.errors import ProtocolError, parameter_error
+from cofit.secret.array import SecretArray
+from cofit.secret.party import Party
+from cofit.secret.stored import ReleaseStore, pack, unpack
+
+_RECORD = b"cofitrel"
+_NAME = "a stored release"
+_LABEL = "release"
+
+
+def release_once(
+    party: Party, draw: Callable[[], SecretArray], store: ReleaseStore, *, reason: str, key: str
+) -> npt.NDArray[Any]:
+    """Open one secret value to all parties, the same one however often the parties start again.
+
+    draw: computes the value, noise included. Called only if no party has stored one.
+    store: this party's own, empty or with the record of an earlier attempt at this release.
+    key: public text that names the release (such as the study's hash and the run); a record of another key is refused.
+
+    Every party looks into its store and tells all others what it found (1 round). Then:
+
+    - Nobody holds a record: ``draw``, save the own share, meet at a barrier (1 round), open. A party opens only after
+      the barrier, and the barrier falls only when every party has saved. So a value that anybody may have seen is
+      stored at *every* party, and finding no record anywhere means that nothing was opened yet.
+    - Everybody holds a record of the same draw: open that. The messages are those of the first opening, bit by bit, so
+      that an interrupted opening and its repetition reveal no more than one.
+    - Anything else: ProtocolError. It may be a crash while the parties saved, before anything was opened. But it looks
+      the same when a record was deleted *after* the opening, which an adversary who wants a second draw can do at its
+      own party; so nothing is drawn. As long as one party that tells the truth holds its record, no honest party draws.
+
+    What the stores cannot prevent: a second draw after *all* parties have lost their records. Keep them as long as the
+    data.
+
+    Nobody learns more than the value. Rounds: those of ``draw``, 2, and an opening; 1 and an opening the second time.
+    """
+    if not isinstance(key, str) or not key.strip():
+        raise parameter_error("key", "release_once", "text that names the release", key)
+    scheme = party._scheme
+    data = store.load()
+    found = None if data is None else _read(party, data, key)
+    nothing = bytes(1 + len(scheme.mesh.terms.session))
+    with scheme.agreeing_on(key):
+        told = scheme.announce(_LABEL, nothing if found is None else b"\x01" + found[0])
+    if found is not None and len(set(told)) == 1:
+        value = found[1]
+    elif any(message != nothing for message in told):
+        raise _unproven(party, key, [message != nothing for message in told])
+    else:
+        value = draw()
+        scheme.verify()
+        header = {"key": key, "draw": scheme.mesh.terms.session.hex()}
+        store.save(pack(_RECORD, header, party.export_share(value)))
+        party.barrier(_LABEL)
+    return party.open(value, reason=reason)
+
+
+def _read(party: Party, data: bytes, key: str) -> tuple[bytes, SecretArray]:
+    """Return which draw a record comes from (the session that made it) and the value."""
+    header, share = unpack(_RECORD, _NAME, ("key", "draw"), data)
+    if header["key"] != key:
+        raise parameter_error("key", _NAME, f"{key!r}, the release of this run", header["key"])
+    size = len(party._scheme.mesh.terms.session)
+    try:
+        session = bytes.fromhex(header["draw"])
+    except (TypeError, ValueError):
+        session = b""
+    if len(session) != size:
+        raise parameter_error("draw", _NAME, f"{size} bytes in hexadecimal", header["draw"])
+    return session, party.import_share(share)
+
+
+def _unproven(party: Party, key: str, holds: list[bool]) -> ProtocolError:
+    if all(holds):
+        return ProtocolError(
+            f"The parties hold records of different draws of release {key!r}, so nothing is opened. Restore at every "
+            "party the record of the same draw."
+        )
+    holders = ", ".join(name for name, has in zip(party.parties, holds, strict=True) if has)
+    others = ", ".join(name for name, has in zip(party.parties, holds, strict=True) if not has)
+    return ProtocolError(
+        f"Release {key!r} cannot be proven unopened: {holders} stored a record of it and {others} did not, or lost it. "
+        "Nothing is drawn or opened, because noise that is drawn twice can be averaged away. Restore the missing "
+        "records and start again. If they are lost, so is this release: start a new one under a new key, and charge "
+        "the privacy budget for both."
+    )
