@@ -1,0 +1,60 @@
+"""The owner's side: from a table in the clear to the arrays it shares. Runs at the owner and nowhere else.
+
+Horizontal, owners normalise: (x, c) / ||(x, c)|| with the constant c of the intercept, or x / ||x||; an all-zero row
+stays zero. Where the parties normalise: x / feature_bound, refused where a value is beyond the bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.errors import InvalidInputError, RangeError
+from cofit.learn.plan import Plan
+
+Reals = npt.NDArray[np.float64]
+
+
+def prepared_features(plan: Plan, values: npt.ArrayLike) -> Reals:
+    """Return an owner's block of features as it is to be encoded, with ``plan.formats.data`` fractional bits."""
+    x = np.asarray(values, dtype=np.float64)
+    if x.ndim != 2:
+        raise InvalidInputError(f"Features must form a table with rows and columns; got shape {x.shape}.")
+    if not np.isfinite(x).all():
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(x))[0])
+        raise InvalidInputError(
+            f"Row {row}, column {column} of the features is not a finite number. Remove or impute it."
+        )
+    facts = plan.facts
+    if facts.normalised_by == "parties":
+        bound = float(facts.feature_bound)
+        if (beyond := np.abs(x) > bound).any():
+            row, column = (int(i) for i in np.argwhere(beyond)[0])
+            raise RangeError(
+                f"Row {row}, column {column} of the features is larger in magnitude than the agreed feature_bound, "
+                f"{bound:g}. Scale the column, or agree on a larger feature_bound."
+            )
+        return x / bound
+    if facts.fit_intercept:
+        x = np.hstack([x, np.full((len(x), 1), float(facts.intercept_scaling))])
+    largest = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
+    scaled = np.divide(
+        x, largest, out=np.zeros_like(x), where=largest > 0
+    )  # so that squares neither overflow nor vanish
+    norms = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return np.asarray(np.divide(scaled, norms, out=np.zeros_like(x), where=norms > 0))
+
+
+def normalised_rows(plan: Plan, values: npt.ArrayLike) -> Reals:
+    """Return whole rows, with the intercept's constant, exactly as the objective of ``plan`` means them: in the clear.
+
+    What the parties never see; for comparisons, predictions and tests.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    if plan.facts.normalised_by == "owners":
+        return prepared_features(plan, x)
+    x = x / float(plan.facts.feature_bound)
+    if plan.constant is not None:
+        x = np.hstack([x, np.full((len(x), 1), float(plan.constant))])
+    floor = float(plan.geometry.floor or 0)
+    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), floor))

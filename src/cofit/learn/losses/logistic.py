@@ -1,0 +1,127 @@
+"""Logistic regression: l(y, z) = log(1 + exp(z)) - y z, so l' = sigmoid(z) - y and 0 <= l'' <= 1/4.
+
+Secure evaluation of c l':
+
+- |z| <= 8: the polynomial of ``scaled_sigmoid`` on the proven range, with c in its coefficients, minus c y, which is
+  local. No comparison. Its range 2^r is the next power of two.
+- beyond: ``sigmoid``, which takes any z, minus y, times c (a truncation).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.learn.losses.loss import Evaluation, Loss, Reals, times_scale
+from cofit.protocols import sigmoid
+from cofit.protocols.scaled_sigmoid import scaled_sigmoid, scaled_sigmoid_degree, scaled_sigmoid_error
+from cofit.protocols.sigmoid import sigmoid_error
+from cofit.protocols.working import GUARD_BITS, working_bits
+from cofit.secret import SecretArray
+
+_LARGEST_POLYNOMIAL_EXPONENT = 3
+_SMALLEST_EXPONENT = -6
+_FLOAT_SLACK = Fraction(1, 1 << 40)
+
+
+class Logistic(Loss):
+    """The logistic loss."""
+
+    name: ClassVar[str] = "logistic"
+    title: ClassVar[str] = "logistic regression"
+    smoothness: ClassVar[Fraction] = Fraction(1, 4)
+
+    def derivative_bound(self, radius: Fraction | None) -> Fraction:
+        """|sigmoid(z) - y| <= sigmoid(|z|)."""
+        if radius is None or radius > 30:
+            return Fraction(1)
+        return min(Fraction(1 / (1 + math.exp(-float(radius)))) + _FLOAT_SLACK, Fraction(1))
+
+    def derivative(self, y: Reals, z: Reals) -> Reals:
+        return np.asarray(0.5 * (1 + np.tanh(z / 2)) - y)  # the tanh form does not overflow
+
+    def evaluation(
+        self, ring: PowerOfTwoRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
+    ) -> Evaluation:
+        exponent = max(_next_power(radius), _SMALLEST_EXPONENT)
+        if exponent <= _LARGEST_POLYNOMIAL_EXPONENT:
+            return PolynomialSigmoid(ring, exponent, scale, fraction_bits, tolerance)
+        return AnySigmoid(ring, scale, fraction_bits)
+
+
+@dataclass(frozen=True)
+class PolynomialSigmoid(Evaluation):
+    """By a polynomial on |z| <= 2^exponent."""
+
+    ring: PowerOfTwoRing
+    exponent: int
+    scale: Fraction
+    fraction_bits: int
+    tolerance: Fraction
+
+    @property
+    def argument_bits(self) -> int:
+        """So that z / 2^exponent has the working format."""
+        return working_bits(self.ring) - self.exponent
+
+    @property
+    def error(self) -> Fraction:
+        """The polynomial's, and the rounding of c y."""
+        polynomial = scaled_sigmoid_error(self.ring, self.exponent, self.scale, self.fraction_bits, self.tolerance)
+        return polynomial + Fraction(1, 2 << self.fraction_bits)
+
+    @property
+    def degree(self) -> int:
+        """The degree of the polynomial."""
+        return scaled_sigmoid_degree(self.ring, self.exponent, self.scale, self.tolerance)
+
+    @property
+    def description(self) -> str:
+        """One line."""
+        return f"polynomial of degree {self.degree} on |z| <= {2.0**self.exponent:g}"
+
+    def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
+        scaled = scaled_sigmoid(z.ldexp(-self.exponent), self.exponent, self.scale, self.fraction_bits, self.tolerance)
+        return scaled - (y * round(self.scale * (1 << self.fraction_bits))).ldexp(-self.fraction_bits)
+
+
+@dataclass(frozen=True)
+class AnySigmoid(Evaluation):
+    """By the range-safe sigmoid, for any z."""
+
+    ring: PowerOfTwoRing
+    scale: Fraction
+    fraction_bits: int
+
+    @property
+    def argument_bits(self) -> int:
+        """As many as ``sigmoid`` takes."""
+        return working_bits(self.ring) - GUARD_BITS
+
+    @property
+    def error(self) -> Fraction:
+        """The sigmoid's, and the truncation after the factor c."""
+        return self.scale * sigmoid_error(FixedPoint(self.argument_bits, self.ring)) + Fraction(
+            1, 1 << self.fraction_bits
+        )
+
+    @property
+    def description(self) -> str:
+        """One line."""
+        return "range-safe sigmoid for any z"
+
+    def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
+        return times_scale(sigmoid(z) - y.widen(self.argument_bits), self.scale, self.fraction_bits)
+
+
+def _next_power(radius: Fraction) -> int:
+    """The smallest r with radius <= 2^r."""
+    exponent = math.ceil(math.log2(radius)) if radius > 0 else _SMALLEST_EXPONENT
+    while Fraction(2) ** exponent < radius:
+        exponent += 1
+    return exponent

@@ -1,0 +1,78 @@
+"""What training and the privacy claim need to know of a loss l(y, z), z = <w, x>, with labels y in {0, 1}.
+
+A new generalised linear model is one file with one ``Loss``: its derivative in z, a bound of it, its smoothness, and
+how the parties evaluate it on secrets. Convex in z, differentiable, and |l''| <= ``smoothness`` almost everywhere.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic import PowerOfTwoRing
+from cofit.secret import SecretArray
+
+Reals = npt.NDArray[np.float64]
+
+
+class Evaluation(ABC):
+    """How c l'(y, z) is computed on secrets: a choice of formats and constants, and the proven error of the result."""
+
+    @property
+    @abstractmethod
+    def argument_bits(self) -> int:
+        """How many fractional bits it takes z with."""
+
+    @property
+    @abstractmethod
+    def error(self) -> Fraction:
+        """A bound of |result - c l'(y, z)| for the given z."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """One line for the plan."""
+
+    @abstractmethod
+    def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
+        """Return c l'(y, z) for secret z (``argument_bits`` fractional bits) and secret labels (integers 0 and 1)."""
+
+
+class Loss(ABC):
+    """A convex loss."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    smoothness: ClassVar[Fraction]
+
+    @abstractmethod
+    def derivative_bound(self, radius: Fraction | None) -> Fraction:
+        """Return a bound of |l'(y, z)| over both labels and |z| <= radius (None: all z), never too small."""
+
+    @abstractmethod
+    def derivative(self, y: Reals, z: Reals) -> Reals:
+        """Return l'(y, z) in the clear: what the secure evaluation must agree with."""
+
+    @abstractmethod
+    def evaluation(
+        self, ring: PowerOfTwoRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
+    ) -> Evaluation:
+        """Choose how to compute scale * l'(y, z) for |z| <= radius, with ``fraction_bits`` in the result.
+
+        ``scale`` is in (0, 1] and a multiple of 2^-STEP_BITS; ``tolerance``: how far an approximation of l' itself,
+        before any arithmetic, may be off.
+        """
+
+
+STEP_BITS = 12
+"""Step sizes are chosen so that the factor c has this many fractional bits: products with it stay exact and small."""
+
+
+def times_scale(value: SecretArray, scale: Fraction, fraction_bits: int) -> SecretArray:
+    """Return value * scale, truncated to ``fraction_bits``: off by less than one unit. 2 rounds with ``rep3``."""
+    numerator = scale * (1 << STEP_BITS)
+    return (value * int(numerator)).ldexp(-STEP_BITS).truncate(fraction_bits)

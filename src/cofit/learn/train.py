@@ -1,0 +1,135 @@
+"""pi_LR: full-batch gradient descent with L2 penalty on secret data; the party program of a training run.
+
+The steps, their ranges and their errors are those of ``formats``; the recurrence is that of ``solvers``. Control flow
+depends on the plan alone. Nothing is opened here: the result is a secret.
+
+Rounds of an epoch with ``rep3``: 2 for X p, those of the loss's evaluation, 2 for X^T q with the update; where the
+parties normalise, 4 more for the two products with v; for the accelerated method 2 more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from cofit.arithmetic import FixedPoint
+from cofit.learn.norm import inverse_norms, largest_inverse
+from cofit.learn.plan import Plan
+from cofit.sampling.uniform import uniform
+from cofit.secret import Party, SecretArray
+
+FEATURES = "features"
+LABELS = "labels"
+
+
+@dataclass(frozen=True)
+class Holders:
+    """Who contributes what: owners of features in the order of rows (or columns), owners of labels in that of rows."""
+
+    features: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Data:
+    x: SecretArray
+    y: SecretArray
+    v: SecretArray | None
+
+
+def train(party: Party, plan: Plan, holders: Holders) -> SecretArray:
+    """Return the secret weights, shape (d,), within tau of the minimiser. The intercept's weight is the last one."""
+    party.progress("train", 0, plan.epochs)
+    data = _gather(party, plan, holders)
+    weights = before = _initial(party, plan)
+    for epoch in range(plan.epochs):
+        with party.label("epoch"):
+            weights, before = _step(data, plan, weights, before), weights
+        party.progress("train", epoch + 1, plan.epochs)
+    return weights
+
+
+def _gather(party: Party, plan: Plan, holders: Holders) -> _Data:
+    by_columns = plan.facts.partition == "vertical"
+    x = party.joined([(owner, FEATURES) for owner in holders.features], int(by_columns), constant=plan.constant)
+    y = party.joined([(owner, LABELS) for owner in holders.labels], 0)
+    v = None
+    if plan.geometry.floor is not None:
+        with party.label("norm"):
+            v = inverse_norms(x, plan.geometry, plan.formats)
+    return _Data(x, y, v)
+
+
+def _initial(party: Party, plan: Plan) -> SecretArray:
+    """Zeros, or Glorot's uniform initialiser on (-sqrt(6 / (d + 1)), sqrt(6 / (d + 1))], as in the paper."""
+    cols, format = plan.geometry.cols, plan.formats.of(plan.formats.weights)
+    if plan.facts.initial == "zeros":
+        return party.constant(np.zeros(cols), format)
+    half_width = math.sqrt(6 / (cols + 1))
+    with party.label("initial"):
+        coarse = FixedPoint(min(plan.formats.weights, 20), format.ring)
+        signed = uniform(party, (cols,), coarse) * 2 - 1
+        scaled = signed.multiply(half_width * (1 - 2.0**-12), coarse.fraction_bits)
+        return scaled.with_bound(min(scaled.bound, 1.0 * half_width)).widen(plan.formats.weights)
+
+
+def _step(data: _Data, plan: Plan, weights: SecretArray, before: SecretArray) -> SecretArray:
+    """One epoch: forward pass, residuals, backward pass with the update."""
+    point = _point(plan, weights, before)
+    residuals = _residuals(data, plan, point)
+    return _update(data, plan, residuals, point, weights, before)
+
+
+def _point(plan: Plan, weights: SecretArray, before: SecretArray) -> SecretArray:
+    """Where the gradient is taken: w, or w + theta (w - w_before)."""
+    if not plan.solver.extrapolation:
+        return weights
+    bits = plan.formats.extrapolation
+    theta = round(plan.solver.extrapolation * (1 << bits))
+    ahead = ((weights - before) * theta).ldexp(-bits) + weights.widen(weights.format.fraction_bits + bits)
+    return _within(ahead.truncate(plan.formats.weights), plan.formats.radius)
+
+
+def _residuals(data: _Data, plan: Plan, point: SecretArray) -> SecretArray:
+    """q = c l'(y, z) for z = <p, x>, times v where the parties normalise."""
+    formats, geometry = plan.formats, plan.geometry
+    if data.v is None or formats.product is None:
+        z = data.x.matmul(point, formats.argument, proven_bound=formats.argument_radius)
+        return formats.evaluation(z, data.y)
+    longest = Fraction(geometry.longest_row) * formats.radius
+    s = data.x.matmul(point, formats.product, proven_bound=longest)
+    z = data.v.multiply(s, formats.argument, proven_bound=formats.argument_radius)
+    e = formats.evaluation(z, data.y)
+    return data.v.multiply(e, formats.scaled, proven_bound=largest_inverse(geometry) * Fraction(e.bound))
+
+
+def _update(
+    data: _Data, plan: Plan, residuals: SecretArray, point: SecretArray, weights: SecretArray, before: SecretArray
+) -> SecretArray:
+    """w = 2^-m (2^m (shrink p + C (w - w_before)) - X^T q), in one truncation."""
+    formats, solver = plan.formats, plan.solver
+    plus = _times(point, solver.shrink, plan)
+    if solver.momentum:
+        plus = plus + _times(weights - before, solver.momentum, plan)
+    scaled = data.x.T.matmul(
+        -residuals,
+        formats.weights - solver.exponent,
+        plus=plus,
+        proven_bound=formats.radius * Fraction(2) ** solver.exponent,
+    )
+    return _within(scaled.ldexp(-solver.exponent), formats.radius)
+
+
+def _times(value: SecretArray, factor: Fraction, plan: Plan) -> SecretArray:
+    """Return 2^m factor value with the fractional bits of X^T q, exactly, for the rounded public factor."""
+    formats = plan.formats
+    bits = formats.data + formats.scaled
+    numerator = round(factor * Fraction(2) ** (bits + plan.solver.exponent - formats.weights))
+    return (value.ldexp(formats.weights) * numerator).ldexp(-bits)
+
+
+def _within(value: SecretArray, bound: Fraction) -> SecretArray:
+    return value.with_integer_limit(min(value.integer_limit, value.format.limit(bound)))

@@ -1,0 +1,87 @@
+"""The K-norm mechanism of the paper (pi_DP): noise of density proportional to exp(-||eta|| / beta).
+
+beta = sensitivity / epsilon.
+
+Pure: for two weight vectors at distance at most beta epsilon, the densities of w + eta at any point differ by a factor
+of at most exp(||w - w'|| / beta) <= e^epsilon (triangle inequality).
+
+**What is published is a rounding of w + eta**, so it is as private (post-processing), and no lattice of low-order bits
+is left that w could be read from: the sum is formed with ``fine_bits`` fractional bits, in the ring of the weights, and
+then truncated to the grid. The truncation adds a dither that is independent of everything secret, and of which parties
+may know their part: for every value of it the result is a function of w + eta alone.
+
+**Distance of the sampler.** Outside an event of probability ``knorm.tv_distance + knorm.exception`` every coordinate of
+the unit noise is within ``knorm.coupling_error`` of an exact draw. Times beta (a dyadic number, multiplied exactly),
+with the truncation to ``fine_bits``, each coordinate of the sum is within e = beta coupling + 2^-fine of an exact one;
+both fall into the same cell of the grid unless the exact one lies within e of the border of two cells. The marginal
+density of a coordinate is unimodal and at most 1 / (2 beta) (d = 1: Laplace; larger d: sqrt(d / 2 pi) / ((d - 1) beta)
+or less), so an interval of length 2 e around each multiple of the cell width 2^-g is hit with probability at most
+2 e 2^g + 2 e / (2 beta). Over d coordinates: d (2 e 2^g + e / beta).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from cofit.arithmetic import Z128, FixedPoint
+from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
+from cofit.sampling import exponential, knorm
+from cofit.sampling.parameters import PRECISION
+from cofit.secret import Party, SecretArray
+
+_SAMPLE = FixedPoint(52, Z128)
+_GRID_PER_DEVIATION = 8  # the grid is 2^-8 of the noise's standard deviation in a coordinate, or finer
+_HEADROOM = 3
+
+
+@dataclass(frozen=True)
+class KNorm(Mechanism):
+    """Noise in a uniform direction with Gamma(d, beta) length."""
+
+    fine_bits: int
+
+    name: ClassVar[str] = "knorm"
+    scale_name: ClassVar[str] = "beta"
+    pure: ClassVar[bool] = True
+
+    @property
+    def expected_norm(self) -> float:
+        return self.dimension * float(self.scale)
+
+    @property
+    def distribution(self) -> str:
+        return (
+            f"a uniformly random direction in {self.dimension} dimensions, times a Gamma({self.dimension}, "
+            f"{float(self.scale):.6g}) length"
+        )
+
+    def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
+        unit = knorm.knorm(party, self.dimension, _SAMPLE)
+        bits = self.scale.denominator.bit_length() - 1
+        noise = (unit * self.scale.numerator).ldexp(-bits).truncate(self.fine_bits).narrow(weights.format.ring)
+        return (weights.truncate(self.weight_bits).widen(self.fine_bits) + noise).truncate(self.grid_bits)
+
+
+def calibrate_knorm(
+    dimension: int, sensitivity: Fraction, epsilon: Fraction, weights: FixedPoint, radius: Fraction
+) -> KNorm:
+    """Calibrate for weights in that format, of Euclidean norm at most ``radius``."""
+    largest = Fraction(dimension << exponential.integer_digits(PRECISION)) * Fraction(4097, 4096)
+    first = rounded_up(sensitivity / epsilon)
+    room = weights.ring.bits - _HEADROOM
+    fine_bits = min(room - math.ceil(math.log2(2 * first * largest + radius)), _SAMPLE.ring.bits // 2 + 32)
+    weight_bits = min(weights.fraction_bits, fine_bits)
+    if weight_bits < weights.fraction_bits:
+        sensitivity += 2 * Fraction(math.isqrt(dimension) + 1, 1 << weight_bits)
+    scale = rounded_up(sensitivity / epsilon)
+    deviation = float(scale) * math.sqrt(dimension + 1)
+    grid_bits = max(0, math.ceil(_GRID_PER_DEVIATION - math.log2(deviation)))
+    error = scale * knorm.coupling_error(dimension, _SAMPLE) + Fraction(1, 1 << fine_bits)
+    borders = dimension * (2 * error * (1 << grid_bits) + error / scale)
+    distance = knorm.tv_distance(dimension, _SAMPLE) + knorm.exception(dimension, Z128) + borders
+    return KNorm(
+        dimension, sensitivity, epsilon, Fraction(0), scale, weight_bits, grid_bits, distance, fine_bits=fine_bits
+    )

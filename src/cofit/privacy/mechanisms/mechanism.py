@@ -1,0 +1,73 @@
+"""pi_DP: noise on the weights, calibrated to a sensitivity, on a public grid.
+
+A mechanism is calibrated from public facts alone (``calibrate_...``) and then draws and adds noise that nobody knows.
+What is published lies on the grid of multiples of 2^-grid_bits. Each mechanism proves in its file that the result is
+(epsilon, delta)-differentially private for weights of the given sensitivity, up to ``sampler_distance``, the total
+variation distance between the noise as sampled and the ideal noise, over all coordinates together.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from cofit.privacy.zcdp import total_delta
+from cofit.secret import Party, SecretArray
+
+
+@dataclass(frozen=True)
+class Mechanism(ABC):
+    """A calibrated mechanism.
+
+    ``sensitivity``: how far one record moves the weights, in the Euclidean norm, with everything that rounding adds;
+    ``scale``: the noise's parameter in units of the weights (``scale_name`` says which); ``weight_bits``: the weights
+    are truncated to this many fractional bits first; ``grid_bits``: those of what is published.
+    """
+
+    dimension: int
+    sensitivity: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    scale: Fraction
+    weight_bits: int
+    grid_bits: int
+    sampler_distance: Fraction
+
+    name: ClassVar[str]
+    scale_name: ClassVar[str]
+    pure: ClassVar[bool]
+
+    @property
+    @abstractmethod
+    def expected_norm(self) -> float:
+        """The expected Euclidean norm of the noise (its root mean square where no closed form is known)."""
+
+    @property
+    @abstractmethod
+    def distribution(self) -> str:
+        """One sentence on the noise."""
+
+    @property
+    def total_delta(self) -> Fraction:
+        """The delta of the guarantee, with the sampler's distance."""
+        return total_delta(self.delta, self.sampler_distance, self.epsilon)
+
+    @abstractmethod
+    def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
+        """Return the weights plus fresh noise, with ``grid_bits`` fractional bits: what may be opened, once."""
+
+
+def rounded_up(value: Fraction, significant_bits: int = 24) -> Fraction:
+    """Return a number a little above ``value`` with few bits: more noise, never less."""
+    exponent = value.numerator.bit_length() - value.denominator.bit_length() - significant_bits
+    unit = Fraction(2) ** exponent
+    return -(-value // unit) * unit
+
+
+def square_root_up(value: Fraction) -> Fraction:
+    """Return a number that is at least sqrt(value), and within one part in 2^40 of it."""
+    shift = 96
+    return Fraction(math.isqrt(value.numerator * (1 << (2 * shift)) // value.denominator) + 1, 1 << shift)
