@@ -54,7 +54,7 @@ def test_seconds_of_the_steps(processes: bool) -> None:
     assert run.seconds["prepare"] >= 0.2
     assert run.seconds["train"] >= 0.05
     steps = sum(run.seconds[step] for step in ("prepare", "train", "release"))
-    assert steps == pytest.approx(run.seconds["program"], abs=0.05)
+    assert 0.25 <= steps <= run.seconds["program"] + 1e-6
 
 
 def test_seconds_start_at_the_launch() -> None:
