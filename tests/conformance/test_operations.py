@@ -124,6 +124,28 @@ def test_an_owners_large_matrix_arrives_over_many_messages(scheme: str, mesh: st
         np.testing.assert_array_equal(opened, values)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_dealt_shares_are_expanded_into_their_places(scheme: str, mesh: str, ring: PowerOfTwoRing, axis: int) -> None:
+    shapes = [(3, 4), (2, 4), (0, 4), (1, 4)] if axis == 0 else [(4, 3), (4, 2), (4, 0), (4, 1)]
+    dealt = {f"x{i}": (ring, random_elements(ring, *shape)) for i, shape in enumerate(shapes)}
+    whole = np.concatenate([values for _, values in dealt.values()], axis=axis)
+    ends = np.cumsum([shape[axis] for shape in shapes]).tolist()
+    places = [slice(end - shape[axis], end) for end, shape in zip(ends, shapes, strict=True)]
+
+    def program(s: Scheme) -> RingArray | None:
+        received = [s.receive_input("owner", ring, shape) for shape in shapes]
+        alone = received[0].expand()
+        index = [(place,) if axis == 0 else (slice(None), place) for place in places]
+        share = s.expand_joined(ring, whole.shape, zip(received, index, strict=True))
+        for part, joint in zip(alone.parts, share.parts, strict=True):
+            np.testing.assert_array_equal(joint[index[0]], part)
+        return s.open(share)
+
+    for opened in run_scheme(scheme, program, mesh=mesh, deal=dealt).results:
+        assert opened is not None
+        np.testing.assert_array_equal(opened, whole)
+
+
 @pytest.mark.parametrize("receivers", [[0], [1], [2], [0, 2], [1, 2]])
 def test_opening_to_some_parties_only(scheme: str, ring: PowerOfTwoRing, receivers: list[int]) -> None:
     values = random_elements(ring, 6)

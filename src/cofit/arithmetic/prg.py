@@ -64,6 +64,16 @@ class Generator:
         count = int(np.prod(shape, dtype=np.int64))
         return self.draw(count * ring.element_bytes).view(ring.dtype).reshape(shape)
 
+    def ring_into(self, ring: Ring, out: RingArray) -> None:
+        """Write the elements that ``ring`` would return over ``out``: in place, or through chunks of rows of a view."""
+        if out.flags.c_contiguous:
+            self.fill(ring.check(out).reshape(-1).view(np.uint8).data)
+            return
+        step = max(1, _CHUNK * len(out) // max(1, out.nbytes))
+        for start in range(0, len(out), step):
+            rows = out[start : start + step]
+            rows[...] = self.ring(ring, rows.shape)
+
     def words(self, shape: Shape) -> npt.NDArray[np.uint64]:
         """Return uniform 64-bit words."""
         count = int(np.prod(shape, dtype=np.int64))

@@ -13,20 +13,21 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Shape
 from cofit.arithmetic.power_of_two import Z64
-from cofit.errors import InvalidInputError, parameter_error
-from cofit.secret.array import SecretArray, bits_to_array
+from cofit.errors import FormatMismatchError, InvalidInputError, ShapeError, parameter_error
+from cofit.secret.array import SecretArray, bits_to_array, concatenate
 from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
 from cofit.secret.stored import decode_share, encode_share
-from cofit.sharing import DealtShare, Scheme
+from cofit.sharing import DealtShare, Scheme, Share
 
+_Pairs: TypeAlias = tuple[tuple[str, str], ...]
 _RUNNER_STEPS = ("start", "share", "program")
 
 
@@ -53,6 +54,7 @@ class Party:
         self._facts = {owner: dict(named) for owner, named in inputs.items()}
         self._dealt: dict[tuple[str, str], DealtShare] = {}
         self._received: dict[tuple[str, str], SecretArray] = {}
+        self._joined: dict[tuple[_Pairs, int], SecretArray] = {}
         self._report = report
         self.audit = audit or AuditLog()
 
@@ -110,19 +112,61 @@ class Party:
 
     def input(self, owner: str, name: str) -> SecretArray:
         """Return the secret array that ``owner`` contributed under ``name``."""
+        facts = self._facts_of(owner, name, "input")
+        if (owner, name) not in self._received:
+            share = self._dealt_by(owner, name).expand()
+            self._received[owner, name] = self._as_input(share, facts)
+        return self._received[owner, name]
+
+    def joined(self, inputs: Sequence[tuple[str, str]], axis: int) -> SecretArray:
+        """Return the contributions (owner, name) of several owners, in one format, joined along an axis. Local.
+
+        ``axis``: 0 to put rows below each other, 1 for columns beside each other. Every contribution is expanded into
+        its place and then dropped, so that the data are never held twice; only inputs that the program took before are
+        copied. Later calls with the same arguments return the same array, and ``input`` returns its pieces.
+        """
+        pairs = _checked_pairs(inputs)
+        if len(pairs) == 1:
+            return self.input(*pairs[0])
+        facts = [self._facts_of(owner, name, "joined") for owner, name in pairs]
+        shape, places = _places(pairs, facts, axis)
+        if (pairs, axis) not in self._joined:
+            self._joined[pairs, axis] = self._join(pairs, facts, shape, places, axis)
+        return self._joined[pairs, axis]
+
+    def _join(
+        self,
+        pairs: _Pairs,
+        facts: Sequence[InputFacts],
+        shape: Shape,
+        places: Sequence[tuple[slice, ...]],
+        axis: int,
+    ) -> SecretArray:
+        if any(pair in self._received for pair in pairs):
+            return concatenate([self.input(*pair) for pair in pairs], axis)
+        pieces = ((self._dealt_by(*pair), place) for pair, place in zip(pairs, places, strict=True))
+        format = facts[0].format
+        share = self._scheme.expand_joined(format.ring, shape, pieces)
+        for pair, fact, place in zip(pairs, facts, places, strict=True):
+            self._received[pair] = self._as_input(share.map(lambda part, at=place: part[at]), fact)  # type: ignore[misc]
+        return SecretArray(self._scheme, share, format, max(format.limit(fact.bound) for fact in facts))
+
+    def _facts_of(self, owner: str, name: str, caller: str) -> InputFacts:
         known = self._facts.get(owner)
         if known is None:
-            raise parameter_error("owner", "input", f"one of {list(self._facts)}", owner)
+            raise parameter_error("owner", caller, f"one of {list(self._facts)}", owner)
         if name not in known:
-            raise parameter_error("name", "input", f"one of {list(known)}, the inputs of '{owner}'", name)
-        if (owner, name) not in self._received:
-            if (owner, name) not in self._dealt:
-                raise InvalidInputError("The contributions have not been collected yet: call collect() first.")
-            facts = known[name]
-            share = self._dealt.pop((owner, name)).expand()
-            limit = facts.format.limit(facts.bound)
-            self._received[owner, name] = SecretArray(self._scheme, share, facts.format, limit)
-        return self._received[owner, name]
+            raise parameter_error("name", caller, f"one of {list(known)}, the inputs of '{owner}'", name)
+        return known[name]
+
+    def _dealt_by(self, owner: str, name: str) -> DealtShare:
+        """Return what the owner dealt, and keep it no longer."""
+        if (owner, name) not in self._dealt:
+            raise InvalidInputError("The contributions have not been collected yet: call collect() first.")
+        return self._dealt.pop((owner, name))
+
+    def _as_input(self, share: Share, facts: InputFacts) -> SecretArray:
+        return SecretArray(self._scheme, share, facts.format, facts.format.limit(facts.bound))
 
     def collect(self) -> None:
         """Receive every owner's contribution, in the order of declaration. The runner calls this, once."""
@@ -224,3 +268,32 @@ class Party:
         if name not in self.parties:
             raise parameter_error("party", caller, f"one of {list(self.parties)}", name)
         return self.parties.index(name)
+
+
+def _checked_pairs(inputs: Sequence[tuple[str, str]]) -> _Pairs:
+    pairs = tuple(inputs)
+    if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        raise parameter_error("inputs", "joined", "one pair (owner, name of an input) or more", inputs)
+    if len(set(pairs)) != len(pairs):
+        raise parameter_error("inputs", "joined", "pairs (owner, name of an input), all different", inputs)
+    return pairs
+
+
+def _places(pairs: _Pairs, facts: Sequence[InputFacts], axis: int) -> tuple[Shape, list[tuple[slice, ...]]]:
+    """Return the shape of several inputs joined along an axis, and the place of each in it."""
+    (owner, name), first = pairs[0], facts[0]
+    if not isinstance(axis, int) or not 0 <= axis < len(first.shape):
+        allowed = f"a dimension of input '{name}' of '{owner}', of shape {first.shape}"
+        raise parameter_error("axis", "joined", allowed, axis)
+    places: list[tuple[slice, ...]] = []
+    end = 0
+    for pair, other in zip(pairs, facts, strict=True):
+        both = f"input '{pair[1]}' of '{pair[0]}' to input '{name}' of '{owner}'"
+        if other.format != first.format:
+            raise FormatMismatchError(f"Cannot join {both}: one is in {other.format}, the other in {first.format}.")
+        shapes = [(*shape[:axis], *shape[axis + 1 :]) for shape in (other.shape, first.shape)]
+        if len(other.shape) != len(first.shape) or shapes[0] != shapes[1]:
+            raise ShapeError(f"Cannot join {both} along axis {axis}: the shapes are {other.shape} and {first.shape}.")
+        start, end = end, end + other.shape[axis]
+        places.append((*[slice(None)] * axis, slice(start, end)))
+    return (*first.shape[:axis], end, *first.shape[axis + 1 :]), places

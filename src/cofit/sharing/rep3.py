@@ -68,6 +68,14 @@ class Rep3Dealt:
             return Share(self.ring, drawn)
         return Share(self.ring, (*drawn, self.x_2) if self.rank == 1 else (self.x_2, *drawn))
 
+    def expand_into(self, parts: Sequence[RingArray]) -> None:
+        """Draw the summands that came as seeds in their places; copy x_2."""
+        drawn = list(parts)
+        if self.x_2 is not None:
+            drawn.pop(1 if self.rank == 1 else 0)[...] = self.x_2
+        for seed, part in zip(self.seeds, drawn, strict=True):
+            Generator(seed).ring_into(self.ring, part)
+
 
 class Rep3(Scheme):
     """One of the three parties."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
@@ -154,6 +154,16 @@ class Scheme(ABC):
     @abstractmethod
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         """Receive this party's share of what ``owner`` deals. Expanding it is left to a moment when nobody waits."""
+
+    def expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, tuple[slice, ...]]]) -> Share:
+        """Expand dealt shares, each into its place in one array of this shape. Local.
+
+        Takes a piece only when the one before it is done: who hands them over one by one keeps none of them longer.
+        """
+        parts = tuple(ring.empty(shape) for _ in range(self._part_count))
+        for dealt, place in pieces:
+            dealt.expand_into([part[place] for part in parts])
+        return Share(ring, parts)
 
     @abstractmethod
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:

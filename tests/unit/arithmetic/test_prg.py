@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing
+from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
@@ -120,3 +120,20 @@ def test_derived_seeds_depend_on_material_and_purpose() -> None:
     assert len(seeds) == 12
     assert {len(seed) for seed in seeds} == {SEED_BYTES}
     assert derive_seed(b"a", "x") == derive_seed(b"a", "x")
+
+
+@pytest.mark.parametrize("ring", [Z64, Z128, BITS], ids=str)
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (5, 7), (3, 0), (700, 300), (3, 50_000), (2, 3, 4)], ids=str)
+def test_elements_drawn_in_place_are_those_of_the_stream(ring: Ring, shape: Shape) -> None:
+    """Contiguous or with gaps, in one piece or in chunks of rows."""
+    want = Generator(SEED)
+    elements, following = want.ring(ring, shape), want.draw(8).tobytes()
+    roomy = ring.zeros((*shape[:-1], 2 * shape[-1] + 1)) if shape else ring.zeros(())
+    gaps = roomy[..., 1::2] if shape else roomy
+    for out in (ring.zeros(shape), gaps):
+        generator = Generator(SEED)
+        generator.ring_into(ring, out)
+        np.testing.assert_array_equal(out, elements)
+        assert generator.draw(8).tobytes() == following
+    if shape:
+        assert (roomy[..., ::2] == ring.zeros(())).all()
