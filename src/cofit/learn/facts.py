@@ -13,6 +13,7 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.losses import loss_named
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
+from cofit.privacy.zcdp import LARGEST_EPSILON
 from cofit.sharing import scheme_named
 
 PARTITIONS = ("horizontal", "vertical")
@@ -132,7 +133,7 @@ def training_facts(
         partition=partition,
         loss=loss,
         l2=_positive("l2", l2),
-        epsilon=_positive("epsilon", epsilon),
+        epsilon=_real("epsilon", epsilon, f"above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON),
         delta=exact_delta,
         mechanism=mechanism,
         sensitivity=sensitivity,

@@ -100,7 +100,7 @@ def run_local(
                 )
     facts = {name: {k: c.facts() for k, c in named.items()} for name, named in owners.items()}
     info = scheme_named(scheme).info
-    names = _names(info.default_parties if parties is None else parties)
+    names = party_names(info.default_parties if parties is None else parties)
     study = hashlib.sha256(repr((_program_name(program), scheme, names, facts)).encode()).digest()
     agenda = Agenda(scheme, names, facts, Terms(secrets.token_bytes(16), study, scheme), timeout)
     jobs: dict[str, Job] = {name: partial(run_party, agenda=agenda, program=program) for name in names}
@@ -117,7 +117,8 @@ def _program_name(program: Callable[[Party], object]) -> str:
     return f"{getattr(bare, '__module__', '')}.{getattr(bare, '__qualname__', type(bare).__qualname__)}"
 
 
-def _names(parties: int | Sequence[str]) -> tuple[str, ...]:
+def party_names(parties: int | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the computing parties: as given, or party-a, party-b ... for a number."""
     if isinstance(parties, str):
         raise parameter_error("parties", "run_local", "a number, or a list of names", parties)
     if not isinstance(parties, int | Sequence):
