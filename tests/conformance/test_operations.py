@@ -135,15 +135,19 @@ def test_dealt_shares_are_expanded_into_their_places(scheme: str, mesh: str, rin
     def program(s: Scheme) -> RingArray | None:
         received = [s.receive_input("owner", ring, shape) for shape in shapes]
         alone = received[0].expand()
-        index = [(place,) if axis == 0 else (slice(None), place) for place in places]
-        share = s.expand_joined(ring, whole.shape, zip(received, index, strict=True))
+        index = [(place, slice(0, 4)) if axis == 0 else (slice(None), place) for place in places]
+        pieces = zip(received, index, strict=True)
+        column = (slice(None), slice(whole.shape[1], whole.shape[1] + 1))
+        wider = (whole.shape[0], whole.shape[1] + 1)
+        share = s.expand_joined(ring, wider, pieces, (ring.from_int(np.array(-9)), column))
         for part, joint in zip(alone.parts, share.parts, strict=True):
             np.testing.assert_array_equal(joint[index[0]], part)
         return s.open(share)
 
     for opened in run_scheme(scheme, program, mesh=mesh, deal=dealt).results:
         assert opened is not None
-        np.testing.assert_array_equal(opened, whole)
+        np.testing.assert_array_equal(opened[:, :-1], whole)
+        assert set(ring.to_int(opened[:, -1]).tolist()) == {-9}
 
 
 @pytest.mark.parametrize("receivers", [[0], [1], [2], [0, 2], [1, 2]])

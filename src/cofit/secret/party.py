@@ -18,14 +18,15 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Shape
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing, RingArray, Shape
 from cofit.arithmetic.power_of_two import Z64
 from cofit.errors import FormatMismatchError, InvalidInputError, ShapeError, parameter_error
-from cofit.secret.array import SecretArray, bits_to_array, concatenate
+from cofit.secret.array import Bound, SecretArray, bits_to_array, concatenate
 from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
 from cofit.secret.stored import decode_share, encode_share
 from cofit.sharing import DealtShare, Scheme, Share
+from cofit.sharing.scheme import Place
 
 _Pairs: TypeAlias = tuple[tuple[str, str], ...]
 _RUNNER_STEPS = ("start", "share", "program")
@@ -54,7 +55,7 @@ class Party:
         self._facts = {owner: dict(named) for owner, named in inputs.items()}
         self._dealt: dict[tuple[str, str], DealtShare] = {}
         self._received: dict[tuple[str, str], SecretArray] = {}
-        self._joined: dict[tuple[_Pairs, int], SecretArray] = {}
+        self._joined: dict[tuple[_Pairs, int, Bound | None], SecretArray] = {}
         self._report = report
         self.audit = audit or AuditLog()
 
@@ -118,38 +119,61 @@ class Party:
             self._received[owner, name] = self._as_input(share, facts)
         return self._received[owner, name]
 
-    def joined(self, inputs: Sequence[tuple[str, str]], axis: int) -> SecretArray:
+    def joined(self, inputs: Sequence[tuple[str, str]], axis: int, *, constant: Bound | None = None) -> SecretArray:
         """Return the contributions (owner, name) of several owners, in one format, joined along an axis. Local.
 
-        ``axis``: 0 to put rows below each other, 1 for columns beside each other. Every contribution is expanded into
-        its place and then dropped, so that the data are never held twice; only inputs that the program took before are
-        copied. Later calls with the same arguments return the same array, and ``input`` returns its pieces.
+        ``axis``: 0 to put rows below each other, 1 for columns beside each other. ``constant``: a public number that
+        fills one more column, the last one (of the intercept, say). Every contribution is expanded into its place and
+        then dropped, so that the data are never held twice; only inputs that the program took before are copied. Later
+        calls with the same arguments return the same array, and ``input`` returns its pieces.
         """
         pairs = _checked_pairs(inputs)
-        if len(pairs) == 1:
+        if len(pairs) == 1 and constant is None:
             return self.input(*pairs[0])
         facts = [self._facts_of(owner, name, "joined") for owner, name in pairs]
         shape, places = _places(pairs, facts, axis)
-        if (pairs, axis) not in self._joined:
-            self._joined[pairs, axis] = self._join(pairs, facts, shape, places, axis)
-        return self._joined[pairs, axis]
+        if constant is not None and (not isinstance(constant, int | float | Fraction) or len(shape) != 2):
+            raise parameter_error(
+                "constant", "joined", "one number, beside inputs of two dimensions, or None", constant
+            )
+        key = pairs, axis, constant
+        if key not in self._joined:
+            element = None if constant is None else facts[0].format.encode(constant)
+            if any(pair in self._received for pair in pairs):
+                self._joined[key] = self._join_taken(pairs, axis, element)
+            else:
+                self._joined[key] = self._join_dealt(pairs, facts, shape, places, element)
+        return self._joined[key]
 
-    def _join(
+    def _join_dealt(
         self,
         pairs: _Pairs,
         facts: Sequence[InputFacts],
         shape: Shape,
-        places: Sequence[tuple[slice, ...]],
-        axis: int,
+        places: Sequence[Place],
+        element: RingArray | None,
     ) -> SecretArray:
-        if any(pair in self._received for pair in pairs):
-            return concatenate([self.input(*pair) for pair in pairs], axis)
-        pieces = ((self._dealt_by(*pair), place) for pair, place in zip(pairs, places, strict=True))
         format = facts[0].format
-        share = self._scheme.expand_joined(format.ring, shape, pieces)
+        limit = max(format.limit(fact.bound) for fact in facts)
+        column = None
+        if element is not None:
+            column = element, (slice(None), slice(shape[1], shape[1] + 1))
+            shape = (shape[0], shape[1] + 1)
+            limit = max(limit, format.ring.largest_magnitude(element))
+        pieces = ((self._dealt_by(*pair), place) for pair, place in zip(pairs, places, strict=True))
+        share = self._scheme.expand_joined(format.ring, shape, pieces, column)
         for pair, fact, place in zip(pairs, facts, places, strict=True):
-            self._received[pair] = self._as_input(share.map(lambda part, at=place: part[at]), fact)  # type: ignore[misc]
-        return SecretArray(self._scheme, share, format, max(format.limit(fact.bound) for fact in facts))
+            self._received[pair] = self._as_input(_piece(share, place), fact)
+        return SecretArray(self._scheme, share, format, limit)
+
+    def _join_taken(self, pairs: _Pairs, axis: int, element: RingArray | None) -> SecretArray:
+        joint = concatenate([self.input(*pair) for pair in pairs], axis)
+        if element is None:
+            return joint
+        ring = joint.format.ring
+        column = self._scheme.constant(ring, np.broadcast_to(element, (len(joint), 1)))
+        limit = ring.largest_magnitude(element)
+        return concatenate([joint, SecretArray(self._scheme, column, joint.format, limit)], 1)
 
     def _facts_of(self, owner: str, name: str, caller: str) -> InputFacts:
         known = self._facts.get(owner)
@@ -279,13 +303,17 @@ def _checked_pairs(inputs: Sequence[tuple[str, str]]) -> _Pairs:
     return pairs
 
 
-def _places(pairs: _Pairs, facts: Sequence[InputFacts], axis: int) -> tuple[Shape, list[tuple[slice, ...]]]:
+def _piece(share: Share, place: Place) -> Share:
+    return share.map(lambda part: part[place])
+
+
+def _places(pairs: _Pairs, facts: Sequence[InputFacts], axis: int) -> tuple[Shape, list[Place]]:
     """Return the shape of several inputs joined along an axis, and the place of each in it."""
     (owner, name), first = pairs[0], facts[0]
     if not isinstance(axis, int) or not 0 <= axis < len(first.shape):
         allowed = f"a dimension of input '{name}' of '{owner}', of shape {first.shape}"
         raise parameter_error("axis", "joined", allowed, axis)
-    places: list[tuple[slice, ...]] = []
+    places: list[Place] = []
     end = 0
     for pair, other in zip(pairs, facts, strict=True):
         both = f"input '{pair[1]}' of '{pair[0]}' to input '{name}' of '{owner}'"
@@ -295,5 +323,5 @@ def _places(pairs: _Pairs, facts: Sequence[InputFacts], axis: int) -> tuple[Shap
         if len(other.shape) != len(first.shape) or shapes[0] != shapes[1]:
             raise ShapeError(f"Cannot join {both} along axis {axis}: the shapes are {other.shape} and {first.shape}.")
         start, end = end, end + other.shape[axis]
-        places.append((*[slice(None)] * axis, slice(start, end)))
+        places.append(tuple(slice(start, end) if i == axis else slice(0, n) for i, n in enumerate(first.shape)))
     return (*first.shape[:axis], end, *first.shape[axis + 1 :]), places

@@ -5,7 +5,7 @@ For debugging and golden results. Truncation is the exact floor, so another sche
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import InvalidInputError
-from cofit.sharing.scheme import Bytes, Scheme, SchemeInfo, as_bytes
+from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
 from cofit.sharing.shares import BitShare, DealtShare, Share
 
 
@@ -29,10 +29,6 @@ class ClearDealt:
     def expand(self) -> Share:
         """Nothing to expand."""
         return Share(self.ring, (self.values,))
-
-    def expand_into(self, parts: Sequence[RingArray]) -> None:
-        """Copy the values."""
-        parts[0][...] = self.values
 
 
 class Clear(Scheme):
@@ -79,6 +75,12 @@ class Clear(Scheme):
         values = ring.empty(shape)
         self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(values)})
         return ClearDealt(ring, values)
+
+    def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
+        joint = ring.empty(shape)
+        for dealt, place in pieces:
+            joint[place] = dealt.expand().parts[0]
+        return Share(ring, (joint,))
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         if self.rank != source:

@@ -32,7 +32,7 @@ truncation and conversion stands in ``rep3_proof.md`` beside this file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,7 @@ from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import add_from_signals, top_bit_from_signals
-from cofit.sharing.scheme import Bytes, Scheme, SchemeInfo, as_bytes
+from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
 from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Mesh
 
@@ -63,18 +63,7 @@ class Rep3Dealt:
 
     def expand(self) -> Share:
         """Draw the summands that came as seeds."""
-        drawn = tuple(Generator(seed).ring(self.ring, self.shape) for seed in self.seeds)
-        if self.x_2 is None:
-            return Share(self.ring, drawn)
-        return Share(self.ring, (*drawn, self.x_2) if self.rank == 1 else (self.x_2, *drawn))
-
-    def expand_into(self, parts: Sequence[RingArray]) -> None:
-        """Draw the summands that came as seeds in their places; copy x_2."""
-        drawn = list(parts)
-        if self.x_2 is not None:
-            drawn.pop(1 if self.rank == 1 else 0)[...] = self.x_2
-        for seed, part in zip(self.seeds, drawn, strict=True):
-            Generator(seed).ring_into(self.ring, part)
+        return _in_order(self.ring, self.rank, self.x_2, [Generator(s).ring(self.ring, self.shape) for s in self.seeds])
 
 
 class Rep3(Scheme):
@@ -153,6 +142,16 @@ class Rep3(Scheme):
             for chunk in _chunks(ring, x_2.size):
                 self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(x_2.reshape(-1)[chunk])})
         return Rep3Dealt(ring, shape, self.rank, tuple(s.tobytes() for s in seeds.reshape(-1, SEED_BYTES)), x_2)
+
+    def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
+        """Copy x_2 first: only seeds are left of a piece then, and the other array does not exist yet."""
+        x_2 = ring.empty(shape) if self.rank != 0 else None
+        seeds = [(_settle(dealt, x_2, place), place) for dealt, place in pieces]
+        drawn = [ring.empty(shape) for _ in range(2 if x_2 is None else 1)]
+        for own, place in seeds:
+            for seed, part in zip(own, drawn, strict=True):
+                Generator(seed).ring_into(ring, part[place])
+        return _in_order(ring, self.rank, x_2, drawn)
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         """x_s is drawn from k_s, x_{s+1} = x - x_s is sent to party s+1, x_{s+2} = 0."""
@@ -360,6 +359,22 @@ class Rep3(Scheme):
         self._exchange("product", {other: [ours]}, {other: theirs})
         joint = ring.add(ours, theirs)
         return shared, Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
+
+
+def _in_order(ring: Ring, rank: int, x_2: RingArray | None, drawn: Sequence[RingArray]) -> Share:
+    """Return a dealt share, given its explicit summand (none at rank 0) and those drawn from seeds."""
+    if x_2 is None:
+        return Share(ring, tuple(drawn))
+    return Share(ring, (*drawn, x_2) if rank == 1 else (x_2, *drawn))
+
+
+def _settle(dealt: DealtShare, x_2: RingArray | None, place: Place) -> tuple[bytes, ...]:
+    """Copy the explicit summand of a piece into its place; return the seeds, which are the rest of it."""
+    if not isinstance(dealt, Rep3Dealt):
+        raise InvalidInputError(f"Only shares dealt by rep3 can be joined; got {type(dealt).__name__}.")
+    if x_2 is not None:
+        x_2[place] = dealt.x_2
+    return dealt.seeds
 
 
 def _chunks(ring: Ring, count: int) -> Iterator[slice]:

@@ -30,6 +30,7 @@ from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Mesh
 
 Bytes: TypeAlias = memoryview
+Place: TypeAlias = tuple[slice, ...]
 
 
 @dataclass(frozen=True)
@@ -155,15 +156,27 @@ class Scheme(ABC):
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         """Receive this party's share of what ``owner`` deals. Expanding it is left to a moment when nobody waits."""
 
-    def expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, tuple[slice, ...]]]) -> Share:
+    def expand_joined(
+        self,
+        ring: Ring,
+        shape: Shape,
+        pieces: Iterable[tuple[DealtShare, Place]],
+        constant: tuple[RingArray, Place] | None = None,
+    ) -> Share:
         """Expand dealt shares, each into its place in one array of this shape. Local.
 
-        Takes a piece only when the one before it is done: who hands them over one by one keeps none of them longer.
+        ``constant``: a public element that fills one more place. A piece is taken only when the one before it is done,
+        and not kept, so that whoever hands them over one by one never holds the data twice.
         """
-        parts = tuple(ring.empty(shape) for _ in range(self._part_count))
-        for dealt, place in pieces:
-            dealt.expand_into([part[place] for part in parts])
-        return Share(ring, parts)
+        share = self._expand_joined(ring, shape, pieces)
+        if constant is not None:
+            element, place = constant
+            for i, part in enumerate(share.parts):
+                part[place] = element if i == self._constant_part else ring.zeros(())
+        return share
+
+    @abstractmethod
+    def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share: ...
 
     @abstractmethod
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:

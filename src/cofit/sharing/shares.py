@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,9 +34,6 @@ class DealtShare(Protocol):
 
     def expand(self) -> Share:
         """Return the share itself."""
-
-    def expand_into(self, parts: Sequence[RingArray]) -> None:
-        """Write the parts of the share over these arrays, which may be views of larger ones, without a second copy."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

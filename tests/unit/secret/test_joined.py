@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tracemalloc
 import weakref
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,10 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Z64, Z128, Contribution, FixedPoint, Party, SecretArray
-from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
+from cofit.arithmetic import PowerOfTwoRing
 from cofit.errors import FormatMismatchError, InvalidInputError, PartyFailedError, ShapeError
-from cofit.sharing import DealtShare, Share
-from cofit.sharing.rep3 import Rep3Dealt
+from cofit.sharing import DealtShare
+from cofit.sharing.rep3 import Rep3, Rep3Dealt
 from unit.secret.runs import SCHEMES, F, failure, run
 
 Array = npt.NDArray[Any]
@@ -128,18 +130,18 @@ def test_inputs_before_they_are_collected() -> None:
 # --- nothing is held twice --------------------------------------------------------------------------------------
 
 
-class Watched:
-    """A dealt share that knows whether the one before it is gone when its turn comes."""
+def watch(dealt: DealtShare, before: Callable[[], object | None]) -> DealtShare:
+    """The same dealt share, which checks that the one before it is gone when its turn comes."""
 
-    def __init__(self, inner: DealtShare, before: Callable[[], object | None]) -> None:
-        self.inner, self.before = inner, before
+    class Watched(type(dealt)):  # type: ignore[misc]
+        __slots__ = ("__weakref__",)
 
-    def expand(self) -> Share:
-        raise AssertionError("an own copy of the share")
+        def __getattribute__(self, name: str) -> Any:
+            if name in ("x_2", "values"):
+                assert before() is None, "the contribution before this one is still held"
+            return super().__getattribute__(name)
 
-    def expand_into(self, parts: Sequence[RingArray]) -> None:
-        assert self.before() is None, "the contribution before this one is still held"
-        self.inner.expand_into(parts)
+    return Watched(*(getattr(dealt, field.name) for field in dataclasses.fields(dealt)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -148,7 +150,7 @@ def test_every_contribution_is_dropped_before_the_next_is_expanded(scheme: str, 
     def program(party: Party) -> int:
         before: Callable[[], object | None] = lambda: None  # noqa: E731
         for pair in PAIRS:
-            party._dealt[pair] = watched = Watched(party._dealt[pair], before)
+            party._dealt[pair] = watched = watch(party._dealt[pair], before)
             before = weakref.ref(watched)
             del watched
         party.joined(PAIRS, axis)
@@ -161,19 +163,57 @@ def test_every_contribution_is_dropped_before_the_next_is_expanded(scheme: str, 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("rank", [0, 1, 2])
-def test_expanding_into_a_place_needs_no_copy(ring: PowerOfTwoRing, rank: int, axis: int) -> None:
-    shape = (1500, 400)
-    seeds = (bytes([1] * 32), bytes([2] * 32))[: 2 if rank == 0 else 1]
-    explicit = None if rank == 0 else Generator(bytes([3] * 32)).ring(ring, shape)
-    dealt = Rep3Dealt(ring, shape, rank, seeds, explicit)
-    want = dealt.expand()
-    joint = [ring.zeros((3000, 400) if axis == 0 else (1500, 800)) for _ in range(2)]
-    places = [part[1500:] if axis == 0 else part[:, 400:] for part in joint]
+def test_the_peak_is_one_share(ring: PowerOfTwoRing, rank: int, axis: int) -> None:
+    """Never more than two arrays of the joint shape, whether dealt, copied or drawn, and a chunk; of four owners."""
+    shape, joint = ((400, 1500), (1600, 1500)) if axis == 0 else ((1600, 375), (1600, 1500))
+    seeds = [bytes([i] * 32) for i in range(2 if rank == 0 else 1)]
+    party = Rep3.__new__(Rep3)
+    party.rank = rank
     tracemalloc.start()
-    dealt.expand_into(places)
+    dealt = [Rep3Dealt(ring, shape, rank, tuple(seeds), ring.zeros(shape) if rank else None) for _ in range(4)]
+    places = [
+        tuple(slice(i * n, i * n + n) if at == axis else slice(0, n) for at, n in enumerate(shape)) for i in range(4)
+    ]
+    party._expand_joined(ring, joint, ((dealt.pop(0), place) for place in places))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < want.parts[0].nbytes / 4
-    for place, part, whole in zip(places, want.parts, joint, strict=True):
-        np.testing.assert_array_equal(place, part)
-        assert np.array_equal(whole[:1500] if axis == 0 else whole[:, :400], ring.zeros(shape)), "wrote elsewhere"
+    assert peak < 2 * 1600 * 1500 * ring.element_bytes + (1 << 20)
+
+
+# --- a constant column ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", [F, FixedPoint(50, Z128)], ids=str)
+@pytest.mark.parametrize("taken", [False, True])
+@pytest.mark.parametrize("pairs", [PAIRS, PAIRS[:1]], ids=len)
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_constant_fills_one_more_column(
+    scheme: str, axis: int, pairs: list[tuple[str, str]], taken: bool, format: FixedPoint
+) -> None:
+    def program(party: Party) -> tuple[Array, float, bool, Array]:
+        if taken:
+            party.input("north", "x")
+        x = party.joined(pairs, axis, constant=Fraction(-37, 4))
+        same = x is party.joined(pairs, axis, constant=-9.25)
+        return party.open(x, reason="test"), x.bound, same, party.open(party.input("north", "x"), reason="test")
+
+    joint = np.concatenate([NORTH, SOUTH][: len(pairs)], axis=axis)
+    for got, bound, same, north in run(program, scheme, owners(format)).results.values():
+        assert (got[:, :-1] == joint).all()
+        assert (got[:, -1] == -9.25).all()
+        assert got.shape == (joint.shape[0], joint.shape[1] + 1)
+        assert (bound, same) == (9.25, True)
+        assert (north == NORTH).all()
+
+
+@pytest.mark.parametrize("constant", ["1", [1.0], float("nan"), 2.0**40])
+def test_constants_that_are_no_fitting_number(constant: Any) -> None:
+    with pytest.raises(PartyFailedError) as info:
+        run(lambda party: party.joined(PAIRS, 1, constant=constant), "clear", owners())
+    assert isinstance(info.value.__cause__, InvalidInputError)
+
+
+def test_vectors_take_no_constant() -> None:
+    with pytest.raises(PartyFailedError, match="'constant' parameter of joined"):
+        run(lambda party: party.joined([("north", "y"), ("south", "y")], 0, constant=1), "clear", owners())
