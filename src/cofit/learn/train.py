@@ -41,7 +41,10 @@ class _Data:
 
 
 def train(party: Party, plan: Plan, holders: Holders) -> SecretArray:
-    """Return the secret weights, shape (d,), within tau of the minimiser. The intercept's weight is the last one."""
+    """Return the secret weights, shape (d,), within tau of the minimiser. The intercept's weight is the last one.
+
+    The shares of the data are dropped at the end: nothing needs them any more.
+    """
     party.progress("train", 0, plan.epochs)
     data = _gather(party, plan, holders)
     weights = before = _initial(party, plan)
@@ -49,6 +52,8 @@ def train(party: Party, plan: Plan, holders: Holders) -> SecretArray:
         with party.label("epoch"):
             weights, before = _step(data, plan, weights, before), weights
         party.progress("train", epoch + 1, plan.epochs)
+    del data
+    party.forget_inputs()
     return weights
 
 

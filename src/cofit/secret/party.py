@@ -186,11 +186,18 @@ class Party:
     def _dealt_by(self, owner: str, name: str) -> DealtShare:
         """Return what the owner dealt, and keep it no longer."""
         if (owner, name) not in self._dealt:
-            raise InvalidInputError("The contributions have not been collected yet: call collect() first.")
+            raise InvalidInputError(
+                "The contributions are not there: collect() has not been called yet, or forget_inputs() dropped them."
+            )
         return self._dealt.pop((owner, name))
 
     def _as_input(self, share: Share, facts: InputFacts) -> SecretArray:
         return SecretArray(self._scheme, share, facts.format, facts.format.limit(facts.bound))
+
+    def forget_inputs(self) -> None:
+        """Drop every contribution, taken or not: a program that needs them no longer gives their memory back. Local."""
+        for held in (self._dealt, self._received, self._joined):
+            held.clear()
 
     def collect(self) -> None:
         """Receive every owner's contribution, in the order of declaration. The runner calls this, once."""

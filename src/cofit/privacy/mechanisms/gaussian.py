@@ -15,7 +15,7 @@ from typing import ClassVar
 from cofit.arithmetic import FixedPoint
 from cofit.errors import parameter_error
 from cofit.privacy.mechanisms.grid import grid_for
-from cofit.privacy.mechanisms.mechanism import Mechanism
+from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
 from cofit.privacy.zcdp import gaussian_sigma, total_delta
 from cofit.sampling.discrete_gaussian import discrete_gaussian, tv_distance
 from cofit.secret import Party, SecretArray
@@ -64,7 +64,7 @@ def calibrate_gaussian(
     scale = gaussian_sigma(sensitivity, epsilon, delta - kept)
     steps = scale * (1 << grid_bits)
     for precision in _PRECISIONS:
-        distance = tv_distance(steps, dimension, precision=precision)
+        distance = rounded_up(tv_distance(steps, dimension, precision=precision))
         if total_delta(Fraction(0), distance, epsilon) <= kept:
             return Gaussian(
                 dimension, sensitivity, epsilon, delta, scale, grid_bits, grid_bits, distance, precision=precision

@@ -81,7 +81,7 @@ def calibrate_knorm(
     grid_bits = max(0, math.ceil(_GRID_PER_DEVIATION - math.log2(deviation)))
     error = scale * knorm.coupling_error(dimension, _SAMPLE) + Fraction(1, 1 << fine_bits)
     borders = dimension * (2 * error * (1 << grid_bits) + error / scale)
-    distance = knorm.tv_distance(dimension, _SAMPLE) + knorm.exception(dimension, Z128) + borders
+    distance = rounded_up(knorm.tv_distance(dimension, _SAMPLE) + knorm.exception(dimension, Z128) + borders)
     return KNorm(
         dimension, sensitivity, epsilon, Fraction(0), scale, weight_bits, grid_bits, distance, fine_bits=fine_bits
     )

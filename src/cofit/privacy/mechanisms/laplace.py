@@ -50,5 +50,5 @@ def calibrate_laplace(
     root = square_root_up(Fraction(dimension))
     grid_bits, sensitivity = grid_for(root * sensitivity / epsilon, dimension, sensitivity, weights, radius)
     scale = rounded_up(root * sensitivity / epsilon)
-    distance = tv_distance(scale * (1 << grid_bits), dimension)
+    distance = rounded_up(tv_distance(scale * (1 << grid_bits), dimension))
     return Laplace(dimension, sensitivity, epsilon, Fraction(0), scale, grid_bits, grid_bits, distance)
