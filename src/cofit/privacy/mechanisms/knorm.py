@@ -61,7 +61,11 @@ class KNorm(Mechanism):
     def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
         unit = knorm.knorm(party, self.dimension, _SAMPLE)
         bits = self.scale.denominator.bit_length() - 1
-        noise = (unit * self.scale.numerator).ldexp(-bits).truncate(self.fine_bits).narrow(weights.format.ring)
+        exact = (unit * self.scale.numerator).ldexp(-bits)
+        finer = exact.format.fraction_bits >= self.fine_bits
+        noise = exact.truncate(self.fine_bits) if finer else exact.widen(self.fine_bits)
+        if weights.format.ring is not noise.format.ring:
+            noise = noise.narrow(weights.format.ring)
         return (weights.truncate(self.weight_bits).widen(self.fine_bits) + noise).truncate(self.grid_bits)
 
 
