@@ -9,6 +9,7 @@ import click
 import cofit
 from cofit.cli.bench import bench
 from cofit.cli.demo import demo
+from cofit.cli.plan import plan
 from cofit.cli.schemes import schemes
 from cofit.errors import CofitError, InvalidInputError
 
@@ -28,7 +29,7 @@ def cli() -> None:
     """
 
 
-for command in (bench, demo, schemes):
+for command in (bench, demo, plan, schemes):
     cli.add_command(command)
 
 

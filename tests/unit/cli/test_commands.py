@@ -39,7 +39,7 @@ BY_PATH = dict(ALL)
 
 def test_the_commands_there_are() -> None:
     assert {" ".join(path) for path in BY_PATH} == {
-        "", "demo", "schemes", "bench", "bench epoch", "bench exchange", "bench share", "bench kernels",
+        "", "demo", "plan", "schemes", "bench", "bench epoch", "bench exchange", "bench share", "bench kernels",
         "bench functions", "bench sampling",
     }  # fmt: skip
 

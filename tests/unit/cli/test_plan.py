@@ -1,0 +1,142 @@
+"""``cofit plan``: every fact is an option, every section is shown, and bad facts are refused with the remedy."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from cofit.cli.main import cli, main
+from cofit.cli.plan import plan as command
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import plan_training
+
+SMALL = ["plan", "--rows", "1000", "--cols", "5"]
+SECTIONS = (
+    "Data",
+    "Privacy",
+    "Objective and sensitivity",
+    "Distance from the exact minimiser",
+    "Solver",
+    "Number formats and proven ranges",
+    "Noise against signal",
+)
+
+
+def planned(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, [*SMALL, *arguments], env={"COLUMNS": "160"})
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refused(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    monkeypatch.setattr(sys, "argv", ["cofit", *arguments])
+    with pytest.raises(SystemExit) as info:
+        main()
+    assert info.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err
+
+
+def test_every_parameter_of_the_facts_is_an_option_with_the_same_default() -> None:
+    options = {p.name: p for p in command.params if isinstance(p, click.Option) and p.name != "as_json"}
+    parameters = inspect.signature(training_facts).parameters
+    defaults = command.make_context("plan", ["--rows", "2", "--cols", "1"]).params
+    assert set(options) == set(parameters)
+    for name, parameter in parameters.items():
+        if parameter.default is inspect.Parameter.empty:
+            assert options[name].required
+        else:
+            assert defaults[name] == parameter.default, name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "facts"),
+    [
+        ([], {}),
+        (["--partition", "vertical", "--delta", "1e-6"], {"partition": "vertical", "delta": 1e-6}),
+        (["--epochs", "12", "--no-intercept", "--l2", "0.5"], {"epochs": 12, "fit_intercept": False, "l2": 0.5}),
+        (
+            ["--learning-rate", "0.1", "--momentum", "0.9", "--initial", "glorot", "--epochs", "9", "--allow-unproven"],
+            {"learning_rate": 0.1, "momentum": 0.9, "initial": "glorot", "epochs": 9, "allow_unproven": True},
+        ),
+    ],
+)
+def test_json_is_the_plan(arguments: list[str], facts: dict[str, Any]) -> None:
+    plan = plan_training(training_facts(1000, 5, **facts))
+    printed = json.loads(planned(*arguments, "--json"))
+    assert printed.pop("hash") == plan.hash
+    assert {name: printed[name] for name in plan.to_dict()} == json.loads(json.dumps(plan.to_dict()))
+
+
+def test_all_sections_are_shown_in_order() -> None:
+    output = planned("--partition", "vertical")
+    places = [output.index(f"\n{title}") for title in SECTIONS]
+    assert places == sorted(places)
+    assert "Warning" not in output
+    assert re.search(r"guarantee +proven", output)
+    assert "v = 1 / ||x||" in output
+    for part in ("iterations", "arithmetic", "encoding"):
+        assert re.search(rf"- {part} +\S+ +\S+%: ", output), part
+
+
+def test_warnings_stand_below() -> None:
+    output = planned("--epsilon", "0.001")
+    assert output.index("Warning: the noise") > output.index(SECTIONS[-1])
+    output = planned("--learning-rate", "0.1", "--momentum", "0.9", "--epochs", "9", "--allow-unproven")
+    assert "NOT PROVEN" in output
+    assert re.search(r"tau +not bounded", output)
+    assert "Warning: the distance of the trained weights" in output
+
+
+def test_the_examples_of_the_help_work() -> None:
+    examples = re.findall(r"^ +cofit (plan .*)$", inspect.getdoc(command.callback) or "", re.MULTILINE)
+    assert len(examples) == 2
+    for example in examples:
+        assert CliRunner().invoke(cli, shlex.split(example)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parameter", "value"),
+    [
+        (["--rows", "1"], "rows", "1"),
+        (["--cols", "0"], "cols", "0"),
+        (["--l2", "-1"], "l2", "-1.0"),
+        (["--epsilon", "0"], "epsilon", "0.0"),
+        (["--delta", "1"], "delta", "1.0"),
+        (["--mechanism", "gaussian"], "delta", "0.0"),
+        (["--epochs", "0"], "epochs", "0"),
+        (["--epochs", "1"], "epochs", "1"),
+        (["--partition", "vertical", "--normalised-by", "owners"], "normalised_by", "'owners'"),
+        (["--tolerance", "nan"], "tolerance", "nan"),
+        (["--momentum", "1"], "momentum", "1.0"),
+        (["--feature-bound", "-2"], "feature_bound", "-2.0"),
+        (["--norm-floor", "2"], "norm_floor", "2.0"),
+    ],
+)
+def test_bad_facts_are_named(
+    arguments: list[str],
+    parameter: str,
+    value: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = refused([*SMALL, *arguments], monkeypatch, capsys)
+    assert error.startswith(f"cofit: The '{parameter}' parameter of a plan must be ")
+    assert f"Got {value} instead." in error
+
+
+@pytest.mark.parametrize("arguments", [["plan"], [*SMALL, "--epochs", "many"], [*SMALL, "--loss", "squared"]])
+def test_wrong_usage(arguments: list[str]) -> None:
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 2
+    assert "Usage:" in result.output
