@@ -94,21 +94,19 @@ class Clear(Scheme):
         return share.parts[0].copy() if to is None or self.rank in to else None
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        return self._finish(ring, ring.mul(a.parts[0], b.parts[0]), shift, plus)
+        return self._floor(ring, _added(ring, ring.mul(a.parts[0], b.parts[0]), plus), shift)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        return self._finish(ring, ring.matmul(a.parts[0], b.parts[0]), shift, plus)
+        return self._floor(ring, _added(ring, ring.matmul(a.parts[0], b.parts[0]), plus), shift)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        return self._finish(ring, ring.inner_sum(a.parts, b.parts), shift, None)
+        return self._floor(ring, ring.inner_sum(a.parts, b.parts), shift)
 
     def _truncate(self, a: Share, shift: int) -> Share:
-        return self._finish(a.ring, a.parts[0], shift, None)
+        return self._floor(a.ring, a.parts[0], shift)
 
     @staticmethod
-    def _finish(ring: Ring, product: RingArray, shift: int, plus: Share | None) -> Share:
-        if plus is not None:
-            product = ring.add(product, plus.parts[0])
+    def _floor(ring: Ring, product: RingArray, shift: int) -> Share:
         if shift and isinstance(ring, PowerOfTwoRing):
             product = ring.sar(product, shift)
         return Share(ring, (product,))
@@ -126,3 +124,7 @@ class Clear(Scheme):
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         return Share(ring, (ring.from_int(unpack(bits.packed.parts[0], bits.count)),))
+
+
+def _added(ring: Ring, product: RingArray, plus: Share | None) -> RingArray:
+    return product if plus is None else ring.add(product, plus.parts[0])
