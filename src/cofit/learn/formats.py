@@ -191,9 +191,12 @@ def _radius(solver: Solver, loss: Loss, eta: float) -> Fraction:
 
 
 def _radius_holds(formats: Formats, solver: Solver, loss: Loss, error: float) -> bool:
-    """Within R the computed gradients are so short that the next iterate is within R again."""
+    """Within R the computed gradients are so short that the next iterate is within R again.
+
+    The error counts twice: in the step, and in the point p itself, which is rounded too.
+    """
     gradient = float(loss.derivative_bound(formats.argument_radius)) * (1 + formats.eta)
-    return solver.radius(gradient + error / float(solver.step)) <= float(formats.radius)
+    return solver.radius(gradient + 2 * error / float(solver.step)) <= float(formats.radius)
 
 
 def _fits(formats: Formats, geometry: Geometry, capacity: int) -> bool:

@@ -161,13 +161,16 @@ def _candidate(
 ) -> _Candidate:
     formats = choose_formats(ring, geometry, solver, loss)
     half_sensitivity = float(tight / (facts.rows * facts.l2))
-    distance = float(tight / facts.l2 + solver.initial_radius)
+    distance = float(
+        formats.radius + solver.initial_radius
+    )  # the minimiser for the encoded rows is within the radius too
+    gradient = float(tight) * (1 + formats.eta)
     if facts.epochs is None:
-        epochs = solver.epochs_for(float(facts.tolerance) * half_sensitivity, distance, float(tight))
+        epochs = solver.epochs_for(float(facts.tolerance) * half_sensitivity, distance, gradient)
     else:
         epochs = facts.epochs
     parts = {
-        "iterations": solver.remaining(epochs, distance, float(tight)),
+        "iterations": solver.remaining(epochs, distance, gradient),
         "arithmetic": solver.amplified(formats.step_error),
         "encoding": encoding_error(formats, tight, solver),
     }
