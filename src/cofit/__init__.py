@@ -1,20 +1,28 @@
 """Train one differentially private model on the joint data of several owners, with no trusted curator."""
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from cofit.arithmetic import Z64, Z128, FixedPoint
 from cofit.errors import CofitError, PartyFailedError
 from cofit.roles import Contribution, LocalRun, run_local
 from cofit.secret import Opening, Party, SecretArray, SecretBits, concatenate
 
+if TYPE_CHECKING:
+    from cofit.models.linear_model import LinearModel, load_model
+    from cofit.privacy.certificate import Certificate
+
 __version__ = version("cofit")
 
 __all__ = [
     "Z64",
     "Z128",
+    "Certificate",
     "CofitError",
     "Contribution",
     "FixedPoint",
+    "LinearModel",
     "LocalRun",
     "Opening",
     "Party",
@@ -23,5 +31,24 @@ __all__ = [
     "SecretBits",
     "__version__",
     "concatenate",
+    "load_model",
     "run_local",
 ]
+
+# Imported when first asked for: the estimators need scikit-learn, which no party's process should have to load.
+_LAZY = {
+    "Certificate": "cofit.privacy.certificate",
+    "LinearModel": "cofit.models.linear_model",
+    "load_model": "cofit.models.linear_model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LAZY[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

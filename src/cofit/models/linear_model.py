@@ -1,0 +1,262 @@
+"""A trained linear model: what was released, how to score a row with it, and its certificate.
+
+    score(x) = (<coef, x> + intercept) / max(||(x, c)||, floor)
+
+is the score <w, x'> of the row x' as it was normalised in training: c is the constant of the intercept's column (0
+without one) and floor the shortest length that rows were divided by (0 where the owners normalised). An all-zero row
+without an intercept scores 0. The divisor is never negative, so the sign, and with it the predicted class, is that of
+<coef, x> + intercept.
+
+Everything in a model is public: it is the noisy release and its certificate. Reading is strict and executes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.errors import InvalidInputError, ShapeError, parameter_error
+from cofit.learn.losses import loss_named
+from cofit.privacy.certificate import Certificate
+from cofit.roles.training import TrainingRun
+
+VERSION = 1
+KIND = "cofit linear model"
+Reals = npt.NDArray[np.float64]
+Label = str | int | float | bool
+
+_FIELDS = ("loss", "classes", "coef", "intercept", "constant", "norm_floor", "feature_names", "certificate")
+_OWNER = "a LinearModel"
+
+
+@dataclass(frozen=True, repr=False)
+class LinearModel:
+    """A released linear classifier of two classes.
+
+    loss: 'logistic' or 'huber_hinge'. classes: the two labels, of one type; a positive score means the second one.
+    coef: one weight for each feature. intercept: already multiplied by its constant. constant: the entry c of the
+    intercept's column, 0.0 without one. norm_floor: the shortest length that a row is divided by, in units of the
+    features; 0.0 where the owners normalised. feature_names: the names of the columns, if they have any.
+    """
+
+    loss: str
+    classes: tuple[Label, Label]
+    coef: tuple[float, ...]
+    intercept: float
+    constant: float
+    norm_floor: float
+    feature_names: tuple[str, ...] | None
+    certificate: Certificate
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.certificate, Certificate):
+            _refuse("certificate", "a Certificate", type(self.certificate).__name__)
+        if not isinstance(self.loss, str):
+            _refuse("loss", "the name of a loss", self.loss)
+        loss_named(self.loss)
+        _check_classes(self.classes)
+        if not isinstance(self.coef, tuple) or not self.coef:
+            _refuse("coef", "a tuple of floats, at least one", self.coef)
+        for name in ("intercept", "constant", "norm_floor"):
+            object.__setattr__(self, name, _number(name, getattr(self, name)))
+            if name != "intercept" and getattr(self, name) < 0:
+                _refuse(name, "at least 0", getattr(self, name))
+        object.__setattr__(self, "coef", tuple(_number(f"coef[{i}]", v) for i, v in enumerate(self.coef)))
+        if not self.constant and self.intercept:
+            _refuse("intercept", "0.0 without an intercept (constant 0.0)", self.intercept)
+        if self.certificate.loss != self.loss:
+            _refuse("certificate", f"that of a model with the loss '{self.loss}'", self.certificate.loss)
+        weights = len(self.coef) + bool(self.constant)
+        if self.certificate.d != weights:
+            _refuse(
+                "coef", f"as long as the certificate says: {self.certificate.d} weights with the intercept", weights
+            )
+        self._check_names()
+
+    def __repr__(self) -> str:
+        return f"<LinearModel, {self.loss}, {len(self.coef)} features, classes {self.classes}>"
+
+    # --- from and to ------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_training(
+        cls, run: TrainingRun, classes: Sequence[Label], feature_names: Sequence[str] | None = None
+    ) -> LinearModel:
+        """Return the model of a training run whose labels 0 and 1 stood for ``classes``."""
+        facts, geometry, weights = run.plan.facts, run.plan.geometry, run.weights.tolist()
+        constant = float(facts.intercept_scaling) if facts.fit_intercept else 0.0
+        first, second = classes
+        return cls(
+            loss=facts.loss,
+            classes=(first, second),
+            coef=tuple(weights[: facts.cols]),
+            intercept=weights[-1] * constant if facts.fit_intercept else 0.0,
+            constant=constant,
+            norm_floor=0.0 if geometry.floor is None else float(geometry.floor * facts.feature_bound),
+            feature_names=None if feature_names is None else tuple(feature_names),
+            certificate=run.certificate,
+        )
+
+    def to_json(self) -> str:
+        """Return the model and its certificate as JSON, version 1."""
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        fields["certificate"] = json.loads(self.certificate.to_json())
+        return json.dumps({"kind": KIND, "version": VERSION, **fields}, indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> LinearModel:
+        """Read what ``to_json`` wrote, or raise InvalidInputError with the name of the field that is wrong."""
+        try:
+            fields = json.loads(text, object_pairs_hook=_object)
+        except InvalidInputError:
+            raise
+        except (TypeError, ValueError, RecursionError) as error:
+            raise parameter_error("text", "LinearModel.from_json", "a model in JSON", str(error)) from None
+        if not isinstance(fields, dict):
+            raise parameter_error("text", "LinearModel.from_json", "a JSON object", type(fields).__name__)
+        if fields.pop("kind", None) != KIND:
+            _refuse("kind", f"'{KIND}'", "something else")
+        version = fields.pop("version", None)
+        if version != VERSION or isinstance(version, bool):
+            _refuse("version", f"{VERSION}, the version that this release can read", version)
+        for name in sorted(set(_FIELDS) - set(fields)):
+            _refuse(name, "stated", None)
+        for name in sorted(set(fields) - set(_FIELDS)):
+            _refuse(name, f"left out, because version {VERSION} lacks it", fields[name])
+        for name in ("classes", "coef", "feature_names"):
+            if isinstance(fields[name], list):
+                fields[name] = tuple(fields[name])
+            elif name != "feature_names" or fields[name] is not None:
+                _refuse(name, "a list", fields[name])
+        if not isinstance(fields["certificate"], dict):
+            _refuse("certificate", "a mapping", fields["certificate"])
+        fields["certificate"] = Certificate.from_json(json.dumps(fields["certificate"]))
+        return cls(**fields)
+
+    def save(self, path: str | Path) -> None:
+        """Write ``to_json`` to a file."""
+        Path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> LinearModel:
+        """Read a file that ``save`` wrote."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise parameter_error("path", "LinearModel.load", "a model in JSON (UTF-8 text)", str(path)) from None
+        return cls.from_json(text)
+
+    # --- predictions ------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Reals:
+        """Return the score of each row of X, shape (n,): positive for the second class."""
+        x = self._checked(X)
+        largest = np.maximum(np.abs(x).max(axis=1), self.constant)
+        unit = np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
+        scaled = x / unit[:, np.newaxis]
+        lengths = np.hypot(np.linalg.norm(scaled, axis=1), self.constant / unit)
+        with np.errstate(over="ignore"):
+            divisors = np.maximum(lengths, self.norm_floor / unit)
+        scores = scaled @ np.asarray(self.coef) + self.intercept / unit
+        return np.asarray(np.divide(scores, divisors, out=np.zeros(len(x)), where=divisors > 0))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predicted class of each row of X."""
+        return np.asarray(self.classes)[(self.decision_function(X) > 0).astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> Reals:
+        """Return sigmoid(score) for each row of X as the second of two columns, and what is left to 1 as the first."""
+        if self.loss != "logistic":
+            raise InvalidInputError(f"A model with the loss '{self.loss}' has no probabilities. Use decision_function.")
+        half = 0.5 * np.tanh(self.decision_function(X) / 2)  # the tanh form does not overflow
+        return np.column_stack([0.5 - half, 0.5 + half])
+
+    def _checked(self, X: Any) -> Reals:
+        """Return X as a finite table of float64 with this model's columns, or name what is wrong with it."""
+        names = getattr(X, "columns", None)
+        if self.feature_names is not None and names is not None and tuple(names) != self.feature_names:
+            raise parameter_error(
+                "X", "predict", f"with the columns {list(self.feature_names)}", list(names), ShapeError
+            )
+        array = np.asarray(X)
+        if array.ndim != 2:
+            raise parameter_error("X", "predict", "a table with rows and columns", f"shape {array.shape}", ShapeError)
+        if array.shape[1] != len(self.coef):
+            got = f"{array.shape[1]} columns"
+            raise parameter_error("X", "predict", f"a table with {len(self.coef)} columns", got, ShapeError)
+        if array.dtype.kind in "biuf":
+            values = array.astype(np.float64)
+        else:
+            cells = np.asarray(X, dtype=object)
+            values = np.array([_real(cell) for cell in cells.flat], dtype=np.float64).reshape(array.shape)
+        if not np.isfinite(values).all():
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
+            raise InvalidInputError(f"Row {row}, column {self._name(column)} of X is not a finite number.")
+        return np.asarray(values)
+
+    def _name(self, column: int) -> str:
+        return f"{column}" if self.feature_names is None else f"{column} ('{self.feature_names[column]}')"
+
+    def _check_names(self) -> None:
+        names = self.feature_names
+        if names is None:
+            return
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+            _refuse("feature_names", "a tuple of texts, or None", names)
+        if len(names) != len(self.coef):
+            _refuse("feature_names", f"as many as there are features, {len(self.coef)}", f"{len(names)} names")
+
+
+def load_model(path: str | Path) -> LinearModel:
+    """Return the model in a file that ``save`` of a model or of an estimator wrote."""
+    return LinearModel.load(path)
+
+
+def _check_classes(classes: object) -> None:
+    if not isinstance(classes, tuple) or len(classes) != 2:
+        _refuse("classes", "a tuple of two labels", classes)
+    kinds = {type(label) for label in classes}
+    if len(kinds) != 1 or kinds.pop() not in (str, int, float, bool):
+        _refuse("classes", "two labels of one type: str, int, float or bool", classes)
+    for label in classes:
+        if isinstance(label, float) and not math.isfinite(label):
+            _refuse("classes", "finite", label)
+        if isinstance(label, int) and not -(1 << 63) <= label < 1 << 63:
+            _refuse("classes", "integers of at most 64 bits", label)
+    if classes[0] == classes[1]:
+        _refuse("classes", "two different labels", classes)
+
+
+def _number(name: str, value: object) -> float:
+    if not isinstance(value, float) or not math.isfinite(value):
+        _refuse(name, "a finite float", value)
+    return float(value)
+
+
+def _real(cell: object) -> float:
+    """Return a cell as a float; NaN, which is refused with its place, for what is none."""
+    try:
+        return float(cell) if isinstance(cell, Real) else math.nan
+    except OverflowError:
+        return math.nan
+
+
+def _refuse(name: str, must_be: str, got: object) -> NoReturn:
+    raise parameter_error(name, _OWNER, must_be, got)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        name, count = Counter(name for name, _ in pairs).most_common(1)[0]
+        _refuse(name, "stated once", f"{count} times")
+    return result
