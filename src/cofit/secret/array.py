@@ -147,11 +147,10 @@ class SecretArray:
 
     def sum(self, axis: int | None = None) -> SecretArray:
         """Return the sum over one axis, or over all elements."""
-        ring = self.format.ring
         if axis is not None and not -self.ndim <= axis < self.ndim:
             raise parameter_error("axis", "sum", f"a dimension of shape {self.shape}, or None", axis)
         terms = self.size if axis is None else self.shape[axis]
-        return self._like(self._share.map(lambda part: ring.sum(part, axis)), max(terms, 1) * self._limit)
+        return self._like(self._scheme.sum(self._share, axis), max(terms, 1) * self._limit)
 
     # --- products ----------------------------------------------------------------------------------------
 
@@ -299,7 +298,7 @@ class SecretArray:
     def __getitem__(self, index: Any) -> SecretArray:
         if isinstance(index, str) or (isinstance(index, list) and any(isinstance(i, str) for i in index)):
             raise TypeError("A SecretArray is indexed with numbers, slices and masks, not with names.")
-        return self._like(self._share.map(lambda part: np.asarray(part[index])), self._limit)
+        return self._like(self._scheme.select(self._share, index), self._limit)
 
     def reshape(self, *shape: int | tuple[int, ...]) -> SecretArray:
         """Return the same elements in another shape, given as numbers or as one tuple."""
@@ -386,9 +385,8 @@ def concatenate(arrays: Sequence[SecretArray], axis: int = 0) -> SecretArray:
     first = arrays[0]
     for other in arrays[1:]:
         first._same_format(other, "concatenate")
-    parts = zip(*(array._share.parts for array in arrays), strict=True)
     try:
-        share = Share(first.format.ring, tuple(np.concatenate(part, axis=axis) for part in parts))
+        share = first._scheme.concatenate([array._share for array in arrays], axis)
     except ValueError:
         shapes = [array.shape for array in arrays]
         raise InvalidInputError(f"Cannot concatenate shapes {shapes} along axis {axis}.") from None

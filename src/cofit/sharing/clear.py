@@ -15,6 +15,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import InvalidInputError
+from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
 from cofit.sharing.shares import BitShare, DealtShare, Share
 
@@ -49,6 +50,27 @@ class Clear(Scheme):
     @property
     def _part_count(self) -> int:
         return 1
+
+    @classmethod
+    def costs(cls, parties: int) -> Costs:
+        """Inputs are sent to everybody; all the rest is free."""
+        cls.info.check_parties(parties)
+        others, free = parties - 1, Cost(0, 0)
+        waits = min(others, 1)
+        return Costs(
+            setup_rounds=waits,
+            setup_bytes=others * SEED_BYTES,
+            dealing=DealingCost(0, parties),
+            input=Cost(waits, others),
+            open=free,
+            product=free,
+            truncated_product=free,
+            truncation=free,
+            bit_to_ring=free,
+            carry_signals=None,
+            product_terms=1,
+            inner_terms=1,
+        )
 
     def setup(self) -> None:
         """The first party draws the seed of the common coins."""

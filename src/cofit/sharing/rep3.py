@@ -43,6 +43,7 @@ from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import add_from_signals, top_bit_from_signals
+from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
 from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Mesh
@@ -90,6 +91,25 @@ class Rep3(Scheme):
     @property
     def _part_count(self) -> int:
         return 2
+
+    @classmethod
+    def costs(cls, parties: int) -> Costs:
+        """The table at the head of this file, for programs that count."""
+        cls.info.check_parties(parties)
+        return Costs(
+            setup_rounds=1,
+            setup_bytes=6 * SEED_BYTES,
+            dealing=DealingCost(4 * SEED_BYTES, 2, _CHUNK_BYTES),
+            input=Cost(1, 1),
+            open=Cost(1, 1),
+            product=Cost(1, 3),
+            truncated_product=Cost(2, 8),
+            truncation=Cost(2, 6),
+            bit_to_ring=Cost(2, 3),
+            carry_signals=Cost(2, 3),
+            product_terms=2,
+            inner_terms=3,
+        )
 
     def _common_state(self, rank: int) -> int:
         """The position in the stream that we share with that neighbour, spread over 32 bits."""

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, packed_length, unpack
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
+from cofit.sharing.costs import Costs
 from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Mesh
 
@@ -70,6 +71,11 @@ class Scheme(ABC):
         self.rank = self.names.index(mesh.name)
         self._label = ""
         self._agreement = 0
+
+    @classmethod
+    @abstractmethod
+    def costs(cls, parties: int) -> Costs:
+        """Return what the primitive operations cost among this many parties; the conformance suite holds it true."""
 
     # --- labels and messages -----------------------------------------------------------------------------
 
@@ -233,6 +239,19 @@ class Scheme(ABC):
     def rmatmul_public(self, values: RingArray, a: Share) -> Share:
         """Return values @ a. Local."""
         return a.map(lambda part: a.ring.matmul(values, part))
+
+    def sum(self, a: Share, axis: int | None) -> Share:
+        """Return the sum over one axis, or over all elements. Local."""
+        return a.map(lambda part: a.ring.sum(part, axis))
+
+    def select(self, a: Share, index: Any) -> Share:
+        """Return a[index], by NumPy's rules. Local."""
+        return a.map(lambda part: np.asarray(part[index]))
+
+    def concatenate(self, pieces: Sequence[Share], axis: int) -> Share:
+        """Join shares of one ring along an axis. Local."""
+        parts = zip(*(piece.parts for piece in pieces), strict=True)
+        return Share(pieces[0].ring, tuple(np.concatenate(part, axis=axis) for part in parts))
 
     def narrow(self, a: Share, ring: PowerOfTwoRing) -> Share:
         """Return a modulo the smaller power of two of ``ring``. Local: reduction is a homomorphism of rings."""
