@@ -10,6 +10,7 @@ from cofit.roles import Contribution, LocalRun, run_local
 from cofit.secret import Opening, Party, SecretArray, SecretBits, concatenate
 
 if TYPE_CHECKING:
+    from cofit.models.estimators import LinearSVC, LogisticRegression
     from cofit.models.linear_model import LinearModel, load_model
     from cofit.privacy.certificate import Certificate
 
@@ -23,7 +24,9 @@ __all__ = [
     "Contribution",
     "FixedPoint",
     "LinearModel",
+    "LinearSVC",
     "LocalRun",
+    "LogisticRegression",
     "Opening",
     "Party",
     "PartyFailedError",
@@ -39,6 +42,8 @@ __all__ = [
 _LAZY = {
     "Certificate": "cofit.privacy.certificate",
     "LinearModel": "cofit.models.linear_model",
+    "LinearSVC": "cofit.models.estimators",
+    "LogisticRegression": "cofit.models.estimators",
     "load_model": "cofit.models.linear_model",
 }
 

@@ -63,7 +63,7 @@ class LinearModel:
         if not isinstance(self.loss, str):
             _refuse("loss", "the name of a loss", self.loss)
         loss_named(self.loss)
-        _check_classes(self.classes)
+        check_classes(self.classes)
         if not isinstance(self.coef, tuple) or not self.coef:
             _refuse("coef", "a tuple of floats, at least one", self.coef)
         for name in ("intercept", "constant", "norm_floor"):
@@ -200,7 +200,9 @@ class LinearModel:
             values = np.array([_real(cell) for cell in cells.flat], dtype=np.float64).reshape(array.shape)
         if not np.isfinite(values).all():
             row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
-            raise InvalidInputError(f"Row {row}, column {self._name(column)} of X is not a finite number.")
+            raise InvalidInputError(
+                f"Row {row}, column {self._name(column)} of X is no finite number, but NaN, infinite or something else."
+            )
         return np.asarray(values)
 
     def _name(self, column: int) -> str:
@@ -221,7 +223,8 @@ def load_model(path: str | Path) -> LinearModel:
     return LinearModel.load(path)
 
 
-def _check_classes(classes: object) -> None:
+def check_classes(classes: object) -> None:
+    """Raise InvalidInputError unless these are two labels that a model can have."""
     if not isinstance(classes, tuple) or len(classes) != 2:
         _refuse("classes", "a tuple of two labels", classes)
     kinds = {type(label) for label in classes}

@@ -1,0 +1,362 @@
+"""Differentially private linear classifiers on the joint data of several owners, as scikit-learn estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cofit.errors import parameter_error
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import plan_training
+from cofit.models.linear_model import LinearModel, Reals
+from cofit.models.progress_display import progress_display
+from cofit.models.tables import tables
+from cofit.roles.progress import Listener, Progress
+from cofit.roles.training import run_training
+
+_FACTS = (
+    "epsilon",
+    "delta",
+    "l2",
+    "mechanism",
+    "sensitivity",
+    "scheme",
+    "epochs",
+    "solver",
+    "learning_rate",
+    "momentum",
+    "initial",
+    "fit_intercept",
+    "intercept_scaling",
+    "normalised_by",
+    "feature_bound",
+    "norm_floor",
+    "tolerance",
+    "allow_unproven",
+)
+
+
+class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What both estimators share: everything but the loss."""
+
+    _loss: ClassVar[str]
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        l2: float = 1.0,
+        *,
+        mechanism: str | None = None,
+        sensitivity: str = "tight",
+        scheme: str = "rep3",
+        epochs: int | str = "auto",
+        solver: str = "auto",
+        learning_rate: float | None = None,
+        momentum: float = 0.0,
+        initial: str = "zeros",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        normalised_by: str | None = None,
+        feature_bound: float = 1.0,
+        norm_floor: float = 1 / 16,
+        tolerance: float = 1e-3,
+        allow_unproven: bool = False,
+        processes: bool = False,
+        threads: int | None = None,
+        state: str | Path | None = None,
+        timeout: float = 60.0,
+        progress: bool | Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.l2 = l2
+        self.mechanism = mechanism
+        self.sensitivity = sensitivity
+        self.scheme = scheme
+        self.epochs = epochs
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.momentum = momentum
+        self.initial = initial
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.normalised_by = normalised_by
+        self.feature_bound = feature_bound
+        self.norm_floor = norm_floor
+        self.tolerance = tolerance
+        self.allow_unproven = allow_unproven
+        self.processes = processes
+        self.threads = threads
+        self.state = state
+        self.timeout = timeout
+        self.progress = progress
+
+    def fit(self, owners: Any, y: Any = None, *, partition: str = "horizontal") -> Self:
+        """Train on the joint data and release the noisy weights, once.
+
+        Parameters
+        ----------
+        owners : list, mapping or matrix
+            Horizontal: a list of (X, y) pairs, or a mapping from owner to (X, y), with the same columns. Vertical: a
+            list or mapping of column blocks with the same rows. With ``y``, and horizontal: the matrix of one owner.
+        y : labels, default=None
+            One owner's labels, or with partition='vertical' those of the owner 'label-owner'.
+        partition : {'horizontal', 'vertical'}, default='horizontal'
+            Whether the owners hold rows or columns.
+
+        Returns
+        -------
+        self
+        """
+        name = type(self).__name__
+        given = tables(owners, y, partition, name)
+        facts = {fact: getattr(self, fact) for fact in _FACTS}
+        plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
+        with self._progress_context() as listener:
+            run = run_training(
+                plan,
+                given.owners,
+                processes=self.processes,
+                threads=self.threads,
+                state=self.state,
+                timeout=self.timeout,
+                progress=listener,
+            )
+        self.plan_ = plan
+        self.openings_ = run.run.openings
+        self.traffic_ = run.run.traffic
+        self._take(LinearModel.from_training(run, given.classes.tolist(), given.feature_names), given.classes)
+        return self
+
+    def decision_function(self, X: Any) -> Reals:
+        """Return (X coef_ + intercept_) / max(||(x, c)||, floor) for each row, shape (n,): the score in training."""
+        rows = self._rows(X)
+        return self.model_.decision_function(rows)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the predicted class of each row, shape (n,)."""
+        positive = self.decision_function(X) > 0
+        return np.asarray(self.classes_[positive.astype(np.intp)])
+
+    def save(self, path: str | Path) -> None:
+        """Write the model and its certificate to a file, as JSON. ``load`` and ``cofit.load_model`` read it."""
+        check_is_fitted(self)
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return a fitted estimator from a file that ``save`` wrote.
+
+        Its parameters are those that the certificate states, and the defaults otherwise. What belongs to the run and
+        not to the model (``plan_``, ``openings_``, ``traffic_``) is not in the file; the certificate lists the
+        openings.
+        """
+        model = LinearModel.load(path)
+        if model.loss != cls._loss:
+            raise parameter_error("path", f"{cls.__name__}.load", f"a model with the loss '{cls._loss}'", model.loss)
+        certificate = model.certificate
+        estimator = cls(
+            epsilon=float(certificate.epsilon),
+            delta=float(certificate.delta),
+            l2=float(certificate.l2),
+            mechanism=certificate.mechanism,
+            sensitivity=certificate.sensitivity_kind,
+            scheme=certificate.scheme,
+            fit_intercept=bool(model.constant),
+            intercept_scaling=model.constant or 1.0,
+            normalised_by=certificate.normalised_by,
+        )
+        estimator._take(model, np.asarray(model.classes))
+        return estimator
+
+    def _take(self, model: LinearModel, classes: npt.NDArray[Any]) -> None:
+        self.model_ = model
+        self.certificate_ = model.certificate
+        self.coef_ = np.array([model.coef])
+        self.intercept_ = np.array([model.intercept])
+        self.classes_ = classes
+        self.n_iter_ = model.certificate.epochs
+        self.n_features_in_ = len(model.coef)
+        if model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _rows(self, X: Any) -> npt.NDArray[Any]:
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, reset=False, ensure_all_finite=False))
+
+    def _progress_context(self) -> AbstractContextManager[Listener]:
+        if callable(self.progress):
+            return nullcontext(self.progress)
+        if self.progress is not None and not isinstance(self.progress, bool):
+            must_be = "True, False, None or a function of one Progress"
+            raise parameter_error("progress", type(self).__name__, must_be, self.progress)
+        return progress_display(self.progress)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class LogisticRegression(_PrivateLinearClassifier):
+    r"""Logistic regression with differential privacy, trained on secret shares.
+
+    Approximates the minimiser of
+
+        J(w) = (1/n) sum_i log(1 + exp(-s_i <w, x_i>)) + (l2 / 2) ||w||^2,    s_i = -1 or 1,  ||x_i|| <= 1,
+
+    over the rows of all owners, and releases w + noise. The noise makes any two data sets that differ in one record
+    indistinguishable up to ``epsilon`` and ``delta``; ``certificate_`` states this with every number it rests on.
+    Rows are scaled to length 1, with the intercept's constant appended before. Predictions scale them likewise:
+
+        score(x) = (<coef_, x> + intercept_) / max(||(x, intercept_scaling)||, floor)
+
+    where floor is 0 if the owners scale, else the ``norm_floor`` of training, times ``feature_bound``.
+
+    Everything runs on this machine: a rehearsal of the real study, with all data in one place. Each owner and each
+    computing party is a thread, or a process with ``processes=True``.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        The privacy budget of this one release. Smaller is more private, with more noise.
+    delta : float, default=0.0
+        0, or a small probability such as 1e-6, which admits the gaussian mechanism with much less noise.
+    l2 : float, default=1.0
+        The penalty of the *mean* loss. scikit-learn's C is 1 / (n l2). More penalty, less noise.
+    mechanism : {None, 'knorm', 'laplace', 'gaussian'}, default=None
+        The noise. None takes 'knorm' for delta = 0, else 'gaussian'.
+    sensitivity : {'tight', 'paper'}, default='tight'
+        The bound of one record's gradient.
+    scheme : str, default='rep3'
+        The secret-sharing scheme; ``cofit schemes`` lists them.
+    epochs : int or 'auto', default='auto'
+        'auto' takes as many as ``tolerance`` needs.
+    solver : {'auto', 'gradient_descent', 'accelerated'}, default='auto'
+        The method of minimisation.
+    learning_rate, momentum, initial : float or None, float, {'zeros', 'glorot'}
+        Train with a learning rate of your own, as the paper does, instead of a proven step. Needs ``allow_unproven``
+        where the result is not proven to be near the minimiser.
+    fit_intercept : bool, default=True
+        Whether to append a constant to each row. Its weight is penalised.
+    intercept_scaling : float, default=1.0
+        That constant, in units of the features. Choose it about as large as a typical row is long.
+    normalised_by : {None, 'owners', 'parties'}, default=None
+        Who scales the rows: each owner its own, before sharing (default where owners hold whole rows), or the parties
+        on shares (always where owners hold columns).
+    feature_bound : float, default=1.0
+        Where the parties scale: no feature is larger in magnitude. Agreed, not computed from the data.
+    norm_floor : float, default=1/16
+        Where the parties scale: rows shorter than this, times ``feature_bound``, are divided by this length instead.
+    tolerance : float, default=1e-3
+        How near the minimiser 'auto' epochs come, as a part of what one record can move it.
+    allow_unproven : bool, default=False
+        Train even where the guarantee is not proven. The certificate then says so in its first line.
+    processes : bool, default=False
+        Run every owner and party as a process over TLS. The script then needs ``if __name__ == "__main__":``.
+    threads : int, default=None
+        Kernel threads of each process.
+    state : path, default=None
+        A directory for each party's share of the noisy weights. Fitting again with the same directory and plan opens
+        the same weights, *also if the data changed*: use one directory for one study, and none in cross-validation.
+    timeout : float, default=60.0
+        Seconds after which a silent member is given up.
+    progress : bool, function or None, default=None
+        None shows a display on standard error if that is an interactive terminal; True and False force it. A function
+        is called with each ``cofit.roles.Progress`` instead.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+        The noisy weights.
+    intercept_ : array of shape (1,)
+        The noisy intercept, already multiplied by ``intercept_scaling``; 0 without one.
+    classes_ : array of shape (2,)
+        The two labels, sorted. They come from the labels of all owners and are public: agree on them beforehand.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : array of shape (n_features,)
+        The names of the columns, if the owners gave data frames with text as names.
+    n_iter_ : int
+        The epochs.
+    certificate_ : cofit.Certificate
+        What the release guarantees, and why. ``certificate_.headline`` is its first line.
+    model_ : cofit.LinearModel
+        The released model, which needs no scikit-learn.
+    plan_ : Plan
+        Everything that followed from public facts, before any secret was touched.
+    openings_ : tuple of cofit.Opening
+        The audit log: all that was opened.
+    traffic_ : mapping from member to Counts
+        The rounds, messages and bytes of everybody.
+
+    Notes
+    -----
+    There is no ``random_state``: whoever knew the seed could subtract the noise. Two fits differ, by design.
+
+    Every fit is a release of its own, and their epsilons add up. ``cross_val_score`` and ``GridSearchCV`` fit many
+    times, and their scores are computed from the data without any noise. Use them on made-up or public data.
+
+    Rows, columns, owners' names and sizes, the classes, the columns' names and all parameters are public.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cofit import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> y = np.where(X[:, 0] > 0, "ill", "healthy")
+    >>> owners = {"clinic-a": (X[:250], y[:250]), "clinic-b": (X[250:], y[250:])}
+    >>> model = LogisticRegression(epsilon=10.0, l2=0.1).fit(owners)
+    >>> model.predict([[3.0, 0.0], [-3.0, 0.0]]).tolist()
+    ['ill', 'healthy']
+    >>> model.certificate_.proven
+    True
+    """
+
+    _loss = "logistic"
+
+    def predict_proba(self, X: Any) -> Reals:
+        """Return sigmoid(score) for each row as the second column, and what is left to 1 as the first, shape (n, 2)."""
+        rows = self._rows(X)
+        return self.model_.predict_proba(rows)
+
+
+class LinearSVC(_PrivateLinearClassifier):
+    r"""Linear support vector machine with differential privacy, trained on secret shares.
+
+    Approximates the minimiser of
+
+        J(w) = (1/n) sum_i h(s_i <w, x_i>) + (l2 / 2) ||w||^2,    s_i = -1 or 1,  ||x_i|| <= 1,
+
+    with the Huberised hinge: h(m) = 0 for m > 3/2, (3/2 - m)^2 / 2 for 1/2 <= m <= 3/2, and 1 - m below, over the rows
+    of all owners, and releases w + noise. Parameters, attributes and notes are those of ``LogisticRegression``. There
+    are no probabilities; the loss is not smooth enough for a tight bound, so its noise is larger.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cofit import LinearSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> model = LinearSVC(epsilon=10.0, l2=0.5).fit([(X[:250], y[:250]), (X[250:], y[250:])])
+    >>> model.predict([[3.0, 0.0], [-3.0, 0.0]]).tolist()
+    [1, 0]
+    """
+
+    _loss = "huber_hinge"

@@ -1,0 +1,173 @@
+"""From what ``fit`` is given to the owners' tables: names, features, and labels as 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+
+from cofit.errors import InvalidInputError, ShapeError, parameter_error
+from cofit.learn.facts import PARTITIONS
+from cofit.models.linear_model import check_classes
+from cofit.roles.training import OwnerTable
+
+LABEL_OWNER = "label-owner"
+ONLY_OWNER = "owner"
+_PAIRS = "a list of (X, y) pairs, or a mapping from owner to (X, y)"
+_BLOCKS = "a list of column blocks, or a mapping from owner to its block"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Every owner's table, the shape of the joint data, the two classes, and the columns' names, if they have any."""
+
+    owners: dict[str, OwnerTable]
+    rows: int
+    cols: int
+    classes: npt.NDArray[Any]
+    feature_names: tuple[str, ...] | None
+
+
+def tables(owners: Any, y: Any, partition: str, estimator: str) -> Tables:
+    """Read the arguments of ``fit``, or raise InvalidInputError with the owner and what is wrong."""
+    if partition not in PARTITIONS:
+        raise parameter_error("partition", f"{estimator}.fit", f"one of {list(PARTITIONS)}", partition)
+    if partition == "vertical":
+        return _vertical(owners, y, estimator)
+    if y is not None:
+        if isinstance(owners, Mapping):
+            raise parameter_error("y", f"{estimator}.fit", "left out where every owner brings its own labels", type(y))
+        return _horizontal({ONLY_OWNER: (owners, y)})
+    pairs = _named(owners, estimator, _PAIRS)
+    for name, pair in pairs.items():
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidInputError(
+                f"{estimator}.fit requires y to be passed, but the target y is None: give fit(X, y) for one owner, or "
+                f"{_PAIRS}. Owner '{name}' has no such pair."
+            )
+    return _horizontal(pairs)
+
+
+def _named(owners: Any, estimator: str, must_be: str) -> dict[str, Any]:
+    if isinstance(owners, Mapping):
+        named = dict(owners)
+    elif isinstance(owners, list | tuple):
+        named = {f"owner-{i}": item for i, item in enumerate(owners, 1)}
+    else:
+        raise InvalidInputError(
+            f"{estimator}.fit requires y to be passed, but the target y is None: give fit(X, y) for one owner. For "
+            f"several, the 'owners' parameter must be {must_be}. Got {type(owners).__name__} instead."
+        )
+    if not named:
+        raise parameter_error("owners", f"{estimator}.fit", f"{must_be}, with at least one owner", owners)
+    return named
+
+
+def _horizontal(pairs: Mapping[str, Any]) -> Tables:
+    features = {name: _features(name, x) for name, (x, _) in pairs.items()}
+    labels = {name: _labels(name, y, features[name]) for name, (_, y) in pairs.items()}
+    first, *others = features
+    for name in others:
+        counts = features[first].shape[1], features[name].shape[1]
+        if counts[0] != counts[1]:
+            raise ShapeError(
+                f"All owners must have the same columns. Owner '{first}' has {counts[0]} columns, and owner '{name}' "
+                f"has {counts[1]}."
+            )
+    names = {owner: _column_names(x) for owner, (x, _) in pairs.items()}
+    for name in others:
+        if names[name] != names[first]:
+            raise ShapeError(
+                f"All owners must have the same columns in the same order. Owner '{first}' has {names[first]}, and "
+                f"owner '{name}' has {names[name]}."
+            )
+    classes = _classes(list(labels.values()))
+    owners = {name: OwnerTable(features[name], _encoded(labels[name], classes)) for name in pairs}
+    return Tables(owners, sum(map(len, features.values())), features[first].shape[1], classes, names[first])
+
+
+def _vertical(owners: Any, y: Any, estimator: str) -> Tables:
+    if y is None:
+        raise InvalidInputError(
+            f"{estimator}.fit requires y to be passed, but the target y is None: with partition='vertical' the labels "
+            f"come from an owner of their own."
+        )
+    if not isinstance(owners, Mapping | list | tuple):
+        raise parameter_error("owners", f"{estimator}.fit", _BLOCKS, type(owners).__name__)
+    blocks = _named(owners, estimator, _BLOCKS)
+    if LABEL_OWNER in blocks:
+        raise parameter_error("owners", f"{estimator}.fit", f"without the name '{LABEL_OWNER}'", LABEL_OWNER)
+    features = {name: _features(name, block) for name, block in blocks.items()}
+    first, *others = features
+    for name in others:
+        counts = len(features[first]), len(features[name])
+        if counts[0] != counts[1]:
+            raise ShapeError(
+                f"All owners must have the same rows. Owner '{first}' has {counts[0]} rows, and owner '{name}' has "
+                f"{counts[1]}."
+            )
+    labels = _labels(LABEL_OWNER, y, features[first])
+    classes = _classes([labels])
+    result = {name: OwnerTable(features=block) for name, block in features.items()}
+    result[LABEL_OWNER] = OwnerTable(labels=_encoded(labels, classes))
+    names = [_column_names(block) for block in blocks.values()]
+    joint = None if any(n is None for n in names) else tuple(name for n in names for name in n or ())
+    return Tables(result, len(labels), sum(x.shape[1] for x in features.values()), classes, joint)
+
+
+def _features(owner: str, x: Any) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(check_array(x, ensure_all_finite=False, input_name="X"))
+    except ValueError as error:
+        raise InvalidInputError(f"Owner '{owner}': {error}") from None
+    if not (finite := np.isfinite(array)).all():
+        row, column = (int(i) for i in np.argwhere(~finite)[0])
+        raise InvalidInputError(
+            f"Owner '{owner}': row {row}, column {column} of the features is NaN or infinite. Remove or impute it."
+        )
+    return array
+
+
+def _labels(owner: str, y: Any, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    try:
+        labels = np.asarray(column_or_1d(y, warn=True))
+        check_consistent_length(features, labels)
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise InvalidInputError(f"Owner '{owner}': {error}") from None
+    return labels
+
+
+def _classes(labels: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return the two classes of all owners together, sorted."""
+    try:
+        unique_labels(*labels)
+    except ValueError as error:
+        raise InvalidInputError(f"The labels of the owners do not fit together: {error}") from None
+    classes = np.unique(np.concatenate(labels))
+    if len(classes) == 1:
+        raise InvalidInputError("The labels of all owners together must have two classes. Got one class instead.")
+    if len(classes) > 2:
+        raise InvalidInputError(
+            f"Only binary classification is supported. The labels of all owners together must have two classes. Got "
+            f"{len(classes)} classes instead."
+        )
+    check_classes(tuple(classes.tolist()))
+    return classes
+
+
+def _encoded(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return np.asarray(labels == classes[1], dtype=np.int64)
+
+
+def _column_names(block: Any) -> tuple[str, ...] | None:
+    """Return the names of a data frame's columns if all are texts, as scikit-learn does."""
+    columns = getattr(block, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return tuple(str(name) for name in columns)
