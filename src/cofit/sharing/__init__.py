@@ -2,6 +2,16 @@
 
 from cofit.sharing.registry import SCHEMES, scheme_named
 from cofit.sharing.scheme import Scheme, SchemeInfo
-from cofit.sharing.shares import BitShare, DealtShare, Share
+from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 
-__all__ = ["SCHEMES", "BitShare", "DealtShare", "Scheme", "SchemeInfo", "Share", "scheme_named"]
+__all__ = [
+    "SCHEMES",
+    "BitShare",
+    "Component",
+    "ComponentFacts",
+    "DealtShare",
+    "Scheme",
+    "SchemeInfo",
+    "Share",
+    "scheme_named",
+]

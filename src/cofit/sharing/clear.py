@@ -5,6 +5,7 @@ For debugging and golden results. Truncation is the exact floor, so another sche
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
-from cofit.sharing.shares import BitShare, DealtShare, Share
+from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -92,6 +93,24 @@ class Clear(Scheme):
     def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
         cls.info.check_parties(parties)
         yield dict.fromkeys(range(parties), as_bytes(ring.check(values)))
+
+    @classmethod
+    def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
+        cls.info.check_parties(parties)
+        return (ComponentFacts("values", tuple(range(parties)), math.prod(shape) * ring.element_bytes),)
+
+    @classmethod
+    def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
+        del seed
+        (facts,) = cls.layout(ring, values.shape, parties)
+        return (Component(facts, lambda: iter([as_bytes(ring.check(values))])),)
+
+    @classmethod
+    def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
+        return ClearDealt(ring, np.frombuffer(received["values"], ring.dtype).reshape(shape))
+
+    def refresh(self, share: Share) -> Share:
+        return share
 
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         values = ring.empty(shape)

@@ -20,6 +20,7 @@ Cost in ring elements per output element (all parties together) and rounds:
       row-wise inner product     1  3          ``_reshare``; adding a shared value to the product is free
     those, with truncation       2  8          ``_masked_truncation``; likewise, before the truncation
     truncation                   2  6          ``_masked_truncation``
+    fresh sharing                1  3          ``refresh``
     random bits (Boolean)        0  0          ``random_bits``
     bit -> ring element          2  3          ``from_bits``
     ring element -> k bits       2 + ceil(log2(k-1)); 3 k bits and the ANDs of ``add_from_signals``
@@ -32,6 +33,7 @@ truncation and conversion stands in ``rep3_proof.md`` beside this file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -45,7 +47,7 @@ from cofit.errors import InvalidInputError
 from cofit.sharing.adder import add_from_signals, top_bit_from_signals
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
-from cofit.sharing.shares import BitShare, DealtShare, Share
+from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 from cofit.transport import Mesh
 
 _SPREAD = 0x9E3779B1  # an odd number, so that different positions give different states
@@ -143,15 +145,35 @@ class Rep3(Scheme):
         cls.info.check_parties(parties)
         seed_0, seed_1 = fresh_seed(), fresh_seed()
         yield {0: memoryview(seed_0 + seed_1), 1: memoryview(seed_1), 2: memoryview(seed_0)}
-        streams = Generator(seed_0), Generator(seed_1)
-        flat = ring.check(values).reshape(-1)
-        x_2, mask = (ring.empty((min(flat.size, _CHUNK_BYTES // ring.element_bytes),)) for _ in range(2))
-        for chunk in _chunks(ring, flat.size):
-            rest, size = flat[chunk], flat[chunk].size
-            for stream in streams:
-                stream.fill(as_bytes(mask[:size]))
-                rest = ring.sub(rest, mask[:size], out=x_2[:size])
-            yield {1: as_bytes(rest), 2: as_bytes(rest)}
+        for rest in _last_summand(ring, values, seed_0, seed_1):
+            yield {1: rest, 2: rest}
+
+    @classmethod
+    def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
+        cls.info.check_parties(parties)
+        size = math.prod(shape) * ring.element_bytes
+        seeds = [ComponentFacts(f"seed_{i}", ranks, SEED_BYTES) for i, ranks in enumerate(((0, 2), (0, 1)))]
+        return (*seeds, ComponentFacts("x_2", (1, 2), size))
+
+    @classmethod
+    def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
+        seed_0, seed_1 = (derive_seed(seed, f"rep3 summand {i}") for i in range(2))
+        facts = cls.layout(ring, values.shape, parties)
+        return (
+            Component(facts[0], lambda: iter([memoryview(seed_0)])),
+            Component(facts[1], lambda: iter([memoryview(seed_1)])),
+            Component(facts[2], lambda: _last_summand(ring, values, seed_0, seed_1)),
+        )
+
+    @classmethod
+    def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
+        names = {0: ("seed_0", "seed_1"), 1: ("seed_1",), 2: ("seed_0",)}[rank]
+        x_2 = None if rank == 0 else np.frombuffer(received["x_2"], ring.dtype).reshape(shape)
+        return Rep3Dealt(ring, shape, rank, tuple(bytes(received[name]) for name in names), x_2)
+
+    def refresh(self, share: Share) -> Share:
+        """Reshare x_i + a_i, where the a_i sum to zero: as after a product. 1 round, 3 elements."""
+        return self._reshare("refresh", share.ring, share.ring.add(share.parts[0], self._zero(share.ring, share.shape)))
 
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         seeds = np.empty(SEED_BYTES * (2 if self.rank == 0 else 1), np.uint8)
@@ -379,6 +401,19 @@ class Rep3(Scheme):
         self._exchange("product", {other: [ours]}, {other: theirs})
         joint = ring.add(ours, theirs)
         return shared, Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
+
+
+def _last_summand(ring: Ring, values: RingArray, seed_0: bytes, seed_1: bytes) -> Iterator[Bytes]:
+    """Yield x_2 = x - x_0 - x_1 in chunks, each in the same buffer."""
+    streams = Generator(seed_0), Generator(seed_1)
+    flat = ring.check(values).reshape(-1)
+    x_2, mask = (ring.empty((min(flat.size, _CHUNK_BYTES // ring.element_bytes),)) for _ in range(2))
+    for chunk in _chunks(ring, flat.size):
+        rest, size = flat[chunk], flat[chunk].size
+        for stream in streams:
+            stream.fill(as_bytes(mask[:size]))
+            rest = ring.sub(rest, mask[:size], out=x_2[:size])
+        yield as_bytes(rest)
 
 
 def _in_order(ring: Ring, rank: int, x_2: RingArray | None, drawn: Sequence[RingArray]) -> Share:

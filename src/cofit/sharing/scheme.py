@@ -27,7 +27,7 @@ from cofit.arithmetic.bits import pack, packed_length, unpack
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
 from cofit.sharing.costs import Costs
-from cofit.sharing.shares import BitShare, DealtShare, Share
+from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 from cofit.transport import Mesh
 
 Bytes: TypeAlias = memoryview
@@ -161,6 +161,28 @@ class Scheme(ABC):
     @abstractmethod
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         """Receive this party's share of what ``owner`` deals. Expanding it is left to a moment when nobody waits."""
+
+    @classmethod
+    def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
+        """Return the public facts of the components that a dealt value of this shape consists of."""
+        raise NotImplementedError
+
+    @classmethod
+    def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
+        """Share an owner's values as ``deal`` does, but in components that can be sent again, when an upload broke.
+
+        Everything follows from ``seed``, which must be fresh for every value and stay with the owner.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
+        """Return the share of ``rank`` from the components that it got, by name."""
+        raise NotImplementedError
+
+    def refresh(self, share: Share) -> Share:
+        """Return a fresh, independent sharing of the same value: for shares that outlive a session."""
+        raise NotImplementedError
 
     def expand_joined(
         self,

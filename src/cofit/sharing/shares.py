@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,28 @@ class Share:
 
     def __repr__(self) -> str:
         return f"<Share of {self.ring.name}, shape {self.shape}>"
+
+
+@dataclass(frozen=True)
+class ComponentFacts:
+    """The public facts of one piece of a dealt value: its name, the ranks that get it, its size in bytes."""
+
+    name: str
+    ranks: tuple[int, ...]
+    size: int
+
+
+@dataclass(frozen=True, repr=False)
+class Component:
+    """One piece of a dealt value, the same for all who get it. ``content`` yields its bytes, from the start, each time;
+    a yielded buffer may be used again for the next one.
+    """
+
+    facts: ComponentFacts
+    content: Callable[[], Iterator[memoryview]]
+
+    def __repr__(self) -> str:
+        return f"<Component {self.facts}>"
 
 
 class DealtShare(Protocol):
