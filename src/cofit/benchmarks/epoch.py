@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from cofit.arithmetic import FixedPoint, ring_of_bits
+from cofit.benchmarks.kernel_calls import kernel_calls, time_kernel_calls
 from cofit.roles import Contribution, run_local
 from cofit.secret import Party, SecretArray
 from cofit.transport import LabelCounts
@@ -96,14 +97,11 @@ def _program(party: Party, epochs: int, repetitions: int) -> tuple[list[_Phase],
     mesh = party._scheme.mesh
     phases = []
     traffic = LabelCounts()
-    _kernel_phase(x, w, 2)
+    kernel_calls(x, 2)
     _secure_phase(x, w, 2)
     for _ in range(repetitions):
-        _barrier(party)
-        start = time.perf_counter()
-        _kernel_phase(x, w, epochs)
-        kernel = time.perf_counter() - start
-        _barrier(party)
+        kernel = time_kernel_calls(party, x, epochs)
+        party.barrier("barrier")
         before = mesh.counts
         start = time.perf_counter()
         _secure_phase(x, w, epochs)
@@ -119,21 +117,3 @@ def _secure_phase(x: SecretArray, w: SecretArray, epochs: int) -> None:
         z = x @ w
         z = z.with_bound(min(z.bound, 1.0 + 2.0**-10))
         x.T @ z
-
-
-def _kernel_phase(x: SecretArray, w: SecretArray, epochs: int) -> None:
-    """The calls of ``_secure_phase`` into the ring's matrix kernels, on the same shares, without any message."""
-    ring = x.format.ring
-    parts = x._share.parts
-    transposed = tuple(part.T for part in parts)
-    vector = tuple(w._share.parts)
-    column = tuple(np.ascontiguousarray(np.resize(part, parts[0].shape[0])) for part in vector)
-    for _ in range(epochs):
-        ring.matmul_sum(parts, vector)
-        ring.matmul_sum(transposed, column)
-
-
-def _barrier(party: Party) -> None:
-    """Two openings of a public zero: after them everybody has heard, directly or not, from everybody."""
-    for _ in range(2):
-        party.open(party.constant([0], FixedPoint(0)), reason="barrier of a benchmark: a public zero")

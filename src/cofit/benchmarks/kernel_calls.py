@@ -1,0 +1,33 @@
+"""The bare kernel work of training epochs: what a secure epoch is compared with."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from cofit.secret import Party, SecretArray
+
+
+def kernel_calls(x: SecretArray, epochs: int) -> None:
+    """Make the calls of ``epochs`` epochs into the ring's matrix kernels, on the shares of X, without any message.
+
+    One product with X and one with its transpose for each epoch, on all parts of the share at once, as the schemes do
+    it. The vectors hold elements of the shares themselves: a kernel's time depends on shapes alone.
+    """
+    ring, parts = x.format.ring, x._share.parts
+    rows = len(x)
+    transposed = tuple(part.T for part in parts)
+    wide = tuple(np.ascontiguousarray(part[0]) for part in parts)
+    tall = tuple(np.ascontiguousarray(np.resize(part, rows)) for part in wide)
+    for _ in range(epochs):
+        ring.matmul_sum(parts, wide)
+        ring.matmul_sum(transposed, tall)
+
+
+def time_kernel_calls(party: Party, x: SecretArray, epochs: int) -> float:
+    """Return the seconds of ``kernel_calls`` at this party, while all parties make theirs: a barrier starts them."""
+    party.barrier("barrier")
+    start = time.perf_counter()
+    kernel_calls(x, epochs)
+    return time.perf_counter() - start

@@ -1,0 +1,227 @@
+"""A whole training run, from connected processes to the release, against scikit-learn and against the bare kernels."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic import FixedPoint
+from cofit.benchmarks.kernel_calls import time_kernel_calls
+from cofit.errors import parameter_error
+from cofit.learn.contribution import normalised_rows, prepared_features
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import Plan, plan_training
+from cofit.learn.private_training import private_training
+from cofit.learn.train import FEATURES, LABELS, Holders
+from cofit.roles import Contribution, LocalRun, run_local
+from cofit.roles.local import party_names
+from cofit.roles.progress import PROGRAM, SHARE, START
+from cofit.roles.release_store import MemoryStore
+from cofit.secret import Party
+from cofit.secret.stored import ReleaseStore
+from cofit.sharing import scheme_named
+from cofit.transport import LabelCounts
+
+Reals = npt.NDArray[np.float64]
+_TRAIN, _NOISE, _KERNEL = "train", "noise", "kernel"
+_DENSITY = 0.05
+_FITS = 3
+_SKLEARN_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What ``cofit bench train`` prints. Times are medians over the repetitions, and so are ratios within each.
+
+    ``seconds_total``: from connected processes to the released weights (sharing, training, noise, release), at the
+    party of rank 0. ``bytes_total``: payload sent by all parties and owners. ``rounds``: of a party.
+    ``peak_memory_bytes``: the largest party's peak resident memory above that of a party which connects and does
+    nothing; ``peak_memory_ratio``: over the bytes of all parts of its share of X.
+    """
+
+    scheme: str
+    partition: str
+    rows: int
+    cols: int
+    owners: int
+    threads: int
+    repetitions: int
+    ring: str
+    mechanism: str
+    epochs: int
+    seconds_total: float
+    seconds_start: float
+    seconds_share: float
+    seconds_train: float
+    seconds_noise: float
+    rounds: int
+    bytes_total: int
+    sklearn_seconds: float
+    ratio_to_sklearn: float
+    kernel_seconds: float
+    ratio_to_kernel: float
+    peak_memory_bytes: int
+    peak_memory_ratio: float
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What a party brings back beside its result."""
+
+    kernel_seconds: float
+    traffic: LabelCounts
+    share_bytes: int
+
+
+def measure_train(
+    rows: int = 1713,
+    cols: int = 1874,
+    partition: str = "horizontal",
+    scheme: str = "rep3",
+    epochs: int | str = "auto",
+    l2: float = 1.0,
+    mechanism: str | None = None,
+    delta: float = 0.0,
+    owners: int = 2,
+    threads: int = 2,
+    repetitions: int = 3,
+) -> TrainResult:
+    """Train on sparse Boolean data that are made up from a seed, with every member a process of its own, over TLS."""
+    facts = training_facts(
+        rows, cols, partition=partition, scheme=scheme, epochs=epochs, l2=l2, mechanism=mechanism, delta=delta
+    )
+    most = rows if partition == "horizontal" else cols
+    if owners > most:
+        raise parameter_error("owners", "bench train", f"at most {most}, so that everybody holds something", owners)
+    plan = plan_training(facts)
+    features, labels = sparse_boolean_data(rows, cols)
+    idle = max(run_local(_idle, scheme=scheme, processes=True, threads=threads).peak_memory.values())
+    results = [_once(plan, features, labels, owners, threads, repetitions, idle) for _ in range(repetitions)]
+    return TrainResult(
+        **{
+            field.name: statistics.median(values) if isinstance(values[0], float) else values[0]
+            for field in fields(TrainResult)
+            if (values := [getattr(result, field.name) for result in results])
+        }
+    )
+
+
+def sparse_boolean_data(rows: int, cols: int) -> tuple[Reals, npt.NDArray[np.int64]]:
+    """Return features 0 and 1, one in 20 of them 1, and labels that a hidden linear rule gives nine times in ten."""
+    rng = np.random.default_rng(1)
+    features = (rng.random((rows, cols)) < _DENSITY).astype(np.float64)
+    scores = features @ rng.standard_normal(cols)
+    labels = (scores > np.median(scores)) ^ (rng.random(rows) < 0.1)
+    return features, labels.astype(np.int64)
+
+
+def _once(
+    plan: Plan,
+    features: Reals,
+    labels: npt.NDArray[np.int64],
+    owners: int,
+    threads: int,
+    repetitions: int,
+    idle: int,
+) -> TrainResult:
+    facts = plan.facts
+    run = _train(plan, _contributions(plan, features, labels, owners), threads)
+    measured = list(run.results.values())
+    seconds = run.seconds
+    total = seconds[SHARE] + seconds[PROGRAM] - seconds[_KERNEL]
+    kernel = max(m.kernel_seconds for m in measured)
+    sklearn = _sklearn_seconds(plan, features, labels)
+    memory = max(run.peak_memory[name] for name in run.results) - idle
+    by_owners = sum(c.total.bytes_sent for name, c in run.traffic.items() if name not in run.results)
+    return TrainResult(
+        scheme=facts.scheme,
+        partition=facts.partition,
+        rows=facts.rows,
+        cols=facts.cols,
+        owners=owners,
+        threads=threads,
+        repetitions=repetitions,
+        ring=plan.formats.ring.name,
+        mechanism=plan.mechanism.name,
+        epochs=plan.epochs,
+        seconds_total=total,
+        seconds_start=seconds[START],
+        seconds_share=seconds[SHARE],
+        seconds_train=seconds[_TRAIN],
+        seconds_noise=seconds[_NOISE],
+        rounds=max(m.traffic.rounds for m in measured),
+        bytes_total=by_owners + sum(m.traffic.bytes_sent for m in measured),
+        sklearn_seconds=sklearn,
+        ratio_to_sklearn=total / sklearn,
+        kernel_seconds=kernel,
+        ratio_to_kernel=seconds[_TRAIN] / kernel,
+        peak_memory_bytes=memory,
+        peak_memory_ratio=memory / measured[0].share_bytes,
+    )
+
+
+def _contributions(
+    plan: Plan, features: Reals, labels: npt.NDArray[np.int64], owners: int
+) -> dict[str, dict[str, Contribution]]:
+    """Every owner has an equal part of the rows with their labels; or of the columns, and the first has the labels."""
+    formats, by_columns = plan.formats, plan.facts.partition == "vertical"
+    blocks = np.array_split(features, owners, axis=int(by_columns))
+    answers = [labels] if by_columns else np.array_split(labels, owners)
+    shared: dict[str, dict[str, Contribution]] = {}
+    for i, block in enumerate(blocks):
+        values = prepared_features(plan, block)
+        shared[f"owner-{i + 1}"] = {FEATURES: Contribution(values, 1.0, formats.of(formats.data))}
+        if i < len(answers):
+            shared[f"owner-{i + 1}"][LABELS] = Contribution(answers[i], 1.0, FixedPoint(0, formats.ring))
+    return shared
+
+
+def _train(plan: Plan, owners: Mapping[str, Mapping[str, Contribution]], threads: int) -> LocalRun[_Measured]:
+    names = party_names(scheme_named(plan.facts.scheme).info.default_parties)
+    holders = Holders(tuple(owners), tuple(name for name, named in owners.items() if LABELS in named))
+    stores: dict[str, ReleaseStore] = {name: MemoryStore() for name in names}
+    program = partial(_program, plan=plan, holders=holders, stores=stores)
+    return run_local(
+        program, scheme=plan.facts.scheme, parties=names, owners=owners, processes=True, threads=threads, timeout=600.0
+    )
+
+
+def _program(party: Party, plan: Plan, holders: Holders, stores: Mapping[str, ReleaseStore]) -> _Measured:
+    """Expand X as training does, make the bare kernel calls on it, on a clock of their own; then train and release."""
+    party.progress(_TRAIN, 0, plan.epochs)
+    by_columns = plan.facts.partition == "vertical"
+    pairs = [(owner, FEATURES) for owner in holders.features]
+    x = party.joined(pairs, int(by_columns), constant=plan.constant)  # training asks for the same array, and gets it
+    party.progress(_KERNEL, 0, 1)
+    before = party._scheme.mesh.counts
+    kernel = time_kernel_calls(party, x, plan.epochs)
+    barrier = party._scheme.mesh.counts - before
+    size = sum(part.nbytes for part in x._share.parts)
+    del x  # training drops it before the noise is drawn
+    party.progress(_TRAIN, 0, plan.epochs)
+    private_training(party, plan, holders, stores, key="benchmark")
+    return _Measured(kernel, party._scheme.mesh.counts.total - barrier.total, size)
+
+
+def _idle(party: Party) -> None:
+    """What a party costs that only connects."""
+
+
+def _sklearn_seconds(plan: Plan, features: Reals, labels: npt.NDArray[np.int64]) -> float:
+    """The median seconds of scikit-learn's fit of the same objective, in the clear, on the same normalised rows."""
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - a second to import, in every party otherwise
+
+    rows = normalised_rows(plan, features)
+    strength = 1 / (plan.facts.rows * float(plan.facts.l2))
+    times = []
+    for _ in range(_FITS):
+        start = time.perf_counter()
+        LogisticRegression(C=strength, tol=_SKLEARN_TOLERANCE, fit_intercept=False, max_iter=1000).fit(rows, labels)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)

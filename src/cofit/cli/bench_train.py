@@ -1,0 +1,109 @@
+"""``cofit bench train``: whole training runs, one size or a sweep over sizes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from cofit.benchmarks.train import measure_train
+from cofit.benchmarks.train_sweep import EPOCHS, FIXED, SIZES, Sweep, check_plot, measure_sweep, plot_sweeps
+from cofit.cli.plan import epochs_of
+from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, scheme_option, show_result
+from cofit.learn.facts import PARTITIONS
+from cofit.privacy.mechanisms import MECHANISMS
+
+
+@click.command()
+@rows_option
+@cols_option
+@scheme_option
+@click.option(
+    "--partition", default="horizontal", show_default=True, type=click.Choice(PARTITIONS), help="What owners hold."
+)
+@click.option(
+    "--epochs",
+    default="auto",
+    show_default=True,
+    callback=epochs_of,
+    metavar="N|auto",
+    help=f"Epochs; in a sweep, auto means {EPOCHS}.",
+)
+@click.option("--l2", default=1.0, show_default=True, type=float, help="The penalty Lambda of the mean loss.")
+@click.option(
+    "--mechanism", type=click.Choice(MECHANISMS), help="Of the noise.  [default: knorm without delta, gaussian with it]"
+)
+@click.option("--delta", default=0.0, show_default=True, type=float, help="Of differential privacy; epsilon is 1.")
+@click.option("--owners", default=2, show_default=True, type=click.IntRange(1, 26), help="Data owners.")
+@click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads a party.")
+@repetitions_option(3)
+@click.option(
+    "--sweep",
+    is_flag=True,
+    help=f"Instead of one size: {SIZES[0]} to {SIZES[-1]} rows at {FIXED} columns, and the other way round.",
+)
+@click.option("--plot", type=click.Path(dir_okay=False), help="With --sweep: draw the points here (.png or .svg).")
+@as_json_option
+def train(
+    rows: int,
+    cols: int,
+    scheme: str,
+    partition: str,
+    epochs: int | str,
+    l2: float,
+    mechanism: str | None,
+    delta: float,
+    owners: int,
+    threads: int,
+    repetitions: int,
+    sweep: bool,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    """Whole training runs on made-up sparse data, from connected processes to the release.
+
+    `ratio_to_kernel` compares training with the same kernel calls in as many concurrent processes that do not
+    communicate, `ratio_to_sklearn` the whole run with scikit-learn's fit of the same objective in the clear.
+
+    \b
+    The size of the paper's data, with its number of epochs:
+        cofit bench train --epochs 1000 --repetitions 1
+    Does the time grow linearly?
+        cofit bench train --sweep --plot growth.svg
+    """
+    if plot is not None and not sweep:
+        raise click.UsageError("--plot draws a sweep: give --sweep too.")
+    if not sweep:
+        arguments = (rows, cols, partition, scheme, epochs, l2, mechanism, delta, owners, threads, repetitions)
+        show_result(measure_train(*arguments), as_json)
+        return
+    if plot is not None:
+        check_plot(plot)
+    count = EPOCHS if isinstance(epochs, str) else epochs
+    sweeps = measure_sweep(
+        partition=partition, scheme=scheme, epochs=count, l2=l2, threads=threads, repetitions=repetitions
+    )
+    if plot is not None:
+        plot_sweeps(sweeps, plot)
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in sweeps]))
+    else:
+        _print_sweeps(sweeps)
+
+
+def _print_sweeps(sweeps: list[Sweep]) -> None:
+    console = Console()
+    for sweep in sweeps:
+        table = Table("rows", "cols", "ms an epoch", "ms of kernels", "rounds", "bytes", title=f"Over {sweep.axis}")
+        for p in sweep.points:
+            milliseconds = (f"{1e3 * s:.2f}" for s in (p.seconds_per_epoch, p.kernel_seconds_per_epoch))
+            table.add_row(str(p.rows), str(p.cols), *milliseconds, str(p.rounds), f"{p.bytes_total:,}")
+        console.print(table)
+        line = sweep.seconds_line
+        console.print(
+            f"Line: {1e3 * line.intercept:.3g} ms + {1e6 * line.slope:.3g} us for each; points are off by at most "
+            f"{line.deviation:.1%}. Bytes are off their line by at most {sweep.bytes_line.deviation:.1%}."
+        )

@@ -1,0 +1,50 @@
+"""Options that benchmarks have in common, and their results as a table or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from cofit.sharing import SCHEMES
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+rows_option = click.option(
+    "--rows", default=1713, show_default=True, type=click.IntRange(min=1), help="Rows of the matrix."
+)
+cols_option = click.option("--cols", default=1874, show_default=True, type=click.IntRange(min=1), help="Its columns.")
+scheme_option = click.option(
+    "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
+)
+
+
+def repetitions_option(default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option that says over how many repetitions medians are taken."""
+    return click.option(
+        "--repetitions", default=default, show_default=True, type=click.IntRange(min=1), help="Medians are over these."
+    )
+
+
+def show_result(result: DataclassInstance | Sequence[DataclassInstance], as_json: bool) -> None:
+    """Print one result, or a list of them."""
+    several = isinstance(result, Sequence)
+    rows: list[dict[str, Any]] = [asdict(r) for r in result] if isinstance(result, Sequence) else [asdict(result)]
+    if as_json:
+        click.echo(json.dumps(rows if several else rows[0]))
+        return
+    table = Table(*rows[0]) if several else Table("measure", "value")
+    for values in (row.values() for row in rows) if several else rows[0].items():
+        table.add_row(*map(_readable, values))
+    Console().print(table)
+
+
+def _readable(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
