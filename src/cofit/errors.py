@@ -34,6 +34,10 @@ class RangeError(InvalidInputError):
     """A value, or a result that is possible by public bounds, does not fit: refused instead of wrapped."""
 
 
+class BudgetExceededError(CofitError):
+    """A study would spend more epsilon or delta of a data set than its owner allows."""
+
+
 def parameter_error(
     parameter: str,
     owner: str,

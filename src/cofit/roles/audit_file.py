@@ -1,0 +1,104 @@
+"""The audit log of a process on disk: append-only JSON lines, each chained to the one before by its hash.
+
+A line is {"n": 7, "time": "2026-...", "event": "...", ..., "previous": "<hash of line 6>", "hash": "<of this line>"},
+where ``hash`` is the SHA-256 of the line's JSON (sorted keys) without ``hash``. Who holds a later line can tell whether
+an earlier one was changed, removed or put in. It holds public facts only: what happened, when, with whom; never values,
+shares, or anything that depends on data.
+
+A line is on disk when ``write`` returns. A line that a crash cut short is set aside at the next start, and said so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from cofit.errors import InvalidInputError
+
+Fact: TypeAlias = str | int | float | bool | list[Any] | dict[str, Any] | None
+_START = "0" * 64
+_RESERVED = {"n", "time", "event", "previous", "hash"}
+
+
+class AuditFile:
+    """The audit log of one process, open for appending."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._lock = threading.Lock()
+        kept, cut = _complete_lines(self._path)
+        self._number, self._previous = 0, _START
+        for record in _checked(kept, self._path):
+            self._number, self._previous = record["n"], record["hash"]
+        self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        if cut:
+            os.ftruncate(self._descriptor, len(kept))
+            self.write("log repaired", bytes_cut=len(cut))
+
+    def write(self, event: str, **facts: Fact) -> None:
+        """Append one line, durably."""
+        if taken := _RESERVED & facts.keys():
+            raise InvalidInputError(f"An audit record names these fields itself: {sorted(taken)}.")
+        with self._lock:
+            number = self._number + 1
+            record: dict[str, Fact] = {
+                "n": number,
+                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "event": event,
+                **facts,
+                "previous": self._previous,
+            }
+            digest = _digest(record)
+            line = json.dumps({**record, "hash": digest}, sort_keys=True, allow_nan=False).encode() + b"\n"
+            os.write(self._descriptor, line)
+            os.fsync(self._descriptor)
+            self._number, self._previous = number, digest
+
+    def close(self) -> None:
+        """Close the file. Closing twice is fine."""
+        with self._lock:
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+
+def read_audit(path: str | Path) -> list[dict[str, Any]]:
+    """Return all records of a log, or raise InvalidInputError with the number of the line where the chain breaks."""
+    path = Path(path)
+    kept, _ = _complete_lines(path)
+    return list(_checked(kept, path))
+
+
+def _complete_lines(path: Path) -> tuple[bytes, bytes]:
+    """Return what is there up to the last line end, and the rest."""
+    data = path.read_bytes() if path.exists() else b""
+    end = data.rfind(b"\n") + 1
+    return data[:end], data[end:]
+
+
+def _checked(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
+    previous = _START
+    for number, line in enumerate(data.splitlines(), start=1):
+        try:
+            record = json.loads(line)
+            claimed = record.pop("hash")
+            intact = record["n"] == number and record["previous"] == previous and _digest(record) == claimed
+        except (ValueError, KeyError, TypeError, AttributeError):
+            intact = False
+        if not intact:
+            raise InvalidInputError(
+                f"Line {number} of the audit log {path.name} was changed, or lines before it are missing or added. "
+                f"Keep the file as evidence, and start with a new state directory."
+            )
+        previous = claimed
+        yield {**record, "hash": claimed}
+
+
+def _digest(record: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True, allow_nan=False).encode()).hexdigest()

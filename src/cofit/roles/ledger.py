@@ -1,0 +1,155 @@
+"""The ledger: which data set took part in which study, at which epsilon and delta, and how much may be spent.
+
+Kept by whoever answers for data: each owner for its own data sets (``cofit budget``), and each computing party for the
+release of a study. Charged *before* anything leaves or is opened; charging the same study twice for the same data set
+costs nothing, so a repeated or interrupted upload is charged once. Totals are sums (basic composition: always valid).
+
+One SQLite file, mode 0600; a charge is on disk when ``charge`` returns.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+from cofit.errors import BudgetExceededError, InvalidInputError, parameter_error
+
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE charges (
+    dataset TEXT NOT NULL, study TEXT NOT NULL, name TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
+    time TEXT NOT NULL, PRIMARY KEY (dataset, study));
+CREATE TABLE caps (dataset TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One study that a data set took part in. ``study`` is its hash."""
+
+    dataset: str
+    study: str
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    time: str
+
+
+@dataclass(frozen=True)
+class Cap:
+    """The most that all studies together may spend of a data set."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+class Ledger:
+    """The ledger in one file, created where it does not exist."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600))
+        with self._transaction() as database:
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                for statement in _SCHEMA.split(";"):
+                    database.execute(statement)
+                database.execute(f"PRAGMA user_version = {_VERSION}")
+            elif version != _VERSION:
+                raise InvalidInputError(
+                    f"The ledger {self._path.name} has format {version}; this release reads format {_VERSION}."
+                )
+
+    def set_cap(self, dataset: str, epsilon: Fraction, delta: Fraction) -> None:
+        """Set the most that may be spent of a data set; it may lie below what is spent already."""
+        _check(dataset, epsilon, delta)
+        with self._transaction() as database:
+            database.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", (dataset, str(epsilon), str(delta)))
+
+    def cap(self, dataset: str) -> Cap | None:
+        """Return the cap of a data set, if there is one."""
+        with self._transaction() as database:
+            row = database.execute("SELECT epsilon, delta FROM caps WHERE dataset = ?", (dataset,)).fetchone()
+        return None if row is None else Cap(Fraction(row[0]), Fraction(row[1]))
+
+    def charges(self, dataset: str | None = None) -> list[Charge]:
+        """Return all charges, or those of one data set, oldest first."""
+        with self._transaction() as database:
+            rows = database.execute("SELECT dataset, study, name, epsilon, delta, time FROM charges ORDER BY rowid")
+            all_charges = [Charge(d, s, n, Fraction(e), Fraction(dl), t) for d, s, n, e, dl, t in rows]
+        return [charge for charge in all_charges if dataset in (None, charge.dataset)]
+
+    def spent(self, dataset: str) -> Cap:
+        """Return the sums over all studies of a data set."""
+        charges = self.charges(dataset)
+        return Cap(sum((c.epsilon for c in charges), Fraction(0)), sum((c.delta for c in charges), Fraction(0)))
+
+    def charge(self, dataset: str, study: str, name: str, epsilon: Fraction, delta: Fraction) -> bool:
+        """Charge a study to a data set, durably; False if it was charged already.
+
+        Raises BudgetExceededError, and charges nothing, where the cap would be exceeded; InvalidInputError where the
+        study was charged before at another epsilon or delta.
+        """
+        _check(dataset, epsilon, delta)
+        with self._transaction() as database:
+            row = database.execute(
+                "SELECT epsilon, delta FROM charges WHERE dataset = ? AND study = ?", (dataset, study)
+            ).fetchone()
+            if row is not None:
+                if (Fraction(row[0]), Fraction(row[1])) != (epsilon, delta):
+                    raise InvalidInputError(f"Study {study[:16]} was charged before at another epsilon or delta.")
+                return False
+            self._check_cap(database, dataset, name, epsilon, delta)
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            values = (dataset, study, name, str(epsilon), str(delta), now)
+            database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?)", values)
+        return True
+
+    @staticmethod
+    def _check_cap(database: sqlite3.Connection, dataset: str, name: str, epsilon: Fraction, delta: Fraction) -> None:
+        row = database.execute("SELECT epsilon, delta FROM caps WHERE dataset = ?", (dataset,)).fetchone()
+        if row is None:
+            return
+        spent = database.execute("SELECT epsilon, delta FROM charges WHERE dataset = ?", (dataset,)).fetchall()
+        for which, cap, new, old in (
+            ("epsilon", Fraction(row[0]), epsilon, sum((Fraction(e) for e, _ in spent), Fraction(0))),
+            ("delta", Fraction(row[1]), delta, sum((Fraction(d) for _, d in spent), Fraction(0))),
+        ):
+            if old + new > cap:
+                raise BudgetExceededError(
+                    f"Study '{name}' would bring the {which} spent of data set '{dataset}' to {float(old + new):g}, "
+                    f"above its cap of {float(cap):g} ({float(old):g} is spent). Nothing was sent. Raise the cap with "
+                    f"`cofit budget --set-cap`, or agree on a smaller {which}."
+                )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, alone on the file, durable when it ends."""
+        try:
+            with closing(sqlite3.connect(self._path, timeout=30, isolation_level=None)) as database:
+                database.execute("PRAGMA synchronous = FULL")
+                database.execute("BEGIN IMMEDIATE")
+                try:
+                    yield database
+                except BaseException:
+                    database.execute("ROLLBACK")
+                    raise
+                database.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
+            raise InvalidInputError(f"The ledger {self._path.name} cannot be used: {error}.") from None
+
+
+def _check(dataset: object, epsilon: object, delta: object) -> None:
+    if not isinstance(dataset, str) or not dataset.strip() or not dataset.isprintable():
+        raise parameter_error("dataset", "Ledger", "a printable name", dataset)
+    if not isinstance(epsilon, Fraction) or epsilon <= 0:
+        raise parameter_error("epsilon", "Ledger", "a positive Fraction", epsilon)
+    if not isinstance(delta, Fraction) or not 0 <= delta < 1:
+        raise parameter_error("delta", "Ledger", "a Fraction from 0 to below 1", delta)
