@@ -34,6 +34,10 @@ class RangeError(InvalidInputError):
     """A value, or a result that is possible by public bounds, does not fit: refused instead of wrapped."""
 
 
+class StateError(CofitError):
+    """A state directory cannot be used, or what was asked contradicts what is in it."""
+
+
 class BudgetExceededError(CofitError):
     """A study would spend more epsilon or delta of a data set than its owner allows."""
 

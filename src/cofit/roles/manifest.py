@@ -1,0 +1,115 @@
+"""The manifest of a contribution: what an owner announces to all computing parties before it uploads anything.
+
+    {"upload": "<random id>",
+     "components": {"features.seed_0": {"ranks": [0, 2], "size": 32, "sha256": "..."}, ...}}
+
+Every party gets the same manifest, checks the files that are meant for it against it, and compares its hash with the
+other parties' before training: so the parties know that they hold shares of the same contribution, and that summands held
+by several of them are equal. The digest of a seed says nothing about the seed, which has 256 random bits.
+
+What a manifest must look like follows from the study alone, except for the id and the digests: an owner cannot make a
+party store more, or anything else, than was agreed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cofit.arithmetic import RingArray
+from cofit.arithmetic.prg import derive_seed
+from cofit.errors import InvalidInputError, parameter_error
+from cofit.secret import InputFacts
+from cofit.sharing import Component, ComponentFacts, scheme_named
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, repr=False)
+class DealtContribution:
+    """An owner's contribution, ready to be sent, again and again if need be. ``components``: by file name."""
+
+    manifest: dict[str, Any]
+    components: Mapping[str, Component]
+
+    def files_of(self, rank: int) -> Iterator[tuple[str, Component]]:
+        """The files that the party of this rank gets."""
+        return ((name, c) for name, c in self.components.items() if rank in c.facts.ranks)
+
+    def __repr__(self) -> str:
+        return f"<DealtContribution {self.manifest['upload']}>"
+
+
+def deal_contribution(
+    scheme: str, parties: int, inputs: Mapping[str, tuple[InputFacts, RingArray]], seed: bytes
+) -> DealtContribution:
+    """Share encoded inputs. The same seed and inputs give the same bytes and the same manifest."""
+    components: dict[str, Component] = {}
+    entries: dict[str, Any] = {}
+    for name, (facts, encoded) in inputs.items():
+        own_seed = derive_seed(seed, f"contribution {name}")
+        for component in scheme_named(scheme).components(facts.format.ring, encoded, parties, own_seed):
+            file = f"{name}.{component.facts.name}"
+            digest = hashlib.sha256()
+            for piece in component.content():
+                digest.update(piece)
+            components[file] = component
+            entries[file] = {**_entry(component.facts), "sha256": digest.hexdigest()}
+    upload = hashlib.sha256(derive_seed(seed, "upload id")).hexdigest()[:32]
+    return DealtContribution({"upload": upload, "components": entries}, components)
+
+
+def check_manifest(manifest: object, scheme: str, parties: int, inputs: Mapping[str, InputFacts]) -> dict[str, Any]:
+    """Return a manifest from an owner if it is as the study says, or raise InvalidInputError."""
+    if not isinstance(manifest, dict) or set(manifest) != {"upload", "components"}:
+        raise parameter_error("manifest", "a contribution", "an object with 'upload' and 'components'", type(manifest))
+    upload, components = manifest["upload"], manifest["components"]
+    if not isinstance(upload, str) or not _ID.fullmatch(upload):
+        raise parameter_error("upload", "a manifest", "32 hexadecimal digits", upload)
+    expected = {
+        f"{name}.{facts.name}": _entry(facts)
+        for name, values in inputs.items()
+        for facts in scheme_named(scheme).layout(values.format.ring, values.shape, parties)
+    }
+    if not isinstance(components, dict) or set(components) != set(expected):
+        raise parameter_error("components", "a manifest", f"an object with {sorted(expected)}", components)
+    for name, wanted in expected.items():
+        entry = components[name]
+        if not isinstance(entry, dict) or {k: v for k, v in entry.items() if k != "sha256"} != wanted:
+            raise parameter_error(f"components.{name}", "a manifest", f"{wanted} and its sha256", entry)
+        if not isinstance(entry.get("sha256"), str) or not _DIGEST.fullmatch(entry["sha256"]):
+            raise parameter_error(
+                f"components.{name}.sha256", "a manifest", "64 hexadecimal digits", entry.get("sha256")
+            )
+    return manifest
+
+
+def files_for(manifest: Mapping[str, Any], rank: int) -> dict[str, dict[str, Any]]:
+    """Return the files that the party of this rank is to get, with size and digest."""
+    return {
+        name: {"size": entry["size"], "sha256": entry["sha256"]}
+        for name, entry in manifest["components"].items()
+        if rank in entry["ranks"]
+    }
+
+
+def manifest_hash(manifest: Mapping[str, Any]) -> str:
+    """Return the SHA-256 that parties compare."""
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def fresh_upload_seed() -> bytes:
+    """Return the secret from which a contribution is dealt; the owner keeps it until every party has acknowledged."""
+    return secrets.token_bytes(32)
+
+
+def _entry(facts: ComponentFacts) -> dict[str, Any]:
+    if len(facts.name) > 32:
+        raise InvalidInputError(f"A component's name is too long: {facts.name!r}.")
+    return {"ranks": list(facts.ranks), "size": facts.size}

@@ -1,0 +1,288 @@
+"""What a computing party keeps on disk for one study: facts in SQLite, shares in files, all private to its user.
+
+    DIR/lock                            held by the one process that works here
+    DIR/state.sqlite                    format version, study, party, phase, uploads
+    DIR/audit.jsonl                     the audit log (``audit_file``)
+    DIR/uploads/OWNER/UPLOAD/FILE       components of contributions (``sharing``: ``Component``)
+    DIR/checkpoints/EPOCH               this party's fresh share of the weights after that epoch
+    DIR/release                         the stored release (``secret.release``)
+    DIR/model.json                      the published model with its certificate
+
+Directories have mode 0700, files 0600. Every fact is durable before it is acknowledged: files are synced before the
+transaction that speaks of them, and transactions are synced too. Killing the process at any moment loses nothing that
+was acknowledged.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import mmap
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cofit.errors import InvalidInputError, StateError
+from cofit.roles.durable import sync_directory, write_durably
+
+FORMAT = 1
+PHASES = ("collecting", "sealed", "stored", "released", "failed")
+_PIECE = 1 << 20
+_SCHEMA = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE uploads (owner TEXT PRIMARY KEY, upload TEXT NOT NULL, manifest TEXT NOT NULL, committed INTEGER NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A contribution as it was announced: its id, what it consists of, and whether all of it is here."""
+
+    upload: str
+    manifest: dict[str, Any]
+    committed: bool
+
+
+class PartyState:
+    """The state directory of one party in one study. One process at a time."""
+
+    def __init__(self, directory: str | Path, study: str, party: str) -> None:
+        self.directory = Path(directory)
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise StateError(
+                f"Another process works in the state directory {self.directory}. Stop it first; two would "
+                f"contradict each other."
+            ) from None
+        self._mutex = threading.RLock()
+        path = self.directory / "state.sqlite"
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        try:
+            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+            self._database.execute("PRAGMA synchronous = FULL")
+            self._open(study, party)
+        except sqlite3.DatabaseError as error:
+            raise StateError(f"The state in {self.directory} cannot be read: {error}.") from None
+
+    def _open(self, study: str, party: str) -> None:
+        with self._transaction() as database:
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                for statement in _SCHEMA.split(";"):
+                    database.execute(statement)
+                database.execute(f"PRAGMA user_version = {FORMAT}")
+                facts = {"study": study, "party": party, "phase": "collecting"}
+                database.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
+            elif version != FORMAT:
+                raise StateError(f"The state in {self.directory} has format {version}; this release reads {FORMAT}.")
+        for name, wanted in (("study", study), ("party", party)):
+            if (found := self.fact(name)) != wanted:
+                raise StateError(
+                    f"The state directory {self.directory} belongs to {name} {found}, not to {wanted}. Use a directory "
+                    f"of its own for every study and party."
+                )
+
+    def close(self) -> None:
+        """Let another process work here."""
+        with self._mutex:
+            self._database.close()
+            os.close(self._lock)
+
+    # --- facts -------------------------------------------------------------------------------------------
+
+    def fact(self, name: str) -> str | None:
+        """Return a fact, or None."""
+        with self._mutex:
+            row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def record(self, **facts: str) -> None:
+        """Set facts, durably and together."""
+        with self._transaction() as database:
+            database.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
+
+    @property
+    def phase(self) -> str:
+        """Where the study stands here: one of ``PHASES``."""
+        return self.fact("phase") or "collecting"
+
+    def advance(self, phase: str) -> None:
+        """Go to a later phase; going back is refused."""
+        if PHASES.index(phase) < PHASES.index(self.phase):
+            raise StateError(f"A study that is {self.phase} cannot become {phase} again.")
+        self.record(phase=phase)
+
+    # --- uploads -----------------------------------------------------------------------------------------
+
+    def upload(self, owner: str) -> Upload | None:
+        """Return what an owner has announced last."""
+        with self._mutex:
+            row = self._database.execute(
+                "SELECT upload, manifest, committed FROM uploads WHERE owner = ?", (owner,)
+            ).fetchone()
+        return None if row is None else Upload(row[0], json.loads(row[1]), bool(row[2]))
+
+    def begin_upload(self, owner: str, upload: str, manifest: Mapping[str, Any]) -> dict[str, int]:
+        """Take the announcement of an upload; return how many bytes of each of its files are here already.
+
+        The same upload goes on where it was; another one replaces what the owner sent before, until all is sealed.
+        """
+        with self._mutex:
+            known = self.upload(owner)
+            if known is not None and known.upload == upload:
+                if known.manifest != dict(manifest):
+                    raise StateError(f"Upload {upload} was announced with other contents before.")
+            else:
+                if self.phase != "collecting":
+                    raise StateError("The contributions are sealed: nothing can be changed any more.")
+                folder = self._folder(owner, upload)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                sync_directory(folder.parent)
+                with self._transaction() as database:
+                    row = (owner, upload, json.dumps(manifest, sort_keys=True))
+                    database.execute("INSERT OR REPLACE INTO uploads VALUES (?, ?, ?, 0)", row)
+                if known is not None:
+                    shutil.rmtree(self._folder(owner, known.upload), ignore_errors=True)
+            return {name: self._size(owner, upload, name) for name in _files(manifest)}
+
+    def append(self, owner: str, upload: str, name: str, offset: int, data: bytes | memoryview) -> int:
+        """Append a piece at the end of a file of an upload; return the file's new size."""
+        with self._mutex:
+            known = self._current(owner, upload)
+            wanted = _files(known.manifest).get(name)
+            size = self._size(owner, upload, name)
+            if known.committed or wanted is None:
+                raise StateError(f"Upload {upload} has no file {name!r} to write to.")
+            if offset != size or size + len(data) > wanted["size"]:
+                raise StateError(f"A piece of {name!r} starts at {offset} or is too long; {size} bytes are here.")
+            path = self._folder(owner, upload) / name
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(descriptor, view) :]
+            finally:
+                os.close(descriptor)
+            return self._size(owner, upload, name)
+
+    def commit(self, owner: str, upload: str) -> None:
+        """Check that all of an upload is here and intact, sync it, and say so durably.
+
+        A file with other contents than announced is emptied, to be sent again, and StateError says so.
+        """
+        with self._mutex:
+            known = self._current(owner, upload)
+            if known.committed:
+                return
+            folder = self._folder(owner, upload)
+            for name, wanted in _files(known.manifest).items():
+                path = folder / name
+                if self._size(owner, upload, name) != wanted["size"]:
+                    raise StateError(f"{name!r} is not complete: {self._size(owner, upload, name)} bytes are here.")
+                if _digest_and_sync(path) != wanted["sha256"]:
+                    os.truncate(path, 0)
+                    raise StateError(f"{name!r} arrived with other contents than announced. Send it again.")
+            sync_directory(folder)
+            with self._transaction() as database:
+                database.execute("UPDATE uploads SET committed = 1 WHERE owner = ?", (owner,))
+
+    def component(self, owner: str, name: str) -> memoryview:
+        """Return the contents of a file of a committed upload, mapped and not read."""
+        known = self.upload(owner)
+        if known is None or not known.committed:
+            raise StateError(f"The contribution of '{owner}' is not here.")
+        path = self._folder(owner, known.upload) / name
+        if not path.stat().st_size:
+            return memoryview(b"")
+        with path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def forget_shares(self) -> None:
+        """Delete every share: of the data, of checkpoints, and of the release. Facts, log and model stay."""
+        for folder in ("uploads", "checkpoints"):
+            shutil.rmtree(self.directory / folder, ignore_errors=True)
+        (self.directory / "release").unlink(missing_ok=True)
+        sync_directory(self.directory)
+
+    # --- checkpoints -------------------------------------------------------------------------------------
+
+    def save_checkpoint(self, epoch: int, record: bytes) -> None:
+        """Keep this party's share of the state after an epoch; of older ones, only the last is kept too."""
+        folder = self.directory / "checkpoints"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_durably(folder / str(epoch), record)
+        for old in sorted(self.checkpoints())[:-2]:
+            (folder / str(old)).unlink(missing_ok=True)
+
+    def checkpoints(self) -> list[int]:
+        """Return the epochs that have a checkpoint here."""
+        folder = self.directory / "checkpoints"
+        return [int(path.name) for path in folder.iterdir() if path.name.isdigit()] if folder.exists() else []
+
+    def checkpoint(self, epoch: int) -> bytes:
+        """Return a checkpoint."""
+        return (self.directory / "checkpoints" / str(epoch)).read_bytes()
+
+    # --- helpers -----------------------------------------------------------------------------------------
+
+    def _current(self, owner: str, upload: str) -> Upload:
+        known = self.upload(owner)
+        if known is None or known.upload != upload:
+            raise StateError(f"Upload {upload} was not announced, or another one replaced it.")
+        return known
+
+    def _folder(self, owner: str, upload: str) -> Path:
+        return self.directory / "uploads" / _safe(owner) / _safe(upload)
+
+    def _size(self, owner: str, upload: str, name: str) -> int:
+        path = self._folder(owner, upload) / name
+        return path.stat().st_size if path.exists() else 0
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._mutex:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+
+def _files(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    files: dict[str, dict[str, Any]] = manifest["files"]
+    return files
+
+
+def _safe(name: str) -> str:
+    """A name from a study or a request as a file name: its hash, so that nothing in it can lead elsewhere."""
+    return hashlib.sha256(name.encode()).hexdigest()[:32]
+
+
+def _digest_and_sync(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def check_file_name(name: object) -> str:
+    """Return a component's file name, or raise InvalidInputError: letters, digits, '.', '_' only."""
+    if not isinstance(name, str) or not 0 < len(name) <= 64 or not name.replace(".", "").replace("_", "").isalnum():
+        raise InvalidInputError(f"{name!r} is no file name of a contribution.")
+    return name
