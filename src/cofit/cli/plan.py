@@ -10,6 +10,7 @@ from rich.console import Console
 
 from cofit.cli.plan_table import print_plan
 from cofit.learn.facts import DEFAULT_NORM_FLOOR, PARTITIONS, SOLVERS, training_facts
+from cofit.learn.forecast import forecast
 from cofit.learn.losses import LOSSES
 from cofit.learn.plan import plan_training
 from cofit.privacy.mechanisms import MECHANISMS
@@ -101,9 +102,28 @@ def epochs_of(_context: click.Context, _parameter: click.Parameter, value: str) 
 @click.option(
     "--allow-unproven", is_flag=True, help="Plan even where no privacy is proven; the certificate says so first."
 )
+@click.option("--owners", default=2, show_default=True, type=int, help="Forecast: owners, with equal parts each.")
+@click.option(
+    "--latency", default=1e-4, show_default=True, type=float, help="Forecast: seconds until a small message arrives."
+)
+@click.option(
+    "--bandwidth", default=1e9, show_default=True, type=float, help="Forecast: bytes a second, of all members together."
+)
+@click.option(
+    "--processors", default=2, show_default=True, type=int, help="Forecast: cores that the parties have, all together."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def plan(rows: int, cols: int, as_json: bool, **facts: Any) -> None:
-    """Plan a training run: what it proves, what noise it needs, before any data is touched.
+def plan(
+    rows: int,
+    cols: int,
+    owners: int,
+    latency: float,
+    bandwidth: float,
+    processors: int,
+    as_json: bool,
+    **facts: Any,
+) -> None:
+    """Plan a training run: what it proves, what noise it needs, what it costs, before any data is touched.
 
     All participants compute the same plan from the same public facts. What cannot be done safely is refused, with the
     reason and the remedy.
@@ -115,7 +135,8 @@ def plan(rows: int, cols: int, as_json: bool, **facts: Any) -> None:
         cofit plan --rows 20000 --cols 300 --partition vertical --delta 1e-6 --l2 0.1
     """
     planned = plan_training(training_facts(rows, cols, **facts))
+    cost = forecast(planned, owners=owners, latency=latency, bandwidth=bandwidth, processors=processors)
     if as_json:
-        click.echo(json.dumps({**planned.to_dict(), "hash": planned.hash}))
+        click.echo(json.dumps({**planned.to_dict(), "hash": planned.hash, "forecast": cost.to_dict()}))
         return
-    print_plan(Console(), planned)
+    print_plan(Console(), planned, cost)

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cofit.learn.forecast import Forecast, Phase
 from cofit.learn.plan import Plan
 
 _BITS = {
@@ -44,7 +45,7 @@ class Section:
     rows: tuple[Row, ...]
 
 
-def plan_sections(plan: Plan) -> list[Section]:
+def plan_sections(plan: Plan, cost: Forecast) -> list[Section]:
     """Return the whole plan, section by section."""
     return [
         _data(plan),
@@ -54,13 +55,14 @@ def plan_sections(plan: Plan) -> list[Section]:
         _solver(plan),
         _formats(plan),
         _noise(plan),
+        _cost(cost),
     ]
 
 
-def print_plan(console: Console, plan: Plan) -> None:
+def print_plan(console: Console, plan: Plan, cost: Forecast) -> None:
     """Print all sections, and the warnings below."""
     console.print("Plan: what follows from public facts alone", style="bold")
-    for section in plan_sections(plan):
+    for section in plan_sections(plan, cost):
         print_section(console, section)
     console.print()
     print_warnings(console, plan)
@@ -193,6 +195,20 @@ def _noise(plan: Plan) -> Section:
             Row("sampler distance", _number(mechanism.sampler_distance), "from the ideal noise, in total variation"),
         ),
     )
+
+
+def _cost(cost: Forecast) -> Section:
+    def row(name: str, phase: Phase, note: str = "") -> Row:
+        seconds = f"about {phase.seconds:.2g} s"
+        return Row(name, f"{phase.rounds:,} rounds", f"{_bytes(phase.bytes)}, {seconds}{note}")
+
+    phases = [row(f"- {name}", phase) for name, phase in cost.phases.items()]
+    total = row("whole run", cost.total, "; rounds and bytes are exact")
+    return Section("Cost forecast", (total, *phases, row("one epoch", cost.epoch)))
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1e6:,.3g} MB" if count >= 1e6 else f"{count / 1e3:,.3g} kB"
 
 
 def _number(value: Fraction | float) -> str:

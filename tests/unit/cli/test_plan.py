@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from cofit.cli.main import cli, main
 from cofit.cli.plan import plan as command
 from cofit.learn.facts import training_facts
+from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
 
 SMALL = ["plan", "--rows", "1000", "--cols", "5"]
@@ -28,7 +29,9 @@ SECTIONS = (
     "Solver",
     "Number formats and proven ranges",
     "Noise against signal",
+    "Cost forecast",
 )
+FORECAST = {"owners", "latency", "bandwidth", "processors"}
 
 
 def planned(*arguments: str) -> str:
@@ -48,7 +51,9 @@ def refused(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def test_every_parameter_of_the_facts_is_an_option_with_the_same_default() -> None:
-    options = {p.name: p for p in command.params if isinstance(p, click.Option) and p.name != "as_json"}
+    options = {
+        p.name: p for p in command.params if isinstance(p, click.Option) and p.name not in {"as_json", *FORECAST}
+    }
     parameters = inspect.signature(training_facts).parameters
     defaults = command.make_context("plan", ["--rows", "2", "--cols", "1"]).params
     assert set(options) == set(parameters)
@@ -75,7 +80,8 @@ def test_json_is_the_plan(arguments: list[str], facts: dict[str, Any]) -> None:
     plan = plan_training(training_facts(1000, 5, **facts))
     printed = json.loads(planned(*arguments, "--json"))
     assert printed.pop("hash") == plan.hash
-    assert {name: printed[name] for name in plan.to_dict()} == json.loads(json.dumps(plan.to_dict()))
+    assert printed.pop("forecast") == json.loads(json.dumps(forecast(plan).to_dict()))
+    assert printed == json.loads(json.dumps(plan.to_dict()))
 
 
 def test_all_sections_are_shown_in_order() -> None:
@@ -87,6 +93,13 @@ def test_all_sections_are_shown_in_order() -> None:
     assert "v = 1 / ||x||" in output
     for part in ("iterations", "arithmetic", "encoding"):
         assert re.search(rf"- {part} +\S+ +\S+%: ", output), part
+
+
+def test_the_forecast_follows_the_network() -> None:
+    near = json.loads(planned("--json"))["forecast"]["total"]
+    far = json.loads(planned("--latency", "0.05", "--owners", "3", "--json"))["forecast"]["total"]
+    assert far["seconds"] > near["seconds"] + 0.05 * near["rounds"] / 2
+    assert re.search(rf"whole run +{near['rounds']} rounds", planned())
 
 
 def test_warnings_stand_below() -> None:
