@@ -4,8 +4,8 @@
      "components": {"features.seed_0": {"ranks": [0, 2], "size": 32, "sha256": "..."}, ...}}
 
 Every party gets the same manifest, checks the files that are meant for it against it, and compares its hash with the
-other parties' before training: so the parties know that they hold shares of the same contribution, and that summands held
-by several of them are equal. The digest of a seed says nothing about the seed, which has 256 random bits.
+other parties' before training: so the parties know that they hold shares of the same contribution, and that summands
+held by several of them are equal. The digest of a seed says nothing about the seed, which has 256 random bits.
 
 What a manifest must look like follows from the study alone, except for the id and the digests: an owner cannot make a
 party store more, or anything else, than was agreed.
