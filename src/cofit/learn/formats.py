@@ -27,7 +27,8 @@ each: nothing rests on their being random (parties know part of that randomness)
 
 **Encoding.** The parties train on rows within eta of the exact normalised ones: eta = sqrt(d) 2^-(data+1) / rho for
 rounding (x -> x / max(||x||, rho) is a projection divided by rho, hence 1/rho-Lipschitz; rho = 1 when the owners
-normalise), plus N times the error of v. That moves the minimiser by at most (G + L R) eta / Lambda: the gradient at w*
+normalise; where the parties do, rho itself is encoded, and off by half a unit of the data or of its square), plus N
+times the error of v. That moves the minimiser by at most (G + L R) eta / Lambda: the gradient at w*
 changes by the mean of l'(z') x' - l'(z) x, of norm at most G eta + L ||w*|| eta.
 """
 
@@ -49,6 +50,7 @@ _FLOAT_NORMALISATION = 2.0**-45
 _FEWEST_BITS, _MOST_WEIGHT_BITS = 12, 44
 _MOST_EXTRAPOLATION_BITS = 47
 _LARGEST_ETA = 2.0**-8
+_LARGEST_FLOOR_ERROR = 2.0**-12  # 1 / rho as encoded is above 1 / rho by little more than this
 
 
 @dataclass(frozen=True)
@@ -130,11 +132,14 @@ def _with_data_bits(ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, lo
     capacity = ring.bits - 3  # one bit below what a SecretArray admits, for rounded bounds
     root_d = math.sqrt(geometry.cols) * _SLACK
     floor = 1.0 if geometry.floor is None else float(geometry.floor)
-    eta = root_d * 2.0 ** -(data + 1) / floor + _FLOAT_NORMALISATION
+    half_unit = 2.0 ** -(data + 1)
+    eta = root_d * half_unit / floor + _FLOAT_NORMALISATION
     inverse_norm = None
     if geometry.floor is not None:
-        if 2 * data + math.log2(geometry.cols + 1) > capacity:
+        if 2 * data + math.log2(geometry.cols + 1) > capacity or half_unit > floor**2 * _LARGEST_FLOOR_ERROR:
             return None
+        # rho as encoded (of the constant column, or its square), and values divided by the bound in floating point
+        eta = root_d * (half_unit + 2.0**-53) / (floor - half_unit) + (half_unit / floor) ** 2 + _FLOAT_NORMALISATION
         inverse_norm = working_bits(ring) - max(GUARD_BITS, 1 + math.ceil(-math.log2(floor)))
         if inverse_norm < _FEWEST_BITS:
             return None
@@ -144,7 +149,9 @@ def _with_data_bits(ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, lo
     radius = _radius(solver, loss, eta)
     argument_radius = radius * (1 + Fraction(eta)) * Fraction(_SLACK)
     log_radius = _ceil_log2(float(radius))
-    scaled = min(capacity - solver.exponent - log_radius - data, working_bits(ring) - GUARD_BITS)
+    gain = max(1.0, abs(float(solver.shrink)) + 2 * float(solver.momentum))  # of shrink p + C (w - w_before)
+    log_sum = max(solver.exponent + _ceil_log2(float(radius) * gain), 0)
+    scaled = min(capacity - log_sum - data, working_bits(ring) - GUARD_BITS)
     longest = geometry.longest_row + eta
     weights = min(
         capacity - data - _ceil_log2(float(radius) * longest),
@@ -162,7 +169,7 @@ def _with_data_bits(ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, lo
         product = min(capacity - inverse_norm - max(log_radius, 0) - 1, data + weights)
         if product < _FEWEST_BITS:
             return None
-    extrapolation = min(_MOST_EXTRAPOLATION_BITS, capacity - weights - _ceil_log2(3 * float(radius)))
+    extrapolation = min(_MOST_EXTRAPOLATION_BITS, capacity - weights - max(_ceil_log2(3 * float(radius)), 0))
     if solver.extrapolation and extrapolation < 1:
         return None
     formats = Formats(

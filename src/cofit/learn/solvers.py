@@ -121,18 +121,17 @@ class Solver:
     def radius(self, gradient: float) -> float:
         """Return the bound of ||w_t|| and ||p_t|| when the computed gradients have norm at most ``gradient``."""
         start = float(self.initial_radius)
+        self._refuse_divergence()
         if self.momentum:
             gain, kept = self._filter()
             return (gradient * float(self.step) * gain + start * kept) * _SLACK
         if self.extrapolation:
             return gradient / float(self.l2) * _SLACK
-        return max(gradient * float(self.step) / (1 - abs(float(self.shrink))) * _SLACK, start)
+        return max(gradient * float(self.step / (1 - abs(self.shrink))) * _SLACK, start)
 
-    def _filter(self) -> tuple[float, float]:
-        """sum |h_k| of w_{t+1} = (1 - alpha Lambda + C) w_t - C w_{t-1} + input, and the largest response to w_0."""
-        first, second = float(self.shrink + self.momentum), -float(self.momentum)
-        roots_inside = abs(second) < 1 and abs(first) < 1 - second
-        if not roots_inside:
+    def _refuse_divergence(self) -> None:
+        """Both roots of x^2 - (1 - alpha Lambda + C) x + C are inside the unit circle, or the iterates may diverge."""
+        if abs(self.shrink + self.momentum) >= 1 + self.momentum:
             raise parameter_error(
                 "learning_rate",
                 "a plan",
@@ -140,6 +139,10 @@ class Solver:
                 f"diverge",
                 float(self.step),
             )
+
+    def _filter(self) -> tuple[float, float]:
+        """sum |h_k| of w_{t+1} = (1 - alpha Lambda + C) w_t - C w_{t-1} + input, and the largest response to w_0."""
+        first, second = float(self.shrink + self.momentum), -float(self.momentum)
         gain, before, now = 0.0, 0.0, 1.0
         start_before, start_now, kept = 1.0, 1.0, 1.0
         for _ in range(_MOST_EPOCHS):

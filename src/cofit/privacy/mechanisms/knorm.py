@@ -27,6 +27,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from cofit.arithmetic import Z128, FixedPoint
+from cofit.errors import RangeError
 from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
 from cofit.sampling import exponential, knorm
 from cofit.sampling.parameters import PRECISION
@@ -76,7 +77,13 @@ def calibrate_knorm(
     largest = Fraction(dimension << exponential.integer_digits(PRECISION)) * Fraction(4097, 4096)
     first = rounded_up(sensitivity / epsilon)
     room = weights.ring.bits - _HEADROOM
-    fine_bits = min(room - math.ceil(math.log2(2 * first * largest + radius)), _SAMPLE.ring.bits // 2 + 32)
+    integer_bits = max(math.ceil(math.log2(2 * first * largest + radius)), 0)
+    fine_bits = min(room - integer_bits, _SAMPLE.ring.bits // 2 + 32)
+    if fine_bits < 1 or first.denominator.bit_length() + _SAMPLE.fraction_bits > _SAMPLE.ring.bits - _HEADROOM:
+        raise RangeError(
+            f"Noise of scale {float(first):.3g} in {dimension} dimensions does not fit {weights.ring.name}. Use "
+            f"another mechanism, or an epsilon, an l2 and a number of rows that are less extreme."
+        )
     weight_bits = min(weights.fraction_bits, fine_bits)
     if weight_bits < weights.fraction_bits:
         sensitivity += 2 * Fraction(math.isqrt(dimension) + 1, 1 << weight_bits)
