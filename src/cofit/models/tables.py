@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from cofit.errors import InvalidInputError, ShapeError, parameter_error
@@ -40,8 +40,9 @@ def tables(owners: Any, y: Any, partition: str, estimator: str) -> Tables:
     if partition == "vertical":
         return _vertical(owners, y, estimator)
     if y is not None:
-        if isinstance(owners, Mapping):
-            raise parameter_error("y", f"{estimator}.fit", "left out where every owner brings its own labels", type(y))
+        if isinstance(owners, Mapping) and not hasattr(owners, "shape"):  # some sparse matrices are mappings
+            must_be = "left out where every owner brings its own labels"
+            raise parameter_error("y", f"{estimator}.fit", must_be, type(y).__name__)
         return _horizontal({ONLY_OWNER: (owners, y)})
     pairs = _named(owners, estimator, _PAIRS)
     for name, pair in pairs.items():
@@ -137,6 +138,7 @@ def _labels(owner: str, y: Any, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
     try:
         labels = np.asarray(column_or_1d(y, warn=True))
         check_consistent_length(features, labels)
+        assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
     except ValueError as error:
         raise InvalidInputError(f"Owner '{owner}': {error}") from None

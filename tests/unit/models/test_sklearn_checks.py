@@ -1,0 +1,36 @@
+"""scikit-learn's own checks of an estimator: all but what cannot hold with noise that nobody can repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cofit.models.estimators import LinearSVC, LogisticRegression
+
+EXPECTED_FAILURES = {"check_fit_idempotent": "two fits give the same weights only with the same noise"}
+
+# So little noise, and so quickly, that what the checks say of predictions is as certain as without any.
+PARAMETERS: dict[str, Any] = {"epsilon": 1000.0, "l2": 1.0, "mechanism": "laplace", "solver": "gradient_descent"}
+ESTIMATORS = [LogisticRegression(**PARAMETERS), LinearSVC(**PARAMETERS)]
+
+
+def expected_failures(estimator: object) -> dict[str, str]:
+    del estimator
+    return EXPECTED_FAILURES
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
+def test_check(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+@pytest.mark.parametrize("name", EXPECTED_FAILURES)
+def test_an_expected_failure_is_one(estimator: Any, name: str) -> None:
+    with pytest.raises(AssertionError):
+        getattr(estimator_checks, name)(type(estimator).__name__, estimator)
