@@ -1,0 +1,205 @@
+"""What a training run will cost: rounds, bytes and seconds, from the plan alone.
+
+The party program itself runs, on a ``Meter``: shares without values, and the published costs of the plan's scheme. So
+rounds and bytes are exact, whatever the plan contains; a test compares them with runs.
+
+**Epochs are not run one by one.** What an epoch costs depends on the plan and on the public bounds of the weights that
+it starts from. These grow from epoch to epoch, up to the plan's radius, and protocols look at bounds only to see
+whether they exceed something. So an epoch that costs what one from the largest bounds costs is followed by such epochs
+only, and they are counted together. Mostly that is the first or the second one.
+
+**Seconds are an estimate** for the reference machine (2 cores with AVX2; ``benchmarks/README.md``), where the parties
+share ``processors`` cores:
+
+    local     at every party: multiply-adds of matrix products at the kernels' rate, and a constant for each operation
+              in Python and for each round; and one for each byte that anybody sends (masks, truncation, copies)
+    latency   rounds times ``latency``; an owner's stream counts as one round, however many messages it has
+    transfer  bytes of all together, over ``bandwidth``
+
+The constants come from the processor time of runs of different shapes; a slow test holds them to a factor of 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cofit.arithmetic import FixedPoint, Shape
+from cofit.errors import parameter_error
+from cofit.learn.plan import Plan
+from cofit.learn.private_training import private_training
+from cofit.learn.train import FEATURES, LABELS, Holders, _gather, _initial, _step
+from cofit.secret import InputFacts, Party, SecretArray
+from cofit.sharing import scheme_named
+from cofit.sharing.meter import Meter, Tally
+
+MULTIPLY_ADDS_PER_SECOND = 2.1e9  # Z_2^64: `cofit bench kernels`, less a third because cores share the memory
+WIDE_MULTIPLY_ADDS_PER_SECOND = 4.3e8  # Z_2^128, likewise
+SECONDS_PER_OPERATION = 1.5e-5
+SECONDS_PER_ROUND = 3e-4
+SECONDS_PER_BYTE = 2e-9
+_RECEIPT_BYTES = 1  # from every party to every owner, when its contribution is complete
+_SHARE_ROUNDS = 3  # that somebody waits for: setup, the owners' streams, receipts
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Rounds, payload bytes of owners and parties together, and estimated seconds."""
+
+    rounds: int
+    bytes: int
+    seconds: float
+
+    def __add__(self, other: Phase) -> Phase:
+        return Phase(self.rounds + other.rounds, self.bytes + other.bytes, self.seconds + other.seconds)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A training run, phase by phase.
+
+    ``share``: the parties agree on seeds and receive the owners' data. ``train``: up to the secret weights. ``noise``:
+    drawn and added. ``release``: announced, stored and opened. ``epoch``: one of the epochs in ``train`` (the first may
+    cost less).
+
+    Rounds and bytes are exact: what the counters of a run say, at the party that waits most and over all members.
+    Seconds are an estimate for the reference machine.
+    """
+
+    share: Phase
+    train: Phase
+    noise: Phase
+    release: Phase
+    epoch: Phase
+
+    @property
+    def phases(self) -> dict[str, Phase]:
+        """The phases in their order, by name; together they are the whole run."""
+        return {"share": self.share, "train": self.train, "noise": self.noise, "release": self.release}
+
+    @property
+    def total(self) -> Phase:
+        """The whole run."""
+        return self.share + self.train + self.noise + self.release
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers."""
+        named = {**self.phases, "total": self.total, "epoch": self.epoch}
+        return {name: dict(phase.__dict__) for name, phase in named.items()}
+
+
+def forecast(
+    plan: Plan, *, owners: int = 2, latency: float = 1e-4, bandwidth: float = 1e9, processors: int = 2
+) -> Forecast:
+    """Return what a run of this plan costs. Rounds and bytes are exact; seconds estimate the reference machine.
+
+    owners: how many contribute equal parts of the rows (or columns; then one of them has the labels).
+    latency: seconds from the sending of a small message to its receipt. bandwidth: bytes a second, of all members
+    together. processors: how many cores the parties have, all together.
+    """
+    _check_positive("latency", latency, zero=True)
+    _check_positive("bandwidth", bandwidth)
+    _check_positive("processors", processors)
+    inputs, holders = _inputs(plan, owners)
+    scheme = scheme_named(plan.facts.scheme)
+    machine = _Machine(scheme.info.default_parties, latency, bandwidth, processors)
+
+    meter = Meter(scheme)
+    marks: dict[tuple[str, int], Tally] = {}
+    party = Party(meter, inputs, report=lambda step, done, _: marks.__setitem__((step, done), meter.tally))
+    meter.setup()
+    party.collect()
+    shared = meter.tally
+    private_training(party, replace(plan, epochs=1), holders, {party.name: _NoStore()}, "forecast")
+    began, trained, drawn = marks["train", 0], marks["noise", 0], marks["release", 0]
+    further, epoch = _further_epochs(Party(meter, inputs), meter, plan, holders)
+
+    receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
+    return Forecast(
+        share=machine.phase(shared + receipts, waits=_SHARE_ROUNDS),
+        train=machine.phase(trained - began + further),
+        noise=machine.phase(drawn - trained),
+        release=machine.phase(began - shared + marks["release", 1] - drawn),
+        epoch=machine.phase(epoch),
+    )
+
+
+def _further_epochs(party: Party, meter: Meter, plan: Plan, holders: Holders) -> tuple[Tally, Tally]:
+    """Return what all epochs but the first cost together, and what one from the largest bounds costs."""
+
+    def step(weights: SecretArray, before: SecretArray) -> tuple[SecretArray, Tally]:
+        start = meter.tally
+        return _step(data, plan, weights, before), meter.tally - start
+
+    party.collect()
+    data = _gather(party, plan, holders)
+    weights = before = _initial(party, plan)
+    format = weights.format
+    share = meter.constant(format.ring, format.ring.zeros(weights.shape))
+    largest = SecretArray(meter, share, format, format.limit(plan.formats.radius))
+    settled = step(largest, largest)[1]
+    total = Tally()
+    for epoch in range(plan.epochs):
+        (after, cost), before = step(weights, before), weights
+        if cost == settled:
+            return total + settled * (plan.epochs - max(epoch, 1)), settled
+        total += cost if epoch else Tally()
+        weights = after
+    return total, settled
+
+
+@dataclass(frozen=True)
+class _Machine:
+    parties: int
+    latency: float
+    bandwidth: float
+    processors: int
+
+    def phase(self, tally: Tally, waits: int | None = None) -> Phase:
+        """Return a phase with its seconds. ``waits``: rounds that take a latency, where not all of them do."""
+        kernels = tally.multiply_adds / MULTIPLY_ADDS_PER_SECOND
+        kernels += tally.wide_multiply_adds / WIDE_MULTIPLY_ADDS_PER_SECOND
+        steps = tally.operations * SECONDS_PER_OPERATION + tally.rounds * SECONDS_PER_ROUND
+        local = self.parties * kernels / self.processors
+        local += (self.parties * steps + tally.bytes * SECONDS_PER_BYTE) / min(self.processors, self.parties)
+        waiting = (tally.rounds if waits is None else waits) * self.latency
+        return Phase(tally.rounds, tally.bytes, local + waiting + tally.bytes / self.bandwidth)
+
+
+class _NoStore:
+    """There is nothing to keep."""
+
+    def load(self) -> bytes | None:
+        return None
+
+    def save(self, record: bytes) -> None:
+        del record
+
+
+def _inputs(plan: Plan, owners: int) -> tuple[dict[str, Mapping[str, InputFacts]], Holders]:
+    """Return equal contributions of so many owners: rows with labels, or columns and all labels at the first."""
+    formats, facts = plan.formats, plan.facts
+    rows, cols = facts.rows, facts.cols if plan.constant is not None else plan.geometry.cols
+    vertical = facts.partition == "vertical"
+    most = cols if vertical else rows
+    if not isinstance(owners, int) or isinstance(owners, bool) or not 1 <= owners <= most:
+        raise parameter_error("owners", "forecast", f"an integer from 1 to {most}", owners)
+
+    def given(shape: Shape, fraction_bits: int) -> InputFacts:
+        return InputFacts(shape, FixedPoint(fraction_bits, formats.ring), 1.0)
+
+    inputs: dict[str, Mapping[str, InputFacts]] = {}
+    for i in range(owners):
+        part = most // owners + (i < most % owners)
+        own = {FEATURES: given((rows, part) if vertical else (part, cols), formats.data)}
+        if not vertical or i == 0:
+            own[LABELS] = given((rows if vertical else part,), 0)
+        inputs[f"owner-{i}"] = own
+    names = tuple(inputs)
+    return inputs, Holders(names, names[:1] if vertical else names)
+
+
+def _check_positive(name: str, value: object, *, zero: bool = False) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (value > 0 or (zero and value == 0)):
+        raise parameter_error(name, "forecast", "a number that is 0 or more" if zero else "a number above 0", value)
