@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.plan import Plan
 from cofit.learn.train import Holders, train
 from cofit.secret import Party, SecretArray
@@ -20,7 +21,12 @@ REASON = "the noisy weights: the one release of this study"
 
 
 def private_training(
-    party: Party, plan: Plan, holders: Holders, stores: Mapping[str, ReleaseStore], key: str
+    party: Party,
+    plan: Plan,
+    holders: Holders,
+    stores: Mapping[str, ReleaseStore],
+    key: str,
+    checkpoints: Checkpoints | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return the noisy weights, opened to all parties; the intercept's weight, if any, is the last one.
 
@@ -29,7 +35,7 @@ def private_training(
     """
 
     def draw() -> SecretArray:
-        weights = train(party, plan, holders)
+        weights = train(party, plan, holders, checkpoints)
         party.progress("noise", 0, 1)
         with party.label("noise"):
             noisy = plan.mechanism.perturb(party, weights)

@@ -16,6 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from cofit.arithmetic import FixedPoint
+from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.norm import inverse_norms, largest_inverse
 from cofit.learn.plan import Plan
 from cofit.sampling.uniform import uniform
@@ -40,17 +41,24 @@ class _Data:
     v: SecretArray | None
 
 
-def train(party: Party, plan: Plan, holders: Holders) -> SecretArray:
+def train(party: Party, plan: Plan, holders: Holders, checkpoints: Checkpoints | None = None) -> SecretArray:
     """Return the secret weights, shape (d,), within tau of the minimiser. The intercept's weight is the last one.
 
-    The shares of the data are dropped at the end: nothing needs them any more.
+    ``checkpoints``: where training goes on after an interruption. The shares of the data are dropped at the end:
+    nothing needs them any more.
     """
-    party.progress("train", 0, plan.epochs)
+    found = None if checkpoints is None else checkpoints.resume(party)
+    if found is None:
+        weights = _initial(party, plan)
+        found = 0, weights, weights
+    done, weights, before = found
+    party.progress("train", done, plan.epochs)
     data = _gather(party, plan, holders)
-    weights = before = _initial(party, plan)
-    for epoch in range(plan.epochs):
+    for epoch in range(done, plan.epochs):
         with party.label("epoch"):
             weights, before = _step(data, plan, weights, before), weights
+        if checkpoints is not None:
+            checkpoints.reached(party, epoch + 1, weights, before)
         party.progress("train", epoch + 1, plan.epochs)
     del data
     party.forget_inputs()

@@ -4,7 +4,7 @@
     DIR/state.sqlite                    format version, study, party, phase, uploads
     DIR/audit.jsonl                     the audit log (``audit_file``)
     DIR/uploads/OWNER/UPLOAD/FILE       components of contributions (``sharing``: ``Component``)
-    DIR/checkpoints/EPOCH               this party's fresh share of the weights after that epoch
+    DIR/checkpoints/EPOCH.SESSION       this party's fresh share of the weights after that epoch
     DIR/release                         the stored release (``secret.release``)
     DIR/model.json                      the published model with its certificate
 
@@ -20,6 +20,7 @@ import hashlib
 import json
 import mmap
 import os
+import re
 import shutil
 import sqlite3
 import threading
@@ -35,6 +36,7 @@ from cofit.roles.durable import sync_directory, write_durably
 FORMAT = 1
 PHASES = ("collecting", "sealed", "stored", "released", "failed")
 _PIECE = 1 << 20
+_CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{16}")
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE uploads (owner TEXT PRIMARY KEY, upload TEXT NOT NULL, manifest TEXT NOT NULL, committed INTEGER NOT NULL);
@@ -48,6 +50,19 @@ class Upload:
     upload: str
     manifest: dict[str, Any]
     committed: bool
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """An epoch, and the session (16 hexadecimal digits) whose parties saved it: shares of different sessions do not fit."""
+
+    epoch: int
+    session: str
+
+    @property
+    def file(self) -> str:
+        """Its file name."""
+        return f"{self.epoch}.{self.session}"
 
 
 class PartyState:
@@ -218,22 +233,24 @@ class PartyState:
 
     # --- checkpoints -------------------------------------------------------------------------------------
 
-    def save_checkpoint(self, epoch: int, record: bytes) -> None:
-        """Keep this party's share of the state after an epoch; of older ones, only the last is kept too."""
+    def save_checkpoint(self, checkpoint: Checkpoint, record: bytes) -> None:
+        """Keep this party's share of the state after an epoch; of the others, only the last one is kept too."""
         folder = self.directory / "checkpoints"
         folder.mkdir(mode=0o700, exist_ok=True)
-        write_durably(folder / str(epoch), record)
-        for old in sorted(self.checkpoints())[:-2]:
-            (folder / str(old)).unlink(missing_ok=True)
+        write_durably(folder / checkpoint.file, record)
+        for old in self.checkpoints()[2:]:
+            (folder / old.file).unlink(missing_ok=True)
 
-    def checkpoints(self) -> list[int]:
-        """Return the epochs that have a checkpoint here."""
+    def checkpoints(self) -> list[Checkpoint]:
+        """Return the checkpoints that are here, the newest first."""
         folder = self.directory / "checkpoints"
-        return [int(path.name) for path in folder.iterdir() if path.name.isdigit()] if folder.exists() else []
+        paths = [p for p in folder.iterdir() if _CHECKPOINT.fullmatch(p.name)] if folder.exists() else []
+        paths.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        return [Checkpoint(int(path.name.split(".")[0]), path.name.split(".")[1]) for path in paths]
 
-    def checkpoint(self, epoch: int) -> bytes:
-        """Return a checkpoint."""
-        return (self.directory / "checkpoints" / str(epoch)).read_bytes()
+    def checkpoint(self, checkpoint: Checkpoint) -> bytes:
+        """Return the record of a checkpoint."""
+        return (self.directory / "checkpoints" / checkpoint.file).read_bytes()
 
     # --- helpers -----------------------------------------------------------------------------------------
 

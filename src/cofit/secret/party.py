@@ -75,6 +75,11 @@ class Party:
         return self._scheme.names
 
     @property
+    def session(self) -> bytes:
+        """The session of this run, different for every run."""
+        return self._scheme.mesh.terms.session
+
+    @property
     def owners(self) -> tuple[str, ...]:
         """The owners who contribute to this run."""
         return tuple(self._facts)
@@ -193,6 +198,19 @@ class Party:
 
     def _as_input(self, share: Share, facts: InputFacts) -> SecretArray:
         return SecretArray(self._scheme, share, facts.format, facts.format.limit(facts.bound))
+
+    def take(self, owner: str, name: str, dealt: DealtShare) -> None:
+        """Accept a contribution that was received earlier and kept, in the place of ``collect``."""
+        self._facts_of(owner, name, "take")
+        self._dealt[owner, name] = dealt
+
+    def refreshed(self, value: SecretArray) -> SecretArray:
+        """Return the same value in a fresh, independent sharing: for shares that outlive this session."""
+        return SecretArray(self._scheme, self._scheme.refresh(value._share), value.format, value.integer_limit)
+
+    def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
+        """Tell all parties a public message of an agreed length; return everybody's, by rank. 1 round."""
+        return self._scheme.announce(label, message)
 
     def forget_inputs(self) -> None:
         """Drop every contribution, taken or not: a program that needs them no longer gives their memory back. Local."""
