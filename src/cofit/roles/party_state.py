@@ -54,7 +54,7 @@ class Upload:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An epoch, and the session (16 hexadecimal digits) whose parties saved it: shares of different sessions do not fit."""
+    """An epoch and the session (16 hexadecimal digits) that saved it: shares of different sessions do not fit."""
 
     epoch: int
     session: str
