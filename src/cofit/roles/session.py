@@ -63,7 +63,7 @@ def run_session(
     audit: AuditFile,
     report: Report,
 ) -> tuple[npt.NDArray[np.float64], tuple[Opening, ...]]:
-    """Train and release with the other parties, on a scheme that is set up; return the noisy weights and the openings."""
+    """Train and release with the other parties, on a scheme that is set up; return the weights and the openings."""
 
     def opened(opening: Opening) -> None:
         audit.write("opening", reason=opening.reason, shape=list(opening.shape), learned_by=list(opening.learned_by))
