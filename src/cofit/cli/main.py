@@ -8,7 +8,9 @@ import click
 
 import cofit
 from cofit.cli.bench import bench
+from cofit.cli.check import check
 from cofit.cli.demo import demo
+from cofit.cli.keygen import keygen
 from cofit.cli.plan import plan
 from cofit.cli.schemes import schemes
 from cofit.errors import CofitError, InvalidInputError
@@ -29,7 +31,7 @@ def cli() -> None:
     """
 
 
-for command in (bench, demo, plan, schemes):
+for command in (bench, check, demo, keygen, plan, schemes):
     cli.add_command(command)
 
 

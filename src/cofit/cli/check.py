@@ -1,0 +1,106 @@
+"""``cofit check``: what a study means, before anybody agrees to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from cofit.cli.plan_table import print_plan
+from cofit.learn.forecast import forecast
+from cofit.roles.study_files import load_study
+from cofit.study.document import OwnerEntry, Participant, PartyEntry, Study
+from cofit.study.plan import study_plan
+from cofit.study.statement import expected_certificate, learned
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+def check(study: Path, as_json: bool) -> None:
+    """Check a study file and show what it means: who, what, what everybody learns, privacy, cost, and its hash.
+
+    Reads the file STUDY, the certificates and the schema that it names, and no data. Everybody who takes part runs
+    this. Compare the hash and the fingerprints with the others over a channel that you trust: equal hashes mean that
+    all agreed to the same study, and connections with another hash are refused.
+
+    Exit codes: 0 the study is valid, 2 it is not.
+    """
+    loaded = load_study(study)
+    plan = study_plan(loaded)
+    cost = forecast(plan, owners=sum(1 for owner in loaded.owners if owner.columns))
+    certificate = expected_certificate(loaded, plan)
+    if as_json:
+        click.echo(
+            json.dumps(
+                {
+                    "name": loaded.name,
+                    "hash": loaded.hash,
+                    "participants": _participants(loaded),
+                    "learned": learned(loaded),
+                    "privacy": certificate.headline,
+                    "assumptions": certificate.assumptions,
+                    "plan": {**plan.to_dict(), "hash": plan.hash},
+                    "forecast": cost.to_dict(),
+                    "study": json.loads(loaded.canonical()),
+                }
+            )
+        )
+        return
+    console = Console()
+    console.print(f"Study '{loaded.name}'", style="bold", markup=False, highlight=False)
+    _print_participants(console, loaded)
+    print_plan(console, plan, cost)
+    _print_list(
+        console, "What everybody will learn", [f"{w}: {f}" for w, facts in learned(loaded).items() for f in facts]
+    )
+    _print_list(console, "Privacy", [certificate.headline])
+    _print_list(console, "This holds if", certificate.assumptions)
+    console.print(Text(f"\nStudy hash: {loaded.hash}", style="bold"), soft_wrap=True)
+
+
+def _participants(study: Study) -> list[dict[str, Any]]:
+    roles = {"party": study.parties, "owner": study.owners, "analyst": study.analysts}
+    return [
+        {"role": role, "name": entry.name, "fingerprint": entry.fingerprint, "part": _part(study, entry)}
+        for role, entries in roles.items()
+        for entry in entries
+    ]
+
+
+def _part(study: Study, entry: Participant) -> str:
+    """Return what one participant brings, in a few words."""
+    if isinstance(entry, PartyEntry):
+        return (
+            f"listens at [{entry.host}]:{entry.port}" if ":" in entry.host else f"listens at {entry.host}:{entry.port}"
+        )
+    if not isinstance(entry, OwnerEntry):
+        return "may fetch the model"
+    label = f", label '{study.data.label}'" if entry.holds_label else ""
+    return f"{entry.rows:,} rows, {len(entry.columns):,} of {len(study.data.features):,} features{label}"
+
+
+def _print_participants(console: Console, study: Study) -> None:
+    for one in _participants(study):
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(width=8)
+        table.add_column(overflow="fold")
+        table.add_row(f"{one['role']}", Text.assemble((one["name"], "bold"), f"  {one['part']}"))
+        console.print(table)
+        console.print(Text(f"         {one['fingerprint']}", style="dim"), soft_wrap=True)
+    console.print()
+
+
+def _print_list(console: Console, title: str, lines: Any) -> None:
+    console.print(f"\n{title}", style="bold")
+    for line in lines:
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(width=3)
+        table.add_column(overflow="fold")
+        table.add_row("  -", Text(line))
+        console.print(table)

@@ -1,0 +1,38 @@
+"""``cofit keygen``: a private key and the certificate that others pin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cofit.roles.study_files import write_identity
+from cofit.study.participants import participant_name
+from cofit.transport import fingerprint, generate_identity
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--out",
+    default=".",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory for the two files.",
+)
+def keygen(name: str, out: Path) -> None:
+    """Make NAME.key (private, for you alone) and NAME.pem (a certificate, for everybody).
+
+    NAME is what the study calls you, as party, owner or analyst. Whoever has NAME.key can act as you. Existing files
+    are never overwritten.
+    """
+    identity = generate_identity(participant_name("name", name))
+    key, certificate = write_identity(identity, out)
+    click.echo(f"Private key: {key}  (keep it on this machine, and away from everybody)")
+    click.echo(f"Certificate: {certificate}")
+    click.echo(f"Fingerprint: {fingerprint(identity.certificate_pem)}")
+    click.echo(
+        f"\nNext: send {certificate.name} to whoever writes study.toml, and tell them the fingerprint by another way, "
+        f'such as the telephone.\nIn study.toml your entry says: certificate = "{certificate.name}". When you get the '
+        "study, run `cofit check study.toml`\nand compare the fingerprints, yours and the others', before you agree."
+    )

@@ -1,0 +1,262 @@
+"""Studies, keys and tables on disk.
+
+A study is one TOML file; certificates and the schema file that it names are read relative to it. Tables are CSV, TSV,
+Parquet, Arrow or .npz files of one owner: they are read as they are, and checked by ``cofit.study.encode``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.csv  # type: ignore[import-untyped]
+import pyarrow.parquet  # type: ignore[import-untyped]
+
+from cofit.errors import InvalidInputError
+from cofit.study.document import Study
+from cofit.study.encode import owner_named
+from cofit.study.parse import parse_study
+from cofit.study.problems import TableError
+from cofit.transport import Identity
+
+_LARGEST_TOML = 64 << 20
+_LARGEST_CERTIFICATE = 1 << 16
+_ROLES = ("parties", "owners", "analysts")
+_SUFFIXES = ".csv, .tsv, .parquet, .arrow, .feather or .npz"
+
+
+# --- the study -------------------------------------------------------------------------------------------
+
+
+def load_study(path: str | Path) -> Study:
+    """Read a study, its schema file and its certificates; raise InvalidInputError with the place of what is wrong."""
+    file = Path(path)
+    document = _toml(file, "study")
+    data = document.get("data")
+    if isinstance(data, dict) and "schema" in data:
+        data = dict(data)
+        name = data.pop("schema")
+        if "features" in data or not isinstance(name, str):
+            raise InvalidInputError(
+                f"{file}: give the features either in [[data.features]] or in a file, as data.schema = 'schema.toml'."
+            )
+        schema = _toml(file.parent / name, "schema")
+        if set(schema) != {"features"}:
+            raise InvalidInputError(
+                f"{file.parent / name}: a schema file holds tables [[features]] and nothing else. Got {sorted(schema)}."
+            )
+        document["data"] = data | schema
+    try:
+        return parse_study(document, dict(_certificates(file, document)))
+    except InvalidInputError as error:
+        raise type(error)(f"{file}: {error}") from None
+
+
+def _certificates(study: Path, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield every certificate that the document names; what is malformed is left to ``parse_study``."""
+    for role in _ROLES:
+        entries = document.get(role)
+        for i, entry in enumerate(entries if isinstance(entries, list) else []):
+            name = entry.get("certificate") if isinstance(entry, dict) else None
+            if isinstance(name, str) and name:
+                raw = _bytes(study.parent / name, f"{study}: the file of {role}[{i}].certificate", _LARGEST_CERTIFICATE)
+                yield name, raw.decode("ascii", errors="replace")
+
+
+def _toml(path: Path, what: str) -> dict[str, Any]:
+    raw = _bytes(path, f"The {what}", _LARGEST_TOML)
+    try:
+        return tomllib.loads(raw.decode())
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InvalidInputError(f"{path}: line {line} is not UTF-8 text. Save the file as UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInputError(f"{path} is not valid TOML: {error}.") from None
+
+
+def _bytes(path: Path, what: str, largest: int) -> bytes:
+    try:
+        if not path.is_file():
+            raise InvalidInputError(f"{what} must be a file that exists. Got '{path}' instead.")
+        if path.stat().st_size > largest:
+            raise InvalidInputError(f"{what} must have at most {largest} bytes. Got '{path}' instead.")
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"{what} cannot be read: '{path}': {error.strerror}.") from None
+
+
+# --- keys ------------------------------------------------------------------------------------------------
+
+
+def write_identity(identity: Identity, directory: str | Path) -> tuple[Path, Path]:
+    """Write NAME.key (mode 0600) and NAME.pem; return both paths. Existing files are never replaced."""
+    folder = Path(directory)
+    key, certificate = folder / f"{identity.name}.key", folder / f"{identity.name}.pem"
+    for path in (key, certificate):
+        if path.exists() or path.is_symlink():
+            raise InvalidInputError(
+                f"'{path}' exists, and a key is never overwritten. Choose another name or directory, or remove it "
+                "yourself if no study uses it any more."
+            )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_new(key, identity.private_key_pem, 0o600)
+        try:
+            _write_new(certificate, identity.certificate_pem, 0o644)
+        except OSError:
+            key.unlink()
+            raise
+    except OSError as error:
+        raise InvalidInputError(f"The key cannot be written to '{folder}': {error.strerror}.") from None
+    return key, certificate
+
+
+def _write_new(path: Path, text: str, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+
+
+# --- tables ----------------------------------------------------------------------------------------------
+
+
+def read_owner_table(study: Study, owner: str, path: str | Path) -> pa.Table:
+    """Read the table of one owner of a study; in an .npz file X and y are its features, in order, and the label."""
+    entry = owner_named(study, owner)
+    return read_table(path, features=entry.columns, label=study.data.label if entry.holds_label else None)
+
+
+def read_table(path: str | Path, *, features: Sequence[str] = (), label: str | None = None) -> pa.Table:
+    """Read a table by the ending of its name; raise InvalidInputError with what is wrong and where.
+
+    .csv, .tsv: UTF-8, the first line names the columns; all values stay text, so that nothing is guessed. .parquet,
+    .arrow, .feather: with their types. .npz: one-dimensional arrays are columns under their names; an array X of two
+    dimensions holds the columns ``features`` and y is the column ``label``. Pickled arrays are refused.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InvalidInputError(f"The table must be a file that exists. Got '{file}' instead.")
+    suffix = file.suffix.lower()
+    try:
+        if suffix in (".csv", ".tsv"):
+            return _separated(file, "," if suffix == ".csv" else "\t")
+        if suffix == ".parquet":
+            with pa.parquet.ParquetFile(file) as parquet:
+                return parquet.read()
+        if suffix in (".arrow", ".feather"):
+            return _arrow(file)
+        if suffix == ".npz":
+            return _npz(file, features, label)
+    except pa.ArrowException as error:
+        raise TableError(f"'{file}' is not a readable {suffix} file: {str(error).splitlines()[0]}") from None
+    except OSError as error:
+        raise InvalidInputError(f"'{file}' cannot be read: {error.strerror or error}.") from None
+    raise InvalidInputError(f"The name of a table must end in {_SUFFIXES}. Got '{file}' instead.")
+
+
+def _separated(path: Path, delimiter: str) -> pa.Table:
+    names = _header(path, delimiter)
+    try:
+        table = _read_text(path, delimiter, names, threads=True)
+    except pa.ArrowInvalid:
+        table = _read_text_slowly(path, delimiter, names)
+    return table.rename_columns([name.strip() for name in table.column_names])
+
+
+def _read_text(path: Path, delimiter: str, names: Sequence[str], *, threads: bool) -> pa.Table:
+    return pa.csv.read_csv(
+        path,
+        read_options=pa.csv.ReadOptions(use_threads=threads),
+        parse_options=pa.csv.ParseOptions(
+            delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1
+        ),
+        convert_options=pa.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
+        ),
+    )
+
+
+def _read_text_slowly(path: Path, delimiter: str, names: Sequence[str]) -> pa.Table:
+    """Read in one thread, which numbers the rows, to name the row of what is wrong."""
+    try:
+        return _read_text(path, delimiter, names, threads=False)
+    except pa.ArrowInvalid as error:
+        place = re.search(r"Row #(\d+): (Expected \d+ columns, got \d+)", str(error))
+        if place is None:
+            raise
+        raise TableError(
+            f"'{path}', row {int(place[1]) - 1} below the header: {place[2].lower()}. Put quotation marks around "
+            "values that contain the separator."
+        ) from None
+
+
+def _header(path: Path, delimiter: str) -> list[str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            names = next(csv.reader(file, delimiter=delimiter, strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise InvalidInputError(
+            f"The first line of '{path}' is not a header in UTF-8. Save the file as UTF-8."
+        ) from None
+    if not names:
+        raise InvalidInputError(f"'{path}' is empty. Its first line must name the columns.")
+    if len(names) == 1 and (found := [other for other in ";\t|," if other in names[0]]):
+        kind = "a tab" if delimiter == "\t" else "a comma"
+        raise InvalidInputError(
+            f"The header of '{path}' is not separated by {kind}: it contains {found[0]!r}. Save the file as .csv with "
+            "commas or as .tsv with tabs."
+        )
+    return names
+
+
+def _arrow(path: Path) -> pa.Table:
+    """Read an Arrow file, or an Arrow stream; values stay in the mapped file where they are not compressed."""
+    source = pa.memory_map(str(path))
+    with contextlib.suppress(pa.ArrowInvalid):
+        return pa.ipc.open_file(source).read_all()
+    source.seek(0)
+    return pa.ipc.open_stream(source).read_all()
+
+
+def _npz(path: Path, features: Sequence[str], label: str | None) -> pa.Table:
+    columns: dict[str, Any] = {}
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            for name in arrays.files:
+                columns |= _npz_columns(path, name, arrays[name], features, label)
+    except (ValueError, EOFError, KeyError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"'{path}' is not a readable .npz file of plain arrays (no Python objects).") from None
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InvalidInputError(f"The arrays of '{path}' must have one length. Got {lengths} instead.")
+    return pa.table(columns)
+
+
+def _npz_columns(
+    path: Path, name: str, array: np.ndarray[Any, Any], features: Sequence[str], label: str | None
+) -> dict[str, Any]:
+    if name == "X" and array.ndim == 2:
+        if array.shape[1] != len(features):
+            raise InvalidInputError(
+                f"The array X of '{path}' must have {len(features)} columns, one for each feature of this owner. Got "
+                f"{array.shape[1]} instead."
+            )
+        by_column = np.asfortranarray(array)
+        return {feature: pa.array(by_column[:, i]) for i, feature in enumerate(features)}
+    if array.ndim != 1:
+        raise InvalidInputError(
+            f"The array '{name}' of '{path}' must have one dimension (or be X, with two). Got {array.shape} instead."
+        )
+    return {label if name == "y" and label is not None else name: pa.array(array)}

@@ -1,0 +1,208 @@
+"""A study: the public agreement of everybody who takes part, resolved and checked.
+
+Objects of this module are made by ``parse_study``: defaults are filled in, families of features expanded, and every
+certificate has been read. ``Study.canonical`` is the one text form of a study, and ``Study.hash``, its SHA-256, is the
+study's name on the network: whoever has another hash is refused.
+
+Nothing here is a secret. Nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+FORMAT = 1
+Value = str | int | bool
+"""What a class or a category may be."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is trained, and how. The numbers are those of ``cofit.learn.facts.training_facts``."""
+
+    kind: str
+    l2: float
+    epochs: int | str
+    intercept: bool
+    intercept_scaling: float
+    solver: str
+    learning_rate: float | None
+    momentum: float
+    initial: str
+    tolerance: float
+    allow_unproven: bool
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What the release guarantees: epsilon and delta, by which noise, for which bound of a record's gradient."""
+
+    epsilon: float
+    delta: float
+    mechanism: str
+    sensitivity: str
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the owners' tables.
+
+    type: 'number' (scaled linearly from [lower, upper] to [-1, 1]; beyond the bounds refused, or clipped if ``clip``),
+    'boolean' (0 or 1), or 'category' (one column of 0 and 1 for each of ``values``). missing: what a missing value
+    stands for; None: a missing value is refused.
+    """
+
+    name: str
+    type: str
+    lower: float = 0.0
+    upper: float = 0.0
+    clip: bool = False
+    values: tuple[Value, ...] = ()
+    missing: Value | float | None = None
+
+    @property
+    def width(self) -> int:
+        """How many columns it has once encoded."""
+        return len(self.values) if self.type == "category" else 1
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        """The names of its encoded columns: its own, or 'name=value' for each category."""
+        if self.type != "category":
+            return (self.name,)
+        return tuple(f"{self.name}={value_text(value)}" for value in self.values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what its type makes use of."""
+        used = {"number": ("lower", "upper", "clip"), "boolean": (), "category": ("values",)}[self.type]
+        return {name: _plain(getattr(self, name)) for name in ("name", "type", "missing", *used)}
+
+
+@dataclass(frozen=True)
+class Data:
+    """What the owners hold. ``rows`` counts the records of the joint data; ``row_key`` names a column, or is None."""
+
+    partition: str
+    rows: int
+    label: str
+    label_values: tuple[Value, Value]
+    normalised_by: str
+    norm_floor: float
+    row_key: str | None
+    unmatched: str | None
+    ignore_extra: bool
+    features: tuple[Feature, ...]
+
+
+@dataclass(frozen=True)
+class Compute:
+    """How the parties compute. ``checkpoint_epochs``: None keeps no checkpoints. Times are in seconds."""
+
+    scheme: str
+    timeout: float
+    connect_timeout: float
+    checkpoint_epochs: int | None
+
+
+@dataclass(frozen=True)
+class Participant:
+    """Somebody with a name and a pinned certificate. ``fingerprint``: SHA-256 of the certificate's DER form, in hex."""
+
+    name: str
+    certificate_pem: str
+    fingerprint: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the public facts, with the fingerprint in the place of the certificate."""
+        facts = {key: _plain(value) for key, value in vars(self).items()}
+        del facts["certificate_pem"], facts["fingerprint"]
+        return {**facts, "certificate": self.fingerprint}
+
+
+@dataclass(frozen=True)
+class PartyEntry(Participant):
+    """A computing party and where it listens. Its place in the list is its rank."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True)
+class OwnerEntry(Participant):
+    """A data owner: how many rows it brings, which features (in the study's order), and whether it has the label."""
+
+    rows: int
+    columns: tuple[str, ...]
+    holds_label: bool
+
+
+@dataclass(frozen=True)
+class AnalystEntry(Participant):
+    """Somebody who may fetch the released model."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """The whole agreement. Make it with ``parse_study``, or from a file with ``cofit.roles.study_files.load_study``."""
+
+    name: str
+    model: Model
+    privacy: Privacy
+    data: Data
+    compute: Compute
+    parties: tuple[PartyEntry, ...]
+    owners: tuple[OwnerEntry, ...]
+    analysts: tuple[AnalystEntry, ...]
+
+    def canonical(self) -> str:
+        """Return the resolved study as JSON with sorted keys and no spaces: equal studies, equal texts."""
+        data = vars(self.data) | {"features": [feature.to_dict() for feature in self.data.features]}
+        resolved = {
+            "format": FORMAT,
+            "name": self.name,
+            "model": vars(self.model),
+            "privacy": vars(self.privacy),
+            "data": {name: _plain(value) for name, value in data.items()},
+            "compute": vars(self.compute),
+            "parties": [party.to_dict() for party in self.parties],
+            "owners": [owner.to_dict() for owner in self.owners],
+            "analysts": [analyst.to_dict() for analyst in self.analysts],
+        }
+        return json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of ``canonical()``, in hex: the name of the study."""
+        return hashlib.sha256(self.canonical().encode()).hexdigest()
+
+    def owner(self, name: str) -> OwnerEntry | None:
+        """Return the owner of that name, or None."""
+        return next((owner for owner in self.owners if owner.name == name), None)
+
+    def features_of(self, owner: OwnerEntry) -> tuple[Feature, ...]:
+        """Return the features that ``owner`` brings, in the study's order."""
+        held = set(owner.columns)
+        return tuple(feature for feature in self.data.features if feature.name in held)
+
+    @property
+    def weight_names(self) -> tuple[str, ...]:
+        """The encoded columns in the order of the trained weights, without the intercept.
+
+        The parties put the owners' columns side by side in the order of the owners: in a vertical study this differs
+        from the order of the features.
+        """
+        holders = self.owners if self.data.partition == "vertical" else self.owners[:1]
+        return tuple(name for owner in holders for feature in self.features_of(owner) for name in feature.encoded_names)
+
+
+def value_text(value: Value) -> str:
+    """Return a class or category as people write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

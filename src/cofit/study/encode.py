@@ -1,0 +1,223 @@
+"""From an owner's table to numbers: features in the study's order, labels 0 and 1, row keys. Runs at the owner.
+
+Everything is encoded by what the study says and nothing by the data: numbers go linearly from their public bounds to
+[-1, 1], booleans to 0 or 1, a category to one column of 0 and 1 for each of its agreed values, the label to its place
+in ``label_values``. Error bound: a scaled number is within 2^-50 of the exact one.
+
+What does not fit is refused, all problems of the table together (the first twenty are told): missing, superfluous and
+repeated columns, the number of rows, missing and repeated row keys, wrong types, texts that are no numbers, values out
+of bounds, infinite or missing, unknown categories and labels. A TableError names column, row and value and is meant for
+the owner's own terminal; see ``cofit.study.problems``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from cofit.errors import parameter_error
+from cofit.study.columns import (
+    BOOLEANS,
+    UNKNOWN,
+    Reals,
+    WrongTypeError,
+    matches,
+    numbers,
+    plain_column,
+    row_keys,
+)
+from cofit.study.document import Feature, OwnerEntry, Study, Value, value_text
+from cofit.study.fields import suggestion
+from cofit.study.problems import Problems, shown
+
+_FILL_IN = "fill it in, remove the row, or agree on a value for 'missing' in the study"
+_LABEL_IN = "fill it in, or remove the row: every record needs a label"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EncodedTable:
+    """One owner's data, ready to be shared. ``features`` (rows x columns), ``labels`` (0, 1) and ``keys``, each None
+    where the owner has none."""
+
+    features: Reals | None
+    labels: npt.NDArray[np.int64] | None
+    keys: tuple[str, ...] | None
+
+    def __repr__(self) -> str:
+        shapes = [None if part is None else part.shape for part in (self.features, self.labels)]
+        return f"<EncodedTable, features {shapes[0]}, labels {shapes[1]}, {'no ' if self.keys is None else ''}keys>"
+
+    def rows(self, order: npt.NDArray[np.int64]) -> EncodedTable:
+        """Return these rows in this order."""
+        return EncodedTable(
+            None if self.features is None else self.features[order],
+            None if self.labels is None else self.labels[order],
+            None if self.keys is None else tuple(self.keys[i] for i in order.tolist()),
+        )
+
+
+def owner_named(study: Study, name: str) -> OwnerEntry:
+    """Return the owner of that name, or raise InvalidInputError."""
+    owner = study.owner(name)
+    if owner is None:
+        raise parameter_error("owner", "a study", f"one of {[entry.name for entry in study.owners]}", name)
+    return owner
+
+
+def expected_columns(study: Study, owner: OwnerEntry) -> tuple[str, ...]:
+    """Return the columns that the owner's table must have: its features, the label if it holds it, the row key."""
+    special = [study.data.label] if owner.holds_label else []
+    if study.data.row_key is not None:
+        special.append(study.data.row_key)
+    return (*owner.columns, *special)
+
+
+def encode_table(study: Study, owner: str, table: pa.Table) -> EncodedTable:
+    """Return the table of ``owner`` encoded as the study says, rows in the order of the table; or raise TableError."""
+    entry = owner_named(study, owner)
+    problems = Problems(f"The table of owner '{owner}'")
+    wanted = expected_columns(study, entry)
+    present = _check_columns(study, wanted, table, problems)
+    _check_rows(study, entry, table.num_rows, problems)
+    keys = None
+    if study.data.row_key in present:
+        keys = _keys(study.data.row_key, table, problems)
+        problems.keys = keys
+    features = [feature for feature in study.features_of(entry) if feature.name in present]
+    encoded = encode_columns(features, table, problems) if features else None
+    labels = None
+    if entry.holds_label and study.data.label in present:
+        labels = _matched(study.data.label, table, study.data.label_values, problems, remedy=_LABEL_IN)
+    problems.raise_any()
+    return EncodedTable(encoded, labels, None if keys is None else tuple(key for key in keys if key is not None))
+
+
+def encode_columns(features: Sequence[Feature], table: pa.Table, problems: Problems) -> Reals:
+    """Return the encoded columns of ``features`` side by side; entries with a problem are left at 0."""
+    result = np.zeros((table.num_rows, sum(feature.width for feature in features)))
+    start = 0
+    for feature in features:
+        block = result[:, start : start + feature.width]
+        start += feature.width
+        if feature.type == "number":
+            _put_number(feature, table, block, problems)
+        elif feature.type == "boolean":
+            block[:, 0] = _matched(feature.name, table, (False, True), problems, feature.missing)
+        else:
+            places = _matched(feature.name, table, feature.values, problems, feature.missing)
+            block[np.arange(len(places)), places] = 1.0
+    return result
+
+
+def _check_columns(study: Study, wanted: Sequence[str], table: pa.Table, problems: Problems) -> set[str]:
+    """Note what is missing, repeated or superfluous; return the wanted columns that can be read."""
+    counts = Counter(table.column_names)
+    extra = [name for name in counts if name not in set(wanted)]
+    for name in wanted:
+        if not counts[name]:
+            problems.add(f"column '{name}' is missing{suggestion(name, extra)}")
+        elif counts[name] > 1:
+            problems.add(f"column '{name}' occurs {counts[name]} times; keep one")
+    if not study.data.ignore_extra:
+        for name in extra:
+            problems.add(
+                f"column '{name}' is not one that this owner brings; remove it, or agree on ignore_extra = true"
+            )
+    return {name for name in wanted if counts[name] == 1}
+
+
+def _check_rows(study: Study, owner: OwnerEntry, rows: int, problems: Problems) -> None:
+    if study.data.unmatched == "drop":
+        if rows < owner.rows:
+            problems.add(f"there are {rows} rows, and the study needs {owner.rows} that all owners have in common")
+    elif rows != owner.rows:
+        problems.add(
+            f"there are {rows} rows, and the study says {owner.rows}; use the right file, or agree on another number"
+        )
+
+
+def _keys(name: str, table: pa.Table, problems: Problems) -> list[str | None] | None:
+    try:
+        keys = row_keys(plain_column(table, name))
+    except WrongTypeError as kind:
+        problems.add(f"column '{name}' has the type {kind}; row keys are texts or whole numbers")
+        return None
+    first: dict[str, int] = {}
+    repeated = np.zeros(len(keys), dtype=np.bool_)
+    for i, key in enumerate(keys):
+        repeated[i] = key is not None and first.setdefault(key, i) != i
+    absent = np.array([key is None for key in keys], dtype=np.bool_)
+    problems.add_cells(name, absent, lambda _: "the row key is missing; every row needs its own")
+    problems.add_cells(
+        name,
+        repeated,
+        lambda i: f"the key {shown(keys[i])} is already that of row {first[str(keys[i])] + 1}; keys must be unique",
+    )
+    return keys
+
+
+def _put_number(feature: Feature, table: pa.Table, block: Reals, problems: Problems) -> None:
+    name, lower, upper = feature.name, feature.lower, feature.upper
+    array = plain_column(table, name)
+    try:
+        column = numbers(array)
+    except WrongTypeError as kind:
+        problems.add(f"column '{name}' has the type {kind}; the study says it holds numbers")
+        return
+    values = column.values
+    if feature.missing is None:
+        problems.add_cells(name, column.missing, lambda _: f"the value is missing; {_FILL_IN}")
+    else:
+        values = np.where(column.missing, float(feature.missing), values)
+    problems.add_cells(
+        name, column.wrong, lambda i: f"{shown(array[i].as_py())} is not a number (write it with a point, as in 1.5)"
+    )
+    infinite = np.isinf(values)
+    problems.add_cells(name, infinite, lambda i: f"{shown(array[i].as_py())} is not finite; {_FILL_IN}")
+    if not feature.clip:
+        problems.add_cells(
+            name,
+            ((values < lower) | (values > upper)) & ~infinite,
+            lambda i: (
+                f"{shown(array[i].as_py())} is beyond the agreed bounds {lower:g} to {upper:g}; correct it, or "
+                f"agree on other bounds or on clip = true"
+            ),
+        )
+    usable = np.isfinite(values)
+    bounded = np.clip(np.where(usable, values, lower), lower, upper)
+    block[:, 0] = np.clip((bounded - lower) / (upper - lower) * 2.0 - 1.0, -1.0, 1.0)
+
+
+def _matched(
+    name: str,
+    table: pa.Table,
+    values: Sequence[Value],
+    problems: Problems,
+    missing: Value | float | None = None,
+    remedy: str = _FILL_IN,
+) -> npt.NDArray[np.int64]:
+    """Return the place of each entry in ``values``; entries with a problem are left at 0."""
+    array = plain_column(table, name)
+    words = list(BOOLEANS) if isinstance(values[0], bool) else [value_text(value) for value in values]
+    try:
+        found = matches(array, values)
+    except WrongTypeError as kind:
+        problems.add(f"column '{name}' has the type {kind}; the study says it holds one of {shown(words)}")
+        return np.zeros(table.num_rows, dtype=np.int64)
+    places = found.places
+    if missing is None:
+        problems.add_cells(name, found.missing, lambda _: f"the value is missing; {remedy}")
+    else:
+        places = np.where(found.missing, list(values).index(missing), places)  # type: ignore[arg-type]
+    unknown = (places == UNKNOWN) & ~found.missing
+    problems.add_cells(name, unknown, lambda i: f"{shown(array[i].as_py())} is none of {_listed(words)}")
+    return np.maximum(places, 0)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")

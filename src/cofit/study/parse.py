@@ -1,0 +1,160 @@
+"""From a study document (what TOML holds) to a ``Study``: strict, with defaults filled in.
+
+Unknown, missing and repeated entries, wrong types, values out of range and parts that do not fit together are an
+InvalidInputError that names the field by its path, as in ``data.features[3].lower``, the value and the remedy. The
+numbers of the plan are checked by ``training_facts`` itself, so that study and plan cannot differ in what they admit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from cofit.errors import InvalidInputError
+from cofit.learn.facts import DEFAULT_NORM_FLOOR, PARTITIONS, SOLVERS
+from cofit.privacy.mechanisms import MECHANISMS
+from cofit.privacy.objective import SENSITIVITIES
+from cofit.sharing import SCHEMES
+from cofit.study.crosschecks import check_identities, check_owners, check_parties
+from cofit.study.document import FORMAT, AnalystEntry, Compute, Data, Model, Privacy, Study
+from cofit.study.features import FEATURE_FIELDS, column_name, parse_features, parse_values
+from cofit.study.fields import OWNER, Table, field_error
+from cofit.study.participants import ROLE_FIELDS, parse_owners, parse_parties, participant_name, participants
+from cofit.study.plan import LOSS_OF, study_facts
+
+_DOCUMENT = ("format", "name", "model", "privacy", "data", "compute", "parties", "owners", "analysts", "dealer")
+_MODEL = (
+    "kind", "l2", "epochs", "intercept", "intercept_scaling", "solver", "learning_rate", "momentum", "initial",
+    "tolerance", "allow_unproven",
+)  # fmt: skip
+_PRIVACY = ("epsilon", "delta", "mechanism", "sensitivity")
+_DATA = (
+    "partition", "label", "label_values", "normalised_by", "norm_floor", "row_key", "unmatched", "rows",
+    "ignore_extra", "schema", "features",
+)  # fmt: skip
+_COMPUTE = ("scheme", "timeout", "connect_timeout", "checkpoint_epochs")
+_LONGEST_TIMEOUT = 7 * 24 * 3600.0
+_SECTION_OF_FACT = {
+    "l2": "model", "epochs": "model", "intercept_scaling": "model", "solver": "model", "learning_rate": "model",
+    "momentum": "model", "initial": "model", "tolerance": "model", "epsilon": "privacy", "delta": "privacy",
+    "mechanism": "privacy", "sensitivity": "privacy", "normalised_by": "data", "norm_floor": "data", "rows": "data",
+}  # fmt: skip
+
+
+def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) -> Study:
+    """Return the study that ``document`` describes, or raise InvalidInputError.
+
+    certificates: the certificate (PEM) for every text under ``certificate`` in the document.
+    """
+    top = Table(document, "", _DOCUMENT)
+    if top.raw("format", must_be=str(FORMAT)) != FORMAT or isinstance(top.raw("format"), bool):
+        raise field_error("format", f"{FORMAT}, the only format that this release of cofit reads", top.raw("format"))
+    top.absent(["dealer"], "no scheme of this release needs a dealer")
+    data_table = top.table("data", _DATA)
+    data = _data(data_table)
+    owners = parse_owners(top.tables("owners", ROLE_FIELDS["owners"]), certificates, data)
+    analysts = participants(top.tables("analysts", ROLE_FIELDS["analysts"]), certificates)
+    study = Study(
+        name=participant_name("name", top.raw("name", must_be="the name of the study")),
+        model=_model(top.table("model", _MODEL)),
+        privacy=_privacy(top.table("privacy", _PRIVACY)),
+        data=check_owners(data, owners, stated="rows" in data_table),
+        compute=_compute(top.table("compute", _COMPUTE)),
+        parties=parse_parties(top.tables("parties", ROLE_FIELDS["parties"]), certificates),
+        owners=owners,
+        analysts=tuple(AnalystEntry(*analyst) for analyst in analysts),
+    )
+    check_parties(study)
+    check_identities(study)
+    _check_facts(study)
+    return study
+
+
+def _model(table: Table) -> Model:
+    epochs = table.raw("epochs", "auto")
+    if epochs != "auto":
+        if isinstance(epochs, str):
+            raise field_error(table.at("epochs"), "'auto' or a whole number, without quotation marks", epochs)
+        epochs = table.integer("epochs")
+    return Model(
+        kind=table.text("kind", choices=LOSS_OF),
+        l2=table.number("l2"),
+        epochs=epochs,
+        intercept=table.boolean("intercept", True),
+        intercept_scaling=table.number("intercept_scaling", 1.0),
+        solver=table.text("solver", "auto", choices=SOLVERS),
+        learning_rate=table.number("learning_rate") if "learning_rate" in table else None,
+        momentum=table.number("momentum", 0.0),
+        initial=table.text("initial", "zeros", choices=("zeros", "glorot")),
+        tolerance=table.number("tolerance", 1e-3),
+        allow_unproven=table.boolean("allow_unproven", False),
+    )
+
+
+def _privacy(table: Table) -> Privacy:
+    delta = table.number("delta", 0.0)
+    return Privacy(
+        epsilon=table.number("epsilon"),
+        delta=delta,
+        mechanism=table.text("mechanism", "gaussian" if delta > 0 else "knorm", choices=MECHANISMS),
+        sensitivity=table.text("sensitivity", "tight", choices=SENSITIVITIES),
+    )
+
+
+def _data(table: Table) -> Data:
+    """Return the data section; ``rows`` is 0 where it is to be summed up from the owners."""
+    partition = table.text("partition", choices=PARTITIONS)
+    vertical = partition == "vertical"
+    table.absent(["schema"], "the features of the schema file must stand in its place (load_study does that)")
+    if not vertical:
+        table.absent(["unmatched"], "rows are matched in vertical studies only")
+    by = table.text("normalised_by", "parties" if vertical else "owners", choices=("owners", "parties"))
+    if vertical and "row_key" not in table:
+        must_be = "stated in a vertical study: the column by which all owners' rows are matched"
+        raise field_error(table.at("row_key"), must_be, None)
+    features = parse_features(table.tables("features", FEATURE_FIELDS))
+    taken = {feature.name for feature in features}
+    special = {}
+    for name in ("label", "row_key"):
+        if name in table or name == "label":
+            special[name] = column_name(table.at(name), table.raw(name, must_be="the name of a column"))
+            if special[name] in taken:
+                raise field_error(
+                    table.at(name), "another column than the features, the label and the key", table.raw(name)
+                )
+            taken.add(special[name])
+    negative, positive = parse_values(table, "label_values", (str, int, bool), count=2)
+    return Data(
+        partition=partition,
+        rows=table.integer("rows") if vertical or "rows" in table else 0,
+        label=special["label"],
+        label_values=(negative, positive),
+        normalised_by=by,
+        norm_floor=table.number("norm_floor", float(DEFAULT_NORM_FLOOR)),
+        row_key=special.get("row_key"),
+        unmatched=table.text("unmatched", "refuse", choices=("refuse", "drop")) if vertical else None,
+        ignore_extra=table.boolean("ignore_extra", False),
+        features=features,
+    )
+
+
+def _compute(table: Table) -> Compute:
+    return Compute(
+        scheme=table.text("scheme", choices=sorted(SCHEMES)),
+        timeout=table.number("timeout", 60.0, 1.0, _LONGEST_TIMEOUT),
+        connect_timeout=table.number("connect_timeout", 60.0, 1.0, _LONGEST_TIMEOUT),
+        checkpoint_epochs=table.integer("checkpoint_epochs") if "checkpoint_epochs" in table else None,
+    )
+
+
+def _check_facts(study: Study) -> None:
+    """Let the plan judge its numbers, and name the field of the study where it refuses one."""
+    try:
+        study_facts(study)
+    except InvalidInputError as error:
+        found = re.match(r"The '(\w+)' parameter of a plan ", str(error))
+        if found is None or found[1] not in _SECTION_OF_FACT:
+            raise InvalidInputError(f"The study cannot be planned: {error}") from None
+        path = f"{_SECTION_OF_FACT[found[1]]}.{found[1]}"
+        raise type(error)(f"The '{path}' parameter of {OWNER} {str(error)[found.end() :]}") from None

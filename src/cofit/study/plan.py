@@ -1,0 +1,47 @@
+"""The plan of a study: its facts, with features counted as they are encoded, handed to the planner."""
+
+from __future__ import annotations
+
+from cofit.learn.facts import Facts, training_facts
+from cofit.learn.plan import Plan, plan_training
+from cofit.study.document import Study
+
+LOSS_OF = {"logistic_regression": "logistic", "linear_svc": "huber_hinge"}
+"""Each kind of model, and the loss that it minimises."""
+
+
+def study_facts(study: Study) -> Facts:
+    """Return the public facts of the training run.
+
+    Numbers are scaled to [-1, 1] and everything else is 0 or 1, so the bound of every feature is 1.
+    """
+    model, privacy, data = study.model, study.privacy, study.data
+    return training_facts(
+        data.rows,
+        sum(feature.width for feature in data.features),
+        partition=data.partition,
+        loss=LOSS_OF[model.kind],
+        l2=model.l2,
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        mechanism=privacy.mechanism,
+        sensitivity=privacy.sensitivity,
+        scheme=study.compute.scheme,
+        epochs=model.epochs,
+        solver=model.solver,
+        learning_rate=model.learning_rate,
+        momentum=model.momentum,
+        initial=model.initial,
+        fit_intercept=model.intercept,
+        intercept_scaling=model.intercept_scaling,
+        normalised_by=data.normalised_by,
+        feature_bound=1.0,
+        norm_floor=data.norm_floor,
+        tolerance=model.tolerance,
+        allow_unproven=model.allow_unproven,
+    )
+
+
+def study_plan(study: Study) -> Plan:
+    """Return the plan that all participants compute from the study, or raise with the reason and the remedy."""
+    return plan_training(study_facts(study))

@@ -1,0 +1,55 @@
+"""What a study promises before it runs: the privacy statement, and what everybody will learn."""
+
+from __future__ import annotations
+
+from cofit.learn.certify import certify
+from cofit.learn.plan import Plan
+from cofit.learn.train import FEATURES, LABELS
+from cofit.privacy.certificate import Certificate
+from cofit.sharing import scheme_named
+from cofit.study.document import Study
+
+_BEFORE_THE_RUN = "1970-01-01"
+
+
+def expected_certificate(study: Study, plan: Plan) -> Certificate:
+    """Return the certificate that the release will carry, but for its date and the openings of the run.
+
+    Its headline, assumptions and numbers are what participants agree to: one object makes the claim, before and after.
+    """
+    widths = {feature.name: feature.width for feature in study.data.features}
+    return certify(
+        plan,
+        parties=[party.name for party in study.parties],
+        owners={
+            owner.name: (
+                ({FEATURES: (owner.rows, sum(widths[name] for name in owner.columns))} if owner.columns else {})
+                | ({LABELS: (owner.rows,)} if owner.holds_label else {})
+            )
+            for owner in study.owners
+        },
+        openings=(),
+        created=_BEFORE_THE_RUN,
+    )
+
+
+def learned(study: Study) -> dict[str, tuple[str, ...]]:
+    """Return what each role will learn, and what it could learn by breaking the assumptions."""
+    info = scheme_named(study.compute.scheme).info
+    facts = "this study, and when whom of the others is connected"
+    owners = ["its own data", "the released (noisy) weights, if an analyst publishes them", facts]
+    parties = ["the released (noisy) weights", facts]
+    if study.data.partition == "vertical":
+        owners.append("for every row key that it can think of, whether another owner has it")
+        parties.append("how many rows the owners have in common; no row key (unless the party is an owner too)")
+    parties.append(
+        f"of the data nothing, as long as the scheme's assumptions hold ({info.adversary}; corrupted: {info.threshold})"
+        if info.secret
+        else f"EVERYTHING: the scheme '{info.name}' keeps nothing secret and is for testing only"
+    )
+    return {
+        "owners": tuple(owners),
+        "parties": tuple(parties),
+        "analysts": ("the released (noisy) weights and the certificate", facts),
+        "network": ("who talks to whom, when, and how many bytes",),
+    }
