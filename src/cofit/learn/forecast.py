@@ -40,6 +40,8 @@ SECONDS_PER_OPERATION = 1.5e-5
 SECONDS_PER_ROUND = 3e-4
 SECONDS_PER_BYTE = 2e-9
 _RECEIPT_BYTES = 1  # from every party to every owner, when its contribution is complete
+_TRAIN_LABELS = ("initial", "norm", "epoch")
+_NOISE_LABEL = "noise"
 _SHARE_ROUNDS = 3  # that somebody waits for: setup, the owners' streams, receipts
 
 
@@ -94,7 +96,8 @@ def forecast(
 ) -> Forecast:
     """Return what a run of this plan costs. Rounds and bytes are exact; seconds estimate the reference machine.
 
-    owners: how many contribute equal parts of the rows (or columns; then one of them has the labels).
+    owners: how many contribute equal parts of the rows (or columns; then the first has the labels), as far as there is
+    a row (or a column) for each.
     latency: seconds from the sending of a small message to its receipt. bandwidth: bytes a second, of all members
     together. processors: how many cores the parties have, all together.
     """
@@ -106,21 +109,22 @@ def forecast(
     machine = _Machine(scheme.info.default_parties, latency, bandwidth, processors)
 
     meter = Meter(scheme)
-    marks: dict[tuple[str, int], Tally] = {}
-    party = Party(meter, inputs, report=lambda step, done, _: marks.__setitem__((step, done), meter.tally))
+    party = Party(meter, inputs)
     meter.setup()
     party.collect()
     shared = meter.tally
     private_training(party, replace(plan, epochs=1), holders, {party.name: _NoStore()}, "forecast")
-    began, trained, drawn = marks["train", 0], marks["noise", 0], marks["release", 0]
+    trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
+    noise = meter.tally_of(_NOISE_LABEL)
+    rest = meter.tally - shared - trained - noise
     further, epoch = _further_epochs(Party(meter, inputs), meter, plan, holders)
 
     receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
     return Forecast(
         share=machine.phase(shared + receipts, waits=_SHARE_ROUNDS),
-        train=machine.phase(trained - began + further),
-        noise=machine.phase(drawn - trained),
-        release=machine.phase(began - shared + marks["release", 1] - drawn),
+        train=machine.phase(trained + further),
+        noise=machine.phase(noise),
+        release=machine.phase(rest),
         epoch=machine.phase(epoch),
     )
 
@@ -183,8 +187,9 @@ def _inputs(plan: Plan, owners: int) -> tuple[dict[str, Mapping[str, InputFacts]
     rows, cols = facts.rows, facts.cols if plan.constant is not None else plan.geometry.cols
     vertical = facts.partition == "vertical"
     most = cols if vertical else rows
-    if not isinstance(owners, int) or isinstance(owners, bool) or not 1 <= owners <= most:
-        raise parameter_error("owners", "forecast", f"an integer from 1 to {most}", owners)
+    if not isinstance(owners, int) or isinstance(owners, bool) or owners < 1:
+        raise parameter_error("owners", "forecast", "an integer that is at least 1", owners)
+    owners = min(owners, most)
 
     def given(shape: Shape, fraction_bits: int) -> InputFacts:
         return InputFacts(shape, FixedPoint(fraction_bits, formats.ring), 1.0)

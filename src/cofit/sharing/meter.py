@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -85,12 +86,27 @@ class Meter(Scheme):
         terms = Terms(bytes(16), bytes(32), self.info.name)
         super().__init__(memory_meshes(names[:1], terms)[names[0]], names)
         self._costs = target.costs(count)
-        self._tally = [0] * len(astuple(Tally()))
+        self._tally = list(astuple(Tally()))
+        self._tallies = {"": self._tally}
 
     @property
     def tally(self) -> Tally:
         """What was counted so far."""
-        return Tally(*self._tally)
+        return sum((self.tally_of(label) for label in self._tallies), Tally())
+
+    def tally_of(self, label: str) -> Tally:
+        """Return what was counted so far under an outermost label, or under none ('')."""
+        return Tally(*self._tallies.get(label, ()))
+
+    @contextmanager
+    def label(self, name: str) -> Iterator[None]:
+        outer = self._tally
+        with super().label(name):
+            self._tally = self._tallies.setdefault(self._label.split("/")[0], list(astuple(Tally())))
+            try:
+                yield
+            finally:
+                self._tally = outer
 
     @classmethod
     def costs(cls, parties: int) -> Costs:
@@ -126,7 +142,8 @@ class Meter(Scheme):
 
     def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
         parties = len(self.names)
-        self._send(min(parties - 1, 1), parties * (parties - 1) * len(message))
+        with self.label(label):
+            self._send(min(parties - 1, 1), parties * (parties - 1) * len(message))
         return (message,) * parties
 
     def setup(self) -> None:

@@ -1,0 +1,202 @@
+"""What a scheme publishes of its costs is what its messages cost, and a meter adds that up exactly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cofit.arithmetic import Z64, FixedPoint, PowerOfTwoRing
+from cofit.errors import InvalidInputError
+from cofit.protocols import divide, equal, exponential, inverse_square_root, logarithm, sigmoid
+from cofit.sampling.discrete_laplace import discrete_laplace
+from cofit.sampling.gaussian import gaussian
+from cofit.secret import Party, SecretArray, concatenate
+from cofit.sharing import SCHEMES, Scheme, Share, scheme_named
+from cofit.sharing.meter import Meter, Tally
+from support.runs import run_scheme
+
+N = 70
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def vector(s: Scheme, ring: PowerOfTwoRing, count: int = N) -> Share:
+    return s.constant(ring, ring.zeros((count,)))
+
+
+def matrix(s: Scheme, ring: PowerOfTwoRing) -> Share:
+    return s.constant(ring, ring.zeros((11, 7)))
+
+
+OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
+    "input": lambda s, r: s.input(0, r.zeros((N,)) if s.rank == 0 else None, r, (N,)),
+    "open": lambda s, r: s.open(vector(s, r)),
+    "open to one": lambda s, r: s.open(vector(s, r), [1]),
+    "announce": lambda s, r: s.announce("said", b"12345"),
+    "product": lambda s, r: s.mul(vector(s, r), vector(s, r)),
+    "product, broadcast": lambda s, r: s.mul(matrix(s, r), vector(s, r, 7)),
+    "product with truncation": lambda s, r: s.mul(vector(s, r), vector(s, r), 5, vector(s, r)),
+    "truncation": lambda s, r: s.truncate(vector(s, r), 5),
+    "matrix by vector": lambda s, r: s.matmul(matrix(s, r), vector(s, r, 7)),
+    "vector by matrix": lambda s, r: s.matmul(vector(s, r, 11), matrix(s, r), 5),
+    "matrix by matrix": lambda s, r: s.matmul(matrix(s, r), matrix(s, r).map(np.transpose)),
+    "inner": lambda s, r: s.inner(matrix(s, r), matrix(s, r)),
+    "inner with truncation": lambda s, r: s.inner(matrix(s, r), matrix(s, r), 5),
+    "refresh": lambda s, r: s.refresh(vector(s, r)),
+    "random bits": lambda s, r: s.random_bits(3, N),
+    "bits to ring": lambda s, r: s.from_bits(s.random_bits(3, N), r),
+    "and": lambda s, r: s.and_(s.random_bits(3, N), s.not_(s.random_bits(3, N))),
+    "bits": lambda s, r: s.to_bits(vector(s, r)),
+    "sign": lambda s, r: s.sign_bits(vector(s, r)),
+    "open bits": lambda s, r: s.open_bits(s.random_bits(3, N)),
+    "nothing to send": lambda s, r: s.mul_public(s.add(vector(s, r), vector(s, r)), r.zeros((N,))),
+}
+
+
+def metered(scheme: str, work: Callable[[Scheme], object]) -> Tally:
+    meter = Meter(scheme_named(scheme))
+    work(meter)
+    return meter.tally
+
+
+def assert_same(scheme: str, work: Callable[[Scheme], object]) -> None:
+    def program(s: Scheme) -> None:
+        work(s)
+
+    run = run_scheme(scheme, program)
+    tally = metered(scheme, work)
+    assert tally.bytes == run.everything().bytes_sent
+    assert tally.rounds == max(counts.total.rounds for counts in run.traffic)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operations_cost_what_is_published(operation: str, scheme: str, ring: PowerOfTwoRing) -> None:
+    assert_same(scheme, lambda s: OPERATIONS[operation](s, ring))
+
+
+def secret(party: Party, shape: tuple[int, ...], ring: PowerOfTwoRing) -> SecretArray:
+    format = FixedPoint(20 if ring is Z64 else 40, ring)
+    return party.constant(np.full(shape, 0.5), format)
+
+
+def shapes(party: Party, ring: PowerOfTwoRing) -> SecretArray:
+    x = secret(party, (6, 5, 4), ring)
+    picked = concatenate([x[[5, 1, 1]], x[::2], x[:0]])
+    columns = concatenate([picked.T[:, :, 0], picked.reshape(6, 20).T[:4, :5]], axis=-1)
+    mask = np.arange(6) % 2 == 0
+    return columns.sum(1)[1] * x[mask, ..., np.array([0, 1, 3])].sum() * x.sum(axis=-1)[-1, None].mean()
+
+
+PROGRAMS: dict[str, Callable[[Party, PowerOfTwoRing], SecretArray]] = {
+    "shapes": shapes,
+    "divide": lambda p, r: divide(secret(p, (7, 9), r), secret(p, (7, 9), r), quotient_bound=2.0),
+    "inverse_square_root": lambda p, r: inverse_square_root(secret(p, (63,), r)),
+    "logarithm": lambda p, r: logarithm(secret(p, (65,), r)),
+    "exponential": lambda p, r: exponential(secret(p, (65,), r)),
+    "sigmoid": lambda p, r: sigmoid(secret(p, (65,), r) * 100),
+    "equal": lambda p, r: equal(secret(p, (65,), r), 0.5),
+    "laplace": lambda p, r: discrete_laplace(p, (9,), 1000, r),
+    "gaussian": lambda p, r: gaussian(p, (9,), FixedPoint(20, r)),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_cost_what_the_meter_says(program: str, scheme: str, ring: PowerOfTwoRing) -> None:
+    def work(s: Scheme) -> tuple[int, ...]:
+        party = Party(s, {})
+        result = PROGRAMS[program](party, ring)
+        assert party.open(result, reason="a test").shape == result.shape
+        return result.shape
+
+    assert_same(scheme, work)
+    assert work(Meter(scheme_named(scheme))) == run_scheme(scheme, work).results[0]
+
+
+def test_owners_input_costs_what_is_published(scheme: str, ring: PowerOfTwoRing) -> None:
+    for count in (0, 1, (1 << 20) // ring.element_bytes, 200_001):
+        values = ring.zeros((count,))
+
+        def work(s: Scheme, shape: tuple[int, ...] = values.shape) -> None:
+            s.receive_input("owner", ring, shape).expand()
+
+        run = run_scheme(scheme, work, deal={"x": (ring, values)})
+        tally = metered(scheme, work)
+        assert run.owner is not None
+        assert tally.bytes == run.owner.total.bytes_sent
+        assert tally.rounds == max(counts.total.rounds for counts in run.traffic)
+
+
+def test_multiply_adds_are_those_of_every_party() -> None:
+    def work(s: Scheme) -> None:
+        s.matmul(matrix(s, Z64), vector(s, Z64, 7))
+        s.inner(matrix(s, Z64), matrix(s, Z64))
+        s.matmul_public(matrix(s, Z64), Z64.zeros((7, 3)))
+
+    assert metered("rep3", work).multiply_adds == 2 * 77 + 3 * 77 + 2 * 77 * 3
+    assert metered("clear", work).multiply_adds == 77 + 77 + 77 * 3
+
+
+def test_size_takes_neither_memory_nor_time(ring: PowerOfTwoRing) -> None:
+    rows, cols = 10**9, 10**6
+
+    def work(s: Scheme) -> None:
+        x = s.receive_input("owner", ring, (rows, cols)).expand()
+        z = s.matmul(x, vector(s, ring, cols), 5)
+        both = s.concatenate([z.map(lambda part: part.reshape(1, rows))] * 2, 0)
+        s.sign_bits(s.select(both, [1, 0, 1]))
+        s.truncate(s.matmul(x.map(np.transpose), z), 5)
+
+    assert metered("rep3", work).bytes > 2 * rows * cols * ring.element_bytes
+
+
+def test_a_meter_takes_no_values() -> None:
+    meter = Meter(SCHEMES["rep3"])
+    with pytest.raises(InvalidInputError, match="takes no values"):
+        meter.deal(Z64, Z64.zeros((1,)), 3)
+    with pytest.raises(ValueError, match="read-only"):
+        vector(meter, Z64).parts[0][0] = 1
+    assert Meter.info.name not in SCHEMES
+
+
+# --- the documented table --------------------------------------------------------------------------------
+
+_WORK: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
+    "input by a party": OPERATIONS["input"],
+    "open to all": OPERATIONS["open"],
+    "product, matrix product, inner products of rows, exact": OPERATIONS["product"],
+    "product, matrix product, inner products of rows, with truncation": OPERATIONS["product with truncation"],
+    "truncation": OPERATIONS["truncation"],
+    "random bits": OPERATIONS["random bits"],
+    "random bits as ring elements": lambda s, r: s.random_ring_bits(r, (N,)),
+    "bit to ring element": lambda s, r: s.from_bits(s.random_bits(1, N), r),
+}
+
+
+def documented() -> dict[str, tuple[str, str]]:
+    """The table of the page on costs: rounds and elements, by operation."""
+    rows = re.findall(r"^\| (.+?) \| .+ \| (.+?) \| (.+?) \|$", (DOCS / "reference" / "costs.md").read_text(), re.M)
+    return {operation: (rounds, elements) for operation, rounds, elements in rows}
+
+
+@pytest.mark.parametrize("operation", _WORK)
+def test_documented_costs_of_rep3_are_the_published_ones(operation: str, ring: PowerOfTwoRing) -> None:
+    rounds, elements = documented()[operation]
+    tally = metered("rep3", lambda s: _WORK[operation](s, ring))
+    assert tally.rounds == int(rounds)
+    assert tally.bytes == int(elements.split()[0]) * N * ring.element_bytes
+
+
+@pytest.mark.parametrize("operation", ["ring element to bits", "sign of a ring element"])
+def test_documented_bits_of_rep3_are_those_of_the_adder(operation: str, ring: PowerOfTwoRing) -> None:
+    def work(s: Scheme) -> Any:
+        a = vector(s, ring, 64)
+        return s.to_bits(a) if operation == "ring element to bits" else s.sign_bits(a)
+
+    bits = {64: r"(\d+) \*bits\* \(k = 64\)", 128: r"(\d+) \*bits\* \(k = 128\)"}[ring.bits]
+    found = re.search(bits, documented()[operation][1])
+    assert found is not None
+    assert metered("rep3", work).bytes == int(found[1]) * 8
