@@ -3,25 +3,124 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from cofit.cli.demo_data import CLASSES, RANGES, demo_data, scaled
+from cofit.cli.demo_report import accuracies
+from cofit.learn.facts import training_facts
+from cofit.learn.forecast import forecast
+from cofit.learn.plan import plan_training
+from cofit.models.linear_model import LinearModel
+from cofit.privacy.certificate import Certificate
+
 ENTRY = "from cofit.cli.main import main; main()"
+FILES = {"model.json", "certificate.json", "certificate.txt", "report.txt"}
 
 
-@pytest.mark.parametrize("scheme", ["rep3", "clear"])
-def test_demo(scheme: str) -> None:
-    command = [sys.executable, "-c", ENTRY, "demo", "--scheme", scheme, "--seed", "7"]
+def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", ENTRY, "demo", *arguments]
     environment = {**os.environ, "COLUMNS": "200"}
-    result = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environment)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=100, check=False, env=environment, cwd=folder
+    )
+
+
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+def test_demo(partition: str, tmp_path: Path) -> None:
+    result = demo(tmp_path, "--partition", partition, "--seed", "7", "--epsilon", "2")
     assert (result.returncode, result.stderr) == (0, "")
+    folder = tmp_path / "cofit-demo"
+    assert {path.name for path in folder.iterdir()} == FILES
     output = result.stdout
-    assert "agrees with the clear up to rounding" in output
-    assert "hospital-a" in output
-    assert "hospital-b" in output
-    assert all(f"party-{letter}" in output for letter in "abc")
-    assert "sums[11]" in output
-    assert "mean_score[0]" in output
-    assert output.count("agreed by both hospitals") == 2
+    assert (folder / "report.txt").read_text() == output
+
+    certificate = Certificate.from_json((folder / "certificate.json").read_text())
+    assert (folder / "certificate.txt").read_text() == certificate.to_text()
+    assert certificate.to_text() in output
+    assert certificate.proven
+    assert (certificate.partition, certificate.epsilon, certificate.n) == (partition, Fraction(2), 426)
+    assert set(certificate.owners) == {"hospital-a", "hospital-b"}
+
+    model = LinearModel.from_json((folder / "model.json").read_text())
+    assert (model.classes, model.feature_names) == (CLASSES, tuple(RANGES))
+    plan = plan_training(training_facts(426, 30, partition=partition, epsilon=2))
+    assert certificate.plan_hash == plan.hash
+    figures = accuracies(plan, model, demo_data(7))
+    assert f"the released model                                   {figures.private:.1%}\n" in output
+    assert f"without privacy, same rows and penalty  {figures.without_privacy:.1%}\n" in output
+    assert f"always the commoner class                            {figures.majority:.1%}\n" in output
+    assert figures.private > figures.majority + 0.1
+    assert "The guarantee does not cover these figures" in output
+
+    for phase, cost in forecast(plan).phases.items():
+        assert re.search(rf"│ {phase} +│ {cost.rounds:,} +│ {cost.bytes:,} +│ [0-9.]+ +│", output), phase
+    assert output.count("the noisy weights: the one release of this study") == 2  # certificate and audit log
+
+
+def test_without_secrecy_the_first_line_says_so(tmp_path: Path) -> None:
+    result = demo(tmp_path, "--scheme", "clear", "--out", "a/b")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert (tmp_path / "a/b/certificate.txt").read_text().startswith("NO SECRECY: ")
+
+
+def test_a_release_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "model.json").write_text("an earlier release")
+    refused = demo(tmp_path, "--out", "out")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("cofit: The folder 'out' is not empty.")
+    assert "costs privacy again" in refused.stderr
+    assert (out / "model.json").read_text() == "an earlier release"
+    forced = demo(tmp_path, "--out", "out", "--force")
+    assert (forced.returncode, forced.stderr) == (0, "")
+    LinearModel.from_json((out / "model.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--epsilon", "0"], "The 'epsilon' parameter of a plan must be"),
+        (["--partition", "diagonal"], "Invalid value for '--partition'"),
+        (["--out", "file/below"], "cannot be used"),
+        (["--out", "file"], "cannot be used"),
+    ],
+)
+def test_wrong_input_exits_with_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    result = demo(tmp_path, *arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+def test_the_data() -> None:
+    data = demo_data(3)
+    assert data.features.shape == (426, 30)
+    assert data.held_out.shape == (143, 30)
+    assert np.abs(data.features).max() <= 1
+    again, other = demo_data(3), demo_data(4)
+    assert (data.features == again.features).all()
+    assert (data.features != other.features).any()
+    low, high = np.array(list(RANGES.values())).T
+    assert scaled(np.array([low, high, low - 5, high + 5, (low + high) / 2])) == pytest.approx(
+        np.outer([-1, 1, -1, 1, 0], np.ones(30)), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+def test_the_hospitals_hold_all_of_it_once(partition: str) -> None:
+    data = demo_data(3)
+    a, b = data.owners(partition).values()
+    assert a.features is not None
+    assert b.features is not None
+    joined = np.concatenate([a.features, b.features], axis=int(partition == "vertical"))
+    assert (joined == data.features).all()
+    labels = [table.labels for table in (a, b) if table.labels is not None]
+    assert (np.concatenate(labels) == data.labels).all()

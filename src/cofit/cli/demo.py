@@ -1,90 +1,111 @@
-"""``cofit demo``: a small joint computation, with owners and parties as real processes over TLS."""
+"""``cofit demo``: two hospitals train one private model, with everybody a real process over TLS."""
 
 from __future__ import annotations
 
-import time
+from pathlib import Path
 
 import click
-import numpy as np
 from rich.console import Console
-from rich.table import Table
 
-from cofit.errors import CofitError
-from cofit.roles import Contribution, LocalRun, run_local
-from cofit.secret import Party
+from cofit.cli.demo_data import CLASSES, RANGES, demo_data
+from cofit.cli.demo_report import (
+    accuracies,
+    print_accuracy,
+    print_certificate,
+    print_introduction,
+    print_openings,
+    print_plan_in_short,
+    print_traffic,
+)
+from cofit.errors import InvalidInputError
+from cofit.learn.facts import PARTITIONS, training_facts
+from cofit.learn.plan import plan_training
+from cofit.models.linear_model import LinearModel
+from cofit.models.progress_display import progress_display
+from cofit.roles.training import TrainingRun, run_training
 from cofit.sharing import SCHEMES
 
-_PATIENTS = {"hospital-a": 831, "hospital-b": 882}
-_LAB_VALUES = 12
-_TOLERANCE = 1e-3
-
-
-def joint_statistics(party: Party) -> dict[str, list[float]]:
-    """The party program: joint sums of both hospitals' columns, and hospital-a's rows times hospital-b's weights."""
-    a = party.input("hospital-a", "labs")
-    b = party.input("hospital-b", "labs")
-    weights = party.input("hospital-b", "weights")
-    with party.label("sums"):
-        sums = party.open(a.sum(axis=0) + b.sum(axis=0), reason="joint column sums, agreed by both hospitals")
-    with party.label("scores"):
-        scores = a @ weights
-        mean = party.open(scores.mean(), reason="mean score, agreed by both hospitals")
-    return {"sums": sums.tolist(), "mean_score": [float(mean)]}
+L2 = 1.0
+MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT = "model.json", "certificate.json", "certificate.txt", "report.txt"
 
 
 @click.command()
 @click.option(
+    "--partition",
+    default="horizontal",
+    show_default=True,
+    type=click.Choice(PARTITIONS),
+    help="The hospitals hold different patients (horizontal), or different columns of all patients (vertical).",
+)
+@click.option(
+    "--epsilon", default=1.0, show_default=True, type=float, help="Of differential privacy; smaller is more private."
+)
+@click.option(
     "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
 )
 @click.option(
-    "--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the made-up laboratory values."
+    "--seed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0, 2**32 - 1),
+    help="Which patients are held out. The noise has no seed: nobody may know it.",
 )
-def demo(scheme: str, seed: int) -> None:
-    """Two hospitals, three computing parties, each a process of its own, connected by mutual TLS on this machine.
+@click.option(
+    "--out",
+    default="cofit-demo",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Folder for model, certificate and report; it must be new or empty.",
+)
+@click.option("--force", is_flag=True, help="Overwrite a release in the folder.")
+def demo(partition: str, epsilon: float, scheme: str, seed: int, out: Path, force: bool) -> None:
+    """Two hospitals train one private model: a few seconds, each hospital and party a process, over TLS.
 
-    The hospitals secret-share made-up laboratory values. The parties add up the columns of both, and multiply
-    hospital-a's rows by weights that only hospital-b knows. They open the sums and a mean score, and see nothing else.
-    The result is compared with the same computation in the clear.
+    The hospitals hold scikit-learn's breast-cancer data and show them to nobody. They send random shares to three
+    computing parties, who train a logistic regression on the shares, add noise that nobody knows, and open the noisy
+    weights, once. The result is compared with a model without privacy.
+
+    \b
+    Different columns of the same patients, and more privacy:
+        cofit demo --partition vertical --epsilon 0.5 --out vertical-demo
     """
-    console = Console()
-    rng = np.random.default_rng(seed)
-    labs = {name: rng.uniform(0, 1, (rows, _LAB_VALUES)) for name, rows in _PATIENTS.items()}
-    weights = rng.uniform(-1, 1, _LAB_VALUES)
-    owners = {name: {"labs": Contribution(values, bound=1.0)} for name, values in labs.items()}
-    owners["hospital-b"]["weights"] = Contribution(weights, bound=1.0)
-    console.print(
-        f"Starting {len(owners)} owners and the computing parties of scheme [bold]{scheme}[/] as processes ..."
-    )
-    start = time.perf_counter()
-    run = run_local(joint_statistics, scheme=scheme, owners=owners, processes=True)
-    seconds = time.perf_counter() - start
-    expected = {
-        "sums": sum(values.sum(axis=0) for values in labs.values()),
-        "mean_score": [(labs["hospital-a"] @ weights).mean()],
-    }
-    _report(console, run, expected)
-    console.print(f"Done in {seconds:.1f} s. Every party got the same result; it agrees with the clear up to rounding.")
+    prepare_folder(out, force)
+    console = Console(record=True)
+    data = demo_data(seed)
+    owners = data.owners(partition)
+    rows, cols = data.features.shape
+    plan = plan_training(training_facts(rows, cols, partition=partition, l2=L2, epsilon=epsilon, scheme=scheme))
+    print_introduction(console, plan, owners)
+    print_plan_in_short(console, plan)
+    with progress_display() as listener:
+        run = run_training(plan, owners, processes=True, progress=listener)
+    model = LinearModel.from_training(run, CLASSES, tuple(RANGES))
+    print_accuracy(console, accuracies(plan, model, data))
+    print_certificate(console, run.certificate)
+    print_openings(console, run.run.openings)
+    print_traffic(console, run.run)
+    write_release(console, out, model, run)
 
 
-def _report(console: Console, run: LocalRun[dict[str, list[float]]], expected: dict[str, object]) -> None:
-    results = list(run.results.values())
-    if any(result != results[0] for result in results):
-        raise CofitError("The parties opened different values. This is a bug; please report it.")
-    table = Table("result", "secure", "in the clear", "difference", title="What was opened")
-    for name, values in results[0].items():
-        plain = np.asarray(expected[name], dtype=np.float64)
-        for i, (got, want) in enumerate(zip(values, plain, strict=True)):
-            if abs(got - want) > _TOLERANCE:
-                raise CofitError(f"'{name}' differs from the computation in the clear by {abs(got - want):g}.")
-            table.add_row(f"{name}[{i}]", f"{got:.6f}", f"{want:.6f}", f"{abs(got - want):.1e}")
-    console.print(table)
-    traffic = Table("member", "label", "rounds", "messages sent", "bytes sent", title="What went over the wire")
-    for member, counts in run.traffic.items():
-        for label, count in counts.items():
-            row = (label, str(count.rounds), str(count.messages_sent), f"{count.bytes_sent:,}")
-            traffic.add_row(member, *row)
-    console.print(traffic)
-    audit = Table("no.", "why", "shape", "learned by", title="Audit log: every value that was opened")
-    for opening in run.openings:
-        audit.add_row(str(opening.number), opening.reason, str(opening.shape), ", ".join(opening.learned_by))
-    console.print(audit)
+def prepare_folder(out: Path, force: bool) -> None:
+    """Create the folder, or refuse one with something in it: before anything is computed."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        occupied = any(out.iterdir())
+    except OSError as error:
+        raise InvalidInputError(f"The folder '{out}' cannot be used: {error.strerror}. Choose another --out.") from None
+    if occupied and not force:
+        raise InvalidInputError(
+            f"The folder '{out}' is not empty. It may hold a release, and a second release from the same data costs "
+            f"privacy again: whoever sees both learns as much as the sum of their epsilons allows. Choose another "
+            f"--out, or overwrite with --force."
+        )
+
+
+def write_release(console: Console, out: Path, model: LinearModel, run: TrainingRun) -> None:
+    """Write model, certificate, and everything that was printed."""
+    names = (MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT)
+    console.print(f"\nWritten to {out}: {', '.join(names)}.", soft_wrap=True)
+    texts = (model.to_json(), run.certificate.to_json(), run.certificate.to_text(), console.export_text())
+    for name, text in zip(names, texts, strict=True):
+        (out / name).write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -39,8 +40,8 @@ BY_PATH = dict(ALL)
 
 def test_the_commands_there_are() -> None:
     assert {" ".join(path) for path in BY_PATH} == {
-        "", "demo", "plan", "schemes", "bench", "bench epoch", "bench exchange", "bench share", "bench kernels",
-        "bench functions", "bench sampling", "bench train",
+        "", "check", "demo", "keygen", "plan", "schemes", "bench", "bench epoch", "bench exchange", "bench share",
+        "bench kernels", "bench functions", "bench sampling", "bench train",
     }  # fmt: skip
 
 
@@ -54,6 +55,9 @@ def test_help_teaches(path: tuple[str, ...], flag: str) -> None:
     assert len(command.help.split()) >= 6
     assert command.help.split(".")[0].split("\n")[0][:40] in result.output
     for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            assert (parameter.name or "").upper() in result.output
+            continue
         assert isinstance(parameter, click.Option)
         assert parameter.help or parameter.name == "version", parameter.name
         assert parameter.opts[0] in result.output
@@ -117,25 +121,25 @@ def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
     ids=["input", "party", "protocol"],
 )
 def test_errors_of_ours_are_one_line_and_an_exit_code(
-    error: Exception, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: Exception, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_args: object, **_kwargs: object) -> None:
         raise error
 
-    monkeypatch.setattr(demo_module, "run_local", fail)
-    monkeypatch.setattr(sys, "argv", ["cofit", "demo"])
+    monkeypatch.setattr(demo_module, "run_training", fail)
+    monkeypatch.setattr(sys, "argv", ["cofit", "demo", "--out", str(tmp_path / "demo")])
     with pytest.raises(SystemExit) as info:
         main()
     assert info.value.code == code
     assert capsys.readouterr().err == f"cofit: {error}\n"
 
 
-def test_errors_of_others_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_others_are_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: object, **_kwargs: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(demo_module, "run_local", fail)
-    monkeypatch.setattr(sys, "argv", ["cofit", "demo"])
+    monkeypatch.setattr(demo_module, "run_training", fail)
+    monkeypatch.setattr(sys, "argv", ["cofit", "demo", "--out", str(tmp_path / "demo")])
     with pytest.raises(ZeroDivisionError):
         main()
 

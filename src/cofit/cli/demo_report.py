@@ -1,0 +1,172 @@
+"""What ``cofit demo`` tells: the plan in short, accuracies, certificate, openings, traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from cofit.cli.demo_data import CLASSES, DemoData
+from cofit.cli.plan_table import print_warnings
+from cofit.learn.contribution import normalised_rows
+from cofit.learn.forecast import forecast
+from cofit.learn.plan import Plan
+from cofit.models.linear_model import LinearModel
+from cofit.privacy.certificate import Certificate
+from cofit.roles import LocalRun
+from cofit.roles.training import OwnerTable
+from cofit.secret import Opening
+from cofit.sharing import scheme_named
+from cofit.transport import LabelCounts
+
+_PHASES = {
+    "setup": "share",
+    "input": "share",
+    "receipt": "share",
+    "norm": "train",
+    "initial": "train",
+    "epoch": "train",
+    "noise": "noise",
+    "release": "release",
+    "open": "release",
+}
+"""The phase of a run that traffic belongs to, by the first part of its label."""
+
+
+@dataclass(frozen=True)
+class Accuracies:
+    """Shares of the held-out patients that are classified correctly."""
+
+    private: float
+    without_privacy: float
+    majority: float
+    held_out: int
+
+
+def print_introduction(console: Console, plan: Plan, owners: Mapping[str, OwnerTable]) -> None:
+    """Print who takes part and with what."""
+    parties = scheme_named(plan.facts.scheme).info.default_parties
+    console.print("Breast cancer: benign or malignant?", style="bold")
+    for name, table in owners.items():
+        patients, columns = (0, 0) if table.features is None else table.features.shape
+        diagnoses = " and the diagnoses" if table.labels is not None else ""
+        console.print(f"  {name}: {patients} patients, {columns} columns{diagnoses}")
+    _say(
+        console,
+        f"{parties} computing parties, scheme {plan.facts.scheme}. Each of the {len(owners) + parties} is a process of "
+        f"its own; all connections use TLS.",
+    )
+    _say(
+        console,
+        "Columns are scaled by fixed public ranges, and values beyond them are clipped. The ranges are not computed "
+        "from the data.",
+    )
+
+
+def print_plan_in_short(console: Console, plan: Plan) -> None:
+    """Print the plan in a few lines."""
+    facts, mechanism, cost = plan.facts, plan.mechanism, forecast(plan)
+    noise = mechanism.expected_norm / float(plan.objective.radius)
+    console.print("\nPlan, from public facts alone (cofit plan shows all of it)", style="bold")
+    _say(
+        console,
+        f"{facts.rows} patients, {facts.cols} columns and an intercept; l2 = {float(facts.l2):g}; {plan.epochs} epochs "
+        f"of {plan.solver.name} in {plan.formats.ring.name}.",
+    )
+    _say(
+        console,
+        f"epsilon = {float(facts.epsilon):g}, delta = {float(mechanism.total_delta):.2g}; {mechanism.name} noise of "
+        f"expected length {mechanism.expected_norm:.2g}, {noise:.0%} of the longest possible weights.",
+    )
+    _say(console, f"Forecast: {cost.total.rounds} rounds, {cost.total.bytes / 1e6:.3g} MB.")
+    print_warnings(console, plan)
+
+
+def accuracies(plan: Plan, model: LinearModel, data: DemoData) -> Accuracies:
+    """Compare with scikit-learn's model of the same objective on the same rows, and with the commonest class."""
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - takes a second to import
+
+    strength = 1 / (plan.facts.rows * float(plan.facts.l2))
+    plain = LogisticRegression(C=strength, fit_intercept=False, tol=1e-6, max_iter=1000)
+    plain.fit(normalised_rows(plan, data.features), data.labels)
+    predicted = plain.predict(normalised_rows(plan, data.held_out))
+    commonest = np.bincount(data.labels).argmax()
+    truth = np.asarray(CLASSES)[data.held_out_labels]
+    return Accuracies(
+        private=float((model.predict(data.held_out) == truth).mean()),
+        without_privacy=float((predicted == data.held_out_labels).mean()),
+        majority=float((data.held_out_labels == commonest).mean()),
+        held_out=len(truth),
+    )
+
+
+def print_accuracy(console: Console, result: Accuracies) -> None:
+    """Print the three accuracies, and that publishing them is not covered."""
+    console.print(f"\nAccuracy on {result.held_out} patients who were held out", style="bold")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_row("  the released model", f"{result.private:.1%}")
+    table.add_row("  scikit-learn without privacy, same rows and penalty", f"{result.without_privacy:.1%}")
+    table.add_row("  always the commoner class", f"{result.majority:.1%}")
+    console.print(table)
+    _say(
+        console,
+        "The guarantee does not cover these figures: they were computed in the clear, from patients who were not in "
+        "the training. In a study, publishing an accuracy on real patients is a release of its own.",
+    )
+
+
+def print_certificate(console: Console, certificate: Certificate) -> None:
+    """Print the whole text, with the headline highlighted."""
+    headline, _, rest = certificate.to_text().partition("\n\n")
+    console.print("\nCertificate", style="bold")
+    style = "bold green" if certificate.proven and certificate.secret else "bold red"
+    console.print(Text(headline, style=style), soft_wrap=True)
+    console.print(Text(f"\n{rest}"), soft_wrap=True)
+    console.print(
+        "One assumption is not met in this demo: its ranges and its penalty were chosen by people who know this public "
+        "data set."
+    )
+
+
+def print_openings(console: Console, openings: Sequence[Opening]) -> None:
+    """Print the audit log."""
+    table = Table("no.", "why", "shape", "learned by")
+    for opening in openings:
+        table.add_row(str(opening.number), opening.reason, str(opening.shape), ", ".join(opening.learned_by))
+    console.print("\nAudit log: everything that was opened", style="bold")
+    console.print(table)
+
+
+def print_traffic(console: Console, run: LocalRun[Any]) -> None:
+    """Print rounds, bytes and seconds of each phase."""
+    table = Table("phase", "rounds", "bytes", "seconds")
+    for phase, counts in traffic_by_phase(run).items():
+        seconds = run.seconds.get(phase)
+        shown = "" if seconds is None else f"{seconds:.2f}"
+        table.add_row(phase, f"{counts.rounds:,}", f"{counts.bytes_sent:,}", shown)
+    console.print("\nTraffic by phase: rounds of a party, bytes sent by all", style="bold")
+    console.print(table)
+
+
+def traffic_by_phase(run: LocalRun[Any]) -> dict[str, LabelCounts]:
+    """Return for each phase the rounds of the party that waits most, and the bytes sent by everybody."""
+    phases: dict[str, LabelCounts] = {phase: LabelCounts() for phase in dict.fromkeys(_PHASES.values())}
+    for member, counts in run.traffic.items():
+        own = dict.fromkeys(phases, LabelCounts())
+        for label, count in counts.items():
+            own[_PHASES[label.split("/")[0]]] += count
+        for phase, count in own.items():
+            so_far = phases[phase]
+            rounds = max(so_far.rounds, count.rounds) if member in run.results else so_far.rounds
+            phases[phase] = LabelCounts(rounds=rounds, bytes_sent=so_far.bytes_sent + count.bytes_sent)
+    return phases
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(Padding(text, (0, 0, 0, 2)))
