@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sklearn.preprocessing import MinMaxScaler
 import cofit
 from cofit.errors import InvalidInputError
 from cofit.learn.contribution import normalised_rows
+from cofit.models import estimators
 from cofit.roles import Progress
 
 ROWS, COLS = 200, 4
@@ -160,3 +162,8 @@ def test_a_failed_fit_changes_nothing(fitted: cofit.LogisticRegression) -> None:
         cofit.LogisticRegression(epsilon=-1.0).fit(X, Y)
     with pytest.raises(InvalidInputError, match=r"Owner 'lab': Row 0, column \d of the features is larger"):
         cofit.LogisticRegression().fit({"clinic": X, "lab": X * 3 + 2}, Y, partition="vertical")
+
+
+def test_the_examples_in_the_docstrings() -> None:
+    result = doctest.testmod(estimators)
+    assert (result.failed, result.attempted > 10) == (0, True)

@@ -345,7 +345,8 @@ class LinearSVC(_PrivateLinearClassifier):
 
     with the Huberised hinge: h(m) = 0 for m > 3/2, (3/2 - m)^2 / 2 for 1/2 <= m <= 3/2, and 1 - m below, over the rows
     of all owners, and releases w + noise. Parameters, attributes and notes are those of ``LogisticRegression``. There
-    are no probabilities; the loss is not smooth enough for a tight bound, so its noise is larger.
+    are no probabilities. One record's gradient can always reach 1, so 'tight' and 'paper' are the same here, and the
+    noise is larger.
 
     Examples
     --------
