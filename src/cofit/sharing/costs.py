@@ -45,9 +45,9 @@ class Costs:
     """The costs of a scheme among a given number of parties.
 
     ``open`` is for one receiver: m receivers take as many rounds and m times the elements. ``product`` holds for
-    element-wise, matrix and inner products, and for ANDs, where an element is a word of 64 bits. ``carry_signals``:
-    what ``to_bits`` and ``sign_bits`` send for every word of bit planes before the ANDs of ``adder.py``; None where
-    bits are taken without any message. ``product_terms`` and ``inner_terms``: how many products of plain matrices (of
+    element-wise, matrix and inner products, for a fresh sharing, and for ANDs, where an element is a word of 64 bits.
+    ``carry_signals``: what ``to_bits`` and ``sign_bits`` send for every word of bit planes before the ANDs of
+    ``adder.py``; None where bits are taken without any message. ``product_terms`` and ``inner_terms``: how many products of plain matrices (of
     plain rows) a party computes for one of secrets.
     """
 
