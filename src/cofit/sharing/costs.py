@@ -47,8 +47,8 @@ class Costs:
     ``open`` is for one receiver: m receivers take as many rounds and m times the elements. ``product`` holds for
     element-wise, matrix and inner products, for a fresh sharing, and for ANDs, where an element is a word of 64 bits.
     ``carry_signals``: what ``to_bits`` and ``sign_bits`` send for every word of bit planes before the ANDs of
-    ``adder.py``; None where bits are taken without any message. ``product_terms`` and ``inner_terms``: how many products of plain matrices (of
-    plain rows) a party computes for one of secrets.
+    ``adder.py``; None where bits are taken without any message. ``product_terms`` and ``inner_terms``: how many
+    products of plain matrices (of plain rows) a party computes for one of secrets.
     """
 
     setup_rounds: int
