@@ -49,6 +49,7 @@ _SLACK = 1 + 2.0**-20
 _FLOAT_NORMALISATION = 2.0**-45
 _FEWEST_BITS, _MOST_WEIGHT_BITS = 12, 44
 _MOST_EXTRAPOLATION_BITS = 47
+_CLOSE = 1 - 1e-6  # every iterate is a valid bound: no need to reach the fixed point
 _LARGEST_ETA = 2.0**-8
 _LARGEST_FLOOR_ERROR = 2.0**-12  # 1 / rho as encoded is above 1 / rho by little more than this
 
@@ -100,12 +101,18 @@ class Formats:
 
 
 def choose_formats(ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, loss: Loss) -> Formats:
-    """Return the formats with the smallest error bound; refuse (RangeError) where nothing fits the ring."""
-    best: Formats | None = None
+    """Return the formats with the smallest error bound; refuse (RangeError) where nothing fits the ring.
+
+    Candidates are compared with a usual evaluation error of two units; only the chosen one pays for the proven bound.
+    """
+    usual = []
     for data in range(_FEWEST_BITS, working_bits(ring) + 1):
-        candidate = _with_data_bits(ring, geometry, solver, loss, data)
-        if candidate is not None and (best is None or _cost(candidate, solver) < _cost(best, solver)):
-            best = candidate
+        candidate = _with_data_bits(ring, geometry, solver, loss, data, proven=False)
+        if candidate is not None:
+            usual.append(candidate)
+    usual.sort(key=lambda candidate: _cost(candidate, solver))
+    proven = (_with_data_bits(ring, geometry, solver, loss, candidate.data, proven=True) for candidate in usual)
+    best = next((candidate for candidate in proven if candidate is not None), None)
     if best is None:
         raise RangeError(
             f"{geometry.rows} rows and {geometry.cols} columns with l2 = {float(solver.l2):g} need more than "
@@ -127,7 +134,9 @@ def _cost(formats: Formats, solver: Solver) -> float:
     return of_steps + encoding_error(formats, Fraction(1), solver)
 
 
-def _with_data_bits(ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, loss: Loss, data: int) -> Formats | None:
+def _with_data_bits(
+    ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, loss: Loss, data: int, *, proven: bool
+) -> Formats | None:
     """Return the formats that follow from the fractional bits of the data, or None where they do not fit."""
     capacity = ring.bits - 3  # one bit below what a SecretArray admits, for rounded bounds
     root_d = math.sqrt(geometry.cols) * _SLACK
@@ -177,7 +186,8 @@ def _with_data_bits(ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, lo
     )
     if not _fits(formats, geometry, capacity):
         return None
-    error = _step_error(formats, geometry, solver, loss)
+    of_evaluation = float(evaluation.error) * _SLACK if proven else 2.0 ** (1 - residual)
+    error = _step_error(formats, geometry, solver, loss, of_evaluation)
     if not _radius_holds(formats, solver, loss, error):
         return None
     return replace(formats, step_error=error)
@@ -191,7 +201,7 @@ def _radius(solver: Solver, loss: Loss, eta: float) -> Fraction:
     radius = solver.radius(float(loss.derivative_bound(None)) * (1 + eta))
     for _ in range(200):
         better = solver.radius(float(loss.derivative_bound(Fraction(radius * (1 + eta)))) * (1 + eta))
-        if better >= radius:
+        if better >= radius * _CLOSE:
             break
         radius = better
     return Fraction(radius) * Fraction(257, 256)
@@ -211,13 +221,13 @@ def _fits(formats: Formats, geometry: Geometry, capacity: int) -> bool:
     return formats.argument >= 1 and argument <= capacity and formats.data + formats.weights >= formats.argument
 
 
-def _step_error(formats: Formats, geometry: Geometry, solver: Solver, loss: Loss) -> float:
+def _step_error(formats: Formats, geometry: Geometry, solver: Solver, loss: Loss, of_evaluation: float) -> float:
     """E, as in the module's note."""
     lazily = formats.inverse_norm is not None
     of_argument = 2.0**-formats.argument
     if formats.product is not None:
         of_argument += (1 / float(geometry.floor or 1) + 1e-3) * 2.0**-formats.product
-    of_residual = float(solver.factor * loss.smoothness) * of_argument + float(formats.evaluation.error)
+    of_residual = float(solver.factor * loss.smoothness) * of_argument + of_evaluation
     ratio = float(solver.step / solver.factor)
     gradient = ratio * (1 + formats.eta) * of_residual
     if lazily:

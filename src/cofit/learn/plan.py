@@ -18,6 +18,7 @@ import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
@@ -33,8 +34,10 @@ PLAN_VERSION = 1
 _SMOOTHNESS_SLACK = 1 + Fraction(1, 1 << 6)  # rows as encoded may be longer than 1 by eta <= 2^-8
 _GOOD_SHARE = 0.05
 _LARGEST_SHARE = 0.25
+_LARGEST_QUIET_DELTA = Fraction(1, 10**5)
 _LARGEST_SAMPLER_DISTANCE = Fraction(1, 1 << 20)
 _GLOROT_RADIUS = Fraction(245, 100)  # sqrt(6)
+_FEW_EPOCHS = 60
 _WIDE_RING_COST = 5.0  # an epoch in Z_2^128 against one in Z_2^64, as measured
 _SLACK = 1 + 2.0**-20
 
@@ -117,6 +120,7 @@ class Plan:
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
 
+@lru_cache(maxsize=256)
 def plan_training(facts: Facts) -> Plan:
     """Return the plan for these public facts, or raise InvalidInputError with the reason and the remedy."""
     loss = loss_named(facts.loss)
@@ -127,6 +131,8 @@ def plan_training(facts: Facts) -> Plan:
     candidates = []
     refusals = []
     for ring in (Z64, Z128):
+        if any(c.share is not None and c.share <= _GOOD_SHARE and c.epochs <= _FEW_EPOCHS for c in candidates):
+            break  # the larger ring costs more
         for solver in _solvers(facts, loss):
             try:
                 candidates.append(_candidate(facts, geometry, solver, loss, ring, tight))
@@ -227,6 +233,11 @@ def _complete(facts: Facts, objective: Objective, geometry: Geometry, chosen: _C
         warnings.append(
             "the distance of the trained weights from the exact minimiser is not covered by the noise, so the privacy "
             "guarantee is not proven"
+        )
+    if mechanism.pure and mechanism.total_delta > _LARGEST_QUIET_DELTA:
+        warnings.append(
+            f"at this epsilon the distance of the sampler counts: delta is {float(mechanism.total_delta):.2g}; use a "
+            f"smaller epsilon, or mechanism 'laplace', whose sampler is closer"
         )
     if mechanism.expected_norm > float(objective.radius):
         warnings.append(

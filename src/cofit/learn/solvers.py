@@ -35,6 +35,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.losses.loss import STEP_BITS
@@ -57,12 +58,12 @@ class Solver:
     momentum: Fraction = Fraction(0)
     initial_radius: Fraction = Fraction(0)
 
-    @property
+    @cached_property
     def step(self) -> Fraction:
         """The step size alpha."""
         return self.factor * self.rows / Fraction(2) ** self.exponent
 
-    @property
+    @cached_property
     def shrink(self) -> Fraction:
         """1 - alpha Lambda."""
         return 1 - self.step * self.l2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hmac
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from cofit.learn.plan import Plan
 from cofit.learn.private_training import private_training
 from cofit.learn.train import FEATURES, LABELS, Holders
 from cofit.privacy.certificate import Certificate
+from cofit.roles.durable import write_durably
 from cofit.roles.local import LocalRun, party_names, run_local
 from cofit.roles.member import Contribution
 from cofit.roles.progress import Progress
@@ -73,7 +75,8 @@ def run_training(
     """Train as ``plan`` says on the joint data of ``owners`` (in the order of rows, or of columns).
 
     state: a directory in which every party keeps its share of the noisy weights (a folder for each, mode 0700) before
-        they are opened. Running again with the same directory and plan opens the same weights; no fresh noise is drawn.
+        they are opened. Running again with the same directory, plan and data opens the same weights; no fresh noise is
+        drawn. Other data or another plan are refused there: use a directory for each release.
         None: nothing is kept, for runs that end with this process.
     The other arguments are those of ``run_local``.
     """
@@ -81,7 +84,7 @@ def run_training(
     contributions = {name: _contributions(plan, name, table) for name, table in owners.items()}
     names = list(party_names(scheme_named(plan.facts.scheme).info.default_parties if parties is None else parties))
     stores: dict[str, ReleaseStore] = {name: _store(state, name) for name in names}
-    key = "local" if state is not None else secrets.token_hex(16)
+    key = secrets.token_hex(16) if state is None else _data_key(Path(state), contributions)
     run = run_local(
         partial(private_training, plan=plan, holders=holders, stores=stores, key=key),
         scheme=plan.facts.scheme,
@@ -113,6 +116,21 @@ def _store(state: str | Path | None, party: str) -> ReleaseStore:
     folder = Path(state) / party
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return FileStore(folder / "release")
+
+
+def _data_key(state: Path, contributions: Mapping[str, Mapping[str, Contribution]]) -> str:
+    """Return a name for these very data: a hash under a secret of the launcher, which no party's folder holds."""
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = state / "key"
+    if not path.exists():
+        write_durably(path, secrets.token_bytes(32))
+    digest = hmac.new(path.read_bytes(), digestmod="sha256")
+    for owner, named in contributions.items():
+        for name, contribution in named.items():
+            values = np.ascontiguousarray(contribution.values)
+            digest.update(f"{owner} {name} {values.dtype} {values.shape} ".encode())
+            digest.update(values.tobytes())
+    return digest.hexdigest()
 
 
 def _holders(plan: Plan, owners: Mapping[str, OwnerTable]) -> Holders:
