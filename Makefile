@@ -18,8 +18,8 @@ $(STAMP): pyproject.toml $(NATIVE)
 
 setup: $(STAMP)  ## Create .venv, compile the kernels, install cofit and its tools
 
-demo: setup      ## Owners and three computing parties as real processes over TLS on this machine
-	$(BIN)/cofit demo
+demo: setup      ## Two hospitals train a private model, with real processes over TLS; results in build/demo
+	$(BIN)/cofit demo --out build/demo --force
 
 test: setup      ## The tests (minutes)
 	$(BIN)/python -m pytest -m "not slow" -n 2
@@ -35,7 +35,7 @@ lint: setup      ## Style, types, layers
 
 bench: setup     ## Benchmarks; results as JSON in build/bench
 	mkdir -p build/bench
-	for name in epoch exchange share kernels functions sampling; do \
+	for name in epoch exchange share kernels functions sampling train; do \
 	  $(BIN)/cofit bench $$name --json > build/bench/$$name.tmp || exit 1; \
 	  mv build/bench/$$name.tmp build/bench/$$name.json; cat build/bench/$$name.json; \
 	done
