@@ -128,7 +128,7 @@ def plan_training(facts: Facts) -> Plan:
     tight = gradient_bound(loss.derivative_bound, facts.l2, "tight")
     objective = Objective(facts.rows, facts.l2, bound)
     geometry = _geometry(facts)
-    candidates = []
+    candidates: list[_Candidate] = []
     refusals = []
     for ring in (Z64, Z128):
         if any(c.share is not None and c.share <= _GOOD_SHARE and c.epochs <= _FEW_EPOCHS for c in candidates):
