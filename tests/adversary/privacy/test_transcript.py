@@ -1,0 +1,120 @@
+"""A whole private training run with ``rep3``: one opening, uniform messages before it, traffic that data cannot move.
+
+Level of the tests: alpha = 1e-6 for each p-value.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cofit import Party, run_local
+from cofit.arithmetic import Ring, RingArray, Shape
+from cofit.learn.plan import Plan
+from cofit.learn.private_training import REASON, private_training
+from cofit.learn.train import train
+from cofit.roles import LocalRun
+from cofit.roles.release_store import MemoryStore
+from cofit.secret.stored import ReleaseStore
+from cofit.sharing.rep3 import Rep3
+from support.training import contributions, planned
+from support.views import Views, p_uniform_bytes, watched
+
+ALPHA = 1e-6
+PARTIES = ("party-a", "party-b", "party-c")
+Table = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
+SETTINGS = [
+    {"rows": 24, "cols": 5},
+    {"rows": 16, "cols": 3, "partition": "vertical", "mechanism": "laplace", "fit_intercept": False},
+    {"rows": 16, "cols": 3, "loss": "huber_hinge", "solver": "accelerated", "mechanism": "gaussian", "delta": 1e-6},
+]
+
+
+def plain(plan: Plan) -> Table:
+    """Zeros, and one class: every value is the same, so that structure would shine through."""
+    return np.zeros((plan.facts.rows, plan.facts.cols)), np.zeros(plan.facts.rows, np.int64)
+
+
+def lively(plan: Plan) -> Table:
+    rng = np.random.default_rng(16)
+    shape = (plan.facts.rows, plan.facts.cols)
+    return rng.uniform(-1, 1, shape), rng.integers(0, 2, shape[0])
+
+
+def observed(plan: Plan, data: Table) -> tuple[LocalRun[npt.NDArray[np.float64]], Views]:
+    owners, holders = contributions(plan, *data)
+    stores: dict[str, ReleaseStore] = {name: MemoryStore() for name in PARTIES}
+    program = partial(private_training, plan=plan, holders=holders, stores=stores, key="test")
+    with watched() as views:
+        run = run_local(program, parties=PARTIES, owners=owners, timeout=120)
+    return run, views
+
+
+def is_public(label: str) -> bool:
+    """The opening itself; whether a record of the release exists; and the seeds that the parties start from."""
+    return label in ("open", "release/announce", "setup")
+
+
+@pytest.mark.parametrize("facts", SETTINGS, ids=lambda f: f.get("mechanism", "knorm"))
+def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(facts: dict[str, object]) -> None:
+    plan = planned(**facts)  # type: ignore[arg-type]
+    seen = [observed(plan, data(plan)) for data in (plain, lively)]
+    for run, views in seen:
+        (opening,) = run.openings
+        assert opening.reason == REASON
+        assert opening.shape == (plan.geometry.cols,)
+        assert opening.learned_by == PARTIES
+        for party in PARTIES:
+            masked = b"".join(data for _, label, data in views.received[party] if not is_public(label))
+            assert len(masked) > 20_000
+            assert p_uniform_bytes(masked) > ALPHA, f"{party} sees structure in its messages"
+    shapes = [
+        {party: [(sender, label, len(data)) for sender, label, data in views.received[party]] for party in PARTIES}
+        for _, views in seen
+    ]
+    assert shapes[0] == shapes[1], "sizes, order or senders of messages depend on the data"
+    assert seen[0][0].traffic == seen[1][0].traffic, "rounds or bytes depend on the data"
+
+
+def test_the_messages_of_every_step_are_uniform() -> None:
+    """Label by label, so that a short unmasked message cannot hide behind long masked ones."""
+    plan = planned(24, 5)
+    _, views = observed(plan, plain(plan))
+    tested = set()
+    for party in PARTIES:
+        labels = {label for _, label, data in views.received[party] if not is_public(label)}
+        for label in labels:
+            data = views.of(party, label)
+            if len(data) >= 2_000:
+                tested.add(label)
+                assert p_uniform_bytes(data) > ALPHA, f"{party} sees structure under '{label}'"
+    assert len(tested) > 5
+
+
+def test_unmasked_products_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Broken on purpose: resharing without the mask of zero shares."""
+    plan = planned(24, 5)
+
+    def nothing(self: Rep3, ring: Ring, shape: Shape) -> RingArray:
+        return ring.zeros(shape)
+
+    monkeypatch.setattr(Rep3, "_zero", nothing)
+    _, views = observed(plan, plain(plan))
+    masked = b"".join(data for _, label, data in views.received[PARTIES[0]] if not is_public(label))
+    assert p_uniform_bytes(masked) < ALPHA
+
+
+def test_training_alone_opens_nothing() -> None:
+    plan = planned(10, 2, epochs=2, allow_unproven=True)
+    owners, holders = contributions(plan, *lively(plan))
+
+    def program(party: Party) -> int:
+        train(party, plan, holders)
+        return len(party.audit.openings)
+
+    run = run_local(program, owners=owners)
+    assert run.openings == ()
+    assert set(run.results.values()) == {0}
