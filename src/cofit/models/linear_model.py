@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from cofit.errors import InvalidInputError, ShapeError, parameter_error
 from cofit.learn.losses import loss_named
+from cofit.learn.plan import Plan
 from cofit.privacy.certificate import Certificate
 from cofit.roles.training import TrainingRun
 
@@ -92,7 +93,19 @@ class LinearModel:
         cls, run: TrainingRun, classes: Sequence[Label], feature_names: Sequence[str] | None = None
     ) -> LinearModel:
         """Return the model of a training run whose labels 0 and 1 stood for ``classes``."""
-        facts, geometry, weights = run.plan.facts, run.plan.geometry, run.weights.tolist()
+        return cls.from_weights(run.plan, run.weights.tolist(), run.certificate, classes, feature_names)
+
+    @classmethod
+    def from_weights(
+        cls,
+        plan: Plan,
+        weights: Sequence[float],
+        certificate: Certificate,
+        classes: Sequence[Label],
+        feature_names: Sequence[str] | None = None,
+    ) -> LinearModel:
+        """Return the model of released weights, the intercept's last, of a training run by ``plan``."""
+        facts, geometry = plan.facts, plan.geometry
         constant = float(facts.intercept_scaling) if facts.fit_intercept else 0.0
         first, second = classes
         return cls(
@@ -103,7 +116,7 @@ class LinearModel:
             constant=constant,
             norm_floor=0.0 if geometry.floor is None else float(geometry.floor * facts.feature_bound),
             feature_names=None if feature_names is None else tuple(feature_names),
-            certificate=run.certificate,
+            certificate=certificate,
         )
 
     def to_json(self) -> str:

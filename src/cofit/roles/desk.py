@@ -146,7 +146,7 @@ class Desk:
 
     def _model(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request)
-        path = self._state.directory / "model.json"
+        path = self._state.directory / "published.json"
         if self._state.phase != "released" or not path.exists():
             raise RefusedError(f"There is no model yet: the study is {self._state.phase}.")
         self._audit.write("model fetched", analyst=peer)

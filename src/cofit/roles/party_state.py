@@ -6,7 +6,8 @@
     DIR/uploads/OWNER/UPLOAD/FILE       components of contributions (``sharing``: ``Component``)
     DIR/checkpoints/EPOCH.SESSION       this party's fresh share of the weights after that epoch
     DIR/release                         the stored release (``secret.release``)
-    DIR/model.json                      the published model with its certificate
+    DIR/ledger.sqlite                   what this party has released (``ledger``)
+    DIR/published.json                  the opened weights and their certificate
 
 Directories have mode 0700, files 0600. Every fact is durable before it is acknowledged: files are synced before the
 transaction that speaks of them, and transactions are synced too. Killing the process at any moment loses nothing that

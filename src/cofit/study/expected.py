@@ -1,0 +1,33 @@
+"""What every owner is to contribute, by the study and its plan alone: the public facts of each input."""
+
+from __future__ import annotations
+
+from cofit.arithmetic import FixedPoint
+from cofit.learn.plan import Plan
+from cofit.learn.train import FEATURES, LABELS, Holders
+from cofit.secret import InputFacts
+from cofit.study.document import Study
+
+
+def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, InputFacts]]:
+    """Return the shape, format and bound of every owner's inputs.
+
+    Where the owners normalise, they append the intercept's constant themselves.
+    """
+    formats = plan.formats
+    own_constant = int(plan.facts.fit_intercept and plan.facts.normalised_by == "owners")
+    expected = {}
+    for owner in study.owners:
+        width = sum(feature.width for feature in study.features_of(owner)) + own_constant
+        inputs = {FEATURES: InputFacts((owner.rows, width), formats.of(formats.data), 1.0)}
+        if owner.holds_label:
+            inputs[LABELS] = InputFacts((owner.rows,), FixedPoint(0, formats.ring), 1.0)
+        expected[owner.name] = inputs
+    return expected
+
+
+def holders(study: Study) -> Holders:
+    """Return who holds features and labels, in the order of rows, or of columns."""
+    return Holders(
+        tuple(owner.name for owner in study.owners), tuple(owner.name for owner in study.owners if owner.holds_label)
+    )
