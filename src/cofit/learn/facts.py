@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.learn.losses import loss_named
+from cofit.learn.losses import LOSSES
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.privacy.zcdp import LARGEST_EPSILON
-from cofit.sharing import scheme_named
+from cofit.sharing import SCHEMES
 
 PARTITIONS = ("horizontal", "vertical")
 SOLVERS = ("auto", "gradient_descent", "accelerated")
@@ -22,6 +22,9 @@ _OWNER = "a plan"
 _FEWEST_ROWS = 2
 _MOST_ROWS = 1 << 40
 _MOST_EPOCHS = 1_000_000
+_LONGEST_FRACTION = 256
+AUTO_PURE = "auto"
+"""The K-norm mechanism, or Laplace where epsilon is so large that K-norm noise cannot be sampled closely enough."""
 DEFAULT_NORM_FLOOR = Fraction(1, 16)
 
 
@@ -89,7 +92,8 @@ def training_facts(
     """Check the facts and fill in defaults.
 
     rows, cols: of the joint data, without the intercept. partition: 'horizontal' (owners hold rows) or 'vertical'
-    (columns). l2: Lambda, the penalty of the mean loss. mechanism: None takes 'knorm' when delta is 0, else 'gaussian'.
+    (columns). l2: Lambda, the penalty of the mean loss. mechanism: None takes 'knorm' when delta is 0 ('laplace' where epsilon is so
+    large that K-norm noise cannot be sampled closely enough), else 'gaussian'.
     epochs: a number, or 'auto': as many as bring the weights within ``tolerance`` times the sensitivity's half of the
     minimiser. learning_rate, momentum, initial ('zeros', 'glorot'): the paper's training instead of the fixed step.
     normalised_by: 'owners' (default when rows are whole) or 'parties'. feature_bound: where the parties normalise, no
@@ -100,15 +104,18 @@ def training_facts(
     _one_of(SENSITIVITIES, "sensitivity", sensitivity)
     _one_of(SOLVERS, "solver", solver)
     _one_of(("zeros", "glorot"), "initial", initial)
-    loss_named(loss)
-    scheme_named(scheme)
+    _one_of(tuple(sorted(LOSSES)), "loss", loss)
+    _one_of(tuple(sorted(SCHEMES)), "scheme", scheme)
     exact_delta = _real("delta", delta, "from 0 to below 1", lambda v: 0 <= v < 1)
     if mechanism is None:
-        mechanism = "gaussian" if exact_delta > 0 else "knorm"
-    _one_of(MECHANISMS, "mechanism", mechanism)
+        mechanism = "gaussian" if exact_delta > 0 else AUTO_PURE
+    else:
+        _one_of(MECHANISMS, "mechanism", mechanism)
     if mechanism == "gaussian" and not exact_delta:
         raise parameter_error("delta", _OWNER, "above 0 for the gaussian mechanism (for example 1e-6)", delta)
-    by = normalised_by or ("owners" if partition == "horizontal" else "parties")
+    if mechanism in ("knorm", "laplace") and exact_delta:
+        raise parameter_error("delta", _OWNER, f"0 with mechanism '{mechanism}', which needs none", delta)
+    by = normalised_by if normalised_by is not None else "owners" if partition == "horizontal" else "parties"
     _one_of(("owners", "parties"), "normalised_by", by)
     if partition == "vertical" and by == "owners":
         raise parameter_error(
@@ -125,7 +132,7 @@ def training_facts(
             "intercept_scaling",
             _OWNER,
             f"at most feature_bound ({float(bound):g}) where the parties normalise",
-            scaling,
+            intercept_scaling,
         )
     return Facts(
         rows=_integer("rows", rows, _FEWEST_ROWS, _MOST_ROWS, "; with fewer, no record could hide among others"),
@@ -138,24 +145,33 @@ def training_facts(
         mechanism=mechanism,
         sensitivity=sensitivity,
         scheme=scheme,
-        epochs=None if epochs == "auto" else _integer("epochs", epochs, 1, _MOST_EPOCHS, ", or 'auto'"),
+        epochs=None
+        if isinstance(epochs, str) and epochs == "auto"
+        else _integer("epochs", epochs, 1, _MOST_EPOCHS, ", or 'auto'"),
         solver=solver,
         learning_rate=rate,
         momentum=exact_momentum,
         initial=initial,
-        fit_intercept=bool(fit_intercept),
+        fit_intercept=_flag("fit_intercept", fit_intercept),
         intercept_scaling=scaling,
         normalised_by=by,
         feature_bound=bound,
         norm_floor=_real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1),
         tolerance=_real("tolerance", tolerance, "above 0 and at most 0.1", lambda v: 0 < v <= 0.1),
-        allow_unproven=bool(allow_unproven),
+        allow_unproven=_flag("allow_unproven", allow_unproven),
     )
 
 
 def _one_of(allowed: tuple[str, ...], name: str, value: object) -> None:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise parameter_error(name, _OWNER, f"one of {list(allowed)}", value)
+
+
+def _flag(name: str, value: object) -> bool:
+    """Truth is not guessed: the text 'false' would be true."""
+    if not isinstance(value, bool | np.bool_):
+        raise parameter_error(name, _OWNER, "True or False", value)
+    return bool(value)
 
 
 def _positive(name: str, value: object) -> Fraction:
@@ -166,9 +182,12 @@ def _real(name: str, value: object, must_be: str, holds: Any) -> Fraction:
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, bool) or not isinstance(number, int | float | Fraction) or not math.isfinite(number):
         raise parameter_error(name, _OWNER, must_be, value)
+    exact = Fraction(number)
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _LONGEST_FRACTION:
+        raise parameter_error(name, _OWNER, f"a number that {_LONGEST_FRACTION} bits can hold as a fraction", value)
     if not holds(number):
         raise parameter_error(name, _OWNER, must_be, value)
-    return Fraction(number)
+    return exact
 
 
 def _integer(name: str, value: object, least: int, most: int, why: str = "") -> int:
