@@ -22,8 +22,12 @@ def certify(
     owners: Mapping[str, Mapping[str, Shape]],
     openings: Sequence[Opening],
     created: str,
+    warnings: Sequence[str] = (),
 ) -> Certificate:
-    """Return the certificate. ``owners``: the public shapes of what each contributed; ``created``: ISO 8601."""
+    """Return the certificate. ``owners``: the public shapes of what each contributed; ``created``: ISO 8601.
+
+    ``warnings``: of the run, beside those of the plan.
+    """
     facts, mechanism, info = plan.facts, plan.mechanism, scheme_named(plan.facts.scheme).info
     return Certificate(
         cofit_version=version("cofit"),
@@ -31,7 +35,7 @@ def certify(
         created=created,
         plan_hash=plan.hash,
         proven=plan.proven,
-        warnings=plan.warnings,
+        warnings=(*plan.warnings, *warnings),
         assumptions=_assumptions(plan),
         epsilon=facts.epsilon,
         delta=mechanism.delta,
@@ -77,22 +81,23 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
         "the study itself (rows, columns, bounds, penalty, classes) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
     ]
-    if plan.facts.normalised_by == "owners":
-        given.append("every owner normalised its rows as the study says: nobody checks this inside the computation")
-    else:
-        given.append("every owner kept to the agreed bound of its values: nobody checks this inside the computation")
+    kept = "normalised its rows as the study says"
+    if plan.facts.normalised_by == "parties":
+        kept = "kept to the agreed bound of its values"
+    given.append(
+        f"every owner {kept} and gave labels 0 and 1 only: nobody checks this inside the computation, and one owner "
+        f"who breaks it weakens the protection of everybody's records"
+    )
     return tuple(given)
 
 
 def _learned(plan: Plan) -> dict[str, tuple[str, ...]]:
     nothing_else = "nothing else of anybody's data"
+    facts = "the public facts: rows, columns, who contributed how many, the classes, and the plan"
+    secret = scheme_named(plan.facts.scheme).info.secret
     return {
-        "owners": ("the noisy weights, once they are published", nothing_else),
-        "parties": (
-            "the noisy weights",
-            "the public facts: rows, columns, who contributed how many, and the plan",
-            nothing_else,
-        ),
+        "owners": ("the noisy weights, once they are published", facts, nothing_else),
+        "parties": ("the noisy weights", facts, nothing_else if secret else "all of the data, of every owner"),
         "analyst": ("the noisy weights and this certificate", nothing_else),
         "public": ("the noisy weights and this certificate, if they are published", nothing_else),
     }

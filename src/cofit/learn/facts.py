@@ -92,8 +92,8 @@ def training_facts(
     """Check the facts and fill in defaults.
 
     rows, cols: of the joint data, without the intercept. partition: 'horizontal' (owners hold rows) or 'vertical'
-    (columns). l2: Lambda, the penalty of the mean loss. mechanism: None takes 'knorm' when delta is 0 ('laplace' where epsilon is so
-    large that K-norm noise cannot be sampled closely enough), else 'gaussian'.
+    (columns). l2: Lambda, the penalty of the mean loss. mechanism: None takes 'knorm' when delta is 0
+    ('laplace' where epsilon is so large that K-norm noise cannot be sampled closely enough), else 'gaussian'.
     epochs: a number, or 'auto': as many as bring the weights within ``tolerance`` times the sensitivity's half of the
     minimiser. learning_rate, momentum, initial ('zeros', 'glorot'): the paper's training instead of the fixed step.
     normalised_by: 'owners' (default when rows are whole) or 'parties'. feature_bound: where the parties normalise, no

@@ -172,12 +172,13 @@ def _with_data_bits(
         return None
     if inverse_norm is not None:
         residual = min(residual, capacity - inverse_norm - _ceil_log2(1 / floor + 1))
-    evaluation = loss.evaluation(ring, argument_radius, solver.factor, residual, Fraction(1, 2 << residual))
     product = None
     if inverse_norm is not None:
         product = min(capacity - inverse_norm - max(log_radius, 0) - 1, data + weights)
         if product < _FEWEST_BITS:
             return None
+        argument_radius += Fraction(1 / floor + 1e-3) / (1 << product)  # s is rounded before it meets v
+    evaluation = loss.evaluation(ring, argument_radius, solver.factor, residual, Fraction(1, 2 << residual))
     extrapolation = min(_MOST_EXTRAPOLATION_BITS, capacity - weights - max(_ceil_log2(3 * float(radius)), 0))
     if solver.extrapolation and extrapolation < 1:
         return None

@@ -16,14 +16,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
 from cofit.errors import InvalidInputError, RangeError, parameter_error
-from cofit.learn.facts import Facts
+from cofit.learn.facts import AUTO_PURE, Facts
 from cofit.learn.formats import Formats, Geometry, choose_formats, encoding_error
 from cofit.learn.losses import Loss, loss_named
 from cofit.learn.solvers import Solver, accelerated, gradient_descent, with_learning_rate
@@ -116,8 +117,21 @@ class Plan:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the plan."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+        """SHA-256 of the plan, of every number of it in full: equal hashes, equal runs."""
+        return hashlib.sha256(json.dumps([PLAN_VERSION, _exact(self)], sort_keys=True).encode()).hexdigest()
+
+
+def _exact(value: object) -> object:
+    """Return a value of the plan in JSON's types, with fractions in full."""
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, PowerOfTwoRing):
+        return value.name
+    if is_dataclass(value):
+        return [type(value).__name__, {f.name: _exact(getattr(value, f.name)) for f in fields(value)}]
+    if isinstance(value, Mapping):
+        return {key: _exact(item) for key, item in value.items()}
+    return [_exact(item) for item in value] if isinstance(value, tuple) else value
 
 
 @lru_cache(maxsize=256)
@@ -213,15 +227,7 @@ def _complete(facts: Facts, objective: Objective, geometry: Geometry, chosen: _C
     if not proven:
         rounding = (chosen.parts["arithmetic"] or 0.0) + (chosen.parts["encoding"] or 0.0)
         counted = rounding if rounding < float(objective.sensitivity) else 0.0
-    mechanism = calibrate(
-        facts.mechanism,
-        dimension=geometry.cols,
-        sensitivity=objective.sensitivity + 2 * Fraction(counted * _SLACK),
-        epsilon=facts.epsilon,
-        delta=facts.delta,
-        weights=chosen.formats.of(chosen.formats.weights),
-        radius=chosen.formats.radius,
-    )
+    mechanism = _mechanism(facts, geometry, chosen.formats, objective.sensitivity + 2 * Fraction(counted * _SLACK))
     if mechanism.sampler_distance > _LARGEST_SAMPLER_DISTANCE:
         raise InvalidInputError(
             f"The noise of the {mechanism.name} mechanism can be sampled only to within "
@@ -237,7 +243,7 @@ def _complete(facts: Facts, objective: Objective, geometry: Geometry, chosen: _C
     if mechanism.pure and mechanism.total_delta > _LARGEST_QUIET_DELTA:
         warnings.append(
             f"at this epsilon the distance of the sampler counts: delta is {float(mechanism.total_delta):.2g}; use a "
-            f"smaller epsilon, or mechanism 'laplace', whose sampler is closer"
+            f"smaller epsilon"
         )
     if mechanism.expected_norm > float(objective.radius):
         warnings.append(
@@ -257,6 +263,33 @@ def _complete(facts: Facts, objective: Objective, geometry: Geometry, chosen: _C
         proven,
         tuple(warnings),
     )
+
+
+def _mechanism(facts: Facts, geometry: Geometry, formats: Formats, sensitivity: Fraction) -> Mechanism:
+    """Calibrate the mechanism that was asked for; without a wish, K-norm, or Laplace where that is sampled better."""
+    names = ("knorm", "laplace") if facts.mechanism == AUTO_PURE else (facts.mechanism,)
+    calibrated: list[Mechanism] = []
+    refused: list[InvalidInputError] = []
+    for name in names:
+        try:
+            mechanism = calibrate(
+                name,
+                dimension=geometry.cols,
+                sensitivity=sensitivity,
+                epsilon=facts.epsilon,
+                delta=facts.delta,
+                weights=formats.of(formats.weights),
+                radius=formats.radius,
+            )
+        except InvalidInputError as error:
+            refused.append(error)
+            continue
+        if mechanism.total_delta <= max(facts.delta, _LARGEST_SAMPLER_DISTANCE):
+            return mechanism
+        calibrated.append(mechanism)
+    if not calibrated:
+        raise refused[0]
+    return min(calibrated, key=lambda mechanism: mechanism.total_delta)
 
 
 def _unproven(facts: Facts, chosen: _Candidate) -> InvalidInputError:

@@ -124,7 +124,7 @@ class Solver:
         start = float(self.initial_radius)
         self._refuse_divergence()
         if self.momentum:
-            gain, kept = self._filter()
+            gain, kept = self._filter
             return (gradient * float(self.step) * gain + start * kept) * _SLACK
         if self.extrapolation:
             return gradient / float(self.l2) * _SLACK
@@ -141,6 +141,7 @@ class Solver:
                 float(self.step),
             )
 
+    @cached_property
     def _filter(self) -> tuple[float, float]:
         """sum |h_k| of w_{t+1} = (1 - alpha Lambda + C) w_t - C w_{t-1} + input, and the largest response to w_0."""
         first, second = float(self.shrink + self.momentum), -float(self.momentum)

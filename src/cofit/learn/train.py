@@ -16,6 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from cofit.arithmetic import FixedPoint
+from cofit.errors import InvalidInputError
 from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.norm import inverse_norms, largest_inverse
 from cofit.learn.plan import Plan
@@ -67,6 +68,8 @@ def train(party: Party, plan: Plan, holders: Holders, checkpoints: Checkpoints |
 
 def _gather(party: Party, plan: Plan, holders: Holders) -> _Data:
     by_columns = plan.facts.partition == "vertical"
+    if not by_columns:
+        _refuse_misaligned(party, holders)
     x = party.joined([(owner, FEATURES) for owner in holders.features], int(by_columns), constant=plan.constant)
     y = party.joined([(owner, LABELS) for owner in holders.labels], 0)
     v = None
@@ -74,6 +77,16 @@ def _gather(party: Party, plan: Plan, holders: Holders) -> _Data:
         with party.label("norm"):
             v = inverse_norms(x, plan.geometry, plan.formats)
     return _Data(x, y, v)
+
+
+def _refuse_misaligned(party: Party, holders: Holders) -> None:
+    """Every owner of rows brings features and labels of the same rows: else a person would be in two records."""
+    for owner in dict.fromkeys((*holders.features, *holders.labels)):
+        rows = [party.facts(owner, name).shape[0] for name in (FEATURES, LABELS)]
+        if rows[0] != rows[1]:
+            raise InvalidInputError(f"Owner '{owner}' brings {rows[0]} rows of features and {rows[1]} labels.")
+    if holders.features != holders.labels:
+        raise InvalidInputError("In a horizontal study every owner brings features and labels, in the same order.")
 
 
 def _initial(party: Party, plan: Plan) -> SecretArray:
@@ -85,7 +98,7 @@ def _initial(party: Party, plan: Plan) -> SecretArray:
     with party.label("initial"):
         coarse = FixedPoint(min(plan.formats.weights, 20), format.ring)
         signed = uniform(party, (cols,), coarse) * 2 - 1
-        scaled = signed.multiply(half_width * (1 - 2.0**-12), coarse.fraction_bits)
+        scaled = signed.multiply(half_width - 2.0**-18, coarse.fraction_bits)  # room for its rounding, by 2^-20 units
         return scaled.with_bound(min(scaled.bound, 1.0 * half_width)).widen(plan.formats.weights)
 
 

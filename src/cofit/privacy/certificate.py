@@ -45,6 +45,7 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 }
 _POSITIVE = ("epsilon", "noise_scale", "noise_expected_norm", "l2", "n", "d", "gradient_bound", "sensitivity_exact")
 _NOT_NEGATIVE = ("delta", "sampler_distance", "tau", "epochs")
+_WEAK_EPSILON, _WEAK_DELTA = 20, Fraction(1, 1000)
 _LARGEST_BITS = 1000  # of a numerator or denominator: short enough to print, and a float can hold the quotient
 _UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
 _TOLERANCE = 1 + Fraction(1, 1 << 40)  # floats beside fractions, and fractions that were rounded
@@ -133,12 +134,17 @@ class Certificate:
                 f"NOT A PROVEN GUARANTEE: {self.warnings[0].rstrip('.')}. Noise was added with a protection in mind "
                 f"({numbers}), but it is not proven that the published model gives it."
             )
-        if not lines:
+        if not lines and (self.epsilon > _WEAK_EPSILON or self.delta_total > _WEAK_DELTA):
+            lines.append(
+                f"HARDLY ANY PROTECTION: with {numbers}, whoever sees the published model may learn nearly everything "
+                f"about a single record."
+            )
+        elif not lines:
             beyond = f", plus at most {_decimal(self.delta_total)}" if self.delta_total else ""
             lines.append(
                 "The published model limits what can be learned about any single record: replacing your record by any "
                 "other record changes the probability of any outcome by a factor of at most "
-                f"{_factor(self.epsilon)}{beyond} (differential privacy with {numbers}; "
+                f"{_factor(self.epsilon)}{beyond}, if the assumptions below hold (differential privacy with {numbers}; "
                 f"one record replaced)."
             )
         return " ".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hmac
+import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,20 +72,27 @@ def run_training(
     state: str | Path | None = None,
     timeout: float = 60.0,
     progress: Callable[[Progress], None] | None = None,
+    warnings: Sequence[str] = (),
 ) -> TrainingRun:
     """Train as ``plan`` says on the joint data of ``owners`` (in the order of rows, or of columns).
 
     state: a directory in which every party keeps its share of the noisy weights (a folder for each, mode 0700) before
         they are opened. Running again with the same directory, plan and data opens the same weights; no fresh noise is
         drawn. Other data or another plan are refused there: use a directory for each release.
-        None: nothing is kept, for runs that end with this process.
+        None: nothing is kept, and every call is a release of its own: k calls on the same data cost k times epsilon,
+        and their average has sqrt(k) times less noise.
+    warnings: sentences that the certificate is to carry beside the plan's.
     The other arguments are those of ``run_local``.
     """
     holders = _holders(plan, owners)
     contributions = {name: _contributions(plan, name, table) for name, table in owners.items()}
     names = list(party_names(scheme_named(plan.facts.scheme).info.default_parties if parties is None else parties))
     stores: dict[str, ReleaseStore] = {name: _store(state, name) for name in names}
-    key = secrets.token_hex(16) if state is None else _data_key(Path(state), contributions)
+    key = secrets.token_hex(16) if state is None else _release_key(Path(state), contributions)
+    shapes = {owner: {name: np.shape(c.values) for name, c in named.items()} for owner, named in contributions.items()}
+    created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    stated = partial(certify, plan, parties=names, owners=shapes, created=created, warnings=warnings)
+    stated(openings=())  # whatever cannot be certified is refused before anything is computed
     run = run_local(
         partial(private_training, plan=plan, holders=holders, stores=stores, key=key),
         scheme=plan.facts.scheme,
@@ -98,15 +106,7 @@ def run_training(
     weights = list(run.results.values())
     if any(not np.array_equal(other, weights[0]) for other in weights[1:]):
         raise ProtocolError("The parties opened different weights. Do not use any of them; please report this.")
-    certificate = certify(
-        plan,
-        parties=names,
-        owners={
-            name: {key: tuple(np.shape(c.values)) for key, c in named.items()} for name, named in contributions.items()
-        },
-        openings=run.openings,
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    )
+    certificate = stated(openings=run.openings)
     return TrainingRun(plan, weights[0], certificate, run)
 
 
@@ -118,19 +118,30 @@ def _store(state: str | Path | None, party: str) -> ReleaseStore:
     return FileStore(folder / "release")
 
 
-def _data_key(state: Path, contributions: Mapping[str, Mapping[str, Contribution]]) -> str:
-    """Return a name for these very data: a hash under a secret of the launcher, which no party's folder holds."""
+def _release_key(state: Path, contributions: Mapping[str, Mapping[str, Contribution]]) -> str:
+    """Return the random name of the release in this directory, which belongs to the data of its first run.
+
+    The launcher recognises the data by a keyed hash in a file of its own (mode 0600); parties see the random name only.
+    Whoever has that file can test guesses of the whole data set: keep it as the data are kept.
+    """
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = state / "key"
-    if not path.exists():
-        write_durably(path, secrets.token_bytes(32))
-    digest = hmac.new(path.read_bytes(), digestmod="sha256")
+    path = state / "launcher.json"
+    known = json.loads(path.read_text()) if path.exists() else None
+    salt = secrets.token_bytes(32) if known is None else bytes.fromhex(known["salt"])
+    digest = hmac.new(salt, digestmod="sha256")
     for owner, named in contributions.items():
         for name, contribution in named.items():
             values = np.ascontiguousarray(contribution.values)
             digest.update(f"{owner} {name} {values.dtype} {values.shape} ".encode())
             digest.update(values.tobytes())
-    return digest.hexdigest()
+    if known is None:
+        known = {"salt": salt.hex(), "data": digest.hexdigest(), "release": secrets.token_hex(16)}
+        write_durably(path, json.dumps(known).encode())
+    elif not hmac.compare_digest(known["data"], digest.hexdigest()):
+        raise InvalidInputError(
+            f"The state directory {state} holds the release of other data. Use a new directory for every release."
+        )
+    return str(known["release"])
 
 
 def _holders(plan: Plan, owners: Mapping[str, OwnerTable]) -> Holders:
@@ -148,6 +159,10 @@ def _holders(plan: Plan, owners: Mapping[str, OwnerTable]) -> Holders:
         raise InvalidInputError(
             f"The owners' tables do not make up the {facts.rows} rows, {facts.cols} columns and {facts.rows} labels of "
             f"the plan ({facts.partition}). Features: {features}; labels: {labels}."
+        )
+    if facts.partition == "horizontal" and labels != {name: shape[0] for name, shape in features.items()}:
+        raise InvalidInputError(
+            f"Every owner of rows must bring a label for each of them. Features: {features}; labels: {labels}."
         )
     return Holders(tuple(features), tuple(labels))
 

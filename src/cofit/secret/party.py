@@ -180,6 +180,10 @@ class Party:
         limit = ring.largest_magnitude(element)
         return concatenate([joint, SecretArray(self._scheme, column, joint.format, limit)], 1)
 
+    def facts(self, owner: str, name: str) -> InputFacts:
+        """Return the public facts of an owner's input."""
+        return self._facts_of(owner, name, "facts")
+
     def _facts_of(self, owner: str, name: str, caller: str) -> InputFacts:
         known = self._facts.get(owner)
         if known is None:

@@ -21,7 +21,7 @@ from cofit.sampling.discrete_gaussian import discrete_gaussian, tv_distance
 from cofit.secret import Party, SecretArray
 
 _KEPT = Fraction(1, 1024)
-_PRECISIONS = (64, 96, 128)
+_PRECISIONS = (64, 96, 128, 192, 256)
 
 
 @dataclass(frozen=True)
@@ -69,4 +69,9 @@ def calibrate_gaussian(
             return Gaussian(
                 dimension, sensitivity, epsilon, delta, scale, grid_bits, grid_bits, distance, precision=precision
             )
-    raise parameter_error("delta", "the gaussian mechanism", "large enough to be sampled: 1e-30 or more", float(delta))
+    raise parameter_error(
+        "epsilon",
+        "the gaussian mechanism",
+        f"smaller: its noise cannot be sampled closely enough for e^epsilon and delta = {float(delta):g}",
+        float(epsilon),
+    )

@@ -27,9 +27,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from cofit.arithmetic import Z128, FixedPoint
-from cofit.errors import RangeError
+from cofit.errors import RangeError, parameter_error
 from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
-from cofit.sampling import exponential, knorm
+from cofit.sampling import exponential, knorm, sphere
 from cofit.sampling.parameters import PRECISION
 from cofit.secret import Party, SecretArray
 
@@ -74,6 +74,13 @@ def calibrate_knorm(
     dimension: int, sensitivity: Fraction, epsilon: Fraction, weights: FixedPoint, radius: Fraction
 ) -> KNorm:
     """Calibrate for weights in that format, of Euclidean norm at most ``radius``."""
+    if dimension > sphere.LARGEST_DIMENSION:
+        raise parameter_error(
+            "cols",
+            "the knorm mechanism",
+            f"at most {sphere.LARGEST_DIMENSION}, the intercept included (use mechanism 'laplace')",
+            dimension,
+        )
     largest = Fraction(dimension << exponential.integer_digits(PRECISION)) * Fraction(4097, 4096)
     first = rounded_up(sensitivity / epsilon)
     room = weights.ring.bits - _HEADROOM

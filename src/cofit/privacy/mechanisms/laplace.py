@@ -3,7 +3,8 @@
 Weights live on the same grid (they are truncated to it first, which the sensitivity counts). Two weight vectors at
 Euclidean distance Delta are at most sqrt(d) Delta apart in the 1-norm, so with t 2^-g = sqrt(d) Delta / epsilon the
 probabilities of any outcome differ by a factor of at most exp(sqrt(d) Delta / (t 2^-g)) = e^epsilon: pure, and exact,
-because the noise is an integer multiple of the grid. The sampler's distance is that of d discrete Laplace draws.
+because the noise is an integer multiple of the grid. The sampler's distance is that of d discrete Laplace draws; it
+works with as many bits as keep it small beside e^-epsilon, as far as there are.
 """
 
 from __future__ import annotations
@@ -16,13 +17,19 @@ from typing import ClassVar
 from cofit.arithmetic import FixedPoint
 from cofit.privacy.mechanisms.grid import grid_for
 from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up, square_root_up
+from cofit.privacy.zcdp import total_delta
 from cofit.sampling.discrete_laplace import discrete_laplace, tv_distance
 from cofit.secret import Party, SecretArray
+
+_PRECISIONS = (64, 96, 128, 192, 256)
+_SMALL_DELTA = Fraction(1, 1 << 30)
 
 
 @dataclass(frozen=True)
 class Laplace(Mechanism):
-    """Independent discrete Laplace noise in every coordinate."""
+    """Independent discrete Laplace noise in every coordinate. ``precision``: the bits of the sampler."""
+
+    precision: int
 
     name: ClassVar[str] = "laplace"
     scale_name: ClassVar[str] = "scale"
@@ -39,7 +46,7 @@ class Laplace(Mechanism):
 
     def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
         steps = self.scale * (1 << self.grid_bits)
-        noise = discrete_laplace(party, (self.dimension,), steps, weights.format.ring)
+        noise = discrete_laplace(party, (self.dimension,), steps, weights.format.ring, precision=self.precision)
         return weights.truncate(self.weight_bits) + noise.ldexp(-self.grid_bits)
 
 
@@ -50,5 +57,10 @@ def calibrate_laplace(
     root = square_root_up(Fraction(dimension))
     grid_bits, sensitivity = grid_for(root * sensitivity / epsilon, dimension, sensitivity, weights, radius)
     scale = rounded_up(root * sensitivity / epsilon)
-    distance = rounded_up(tv_distance(scale * (1 << grid_bits), dimension))
-    return Laplace(dimension, sensitivity, epsilon, Fraction(0), scale, grid_bits, grid_bits, distance)
+    for precision in _PRECISIONS:
+        distance = rounded_up(tv_distance(scale * (1 << grid_bits), dimension, precision=precision))
+        if total_delta(Fraction(0), distance, epsilon) <= _SMALL_DELTA:
+            break
+    return Laplace(
+        dimension, sensitivity, epsilon, Fraction(0), scale, grid_bits, grid_bits, distance, precision=precision
+    )
