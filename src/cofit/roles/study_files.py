@@ -11,6 +11,8 @@ import csv
 import os
 import re
 import tomllib
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -202,9 +204,10 @@ def _read_text_slowly(path: Path, delimiter: str, names: Sequence[str]) -> pa.Ta
 
 def _header(path: Path, delimiter: str) -> list[str]:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             names = next(csv.reader(file, delimiter=delimiter, strict=True), [])
-    except (UnicodeDecodeError, csv.Error):
+        "".join(names).encode()  # what is wrong further below is told with its column
+    except (UnicodeEncodeError, csv.Error):
         raise InvalidInputError(
             f"The first line of '{path}' is not a header in UTF-8. Save the file as UTF-8."
         ) from None
@@ -231,12 +234,16 @@ def _arrow(path: Path) -> pa.Table:
 def _npz(path: Path, features: Sequence[str], label: str | None) -> pa.Table:
     columns: dict[str, Any] = {}
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            for name in arrays.files:
-                columns |= _npz_columns(path, name, arrays[name], features, label)
-    except (ValueError, EOFError, KeyError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
+        with path.open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise zipfile.BadZipFile
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                for name in arrays.files:
+                    columns |= _npz_columns(path, name, arrays[name], features, label)
+    except InvalidInputError:
+        raise
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
         raise InvalidInputError(f"'{path}' is not a readable .npz file of plain arrays (no Python objects).") from None
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:

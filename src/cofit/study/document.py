@@ -76,11 +76,6 @@ class Feature:
             return (self.name,)
         return tuple(f"{self.name}={value_text(value)}" for value in self.values)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what its type makes use of."""
-        used = {"number": ("lower", "upper", "clip"), "boolean": (), "category": ("values",)}[self.type]
-        return {name: _plain(getattr(self, name)) for name in ("name", "type", "missing", *used)}
-
 
 @dataclass(frozen=True)
 class Data:
@@ -118,7 +113,7 @@ class Participant:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the public facts, with the fingerprint in the place of the certificate."""
-        facts = {key: _plain(value) for key, value in vars(self).items()}
+        facts = dict(vars(self))
         del facts["certificate_pem"], facts["fingerprint"]
         return {**facts, "certificate": self.fingerprint}
 
@@ -160,13 +155,13 @@ class Study:
 
     def canonical(self) -> str:
         """Return the resolved study as JSON with sorted keys and no spaces: equal studies, equal texts."""
-        data = vars(self.data) | {"features": [feature.to_dict() for feature in self.data.features]}
+        data = vars(self.data) | {"features": [vars(feature) for feature in self.data.features]}
         resolved = {
             "format": FORMAT,
             "name": self.name,
             "model": vars(self.model),
             "privacy": vars(self.privacy),
-            "data": {name: _plain(value) for name, value in data.items()},
+            "data": data,
             "compute": vars(self.compute),
             "parties": [party.to_dict() for party in self.parties],
             "owners": [owner.to_dict() for owner in self.owners],
@@ -202,7 +197,3 @@ class Study:
 def value_text(value: Value) -> str:
     """Return a class or category as people write it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cofit.arithmetic import Shape
 from cofit.learn.certify import certify
 from cofit.learn.plan import Plan
 from cofit.learn.train import FEATURES, LABELS
@@ -17,17 +18,17 @@ def expected_certificate(study: Study, plan: Plan) -> Certificate:
 
     Its headline, assumptions and numbers are what participants agree to: one object makes the claim, before and after.
     """
-    widths = {feature.name: feature.width for feature in study.data.features}
+    constant = int(plan.facts.fit_intercept and plan.facts.normalised_by == "owners")  # which they then share too
+    shapes: dict[str, dict[str, Shape]] = {}
+    for owner in study.owners:
+        shapes[owner.name] = {LABELS: (owner.rows,)} if owner.holds_label else {}
+        if owner.columns:
+            width = sum(feature.width for feature in study.features_of(owner)) + constant
+            shapes[owner.name][FEATURES] = (owner.rows, width)
     return certify(
         plan,
         parties=[party.name for party in study.parties],
-        owners={
-            owner.name: (
-                ({FEATURES: (owner.rows, sum(widths[name] for name in owner.columns))} if owner.columns else {})
-                | ({LABELS: (owner.rows,)} if owner.holds_label else {})
-            )
-            for owner in study.owners
-        },
+        owners=shapes,
         openings=(),
         created=_BEFORE_THE_RUN,
     )

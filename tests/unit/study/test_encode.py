@@ -1,0 +1,316 @@
+"""Owners' tables: encoded by what the study says, and refused by column, row, key and value."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cofit.errors import InvalidInputError
+from cofit.study import EncodedTable, Study, TableError, encode_table
+from cofit.study.document import Feature
+from cofit.study.encode import encode_columns
+from cofit.study.problems import Problems
+from unit.study.studies import LEFT_OUT, VERTICAL, study_of
+
+ROWS = 4
+GOOD: dict[str, list[Any]] = {
+    "id": ["P1", "P2", "P3", "P4"],
+    "age": ["0", " 25 ", "100", "5e1"],
+    "dose": ["-1.5", "9", "", "2.5"],
+    "smoker": ["yes", "No", "1", "FALSE"],
+    "treated": ["true", "0", "no", "YES"],
+    "group": ["x", "y", "NA", "z "],
+    "w0": ["0", "1", "-1", ".5"],
+    "w1": ["0", "0", "0", "0"],
+    "w2": ["-0.25", "0", "0", "+1"],
+    "ill": ["no", "yes", " yes", "no"],
+}
+ENCODED = [
+    [-1.0, -1.0, 1, 1, 1, 0, 0, 0.0, 0, -0.25],
+    [-0.5, 1.0, 0, 0, 0, 1, 0, 1.0, 0, 0.0],
+    [1.0, 0.0, 1, 0, 0, 0, 1, -1.0, 0, 0.0],
+    [0.0, 1.0, 0, 1, 0, 0, 1, 0.5, 0, 1.0],
+]
+
+
+def small(document: Any = None, **changes: Any) -> Study:
+    if document is VERTICAL:
+        return study_of(VERTICAL, data__rows=ROWS, **changes)
+    return study_of(owners__0__rows=ROWS, **changes)
+
+
+def table_of(**changes: Any) -> pa.Table:
+    columns = {name: values for name, values in (GOOD | changes).items() if values is not LEFT_OUT}
+    return pa.table(columns)
+
+
+def encoded(study: Study | None = None, owner: str = "owner-a", **changes: Any) -> EncodedTable:
+    return encode_table(study or small(), owner, table_of(**changes))
+
+
+def refusal(study: Study | None = None, owner: str = "owner-a", **changes: Any) -> str:
+    with pytest.raises(TableError) as info:
+        encoded(study, owner, **changes)
+    return str(info.value)
+
+
+def with_value(name: str, row: int, value: Any) -> dict[str, Any]:
+    values = list(GOOD[name])
+    values[row] = value
+    return {name: values}
+
+
+def test_texts_are_encoded_as_the_study_says() -> None:
+    result = encoded()
+    assert result.features is not None
+    assert result.labels is not None
+    np.testing.assert_array_equal(result.features, ENCODED)
+    np.testing.assert_array_equal(result.labels, [0, 1, 1, 0])
+    assert result.features.dtype == np.float64
+    assert result.keys == ("P1", "P2", "P3", "P4")
+
+
+def test_the_order_of_columns_does_not_matter() -> None:
+    names = list(reversed(GOOD))
+    result = encode_table(small(), "owner-a", table_of().select(names))
+    np.testing.assert_array_equal(result.features, ENCODED)
+
+
+TYPED: list[dict[str, Any]] = [
+    {"age": pa.array([0, 25, 100, 50], pa.int8())},
+    {"age": pa.array([0, 25, 100, 50], pa.float32())},
+    {"age": pa.array([Decimal(0), Decimal(25), Decimal(100), Decimal("50.0")])},
+    {"age": pa.array(["0", "25", "100", "50"], pa.large_string())},
+    {"age": pa.chunked_array([["0"], ["25", "100"], ["50"]])},
+    {"dose": [-1.5, 2.5, None, 2.5]},
+    {"dose": [-1.5, 2.5, float("nan"), 1e300]},
+    {"smoker": [True, False, True, False]},
+    {"smoker": [1.0, 0.0, 1.0, 0.0]},
+    {"group": pa.array(["x", "y", None, "z"]).dictionary_encode()},
+    {"ill": pa.array(["no", "yes", "yes", "no"]).dictionary_encode()},
+]
+
+
+@pytest.mark.parametrize("columns", TYPED, ids=[f"{next(iter(c))}-{i}" for i, c in enumerate(TYPED)])
+def test_typed_columns_mean_the_same(columns: dict[str, Any]) -> None:
+    result = encoded(**columns)
+    np.testing.assert_array_equal(result.features, ENCODED)
+    np.testing.assert_array_equal(result.labels, [0, 1, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("values", "column", "places"),
+    [
+        ([0, 1], ["0", "1", "1.0", "00"], [0, 1, 1, 0]),
+        ([1, 0], [0, 1, 1, 0], [1, 0, 0, 1]),
+        ([0, 1], [0.0, 1.0, 1.0, 0.0], [0, 1, 1, 0]),
+        ([False, True], ["no", "1", "TRUE", "0"], [0, 1, 1, 0]),
+        ([True, False], [True, False, False, True], [0, 1, 1, 0]),
+        (["1", "2"], [1, 2, 2, 1], [0, 1, 1, 0]),
+        (["NA", "null"], ["NA", "null", "null", "NA"], [0, 1, 1, 0]),
+    ],
+)
+def test_kinds_of_labels(values: list[Any], column: list[Any], places: list[int]) -> None:
+    assert encoded(small(data__label_values=values), ill=column).labels.tolist() == places  # type: ignore[union-attr]
+
+
+def test_integer_categories() -> None:
+    study = small(data__features=[{"name": "group", "type": "category", "values": [3, -1]}])
+    table = pa.table({"group": ["3", "-1", "3.0", "03"], "id": GOOD["id"], "ill": GOOD["ill"]})
+    assert encode_table(study, "owner-a", table).features.tolist() == [[1, 0], [0, 1], [1, 0], [1, 0]]  # type: ignore[union-attr]
+
+
+def test_each_owner_of_a_vertical_study_brings_its_columns() -> None:
+    study = small(VERTICAL)
+    first = encode_table(study, "owner-a", table_of().select(["w2", "w0", "group", "w1", "id"]))
+    np.testing.assert_array_equal(first.features, np.array(ENCODED)[:, 4:])
+    assert first.labels is None
+    second = encode_table(study, "owner-b", table_of().select(["age", "dose", "smoker", "treated", "id", "ill"]))
+    np.testing.assert_array_equal(second.features, np.array(ENCODED)[:, :4])
+    assert second.labels is not None
+    turned = second.rows(np.array([3, 0]))
+    assert turned.keys == ("P4", "P1")
+    assert turned.features.tolist() == [ENCODED[3][:4], ENCODED[0][:4]]  # type: ignore[union-attr]
+
+
+def test_an_owner_of_the_label_alone() -> None:
+    every = ["w*", "group", "age", "dose", "smoker", "treated"]
+    study = small(VERTICAL, owners__0__columns=every, owners__1__columns=[])
+    result = encode_table(study, "owner-b", table_of().select(["id", "ill"]))
+    assert result.features is None
+    assert result.labels.tolist() == [0, 1, 1, 0]  # type: ignore[union-attr]
+
+
+BAD_CELLS = [
+    ("age", 1, "abc", "'abc' is not a number"),
+    ("age", 1, "1,5", "'1,5' is not a number"),
+    ("age", 1, "0x10", "is not a number"),
+    ("age", 1, "1_0", "is not a number"),
+    ("age", 1, "", "the value is missing; fill it in"),
+    ("age", 1, None, "the value is missing"),
+    ("age", 1, "NA", "the value is missing"),
+    ("age", 1, "nan", "the value is missing"),
+    ("age", 1, "100.5", "'100.5' is beyond the agreed bounds 0 to 100"),
+    ("age", 1, "-1", "beyond the agreed bounds"),
+    ("age", 1, "inf", "'inf' is not finite"),
+    ("age", 1, "-Infinity", "is not finite"),
+    ("age", 1, "1e999", "is not finite"),
+    ("dose", 1, "inf", "is not finite"),
+    ("dose", 1, "?", "'?' is not a number"),
+    ("smoker", 1, "maybe", "'maybe' is none of 0, 1, false, true, no, yes"),
+    ("smoker", 1, "2", "'2' is none of"),
+    ("smoker", 1, "", "the value is missing"),
+    ("group", 1, "X", "'X' is none of x, y, z"),
+    ("ill", 1, "perhaps", "'perhaps' is none of no, yes"),
+    ("ill", 1, None, "the value is missing; fill it in, or remove the row"),
+]
+
+
+@pytest.mark.parametrize(("name", "row", "value", "message"), BAD_CELLS)
+def test_a_bad_value_is_named_with_column_row_and_key(name: str, row: int, value: Any, message: str) -> None:
+    told = refusal(**with_value(name, row, value))
+    assert told.startswith(f"The table of owner 'owner-a' has one problem:\n  - column '{name}', row 2 (key 'P2'): ")
+    assert message in told
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"age": LEFT_OUT, "aeg": GOOD["age"]}, "column 'age' is missing (did you mean 'aeg'?)"),
+        ({"aeg": GOOD["age"]}, "column 'aeg' is not one that this owner brings"),
+        ({"ill": LEFT_OUT}, "column 'ill' is missing"),
+        ({"id": LEFT_OUT}, "column 'id' is missing"),
+        ({"age": [True] * ROWS}, "column 'age' has the type bool; the study says it holds numbers"),
+        ({"age": [[1]] * ROWS}, "column 'age' has the type list"),
+        ({"age": [None] * ROWS}, "column 'age', row 4 (key 'P4'): the value is missing"),
+        ({"smoker": [b"x"] * ROWS}, "column 'smoker' has the type binary"),
+        ({"group": [0.5] * ROWS}, "column 'group' has the type double; the study says it holds one of ['x', 'y', 'z']"),
+        ({"ill": [None] * ROWS}, "column 'ill', row 1 (key 'P1'): the value is missing"),
+        ({"id": [0.5] * ROWS}, "column 'id' has the type double; row keys are texts or whole numbers"),
+        ({"id": ["P1", "", "P3", "P4"]}, "column 'id', row 2: the row key is missing"),
+        ({"id": [None] * ROWS}, "the row key is missing"),
+        ({"id": ["P1", "P2", " P1", "P4"]}, "column 'id', row 3: the key 'P1' is already that of row 1"),
+        ({"id": ["é", "P2", "e\u0301", "P4"]}, "is already that of row 1"),
+    ],
+)
+def test_bad_columns(changes: dict[str, Any], message: str) -> None:
+    assert message in refusal(**changes)
+
+
+def test_keys_are_compared_as_texts_in_form_nfc() -> None:
+    assert encoded(id=["e\u0301", " P2 ", "0012", "x"]).keys == ("\u00e9", "P2", "0012", "x")
+    assert encoded(id=[12, 3, 4, 5]).keys == ("12", "3", "4", "5")
+
+
+def test_repeated_columns() -> None:
+    table = table_of()
+    twice = table.append_column("age", table.column("age"))
+    with pytest.raises(TableError, match="column 'age' occurs 2 times"):
+        encode_table(small(), "owner-a", twice)
+
+
+def test_extra_columns_are_ignored_where_the_study_says_so() -> None:
+    result = encoded(small(data__ignore_extra=True), name=["secret"] * ROWS)
+    np.testing.assert_array_equal(result.features, ENCODED)
+
+
+def test_the_number_of_rows() -> None:
+    told = refusal(study_of())
+    assert "there are 4 rows, and the study says 600" in told
+    drop = study_of(VERTICAL, data__rows=3, data__unmatched="drop")
+    columns = ["w2", "w0", "group", "w1", "id"]
+    assert encode_table(drop, "owner-a", table_of().select(columns)).keys == ("P1", "P2", "P3", "P4")
+    with pytest.raises(TableError, match="there are 2 rows, and the study needs 3"):
+        encode_table(drop, "owner-a", table_of().select(columns).slice(0, 2))
+    with pytest.raises(TableError, match="there are 0 rows"):
+        encode_table(small(), "owner-a", table_of().slice(0, 0))
+
+
+def test_all_problems_are_told_together() -> None:
+    told = refusal(
+        age=["x", "25", "101", "50"],
+        group=["x", "q", "y", "z"],
+        w1=LEFT_OUT,
+        other=GOOD["age"],
+        ill=["no", "", "n", "no"],
+    )
+    assert "has 7 problems:" in told
+    for part in (
+        "'w1' is missing",
+        "'other'",
+        "'x' is not",
+        "'101' is",
+        "'q' is none",
+        "'n' is none",
+        "(key 'P2'): the",
+    ):
+        assert part in told
+
+
+def test_only_twenty_problems_are_told() -> None:
+    rows = 1000
+    study = study_of(data__features=[{"name": "age", "type": "number", "lower": 0, "upper": 1}], owners__0__rows=rows)
+    table = pa.table({"age": ["bad"] * rows, "id": [str(i) for i in range(rows)], "ill": ["no"] * rows})
+    with pytest.raises(TableError) as info:
+        encode_table(study, "owner-a", table)
+    lines = str(info.value).splitlines()
+    assert lines[0].endswith("has 1000 problems:")
+    assert len(lines) == 22
+    assert lines[-1] == "  - and 980 more"
+
+
+def test_long_values_are_shortened() -> None:
+    assert len(refusal(**with_value("age", 0, "x" * 10_000))) < 300
+
+
+def test_without_a_row_key() -> None:
+    study = small(data__row_key=LEFT_OUT)
+    assert encoded(study, id=LEFT_OUT).keys is None
+    assert "column 'age', row 2: 'x'" in refusal(study, id=LEFT_OUT, **with_value("age", 1, "x"))
+
+
+def test_an_unknown_owner() -> None:
+    with pytest.raises(InvalidInputError, match=r"one of \['owner-a', 'owner-b'\]. Got 'owner-c'"):
+        encoded(owner="owner-c")
+
+
+def test_the_repr_shows_no_value() -> None:
+    assert repr(encoded()) == "<EncodedTable, features (4, 10), labels (4,), keys>"
+
+
+BOUND = st.floats(-1e300, 1e300)
+
+
+@settings(deadline=None)
+@given(BOUND, BOUND, st.floats(0, 1))
+def test_scaled_numbers_are_close_to_the_exact_ones(first: float, second: float, where: float) -> None:
+    lower, upper = min(first, second), max(first, second)
+    if not lower < upper:
+        return
+    value = min(max(lower + where * (upper - lower), lower), upper)
+    problems = Problems("a table")
+    result = encode_columns([Feature("x", "number", lower, upper)], pa.table({"x": [value, lower, upper]}), problems)
+    problems.raise_any()
+    exact = 2 * (Fraction(value) - Fraction(lower)) / (Fraction(upper) - Fraction(lower)) - 1
+    assert abs(Fraction(float(result[0, 0])) - exact) <= Fraction(1, 1 << 50)
+    assert result[1:, 0].tolist() == [-1.0, 1.0]
+    assert np.abs(result).max() <= 1.0
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))
+def test_texts_and_numbers_are_read_alike(values: list[float]) -> None:
+    feature = Feature("x", "number", -1e6, 1e6)
+    problems = Problems("a table")
+    typed, text = (
+        encode_columns([feature], pa.table({"x": column}), problems) for column in (values, [repr(v) for v in values])
+    )
+    problems.raise_any()
+    np.testing.assert_array_equal(typed, text)
