@@ -6,6 +6,7 @@ where it is null, NaN, or one of the texts of ``MISSING_TEXTS``, unless that tex
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -111,9 +112,9 @@ def row_keys(array: Any) -> list[str | None]:
         array = pc.cast(array, pa.string())
     elif not _is_text(array.type):
         raise WrongTypeError(str(array.type))
-    text = pc.utf8_normalize(pc.utf8_trim_whitespace(array), form="NFC")
-    keys: list[str | None] = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text).to_pylist()
-    return keys
+    # Python's normalisation, not Arrow's: some releases of Arrow confuse the forms, and then owners would not match.
+    keys = (None if key is None else unicodedata.normalize("NFC", key).strip() for key in array.to_pylist())
+    return [key or None for key in keys]
 
 
 def _booleans(array: Any) -> Matches:
