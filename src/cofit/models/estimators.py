@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -21,6 +21,9 @@ from cofit.models.tables import tables
 from cofit.roles.progress import Listener, Progress
 from cofit.roles.training import run_training
 
+CLASSES_FROM_DATA = (
+    "the two classes were taken from the labels instead of being agreed on: which ones occur is no secret"
+)
 _FACTS = (
     "epsilon",
     "delta",
@@ -69,6 +72,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         norm_floor: float = 1 / 16,
         tolerance: float = 1e-3,
         allow_unproven: bool = False,
+        classes: Sequence[Any] | None = None,
         processes: bool = False,
         threads: int | None = None,
         state: str | Path | None = None,
@@ -93,6 +97,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.norm_floor = norm_floor
         self.tolerance = tolerance
         self.allow_unproven = allow_unproven
+        self.classes = classes
         self.processes = processes
         self.threads = threads
         self.state = state
@@ -117,7 +122,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self
         """
         name = type(self).__name__
-        given = tables(owners, y, partition, name)
+        given = tables(owners, y, partition, name, self.classes)
         facts = {fact: getattr(self, fact) for fact in _FACTS}
         plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
         with self._progress_context() as listener:
@@ -129,6 +134,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
                 state=self.state,
                 timeout=self.timeout,
                 progress=listener,
+                warnings=() if self.classes is not None else (CLASSES_FROM_DATA,),
             )
         self.plan_ = plan
         self.openings_ = run.run.openings
@@ -266,13 +272,17 @@ class LogisticRegression(_PrivateLinearClassifier):
         How near the minimiser 'auto' epochs come, as a part of what one record can move it.
     allow_unproven : bool, default=False
         Train even where the guarantee is not proven. The certificate then says so in its first line.
+    classes : pair of labels, default=None
+        The two classes, agreed on beforehand; a label that is neither is refused, and one of them may be absent. None
+        takes them from the labels, which then are no secret: the certificate says so.
     processes : bool, default=False
         Run every owner and party as a process over TLS. The script then needs ``if __name__ == "__main__":``.
     threads : int, default=None
         Kernel threads of each process.
     state : path, default=None
-        A directory for each party's share of the noisy weights. Fitting again with the same directory and plan opens
-        the same weights, *also if the data changed*: use one directory for one study, and none in cross-validation.
+        A directory for each party's share of the noisy weights. Fitting again with the same directory, plan and data
+        opens the same weights; other data are refused there. Use one directory for one release, none in
+        cross-validation.
     timeout : float, default=60.0
         Seconds after which a silent member is given up.
     progress : bool, function or None, default=None

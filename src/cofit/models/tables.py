@@ -33,17 +33,21 @@ class Tables:
     feature_names: tuple[str, ...] | None
 
 
-def tables(owners: Any, y: Any, partition: str, estimator: str) -> Tables:
-    """Read the arguments of ``fit``, or raise InvalidInputError with the owner and what is wrong."""
+def tables(owners: Any, y: Any, partition: str, estimator: str, classes: Any = None) -> Tables:
+    """Read the arguments of ``fit``, or raise InvalidInputError with the owner and what is wrong.
+
+    ``classes``: the two labels that were agreed on; None takes them from the labels.
+    """
+    agreed = None if classes is None else _agreed(classes, estimator)
     if partition not in PARTITIONS:
         raise parameter_error("partition", f"{estimator}.fit", f"one of {list(PARTITIONS)}", partition)
     if partition == "vertical":
-        return _vertical(owners, y, estimator)
+        return _vertical(owners, y, estimator, agreed)
     if y is not None:
         if isinstance(owners, Mapping) and not hasattr(owners, "shape"):  # some sparse matrices are mappings
             must_be = "left out where every owner brings its own labels"
             raise parameter_error("y", f"{estimator}.fit", must_be, type(y).__name__)
-        return _horizontal({ONLY_OWNER: (owners, y)})
+        return _horizontal({ONLY_OWNER: (owners, y)}, agreed)
     pairs = _named(owners, estimator, _PAIRS)
     for name, pair in pairs.items():
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -51,7 +55,7 @@ def tables(owners: Any, y: Any, partition: str, estimator: str) -> Tables:
                 f"{estimator}.fit requires y to be passed, but the target y is None: give fit(X, y) for one owner, or "
                 f"{_PAIRS}. Owner '{name}' has no such pair."
             )
-    return _horizontal(pairs)
+    return _horizontal(pairs, agreed)
 
 
 def _named(owners: Any, estimator: str, must_be: str) -> dict[str, Any]:
@@ -69,7 +73,7 @@ def _named(owners: Any, estimator: str, must_be: str) -> dict[str, Any]:
     return named
 
 
-def _horizontal(pairs: Mapping[str, Any]) -> Tables:
+def _horizontal(pairs: Mapping[str, Any], agreed: npt.NDArray[Any] | None) -> Tables:
     features = {name: _features(name, x) for name, (x, _) in pairs.items()}
     labels = {name: _labels(name, y, features[name]) for name, (_, y) in pairs.items()}
     first, *others = features
@@ -87,12 +91,12 @@ def _horizontal(pairs: Mapping[str, Any]) -> Tables:
                 f"All owners must have the same columns in the same order. Owner '{first}' has {names[first]}, and "
                 f"owner '{name}' has {names[name]}."
             )
-    classes = _classes(list(labels.values()))
+    classes = _classes(labels, agreed)
     owners = {name: OwnerTable(features[name], _encoded(labels[name], classes)) for name in pairs}
     return Tables(owners, sum(map(len, features.values())), features[first].shape[1], classes, names[first])
 
 
-def _vertical(owners: Any, y: Any, estimator: str) -> Tables:
+def _vertical(owners: Any, y: Any, estimator: str, agreed: npt.NDArray[Any] | None) -> Tables:
     if y is None:
         raise InvalidInputError(
             f"{estimator}.fit requires y to be passed, but the target y is None: with partition='vertical' the labels "
@@ -113,7 +117,7 @@ def _vertical(owners: Any, y: Any, estimator: str) -> Tables:
                 f"{counts[1]}."
             )
     labels = _labels(LABEL_OWNER, y, features[first])
-    classes = _classes([labels])
+    classes = _classes({LABEL_OWNER: labels}, agreed)
     result = {name: OwnerTable(features=block) for name, block in features.items()}
     result[LABEL_OWNER] = OwnerTable(labels=_encoded(labels, classes))
     names = [_column_names(block) for block in blocks.values()]
@@ -145,15 +149,35 @@ def _labels(owner: str, y: Any, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return labels
 
 
-def _classes(labels: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the two classes of all owners together, sorted."""
+def _agreed(classes: Any, estimator: str) -> npt.NDArray[Any]:
+    """Return the classes that were agreed on, sorted, or refuse them."""
+    array = np.unique(np.asarray(classes)) if isinstance(classes, list | tuple | np.ndarray) else None
+    if array is None or array.shape != (2,):
+        raise parameter_error("classes", estimator, "two different labels, or None", classes)
+    check_classes(tuple(array.tolist()))
+    return array
+
+
+def _classes(labels: Mapping[str, npt.NDArray[Any]], agreed: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
+    """Return the two classes, sorted: those agreed on, or those of all owners together."""
+    if agreed is not None:
+        for owner, own in labels.items():
+            if not np.isin(own, agreed).all():
+                row = int(np.argwhere(~np.isin(own, agreed))[0][0])
+                raise InvalidInputError(
+                    f"Owner '{owner}': the label of row {row} is none of the agreed classes {agreed.tolist()}."
+                )
+        return agreed
     try:
-        unique_labels(*labels)
+        unique_labels(*labels.values())
     except ValueError as error:
         raise InvalidInputError(f"The labels of the owners do not fit together: {error}") from None
-    classes = np.unique(np.concatenate(labels))
+    classes = np.unique(np.concatenate(list(labels.values())))
     if len(classes) == 1:
-        raise InvalidInputError("The labels of all owners together must have two classes. Got one class instead.")
+        raise InvalidInputError(
+            "The labels of all owners together must have two classes. Got one class instead. If the other one may be "
+            "absent, agree on both: classes=(...)."
+        )
     if len(classes) > 2:
         raise InvalidInputError(
             f"Only binary classification is supported. The labels of all owners together must have two classes. Got "

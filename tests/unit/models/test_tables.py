@@ -119,3 +119,16 @@ def test_bad_columns_are_refused(owners: Any, y: Any, message: str) -> None:
 def test_a_bad_partition_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"'partition' parameter of E\.fit must be one of"):
         tables(X, Y, "diagonal", "E")
+
+
+def test_agreed_classes_may_be_absent_and_nothing_else_may_occur() -> None:
+    x = np.arange(6.0).reshape(3, 2)
+    given = tables([(x, ["no", "no", "no"])], None, "horizontal", "E", ("yes", "no"))
+    assert given.classes.tolist() == ["no", "yes"]
+    assert given.owners["owner-1"].labels is not None
+    assert given.owners["owner-1"].labels.tolist() == [0, 0, 0]
+    with pytest.raises(InvalidInputError, match=r"Owner 'owner-1': the label of row 1 is none of the agreed"):
+        tables([(x, ["no", "maybe", "no"])], None, "horizontal", "E", ("yes", "no"))
+    for bad in (("a",), ("a", "a"), "ab", 3, ("a", "b", "c")):
+        with pytest.raises(InvalidInputError, match="'classes' parameter of E"):
+            tables([(x, ["no", "no", "no"])], None, "horizontal", "E", bad)
