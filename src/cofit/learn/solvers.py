@@ -98,13 +98,13 @@ class Solver:
 
     def epochs_for(self, tolerance: float, distance: float, gradient_bound: float) -> int:
         """Return the fewest epochs that leave at most ``tolerance``."""
-        if self.remaining(0, distance, gradient_bound) is None:
+        if self.rate is None:
             raise InvalidInputError(
                 f"epochs='auto' needs a method with a proven rate; {self.name} with learning rate "
                 f"{float(self.step):g} has none. Give a number of epochs, or leave learning_rate and momentum out."
             )
         low, high = 0, 1
-        while (self.remaining(high, distance, gradient_bound) or 0.0) > tolerance:
+        while self.rate >= 1 or (self.remaining(high, distance, gradient_bound) or 0.0) > tolerance:
             low, high = high, 2 * high
             if high > _MOST_EPOCHS:
                 raise InvalidInputError(
