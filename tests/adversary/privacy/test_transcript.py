@@ -6,6 +6,7 @@ Level of the tests: alpha = 1e-6 for each p-value.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from support.views import Views, p_uniform_bytes, watched
 ALPHA = 1e-6
 PARTIES = ("party-a", "party-b", "party-c")
 Table = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
-SETTINGS = [
+SETTINGS: list[dict[str, Any]] = [
     {"rows": 24, "cols": 5},
     {"rows": 16, "cols": 3, "partition": "vertical", "mechanism": "laplace", "fit_intercept": False},
     {"rows": 16, "cols": 3, "loss": "huber_hinge", "solver": "accelerated", "mechanism": "gaussian", "delta": 1e-6},
@@ -59,8 +60,8 @@ def is_public(label: str) -> bool:
 
 
 @pytest.mark.parametrize("facts", SETTINGS, ids=lambda f: f.get("mechanism", "knorm"))
-def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(facts: dict[str, object]) -> None:
-    plan = planned(**facts)  # type: ignore[arg-type]
+def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(facts: dict[str, Any]) -> None:
+    plan = planned(**facts)
     seen = [observed(plan, data(plan)) for data in (plain, lively)]
     for run, views in seen:
         (opening,) = run.openings

@@ -1,0 +1,173 @@
+"""Facts and plans: refusals in the house style, one plan for equal facts, one hash for one plan."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cofit.errors import InvalidInputError
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import plan_training
+from support.training import planned
+
+NAN, INF = float("nan"), float("inf")
+BAD: dict[str, list[Any]] = {
+    "rows": [1, 0, -3, 2.0, "5", None, True, (1 << 40) + 1, [3]],
+    "cols": [0, 1.5, None, True, (1 << 32) + 1],
+    "partition": ["diagonal", None, ["horizontal"], np.array([1, 2])],
+    "loss": ["squared", None, ["logistic"]],
+    "l2": [0, -1.0, NAN, INF, "1", None, True, 1e13, np.array([1.0, 2.0])],
+    "epsilon": [0, -1.0, NAN, 1025, "1", None],
+    "delta": [-1e-9, 1, NAN, "0", None],
+    "mechanism": ["exponential", ["knorm"], 7],
+    "sensitivity": ["loose", None, ["tight"]],
+    "scheme": ["nobody", None, ["rep3"]],
+    "epochs": [0, -1, 1.5, "many", None, True, 10**7, np.array([1, 2])],
+    "solver": ["newton", None],
+    "learning_rate": [0, -1.0, "x", INF],
+    "momentum": [-0.1, 1, "x", None],
+    "initial": ["ones", None],
+    "fit_intercept": ["no", 2, None],
+    "intercept_scaling": [0, -1.0, "x", None],
+    "normalised_by": ["nobody", "", 0],
+    "feature_bound": [0, -1.0, "x", None],
+    "norm_floor": [0, 2, -1, "x", None],
+    "tolerance": [0, 0.2, -1, "x", None],
+    "allow_unproven": ["false", 1, None],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_bad_facts_are_refused_by_name_and_value(name: str, value: object) -> None:
+    given = {"rows": 10, "cols": 3} | {name: value}
+    with pytest.raises(InvalidInputError) as caught:
+        training_facts(**given)  # type: ignore[arg-type]
+    message = str(caught.value)
+    assert message.startswith(f"The '{name}' parameter of a plan must be ")
+    assert f"Got {value!r} instead." in message
+
+
+def test_every_fact_has_a_bad_value_here() -> None:
+    given = set(training_facts.__annotations__) - {"return"}
+    assert given == set(BAD)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"mechanism": "gaussian"}, "'delta' parameter of a plan must be above 0 for the gaussian mechanism"),
+        ({"momentum": 0.5}, "give learning_rate too"),
+        ({"initial": "glorot"}, "give learning_rate too"),
+        ({"partition": "vertical", "normalised_by": "owners"}, "no owner sees a whole row"),
+        ({"partition": "vertical", "intercept_scaling": 2.0}, "at most feature_bound"),
+    ],
+)
+def test_facts_that_contradict_each_other(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        training_facts(10, 3, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"epochs": 1, "l2": 0.1}, r"'epochs' parameter of a plan must be large enough.*Got 1 instead"),
+        ({"learning_rate": 0.5, "momentum": 0.5, "epochs": 50}, "not proven to be near the minimiser.*allow_unproven"),
+        ({"learning_rate": 0.5, "momentum": 0.5}, "epochs='auto' needs a method with a proven rate"),
+        ({"learning_rate": 9.0, "epochs": 50}, "'learning_rate' parameter of a plan must be below 2"),
+        ({"l2": 1e-9}, "larger l2"),
+        ({"mechanism": "knorm", "epsilon": 1e-9, "l2": 1e-3}, "larger epsilon|does not fit|sampled"),
+    ],
+)
+def test_what_cannot_be_proven_is_refused_with_the_remedy(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        plan_training(training_facts(100, 3, **given))
+
+
+def test_too_many_dimensions_for_the_papers_noise_name_the_other_mechanisms() -> None:
+    with pytest.raises(InvalidInputError, match=r"'laplace' or 'gaussian'|at most 100000"):
+        plan_training(training_facts(100, 150_000, fit_intercept=False, mechanism="knorm"))
+
+
+def test_an_unproven_plan_says_so_first() -> None:
+    plan = plan_training(training_facts(100, 3, learning_rate=0.5, momentum=0.5, epochs=50, allow_unproven=True))
+    assert not plan.proven
+    assert plan.tau is None
+    assert "not proven" in plan.warnings[0]
+
+
+def test_a_useless_model_is_announced() -> None:
+    assert any("useless" in warning for warning in planned(10, 100, epsilon=0.1).warnings)
+    assert not planned(100_000, 3, epsilon=1.0).warnings
+
+
+# --- one plan --------------------------------------------------------------------------------------------
+
+
+def test_equal_facts_give_equal_plans() -> None:
+    first, second = (plan_training(training_facts(50, 4, l2=0.5)) for _ in range(2))
+    assert first.to_dict() == second.to_dict()
+    assert first.hash == second.hash
+    assert first.mechanism == second.mechanism
+
+
+def test_another_process_makes_the_same_plan() -> None:
+    program = (
+        "from cofit.learn.facts import training_facts; from cofit.learn.plan import plan_training;"
+        "print(plan_training(training_facts(50, 4, l2=0.5)).hash)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == plan_training(training_facts(50, 4, l2=0.5)).hash
+
+
+def test_every_fact_changes_the_hash() -> None:
+    base: dict[str, Any] = {"rows": 50, "cols": 4, "normalised_by": "parties", "delta": 1e-6, "mechanism": "gaussian"}
+    base |= {"learning_rate": 0.5, "epochs": 60}
+    changes: dict[str, Any] = {
+        "rows": 51,
+        "cols": 5,
+        "partition": "vertical",
+        "loss": "huber_hinge",
+        "l2": 1.0000001,
+        "epsilon": 1.0000001,
+        "delta": 2e-6,
+        "mechanism": "laplace",
+        "sensitivity": "paper",
+        "scheme": "clear",
+        "epochs": 61,
+        "solver": "gradient_descent",
+        "learning_rate": 0.51,
+        "momentum": 0.5,
+        "initial": "glorot",
+        "fit_intercept": False,
+        "intercept_scaling": 0.5,
+        "normalised_by": "owners",
+        "feature_bound": 2.0,
+        "norm_floor": 0.5,
+        "tolerance": 1e-4,
+        "allow_unproven": True,
+    }
+    assert set(changes) == set(BAD)
+    hashes = [plan_training(training_facts(**base)).hash]
+    for name, value in changes.items():
+        needed: dict[str, dict[str, Any]] = {"momentum": {"allow_unproven": True}, "mechanism": {"delta": 0.0}}
+        hashes.append(plan_training(training_facts(**(base | {name: value} | needed.get(name, {})))).hash)
+    assert len(set(hashes)) == len(hashes)
+
+
+def test_the_plan_is_plain_numbers() -> None:
+    plan = planned(50, 4, l2=0.5)
+    plain = json.loads(json.dumps(plan.to_dict()))
+    assert plain["dimension"] == 5
+    assert plain["sensitivity_total"] == pytest.approx(plain["sensitivity_exact"] + 2 * plain["tau"], rel=1e-6)
+    assert sum(plain["tau_parts"].values()) == pytest.approx(plain["tau"], rel=1e-5)
+
+
+def test_the_papers_sensitivity_is_larger() -> None:
+    tight, paper = (planned(50, 4, sensitivity=kind).objective for kind in ("tight", "paper"))
+    assert float(paper.gradient_bound) == 1.0
+    assert float(tight.gradient_bound) == pytest.approx(0.659, abs=1e-3)
