@@ -12,14 +12,16 @@ from cofit.study.document import Study
 def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, InputFacts]]:
     """Return the shape, format and bound of every owner's inputs.
 
-    Where the owners normalise, they append the intercept's constant themselves.
+    An owner that brings the label alone has no features. Where the owners normalise, they append the intercept's constant themselves.
     """
     formats = plan.formats
     own_constant = int(plan.facts.fit_intercept and plan.facts.normalised_by == "owners")
     expected = {}
     for owner in study.owners:
-        width = sum(feature.width for feature in study.features_of(owner)) + own_constant
-        inputs = {FEATURES: InputFacts((owner.rows, width), formats.of(formats.data), 1.0)}
+        inputs = {}
+        if owner.columns:
+            width = sum(feature.width for feature in study.features_of(owner)) + own_constant
+            inputs[FEATURES] = InputFacts((owner.rows, width), formats.of(formats.data), 1.0)
         if owner.holds_label:
             inputs[LABELS] = InputFacts((owner.rows,), FixedPoint(0, formats.ring), 1.0)
         expected[owner.name] = inputs
@@ -29,5 +31,6 @@ def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, Inpu
 def holders(study: Study) -> Holders:
     """Return who holds features and labels, in the order of rows, or of columns."""
     return Holders(
-        tuple(owner.name for owner in study.owners), tuple(owner.name for owner in study.owners if owner.holds_label)
+        tuple(owner.name for owner in study.owners if owner.columns),
+        tuple(owner.name for owner in study.owners if owner.holds_label),
     )
