@@ -11,6 +11,7 @@ from cofit.cli.bench import bench
 from cofit.cli.check import check
 from cofit.cli.demo import demo
 from cofit.cli.keygen import keygen
+from cofit.cli.party import party
 from cofit.cli.plan import plan
 from cofit.cli.schemes import schemes
 from cofit.errors import CofitError, InvalidInputError
@@ -31,7 +32,7 @@ def cli() -> None:
     """
 
 
-for command in (bench, check, demo, keygen, plan, schemes):
+for command in (bench, check, demo, keygen, party, plan, schemes):
     cli.add_command(command)
 
 
@@ -48,3 +49,7 @@ def main() -> None:
 def _complain(error: CofitError, code: int) -> int:
     click.echo(f"cofit: {error}", err=True)
     return code
+
+
+if __name__ == "__main__":
+    main()

@@ -37,7 +37,7 @@ from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.expected import expected_contributions, holders
 from cofit.study.plan import study_plan
-from cofit.transport import Conversation, Identity, Peer, Reception, Terms, connect_mesh, converse, listen
+from cofit.transport import Conversation, Identity, Listener, Peer, Reception, Terms, connect_mesh, converse, listen
 
 _log = logging.getLogger(__name__)
 _ASK_SECONDS = 0.2
@@ -48,7 +48,9 @@ _IDLE_SECONDS = 600.0
 class PartyService:
     """One party of one study, with its state directory. ``run`` returns when it is stopped."""
 
-    def __init__(self, study: Study, identity: Identity, state: str | Path) -> None:
+    def __init__(
+        self, study: Study, identity: Identity, state: str | Path, listen_at: tuple[str, int] | None = None
+    ) -> None:
         self._study = study
         self._identity = identity
         names = [party.name for party in study.parties]
@@ -56,6 +58,7 @@ class PartyService:
             raise InvalidInputError(f"'{identity.name}' is no computing party of this study; those are {names}.")
         self._rank = names.index(identity.name)
         entry = study.parties[self._rank]
+        self._listen_at = listen_at or (entry.host, entry.port)
         if identity.certificate_pem.strip() != entry.certificate_pem.strip():
             raise InvalidInputError(f"The certificate of '{identity.name}' is not the one in the study.")
         self._plan = study_plan(study)
@@ -77,16 +80,15 @@ class PartyService:
         """Make ``run`` return soon."""
         self._stopping.set()
 
-    def run(self, *, until_released: bool = False) -> None:
-        """Serve until stopped (or, if so asked, until the model is released)."""
-        entry = self._study.parties[self._rank]
+    def run(self, *, until_released: bool = False) -> str:
+        """Serve until stopped (or, if so asked, until the model is released); return the phase then."""
         participants = {p.name: p.certificate_pem for p in (*self._study.parties, *self._study.owners)}
         participants |= {a.name: a.certificate_pem for a in self._study.analysts}
         with (
             contextlib.closing(self._state),
             contextlib.closing(self._audit),
             Reception(
-                listen(entry.host, entry.port),
+                self._listen(),
                 self._identity,
                 participants,
                 [party.name for party in self._study.parties],
@@ -100,6 +102,18 @@ class PartyService:
             _log.info("'%s' answers at %s:%d", self._identity.name, reception.host, reception.port)
             self._work(reception, until_released)
             self._audit.write("stopped")
+            return self._state.phase
+
+    def _listen(self) -> Listener:
+        host, port = self._listen_at
+        try:
+            return listen(host, port)
+        except OSError as error:
+            raise TransportError(
+                self._identity.name,
+                f"'{self._identity.name}' cannot listen at {host}:{port}: {error.strerror or error}. If another "
+                "process has the port, stop it. If the address is not this machine's, say with --listen where to listen.",
+            ) from None
 
     # --- conversations -----------------------------------------------------------------------------------
 

@@ -1,0 +1,78 @@
+"""Private keys on disk, for the participants of a study.
+
+The certificate of a participant is in the study; what it needs besides is NAME.key, as ``cofit keygen`` wrote it.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+
+from cofit.errors import InvalidInputError
+from cofit.study.document import Participant, Study
+from cofit.transport import Identity
+
+_LARGEST_KEY = 1 << 16
+
+
+def participants(study: Study) -> dict[str, Participant]:
+    """Return everybody who takes part, by name; who has several roles has one certificate."""
+    everybody: Sequence[Participant] = (*study.parties, *study.owners, *study.analysts)
+    return {one.name: one for one in everybody}
+
+
+def load_key(study: Study, path: str | Path, name: str | None = None) -> Identity:
+    """Return who the key in ``path`` makes us in the study, or raise InvalidInputError with what is wrong.
+
+    name: as the study calls us; without it, the file's name without its ending.
+    """
+    file = Path(path)
+    known = participants(study)
+    name = file.stem if name is None else name
+    if name not in known:
+        raise InvalidInputError(
+            f"'{name}' takes no part in study '{study.name}'; these do: {', '.join(sorted(known))}."
+        )
+    try:
+        facts = file.stat()
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_KEY:
+            raise InvalidInputError(f"The key must be a file as `cofit keygen` makes it. Got '{file}' instead.")
+        if facts.st_mode & 0o077:
+            raise InvalidInputError(
+                f"Others on this machine can use the private key '{file}' (mode {stat.S_IMODE(facts.st_mode):04o}). "
+                f"Run: chmod 600 '{file}'. If somebody may have copied it, make a new key and agree on a new study."
+            )
+        text = file.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no PEM file"
+        raise InvalidInputError(f"The key '{file}' cannot be read: {why}.") from None
+    pem = known[name].certificate_pem
+    if _public_of_key(text, file) != _public_of_certificate(pem):
+        raise InvalidInputError(
+            f"The key '{file}' does not belong to the certificate that the study has for '{name}'. Use the key that "
+            "was made with that certificate, or agree on a study with the new one."
+        )
+    return Identity(name, pem, text)
+
+
+def _public_of_key(text: str, file: Path) -> bytes:
+    try:
+        key = serialization.load_pem_private_key(text.encode(), password=None)
+    except (ValueError, TypeError):
+        raise InvalidInputError(f"'{file}' is no private key without a password, as `cofit keygen` makes it.") from None
+    return _der(key.public_key())
+
+
+def _public_of_certificate(pem: str) -> bytes:
+    return _der(x509.load_pem_x509_certificate(pem.encode()).public_key())
+
+
+def _der(key: object) -> bytes:
+    encoded: bytes = key.public_bytes(  # type: ignore[attr-defined]
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return encoded
