@@ -72,6 +72,8 @@ def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(facts: d
             masked = b"".join(data for _, label, data in views.received[party] if not is_public(label))
             assert len(masked) > 20_000
             assert p_uniform_bytes(masked) > ALPHA, f"{party} sees structure in its messages"
+            opened = [data for _, label, data in views.received[party] if label.split("/")[-1] == "open"]
+            assert [len(data) for data in opened] == [plan.geometry.cols * plan.formats.ring.bits // 8]
     shapes = [
         {party: [(sender, label, len(data)) for sender, label, data in views.received[party]] for party in PARTIES}
         for _, views in seen

@@ -106,6 +106,8 @@ def test_facts_lead_to_a_plan_that_runs_or_to_a_refusal_long(chosen: dict[str, A
 
 def test_a_million_rows_take_the_wide_ring() -> None:
     assert planned(1_000_000, 5).formats.ring is Z128
+    for epsilon in (0.1, 1.0, 10.0):
+        assert_runs(planned(1_000_000, 5, epsilon=epsilon))
     assert planned(1_000, 5).formats.ring is Z64
 
 

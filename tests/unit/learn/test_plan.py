@@ -88,6 +88,22 @@ def test_what_cannot_be_proven_is_refused_with_the_remedy(given: dict[str, Any],
         plan_training(training_facts(100, 3, **given))
 
 
+def test_too_few_epochs_are_refused_until_tau_is_a_quarter_of_the_sensitivitys_half() -> None:
+    outcomes = []
+    for epochs in range(1, 16):
+        try:
+            plan = plan_training(training_facts(30, 3, l2=0.3, epochs=epochs))
+        except InvalidInputError:
+            outcomes.append(None)
+        else:
+            assert plan.tau is not None
+            outcomes.append(2 * plan.tau / float(plan.objective.sensitivity))
+    shares = [share for share in outcomes if share is not None]
+    assert outcomes[0] is None
+    assert outcomes[len(outcomes) - len(shares) :] == shares, "refused below, admitted above"
+    assert 0.05 < shares[0] <= 0.25 * (1 + 1e-5)
+
+
 def test_too_many_dimensions_for_the_papers_noise_name_the_other_mechanisms() -> None:
     with pytest.raises(InvalidInputError, match=r"'laplace' or 'gaussian'|at most 100000"):
         plan_training(training_facts(100, 150_000, fit_intercept=False, mechanism="knorm"))
