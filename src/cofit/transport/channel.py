@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from cofit.errors import (
     FrameError,
+    HandshakeError,
     OversizedFrameError,
     PeerAbortedError,
     PeerClosedError,
@@ -40,6 +41,38 @@ _LAST_LOOKS = 16
 _DATA = int(Kind.DATA)
 _NOTHING = memoryview(bytearray())
 _pack = HEADER.pack
+
+
+def judge_frame(raw: bytes | bytearray, peer: str, version: int, tag: bytes, turn: int) -> tuple[int, int, int]:
+    """Return kind, label field and payload length of the header at the start of ``raw``; raise what is wrong with it.
+
+    Checked are magic, version, channel tag and sequence number: what all frames after the greeting have in common.
+    A REFUSE is returned only where one may come: as the first frame after the greeting.
+    """
+    magic, its_version, kind, reserved, label, its_tag, its_turn, length = HEADER.unpack_from(raw)
+    who = repr(peer)
+    if magic != MAGIC or reserved:
+        raise FrameError(peer, f"What came from {who} is no frame: the stream is damaged. Start anew.")
+    if its_version != version:
+        raise VersionMismatchError(peer, f"{who} sent a frame of another protocol version ({its_version}).")
+    if kind == Kind.REFUSE and its_tag == NO_TAG and its_turn == turn == 1 and length == REFUSE_BYTES:
+        return kind, label, length
+    if its_tag != tag:
+        raise FrameError(peer, f"A frame from {who} belongs to another session or to another pair of parties.")
+    if its_turn != turn:
+        raise SequenceError(
+            peer,
+            f"{who} sent frame {its_turn} where frame {turn} was due: one was repeated, lost or reordered. Start anew.",
+        )
+    if kind == Kind.REFUSE:
+        raise FrameError(peer, f"{who} sent a refusal where none is due.")
+    return kind, label, length
+
+
+def refusal_of(peer: str, payload: bytes) -> HandshakeError:
+    """Return the error that the payload of a REFUSE frame means."""
+    known = len(payload) == REFUSE_BYTES and payload[0] in Refusal.__members__.values()
+    return refusal_error(peer, Refusal(payload[0]) if known else Refusal.MALFORMED, by_peer=True)
 
 
 class Channel:
@@ -243,8 +276,7 @@ class Channel:
 
     def _receive_control(self, kind: Kind, payload: bytes) -> None:
         if kind is Kind.REFUSE:
-            known = len(payload) == REFUSE_BYTES and payload[0] in Refusal.__members__.values()
-            raise refusal_error(self.peer, Refusal(payload[0]) if known else Refusal.MALFORMED, by_peer=True)
+            raise refusal_of(self.peer, payload)
         try:
             culprit, reason = unpack_blame(payload)
         except ValueError:
@@ -262,22 +294,10 @@ class Channel:
 
     def _judge_header(self) -> tuple[Kind, int]:
         """Return kind and payload length of a control frame; raise what is wrong with any other frame."""
-        magic, version, kind, reserved, label, tag, turn, length = HEADER.unpack_from(self._raw)
-        who = repr(self.peer)
-        if magic != MAGIC or reserved:
-            raise FrameError(self.peer, f"What came from {who} is no frame: the stream is damaged. Start anew.")
-        if version != self._version:
-            raise VersionMismatchError(self.peer, f"{who} sent a frame of another protocol version ({version}).")
-        if kind == Kind.REFUSE and tag == NO_TAG and turn == self._receive_turn == 1 and length == REFUSE_BYTES:
+        kind, label, length = judge_frame(self._raw, self.peer, self._version, self._receive_tag, self._receive_turn)
+        if kind == Kind.REFUSE:
             return Kind.REFUSE, length
-        if tag != self._receive_tag:
-            raise FrameError(self.peer, f"A frame from {who} belongs to another session or to another pair of parties.")
-        if turn != self._receive_turn:
-            raise SequenceError(
-                self.peer,
-                f"{who} sent frame {turn} where frame {self._receive_turn} was due: one was repeated, lost "
-                "or reordered. The run cannot go on; start anew.",
-            )
+        who = repr(self.peer)
         if kind in (Kind.ABORT, Kind.WAITING) and not label:
             if length > MAX_CONTROL_BYTES:
                 raise OversizedFrameError(

@@ -7,7 +7,8 @@ offset   size   field (big endian)
 4        2      protocol version (magic and version keep their place in every version)
 6        1      kind
 7        1      reserved, zero
-8        4      label tag: CRC-32 of the label, so that parties at different program steps notice
+8        4      label tag: CRC-32 of the label, so that parties at different program steps notice;
+                in a MESSAGE the length of the JSON header with which its payload begins
 12       8      channel tag: binds session, study, sender and addressee; zero in HELLO and REFUSE
 20       8      sequence number, counted per direction from 0 (the HELLO)
 28       8      payload length in bytes
@@ -48,6 +49,8 @@ class Kind(IntEnum):
     """The sender gave up, with the party it blames and the reason. The last frame."""
     WAITING = 5
     """The sender is alive, and waits itself for the named party."""
+    MESSAGE = 6
+    """A request or an answer of a conversation; the label tag is the length of its JSON header."""
 
 
 def label_tag(label: str) -> int:
@@ -62,7 +65,7 @@ def channel_tag(session: bytes, study: bytes, sender: str, addressee: str) -> by
 
 
 def control_frame(kind: Kind, version: int, tag: bytes, sequence: int, payload: bytes) -> bytes:
-    """Return a whole frame of a kind other than DATA."""
+    """Return a whole frame of a kind other than DATA and MESSAGE."""
     return HEADER.pack(MAGIC, version, kind, 0, 0, tag, sequence, len(payload)) + payload
 
 

@@ -64,7 +64,8 @@ class Greeting:
         except LinkRefusedError:
             raise HandshakeError(
                 self._peer,
-                f"{self._peer!r} rejected our certificate: it has another one pinned for {self._name!r}. "
+                f"{self._peer!r} rejected our certificate: it has another one pinned for {self._name!r}, or ours is "
+                "not valid now. Check the clocks. "
                 "Compare the fingerprints in the study with those of the identities in use.",
             ) from None
         except (LinkClosedError, LinkTamperedError) as error:

@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from cofit.errors import (
     InvalidInputError,
@@ -20,6 +20,7 @@ from cofit.errors import (
     TransportError,
     parameter_error,
 )
+from cofit.transport.buffers import byte_view
 from cofit.transport.channel import Channel
 from cofit.transport.counters import Counters, Counts
 from cofit.transport.farewell import part
@@ -28,14 +29,8 @@ from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTa
 from cofit.transport.terms import Terms, check_name
 
 if TYPE_CHECKING:
-    from typing import Any, TypeAlias
+    from cofit.transport.buffers import Bytes
 
-    from numpy.typing import NDArray
-    from typing_extensions import Buffer
-
-    Bytes: TypeAlias = Buffer | NDArray[Any]
-
-_EMPTY = memoryview(bytearray())
 _FAREWELL_SECONDS = 0.5
 _NOTICE_AFTER = 0.25
 """After this part of the time-out a waiting party tells the others whom it waits for."""
@@ -132,7 +127,7 @@ class Mesh:
         outgoing: list[tuple[Channel, list[memoryview], int, int]] = []
         bytes_sent = bytes_received = largest = 0
         for peer, message in send.items():
-            pieces = [_view(m) for m in (message if isinstance(message, list | tuple) else (message,))]
+            pieces = [byte_view(m) for m in (message if isinstance(message, list | tuple) else (message,))]
             size = len(pieces[0]) if len(pieces) == 1 else sum(map(len, pieces))
             if peer not in channels:
                 raise self._unknown_peer(peer)
@@ -141,7 +136,7 @@ class Mesh:
             bytes_sent += size
         incoming: list[tuple[Channel, memoryview, int]] = []
         for peer, buffer in receive.items():
-            target = _view(buffer)
+            target = byte_view(buffer)
             if target.readonly:
                 raise InvalidInputError(f"The buffer to receive into from {peer!r} must be writable.")
             if peer not in channels:
@@ -287,16 +282,3 @@ class Mesh:
             "allowed. Use smaller inputs or batches."
         )
         return parameter_error("message", "Mesh.exchange", f"at most {limit} bytes long", f"{size} bytes")
-
-
-def _view(buffer: Bytes) -> memoryview:
-    """Return the bytes of a C-contiguous buffer, without a copy."""
-    try:
-        view = memoryview(cast("Buffer", buffer))
-        if view.format == "B" and view.ndim == 1 and view.c_contiguous:
-            return view
-        return view.cast("B") if view.nbytes else _EMPTY
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"A message must be a C-contiguous buffer of plain numbers, such as a NumPy array. {error}"
-        ) from None

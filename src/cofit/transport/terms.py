@@ -7,7 +7,7 @@ each as one length byte and 64 bytes padded with zeros. It is public: nothing in
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from cofit.errors import (
@@ -50,6 +50,11 @@ class Terms:
         check_name("scheme", "Terms", self.scheme)
         if not isinstance(self.version, int) or not 0 <= self.version < 1 << 16:
             raise parameter_error("version", "Terms", "an integer of 16 bits", self.version)
+
+
+def without_session(terms: Terms) -> Terms:
+    """Return the terms of a conversation: it belongs to a study, but to no session, so that one is all zeros."""
+    return replace(terms, session=bytes(SESSION_BYTES))
 
 
 def check_name(parameter: str, owner: str, name: str) -> None:

@@ -7,93 +7,41 @@ connects without a pinned certificate is turned away and learns nothing but our 
 from __future__ import annotations
 
 import contextlib
-import secrets
 import select
 import socket
 import time
 from collections.abc import Collection, Sequence
-from types import TracebackType
 
 from cofit.errors import (
     CertificateError,
     HandshakeError,
     InvalidInputError,
     PeerSilentError,
+    SessionMismatchError,
     TransportError,
     parameter_error,
 )
-from cofit.transport.attempt import Attempt, Dial, DroppedError, Own, Peer, tls_context
+from cofit.transport.attempt import Attempt, Dial, Own
+from cofit.transport.authentication import DroppedError, Peer, tls_context
 from cofit.transport.channel import Channel
 from cofit.transport.farewell import part
 from cofit.transport.frames import MAX_FRAME_BYTES
 from cofit.transport.identity import Identity, certificate_der
 from cofit.transport.link import Link, Wrap
+from cofit.transport.listener import Acceptor
 from cofit.transport.mesh import Mesh
+from cofit.transport.strangers import MAX_STRANGERS, STRANGER_SECONDS, take_in
 from cofit.transport.terms import Terms
 from cofit.transport.tls import DEFAULT_SPIN, PollWaiter
 
-STRANGER_SECONDS = 5.0
-"""How long an incoming connection may take to authenticate and greet."""
-MAX_STRANGERS = 512
-"""How many incoming connections may be unauthenticated at once; beyond that one of them, at random, is dropped."""
-_BACKLOG = 1024
-_ACCEPTS_IN_A_ROW = 128
 _POLL_SECONDS = 0.25
 _FAREWELL_SECONDS = 0.5
 _PAUSE_SECONDS = 0.005
 
 
-class Listener:
-    """A bound, listening TCP socket. Bind to port 0 to let the system choose; ``port`` tells which."""
-
-    def __init__(self, bound: socket.socket) -> None:
-        bound.setblocking(False)
-        self._socket = bound
-        self.host, self.port = bound.getsockname()[:2]
-
-    def __enter__(self) -> Listener:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"Listener({self.host!r}, {self.port})"
-
-    @classmethod
-    def adopt(cls, descriptor: int) -> Listener:
-        """Take over a listening socket that a parent process bound and handed down."""
-        return cls(socket.socket(fileno=descriptor))
-
-    def accept(self) -> socket.socket | None:
-        """Return the next waiting connection, or None."""
-        try:
-            connection, _ = self._socket.accept()
-        except OSError:
-            return None
-        connection.setblocking(False)
-        return connection
-
-    def fileno(self) -> int:
-        """The descriptor, to poll or to hand to a child process."""
-        return self._socket.fileno()
-
-    def close(self) -> None:
-        """Stop listening. Closing twice is fine."""
-        self._socket.close()
-
-
-def listen(host: str, port: int = 0) -> Listener:
-    """Bind ``host`` and ``port`` (0: any free port) and listen."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return Listener(socket.create_server((host, port), family=family, backlog=_BACKLOG))
-
-
 def connect_mesh(
     identity: Identity,
-    listener: Listener | None,
+    listener: Acceptor | None,
     dial: Sequence[Peer],
     accept: Sequence[Peer],
     terms: Terms,
@@ -108,9 +56,10 @@ def connect_mesh(
     """Connect to all peers and greet them; the parties may start in any order.
 
     We dial the peers in ``dial`` until they answer, and wait on ``listener`` for those in ``accept``; strangers
-    there are dropped without disturbing the others. ``wrap`` may replace links (to inject faults). The
-    listener stays open and is the caller's to close. ``members``: the parties of the run that we have no link to;
-    peers may blame them.
+    there are dropped without disturbing the others. It may be the ``mesh_listener`` of a Reception: connections of
+    other sessions, which may have waited there for long, are then dropped too. ``wrap`` may replace links (to
+    inject faults). The listener stays open and is the caller's to close. ``members``: the parties of the run that
+    we have no link to; peers may blame them.
 
     Raises CertificateError or another HandshakeError naming the peer, or PeerSilentError if one is not there
     after ``connect_timeout`` seconds. Peers that were already connected are told.
@@ -122,15 +71,7 @@ def connect_mesh(
         raise InvalidInputError(f"Party names must differ. Got {[identity.name, *names]} instead.")
     if accept and listener is None:
         raise InvalidInputError("The 'listener' parameter of connect_mesh must be given to accept peers.")
-    connector = _Connector(Own(identity, terms, wrap), listener, dial, accept, connect_timeout)
-    try:
-        links = connector.run()
-    except TransportError as error:
-        connector.give_up(error.peer, str(error))
-        raise
-    except BaseException:
-        connector.give_up(identity.name, f"{identity.name!r} was interrupted while connecting.")
-        raise
+    links = Connector(Own(identity, terms, wrap), listener, dial, accept, connect_timeout).links()
     ordered = {name: links[name] for name in names}
     return Mesh(
         identity.name,
@@ -143,13 +84,13 @@ def connect_mesh(
     )
 
 
-class _Connector:
+class Connector:
     """The loop that brings all connections up without blocking on any of them."""
 
     def __init__(
         self,
         own: Own,
-        listener: Listener | None,
+        listener: Acceptor | None,
         dial: Sequence[Peer],
         accept: Sequence[Peer],
         connect_timeout: float,
@@ -170,8 +111,19 @@ class _Connector:
         self._refused: dict[str, int] = {}
         self._links: dict[str, Link] = {}
 
-    def run(self) -> dict[str, Link]:
-        """Return the greeted link to every peer."""
+    def links(self) -> dict[str, Link]:
+        """Return the greeted link to every peer. On an error all that were reached are told, and closed."""
+        try:
+            return self._run()
+        except TransportError as error:
+            self._give_up(error.peer, str(error))
+            raise
+        except BaseException:
+            name = self._own.identity.name
+            self._give_up(name, f"{name!r} was interrupted while connecting.")
+            raise
+
+    def _run(self) -> dict[str, Link]:
         while True:
             now = time.monotonic()
             for dial in self._dials:
@@ -190,7 +142,7 @@ class _Connector:
                 raise self._absent(missing)
             self._wait(now)
 
-    def give_up(self, culprit: str, reason: str) -> None:
+    def _give_up(self, culprit: str, reason: str) -> None:
         """Tell the peers why, and close everything.
 
         A peer that we are just greeting is greeted to the end: it then learns at once what is wrong between us,
@@ -222,29 +174,16 @@ class _Connector:
             except DroppedError as dropped:
                 dial.postpone(now, str(dropped))
 
-    def _accept_all(self, listener: Listener, now: float) -> None:
-        """Take in who has connected, and make room for it if need be.
+    def _accept_all(self, listener: Acceptor, now: float) -> None:
+        def begin(connection: socket.socket) -> Attempt:
+            deadline = now + STRANGER_SECONDS
+            return Attempt(connection, self._context, self._pins, self._own, server_side=True, deadline=deadline)
 
-        Who has authenticated keeps its place. Of the others a random one has to go, whoever came first: so
-        strangers can neither take all places for long nor push out a peer for sure, and a peer that had to
-        go dials again.
-        """
-        strangers = [attempt for attempt in self._incoming if attempt.peer is None]
-        for _ in range(_ACCEPTS_IN_A_ROW):
-            connection = listener.accept()
-            if connection is None:
-                return
-            if len(strangers) >= MAX_STRANGERS:
-                unlucky = strangers.pop(secrets.randbelow(len(strangers)))
-                self._drop(unlucky, "a connection was dropped for want of room")
-            elif len(self._incoming) >= 2 * MAX_STRANGERS:
-                connection.close()
-                continue
-            attempt = Attempt(
-                connection, self._context, self._pins, self._own, server_side=True, deadline=now + STRANGER_SECONDS
-            )
-            strangers.append(attempt)
-            self._incoming.append(attempt)
+        def drop(attempt: Attempt) -> None:
+            self._count("a connection was dropped for want of room")
+            attempt.close()
+
+        take_in(listener, self._incoming, begin, drop, MAX_STRANGERS)
 
     def _step_incoming(self, attempt: Attempt, now: float) -> None:
         try:
@@ -261,9 +200,12 @@ class _Connector:
             self._links[attempt.peer.name] = attempt.link
 
     def _drop(self, attempt: Attempt, reason: str) -> None:
-        self._refused[reason] = self._refused.get(reason, 0) + 1
+        self._count(reason)
         self._incoming.remove(attempt)
         attempt.close()
+
+    def _count(self, reason: str) -> None:
+        self._refused[reason] = self._refused.get(reason, 0) + 1
 
     def _drop_strangers(self) -> None:
         for attempt in self._incoming:
@@ -298,6 +240,8 @@ class _Connector:
         if peer not in problems:
             if "not pinned" in seen:
                 return CertificateError(peer, message)
+            if "another session" in seen:
+                return SessionMismatchError(peer, message)
             if "rejected our certificate" in seen:
                 return HandshakeError(peer, message)
         return PeerSilentError(peer, message)
