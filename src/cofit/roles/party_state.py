@@ -36,6 +36,7 @@ from cofit.roles.durable import sync_directory, write_durably
 
 FORMAT = 1
 PHASES = ("collecting", "sealed", "stored", "released", "failed")
+RELEASE = "release"
 _PIECE = 1 << 20
 _CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{16}")
 _SCHEMA = """
@@ -71,7 +72,7 @@ class PartyState:
 
     def __init__(self, directory: str | Path, study: str, party: str) -> None:
         self.directory = Path(directory)
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _private_directory(self.directory)
         self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -134,6 +135,11 @@ class PartyState:
         """Where the study stands here: one of ``PHASES``."""
         return self.fact("phase") or "collecting"
 
+    @property
+    def forgotten(self) -> bool:
+        """Whether the shares were deleted on purpose: this party then takes part in no session any more."""
+        return self.fact("forgotten") is not None
+
     def advance(self, phase: str) -> None:
         """Go to a later phase; going back is refused."""
         if PHASES.index(phase) < PHASES.index(self.phase):
@@ -164,8 +170,9 @@ class PartyState:
                 if self.phase != "collecting":
                     raise StateError("The contributions are sealed: nothing can be changed any more.")
                 folder = self._folder(owner, upload)
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                sync_directory(folder.parent)
+                for step in (folder.parent.parent, folder.parent, folder):
+                    step.mkdir(mode=0o700, exist_ok=True)
+                    sync_directory(step.parent)
                 with self._transaction() as database:
                     row = (owner, upload, json.dumps(manifest, sort_keys=True))
                     database.execute("INSERT OR REPLACE INTO uploads VALUES (?, ?, ?, 0)", row)
@@ -226,11 +233,33 @@ class PartyState:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def forget_shares(self) -> None:
-        """Delete every share: of the data, of checkpoints, and of the release. Facts, log and model stay."""
+        """Delete every share, for good: of the data, of checkpoints, and of the release. Facts, log and model stay."""
+        self.record(forgotten="yes")
         for folder in ("uploads", "checkpoints"):
-            shutil.rmtree(self.directory / folder, ignore_errors=True)
-        (self.directory / "release").unlink(missing_ok=True)
+            if (self.directory / folder).exists():
+                shutil.rmtree(self.directory / folder)
+        (self.directory / RELEASE).unlink(missing_ok=True)
         sync_directory(self.directory)
+
+    # --- the release -------------------------------------------------------------------------------------
+
+    @property
+    def opening_begun(self) -> bool:
+        """Whether this party may have sent a message of the opening of its stored release."""
+        return self.fact("opening") is not None
+
+    def begin_opening(self) -> None:
+        """Note, before the first message of the opening is sent, that it may be."""
+        self.record(opening="begun")
+
+    def discard_release(self) -> None:
+        """Delete a stored release of which no party has begun the opening, so that another one can be drawn."""
+        if self.opening_begun:
+            raise StateError("The opening of the stored release has begun: it is never discarded.")
+        (self.directory / RELEASE).unlink(missing_ok=True)
+        sync_directory(self.directory)
+        if self.phase == "stored":
+            self.record(phase="sealed")
 
     # --- checkpoints -------------------------------------------------------------------------------------
 
@@ -252,6 +281,14 @@ class PartyState:
     def checkpoint(self, checkpoint: Checkpoint) -> bytes:
         """Return the record of a checkpoint."""
         return (self.directory / "checkpoints" / checkpoint.file).read_bytes()
+
+    def drop_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Delete one checkpoint."""
+        (self.directory / "checkpoints" / checkpoint.file).unlink(missing_ok=True)
+
+    def drop_checkpoints(self) -> None:
+        """Delete all checkpoints: they are of no use once the release is out."""
+        shutil.rmtree(self.directory / "checkpoints", ignore_errors=True)
 
     # --- helpers -----------------------------------------------------------------------------------------
 
@@ -278,6 +315,20 @@ class PartyState:
                 self._database.execute("ROLLBACK")
                 raise
             self._database.execute("COMMIT")
+
+
+def _private_directory(directory: Path) -> None:
+    """Make the directory for this user alone; one that others can look into is refused, unless it is empty."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if directory.stat().st_mode & 0o077:
+            if any(directory.iterdir()):
+                raise StateError(
+                    f"Others on this machine can look into the state directory. Run: chmod 700 '{directory}'"
+                )
+            directory.chmod(0o700)
+    except OSError as error:
+        raise StateError(f"The state directory {directory} cannot be used: {error.strerror}.") from None
 
 
 def _files(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
