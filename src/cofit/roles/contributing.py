@@ -1,27 +1,125 @@
-"""From an owner's encoded table to acknowledged contributions: budget, normalisation, sharing, upload."""
+"""From an owner's encoded table to acknowledged contributions: rows in the common order, budget, sharing, upload.
+
+Horizontal: ``prepare``, then ``send``. Vertical: ``align_table`` first, with the secret that owners share and, where
+the study says unmatched = "drop", the row files of all other owners. Secrets and row files go from owner to owner, by a
+way that the owners trust, and never to a computing party. ``cofit.study.align`` says what they reveal to whom.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hmac
+import json
+import logging
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-import numpy.typing as npt
-
+from cofit.arithmetic import RingArray
 from cofit.errors import InvalidInputError
 from cofit.learn.contribution import prepared_features
-from cofit.learn.train import FEATURES, LABELS
+from cofit.learn.plan import Plan
+from cofit.learn.train import FEATURES
+from cofit.roles.durable import write_durably
 from cofit.roles.ledger import Ledger
+from cofit.roles.manifest import check_rows_digest
 from cofit.roles.owner import UploadProgress, contribute
+from cofit.secret import InputFacts
+from cofit.sharing import scheme_named
+from cofit.study.align import HASH_BYTES, SECRET_BYTES, aligned_rows, key_hashes, set_digest
 from cofit.study.document import Study
-from cofit.study.encode import EncodedTable
+from cofit.study.encode import EncodedTable, owner_named
 from cofit.study.expected import expected_contributions
 from cofit.study.plan import study_plan
 from cofit.transport import Conversation, Identity, Peer, Terms, converse
 
 LEDGER = "budget.sqlite"
+_PATIENCE = 30.0
+_ROWS_FORMAT = 1
+_READABLE_BY_OTHERS = 0o077
+_log = logging.getLogger(__name__)
+
+
+# --- contributing ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class PreparedContribution:
+    """An owner's data, checked and encoded, of which nothing has left yet. ``rows``: their digest, or None."""
+
+    study: Study
+    owner: str
+    plan: Plan
+    inputs: Mapping[str, tuple[InputFacts, RingArray]]
+    rows: str | None
+
+    def __repr__(self) -> str:
+        return f"<PreparedContribution of {self.owner!r}>"
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What the release will cost the owner's ledger."""
+        return self.plan.mechanism.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """What the release will cost the owner's ledger."""
+        return Fraction(self.plan.mechanism.total_delta)
+
+    def bytes_for(self, rank: int) -> int:
+        """Return how many bytes of shares the party of this rank gets."""
+        scheme, parties = scheme_named(self.study.compute.scheme), len(self.study.parties)
+        layouts = [scheme.layout(facts.format.ring, facts.shape, parties) for facts, _ in self.inputs.values()]
+        return sum(component.size for layout in layouts for component in layout if rank in component.ranks)
+
+
+def prepare(study: Study, owner: str, table: EncodedTable, rows: str | None = None) -> PreparedContribution:
+    """Return an owner's table as numbers in the formats of the study's plan, or raise InvalidInputError.
+
+    table: encoded as the study says, rows in the common order. rows: their digest, in a vertical study.
+    """
+    owner_named(study, owner)
+    check_rows_digest(rows, vertical=study.data.partition == "vertical")
+    plan = study_plan(study)
+    inputs = {}
+    for name, facts in expected_contributions(study, plan)[owner].items():
+        values = table.features if name == FEATURES else table.labels
+        if values is not None and name == FEATURES:
+            values = prepared_features(plan, values)
+        if values is None or values.shape != facts.shape:
+            got = None if values is None else values.shape
+            raise InvalidInputError(f"The {name} must have shape {facts.shape} by the study; got {got}.")
+        inputs[name] = facts, facts.format.encode(values, facts.bound)
+    return PreparedContribution(study, owner, plan, inputs, rows)
+
+
+def send(
+    contribution: PreparedContribution,
+    identity: Identity,
+    state: Path,
+    dataset: str,
+    progress: Callable[[UploadProgress], None] | None = None,
+) -> str:
+    """Charge the owner's ledger, share with all parties, and return the id of the upload when all have acknowledged.
+
+    state: the owner's private directory. dataset: the name under which the ledger knows the data. Nothing leaves the
+    owner before the ledger is charged.
+    """
+    study, ledger = contribution.study, open_ledger(state)
+    ledger.charge(dataset, study.hash, study.name, contribution.epsilon, contribution.delta)
+    return contribute(
+        tuple(party.name for party in study.parties),
+        study.compute.scheme,
+        contribution.inputs,
+        connector(study, identity),
+        state,
+        study.hash,
+        progress,
+        contribution.rows,
+    )
 
 
 def contribute_table(
@@ -31,36 +129,28 @@ def contribute_table(
     state: Path,
     dataset: str,
     progress: Callable[[UploadProgress], None] | None = None,
+    rows: str | None = None,
 ) -> str:
-    """Charge the owner's ledger, share the table with all parties, and return the id of the upload.
+    """``prepare`` and ``send``: return the id of the upload when all parties have acknowledged it."""
+    return send(prepare(study, identity.name, table, rows), identity, state, dataset, progress)
 
-    table: encoded as the study says, rows in the study's order. state: the owner's private directory. dataset: the name
-    under which the ledger knows the data. Nothing leaves the owner before the ledger is charged.
+
+def open_ledger(state: Path) -> Ledger:
+    """Return the ledger in an owner's private directory; both are made where they do not exist."""
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Ledger(state / LEDGER)
+    except OSError as error:
+        raise InvalidInputError(f"The directory '{state}' cannot be used: {error.strerror}.") from None
+
+
+def connector(
+    study: Study, identity: Identity, patience: float = _PATIENCE
+) -> Callable[[str], AbstractContextManager[Conversation]]:
+    """Return a function that opens a conversation with a party of the study, by name.
+
+    patience: how many seconds it dials a party that does not answer.
     """
-    plan = study_plan(study)
-    expected = expected_contributions(study, plan).get(identity.name)
-    if expected is None:
-        raise InvalidInputError(f"'{identity.name}' is no owner of this study.")
-    values: dict[str, npt.NDArray[Any]] = {}
-    if FEATURES in expected and table.features is not None:
-        values[FEATURES] = prepared_features(plan, table.features)
-    if LABELS in expected and table.labels is not None:
-        values[LABELS] = table.labels
-    inputs = {}
-    for name, facts in expected.items():
-        if name not in values or values[name].shape != facts.shape:
-            got = values[name].shape if name in values else None
-            raise InvalidInputError(f"The {name} must have shape {facts.shape} by the study; got {got}.")
-        inputs[name] = facts, facts.format.encode(values[name], facts.bound)
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mechanism = plan.mechanism
-    Ledger(state / LEDGER).charge(dataset, study.hash, study.name, mechanism.epsilon, Fraction(mechanism.total_delta))
-    parties = tuple(party.name for party in study.parties)
-    return contribute(parties, study.compute.scheme, inputs, connector(study, identity), state, study.hash, progress)
-
-
-def connector(study: Study, identity: Identity) -> Callable[[str], AbstractContextManager[Conversation]]:
-    """Return a function that opens a conversation with a party of the study, by name."""
     entries = {party.name: party for party in study.parties}
     terms = Terms(bytes(16), bytes.fromhex(study.hash), study.compute.scheme)
 
@@ -71,7 +161,115 @@ def connector(study: Study, identity: Identity) -> Callable[[str], AbstractConte
             Peer(entry.name, entry.host, entry.port, entry.certificate_pem),
             terms,
             timeout=study.compute.timeout,
-            connect_timeout=study.compute.connect_timeout,
+            connect_timeout=min(study.compute.connect_timeout, patience),
         )
 
     return connect
+
+
+# --- rows of a vertical study ----------------------------------------------------------------------------
+
+
+def align_table(
+    study: Study, table: EncodedTable, secret: bytes, others: Mapping[str, Sequence[bytes]]
+) -> tuple[EncodedTable, str]:
+    """Return an owner's rows in the order that all owners have in common, and the digest of their keys.
+
+    others: the hashes of other owners' row keys, by name; all other owners where the study says unmatched = "drop".
+    Raises TableError, whose text is for the owner's own terminal, where the rows are not those of the others.
+    """
+    if table.keys is None:
+        raise InvalidInputError("The table has no row keys.")
+    hashes = key_hashes(secret, study.hash, table.keys)
+    unmatched = study.data.unmatched or "refuse"
+    order = aligned_rows(table.keys, hashes, others, unmatched=unmatched, rows=study.data.rows)
+    return table.rows(order), set_digest([hashes[i] for i in order.tolist()]).hex()
+
+
+def new_secret(path: Path) -> None:
+    """Write a fresh secret for the owners of a study, for this user alone. An existing file is never replaced."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(SECRET_BYTES) + "\n")
+            file.flush()
+            os.fsync(descriptor)
+    except FileExistsError:
+        raise InvalidInputError(f"'{path}' exists, and a secret is never overwritten. Choose another name.") from None
+    except OSError as error:
+        raise InvalidInputError(f"The secret cannot be written to '{path}': {error.strerror}.") from None
+
+
+def read_secret(path: Path) -> bytes:
+    """Read the owners' secret; a file that others may read is used, with a warning."""
+    try:
+        text = path.read_bytes()
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise InvalidInputError(f"The secret '{path}' cannot be read: {error.strerror}.") from None
+    try:
+        secret = bytes.fromhex(text.decode().strip())
+    except ValueError:
+        secret = b""
+    if len(secret) < SECRET_BYTES:
+        raise InvalidInputError(f"'{path}' is no secret of `cofit align --new-secret`: {2 * SECRET_BYTES} hex digits.")
+    if mode & _READABLE_BY_OTHERS:
+        _log.warning("'%s' can be read by other users of this machine. Run: chmod 600 '%s'", path, path)
+    return secret
+
+
+def write_rows(path: Path, study: Study, owner: str, secret: bytes, hashes: Iterable[bytes]) -> None:
+    """Write the hashes of an owner's row keys for the other owners, sorted, which hides the order of the table."""
+    document = {
+        "format": _ROWS_FORMAT,
+        "study": study.hash,
+        "owner": owner,
+        "secret": _tag(study, secret),
+        "rows": sorted(h.hex() for h in hashes),
+    }
+    try:
+        write_durably(path, json.dumps(document, indent=0).encode())
+    except OSError as error:
+        raise InvalidInputError(f"The rows cannot be written to '{path}': {error.strerror}.") from None
+
+
+def read_rows(paths: Iterable[Path], study: Study, owner: str, secret: bytes) -> dict[str, list[bytes]]:
+    """Return the hashes in the row files of other owners, by owner, or raise with the file and what is wrong."""
+    found: dict[str, list[bytes]] = {}
+    for path in paths:
+        name, hashes = _read_rows(path, study, secret)
+        if name == owner or name in found:
+            raise InvalidInputError(
+                f"'{path}' holds the rows of '{name}' {'itself' if name == owner else 'once more'}."
+            )
+        found[name] = hashes
+    return found
+
+
+def _read_rows(path: Path, study: Study, secret: bytes) -> tuple[str, list[bytes]]:
+    try:
+        document = json.loads(path.read_bytes())
+        if not isinstance(document, dict) or document["format"] != _ROWS_FORMAT:
+            raise ValueError
+        of_study, name, tag = document["study"], document["owner"], document["secret"]
+        hashes = [bytes.fromhex(h) for h in document["rows"]]
+        if any(len(h) != HASH_BYTES for h in hashes) or len(set(hashes)) != len(hashes):
+            raise ValueError
+    except OSError as error:
+        raise InvalidInputError(f"The rows in '{path}' cannot be read: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InvalidInputError(f"'{path}' is no row file of `cofit align --out`, or is damaged.") from None
+    if of_study != study.hash:
+        raise InvalidInputError(f"'{path}' belongs to another study. Its owner makes it anew with this study's file.")
+    if study.owner(str(name)) is None:
+        raise InvalidInputError(f"'{path}' holds the rows of {name!r}, which is no owner of this study.")
+    if tag != _tag(study, secret):
+        raise InvalidInputError(
+            f"'{path}' was made with another secret. All owners must use the same one; compare the files."
+        )
+    return str(name), hashes
+
+
+def _tag(study: Study, secret: bytes) -> str:
+    """Tells whether two owners have the same secret, and nothing else of it: it has 256 random bits."""
+    return hmac.digest(secret, b"cofit secret check 1\0" + study.hash.encode(), "sha256").hex()

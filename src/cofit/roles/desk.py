@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import queue
 import re
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -63,6 +64,7 @@ class Desk:
         self._state = state
         self._audit = audit
         self._progress = progress
+        self._uploading = threading.Lock()
         self._roles = {
             "owner": {owner.name for owner in study.owners},
             "party": {party.name for party in study.parties},
@@ -90,27 +92,42 @@ class Desk:
         return action(peer, dict(request), payload)
 
     def ready(self) -> dict[str, str] | None:
-        """Return the hash of every owner's manifest, when all contributions are here; else None."""
+        """Return the hash of every owner's manifest when all contributions are here, of the same rows; else None."""
         hashes = {}
         for owner in self._expected:
             upload = self._state.upload(owner)
             if upload is None or not upload.committed:
                 return None
             hashes[owner] = manifest_hash(upload.manifest["common"])
-        return hashes
+        return None if any(self._other_rows(owner) for owner in self._expected) else hashes
 
     # --- owners ------------------------------------------------------------------------------------------
 
     def _begin_upload(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "manifest")
         scheme, parties = self._study.compute.scheme, len(self._study.parties)
-        manifest = check_manifest(request.get("manifest"), scheme, parties, self._expected[owner])
+        vertical = self._study.data.partition == "vertical"
+        manifest = check_manifest(request.get("manifest"), scheme, parties, self._expected[owner], vertical=vertical)
         stored = {"common": manifest, "files": files_for(manifest, self._rank)}
-        sizes = self._state.begin_upload(owner, manifest["upload"], stored)
-        known = self._state.upload(owner)
+        with self._uploading:
+            self._retire(owner, manifest["upload"])
+            sizes = self._state.begin_upload(owner, manifest["upload"], stored)
+            known = self._state.upload(owner)
         committed = known is not None and known.committed
         self._audit.write("upload announced", owner=owner, upload=manifest["upload"], complete=committed)
         return {"sizes": sizes, "committed": committed}, b""
+
+    def _retire(self, owner: str, upload: str) -> None:
+        """Remember that an upload takes the place of the one before, which then never comes back.
+
+        Owners take a new id for every upload: an old one that returns is a process that was left behind.
+        """
+        known = self._state.upload(owner)
+        if known is None or known.upload == upload or self._state.phase != "collecting":
+            return
+        if self._state.fact(_retired(owner, upload)) is not None:
+            raise StateError(f"Upload {upload} was replaced by a newer one and cannot come back.")
+        self._state.record(**{_retired(owner, known.upload): "replaced"})
 
     def _chunk(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "upload", "file", "offset")
@@ -123,26 +140,51 @@ class Desk:
 
     def _commit(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "upload")
-        self._state.commit(owner, str(request.get("upload")))
-        self._audit.write("upload complete", owner=owner, upload=str(request.get("upload")))
+        upload = str(request.get("upload"))
+        with self._uploading:
+            known = self._state.upload(owner)
+            waits = known is not None and known.upload == upload and not known.committed
+            if waits and (others := self._other_rows(owner)):
+                self._audit.write("rows differ", owner=owner, upload=upload, others=others)
+                raise StateError(_rows_differ(owner, others))
+            self._state.commit(owner, upload)
+        self._audit.write("upload complete", owner=owner, upload=upload)
         return {"committed": True}, b""
+
+    def _other_rows(self, owner: str) -> list[str]:
+        """Return the owners whose complete contributions are of other rows than what this owner has announced."""
+        mine = self._state.upload(owner)
+        if mine is None:
+            return []
+        others = {other: self._state.upload(other) for other in self._expected if other != owner}
+        return [
+            other
+            for other, upload in others.items()
+            if upload is not None
+            and upload.committed
+            and upload.manifest["common"]["rows"] != mine.manifest["common"]["rows"]
+        ]
 
     # --- everybody ---------------------------------------------------------------------------------------
 
     def _status(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request)
-        contributions = {}
-        for owner in self._expected:
-            upload = self._state.upload(owner)
-            contributions[owner] = "missing" if upload is None else "complete" if upload.committed else "incomplete"
         return {
             "party": self._study.parties[self._rank].name,
             "study": self._study.hash,
             "plan": self._plan.hash,
             "phase": self._state.phase,
-            "contributions": contributions,
+            "contributions": {owner: self._contribution(owner) for owner in self._expected},
             "progress": self._progress(),
         }, b""
+
+    def _contribution(self, owner: str) -> str:
+        upload = self._state.upload(owner)
+        if upload is None:
+            return "missing"
+        if self._other_rows(owner):
+            return "rows differ"
+        return "complete" if upload.committed else "incomplete"
 
     def _model(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request)
@@ -194,6 +236,19 @@ def answerable(error: Exception) -> dict[str, Any] | None:
     if isinstance(error, RefusedError | InvalidInputError | StateError):
         return {"error": {"kind": type(error).__name__, "message": str(error)[:2000]}}
     return None
+
+
+def _retired(owner: str, upload: str) -> str:
+    return f"retired {owner} {upload}"
+
+
+def _rows_differ(owner: str, others: list[str]) -> str:
+    named = " and ".join(f"'{other}'" for other in others)
+    return (
+        f"The rows of '{owner}' are not those of {named}: the digests of their row keys differ. Check on both sides "
+        f"that the tables have the same row keys and that all owners use the same secret (`cofit align --compare` "
+        f"tells how many rows are missing where). Then whoever was wrong contributes again."
+    )
 
 
 def _only(request: dict[str, Any], *names: str) -> None:

@@ -1,11 +1,14 @@
 """The manifest of a contribution: what an owner announces to all computing parties before it uploads anything.
 
     {"upload": "<random id>",
-     "components": {"features.seed_0": {"ranks": [0, 2], "size": 32, "sha256": "..."}, ...}}
+     "components": {"features.seed_0": {"ranks": [0, 2], "size": 32, "sha256": "..."}, ...},
+     "rows": "<digest of the set of row keys in a vertical study, else null>"}
 
 Every party gets the same manifest, checks the files that are meant for it against it, and compares its hash with the
 other parties' before training: so the parties know that they hold shares of the same contribution, and that summands
-held by several of them are equal. The digest of a seed says nothing about the seed, which has 256 random bits.
+held by several of them are equal. The digest of a seed says nothing about the seed, which has 256 random bits. From the
+digests of the rows (``study.align.set_digest``: keyed with a secret of the owners) the parties learn whether the owners
+have the same rows, and nothing else.
 
 What a manifest must look like follows from the study alone, except for the id and the digests: an owner cannot make a
 party store more, or anything else, than was agreed.
@@ -47,9 +50,17 @@ class DealtContribution:
 
 
 def deal_contribution(
-    scheme: str, parties: int, inputs: Mapping[str, tuple[InputFacts, RingArray]], seed: bytes
+    scheme: str,
+    parties: int,
+    inputs: Mapping[str, tuple[InputFacts, RingArray]],
+    seed: bytes,
+    rows: str | None = None,
 ) -> DealtContribution:
-    """Share encoded inputs. The same seed and inputs give the same bytes and the same manifest."""
+    """Share encoded inputs. The same seed and inputs give the same bytes and the same manifest.
+
+    rows: the digest of the set of row keys, in a vertical study. Every component is made once here, for its digest, and
+    again whenever it is sent: nothing but ``inputs`` is held in memory.
+    """
     components: dict[str, Component] = {}
     entries: dict[str, Any] = {}
     for name, (facts, encoded) in inputs.items():
@@ -62,16 +73,20 @@ def deal_contribution(
             components[file] = component
             entries[file] = {**_entry(component.facts), "sha256": digest.hexdigest()}
     upload = hashlib.sha256(derive_seed(seed, "upload id")).hexdigest()[:32]
-    return DealtContribution({"upload": upload, "components": entries}, components)
+    return DealtContribution({"upload": upload, "components": entries, "rows": rows}, components)
 
 
-def check_manifest(manifest: object, scheme: str, parties: int, inputs: Mapping[str, InputFacts]) -> dict[str, Any]:
+def check_manifest(
+    manifest: object, scheme: str, parties: int, inputs: Mapping[str, InputFacts], *, vertical: bool
+) -> dict[str, Any]:
     """Return a manifest from an owner if it is as the study says, or raise InvalidInputError."""
-    if not isinstance(manifest, dict) or set(manifest) != {"upload", "components"}:
-        raise parameter_error("manifest", "a contribution", "an object with 'upload' and 'components'", type(manifest))
+    if not isinstance(manifest, dict) or set(manifest) != {"upload", "components", "rows"}:
+        must_be = "an object with 'upload', 'components' and 'rows'"
+        raise parameter_error("manifest", "a contribution", must_be, type(manifest).__name__)
     upload, components = manifest["upload"], manifest["components"]
     if not isinstance(upload, str) or not _ID.fullmatch(upload):
         raise parameter_error("upload", "a manifest", "32 hexadecimal digits", upload)
+    check_rows_digest(manifest["rows"], vertical=vertical)
     expected = {
         f"{name}.{facts.name}": _entry(facts)
         for name, values in inputs.items()
@@ -81,13 +96,24 @@ def check_manifest(manifest: object, scheme: str, parties: int, inputs: Mapping[
         raise parameter_error("components", "a manifest", f"an object with {sorted(expected)}", components)
     for name, wanted in expected.items():
         entry = components[name]
-        if not isinstance(entry, dict) or {k: v for k, v in entry.items() if k != "sha256"} != wanted:
+        if not isinstance(entry, dict) or _exactly({k: v for k, v in entry.items() if k != "sha256"}) != _exactly(
+            wanted
+        ):
             raise parameter_error(f"components.{name}", "a manifest", f"{wanted} and its sha256", entry)
         if not isinstance(entry.get("sha256"), str) or not _DIGEST.fullmatch(entry["sha256"]):
             raise parameter_error(
                 f"components.{name}.sha256", "a manifest", "64 hexadecimal digits", entry.get("sha256")
             )
     return manifest
+
+
+def check_rows_digest(rows: object, *, vertical: bool) -> None:
+    """Raise InvalidInputError unless ``rows`` is a digest in a vertical study, and None in a horizontal one."""
+    if not vertical:
+        if rows is not None:
+            raise parameter_error("rows", "a manifest", "null in a horizontal study", rows)
+    elif not isinstance(rows, str) or not _DIGEST.fullmatch(rows):
+        raise parameter_error("rows", "a manifest", "64 hexadecimal digits in a vertical study", rows)
 
 
 def files_for(manifest: Mapping[str, Any], rank: int) -> dict[str, dict[str, Any]]:
@@ -107,6 +133,11 @@ def manifest_hash(manifest: Mapping[str, Any]) -> str:
 def fresh_upload_seed() -> bytes:
     """Return the secret from which a contribution is dealt; the owner keeps it until every party has acknowledged."""
     return secrets.token_bytes(32)
+
+
+def _exactly(value: object) -> str:
+    """A text that differs also for what Python calls equal, such as 1, 1.0 and True."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _entry(facts: ComponentFacts) -> dict[str, Any]:

@@ -2,35 +2,60 @@
 
 ``contribute`` announces the contribution to every party in the order of their ranks before it sends a byte (the first
 party decides when contributions are sealed, so whoever it accepts, all accept), uploads to all parties at once, and
-returns when each has acknowledged that everything is on its disk.
+returns when each has acknowledged that everything is on its disk. A connection that breaks is opened again a few times,
+and the upload goes on with what the party says it has not got yet.
 
 Repeating it with the same data goes on where it was: shares follow from a seed that stays in the owner's state
-directory until every party has acknowledged. With other data it replaces what was sent before, until the parties have
-sealed; the seed is new then, so no two contributions share their randomness.
+directory until every party has acknowledged. After that the manifest stays, so that one more repetition asks the
+parties and sends nothing, also when they have sealed. With other data it replaces what was sent before, until the
+parties have sealed; the seed is new then, so no two contributions share their randomness.
+
+Memory: a few pieces of 1 MiB for each party beyond the encoded inputs; the shares are made again as they are sent.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cofit.arithmetic import RingArray
-from cofit.errors import InvalidInputError
+from cofit.arithmetic.prg import SEED_BYTES
+from cofit.errors import (
+    InvalidInputError,
+    PeerClosedError,
+    PeerSilentError,
+    StateError,
+    StoppedError,
+    TransportError,
+)
 from cofit.roles.durable import write_durably
 from cofit.roles.manifest import DealtContribution, deal_contribution, fresh_upload_seed
 from cofit.secret import InputFacts
+from cofit.sharing import Component
 from cofit.sharing.scheme import as_bytes
-from cofit.transport import Conversation
+from cofit.transport import Conversation, RequestRefusedError
 
 Connect = Callable[[str], AbstractContextManager[Conversation]]
 """Opens a conversation with the party of that name."""
 _PIECE = 1 << 20
+_AHEAD = 4
+"""How many pieces are sent before the first of them must be answered: so that a slow network is never idle."""
+_PAUSES = (0.5, 2.0, 5.0)
+"""Seconds before each new attempt to reach a party that was there before."""
+_SLOWEST_DISK = 10e6
+"""Bytes a second that a party checks and syncs at least: it gets so much more time to acknowledge."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,6 +67,9 @@ class UploadProgress:
     total: int
 
 
+Listener = Callable[[UploadProgress], None]
+
+
 def contribute(
     parties: tuple[str, ...],
     scheme: str,
@@ -49,95 +77,242 @@ def contribute(
     connect: Connect,
     state: Path,
     study: str,
-    progress: Callable[[UploadProgress], None] | None = None,
+    progress: Listener | None = None,
+    rows: str | None = None,
 ) -> str:
     """Share encoded inputs with all parties; return the id of the upload.
 
-    state: the owner's private directory. study: the study's hash.
+    state: the owner's private directory. study: the study's hash. rows: the digest of the row keys in a vertical study.
+    ``progress`` is called from several threads, one for each party.
+
+    Raises RequestRefusedError where a party refuses, another TransportError that names the party where one cannot be
+    reached or does not stay, and StateError while another upload for this study runs from the same directory.
     """
-    dealt = deal_contribution(scheme, len(parties), inputs, _seed(state, study, inputs))
-    begun = [_begin(connect, party, dealt) for party in parties]
+    with _alone(state, study):
+        digest = _digest(inputs, rows)
+        kept = _kept(state, study, digest)
+        if "manifest" in kept and _complete(parties, connect, kept["manifest"]):
+            return str(kept["manifest"]["upload"])
+        seed = bytes.fromhex(kept["seed"]) if "seed" in kept else fresh_upload_seed()
+        _keep(state, study, {"digest": digest, "seed": seed.hex()})
+        dealt = deal_contribution(scheme, len(parties), inputs, seed, rows)
+        begun = [_begin(connect, party, dealt.manifest) for party in parties]
+        uploads = [_Upload(connect, party, rank, dealt, begun[rank], progress) for rank, party in enumerate(parties)]
+        _run_together(uploads)
+        _keep(state, study, {"digest": digest, "manifest": dealt.manifest})
+        return str(dealt.manifest["upload"])
+
+
+class _Upload:
+    """The upload to one party."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        party: str,
+        rank: int,
+        dealt: DealtContribution,
+        begun: dict[str, Any],
+        progress: Listener | None,
+    ) -> None:
+        self.party = party
+        self.stopped = threading.Event()
+        self._connect = connect
+        self._manifest = dealt.manifest
+        self._files = dict(dealt.files_of(rank))
+        self._total = sum(component.facts.size for component in self._files.values())
+        self._begun: dict[str, Any] | None = begun
+        self._progress = progress
+
+    def run(self) -> None:
+        """Return when the party has acknowledged everything."""
+        _patiently(self.party, self._attempt)
+        self._tell(self._total)
+
+    def _attempt(self) -> None:
+        begun = self._begun or _begin(self._connect, self.party, self._manifest)
+        self._begun = None  # another attempt must ask again
+        if begun.get("committed") is True:
+            return
+        with _opened(self._connect, self.party) as conversation:
+            self._send(conversation, {name: begun["sizes"].get(name, 0) for name in self._files})
+            patience = conversation.timeout + self._total / _SLOWEST_DISK
+            request = {"request": "upload.commit", "upload": self._manifest["upload"]}
+            conversation.request(request, timeout=patience)
+
+    def _send(self, conversation: Conversation, sizes: Mapping[str, int]) -> None:
+        done = sum(sizes.values())
+        unanswered: deque[int] = deque()
+        for name, component in self._files.items():
+            request = {"request": "upload.chunk", "upload": self._manifest["upload"], "file": name}
+            for offset, piece in _from(component, sizes[name]):
+                if self.stopped.is_set():
+                    raise StoppedError(f"The upload to '{self.party}' was stopped.")
+                conversation.send({**request, "offset": offset}, piece)
+                unanswered.append(len(piece))
+                if len(unanswered) == _AHEAD:
+                    _take_answer(conversation)
+                    done += unanswered.popleft()
+                    self._tell(done)
+        while unanswered:
+            _take_answer(conversation)
+            done += unanswered.popleft()
+            self._tell(done)
+
+    def _tell(self, done: int) -> None:
+        if self._progress is not None:
+            self._progress(UploadProgress(self.party, done, self._total))
+
+
+def _run_together(uploads: list[_Upload]) -> None:
+    """Upload to all parties at once; raise the first error, in the order of ranks, when all have ended."""
     errors: dict[str, BaseException] = {}
 
-    def upload(rank: int) -> None:
+    def run(upload: _Upload) -> None:
         try:
-            _upload(connect, parties[rank], rank, dealt, begun[rank], progress)
+            upload.run()
         except BaseException as error:
-            errors[parties[rank]] = error
+            errors[upload.party] = error
 
-    threads = [threading.Thread(target=upload, args=(rank,), daemon=True) for rank in range(len(parties))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise next(iter(errors.values()))
-    (state / _seed_file(study)).unlink(missing_ok=True)
-    return str(dealt.manifest["upload"])
+    threads = [threading.Thread(target=run, args=(upload,), daemon=True) for upload in uploads]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for upload in uploads:
+            upload.stopped.set()
+    for upload in uploads:
+        if upload.party in errors:
+            raise errors[upload.party]
 
 
-def _begin(connect: Connect, party: str, dealt: DealtContribution) -> dict[str, Any]:
-    with connect(party) as conversation:
-        answer, _ = conversation.request({"request": "upload.begin", "manifest": dealt.manifest})
+# --- requests --------------------------------------------------------------------------------------------
+
+
+def _begin(connect: Connect, party: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Announce an upload; return what the party has of it already."""
+
+    def attempt() -> dict[str, Any]:
+        with _opened(connect, party) as conversation:
+            return conversation.request({"request": "upload.begin", "manifest": manifest})[0]
+
+    answer = _patiently(party, attempt)
+    sizes = answer.get("sizes")
+    if not isinstance(sizes, dict) or not all(isinstance(size, int) and size >= 0 for size in sizes.values()):
+        raise TransportError(party, f"'{party}' did not say what it has. Run the same cofit release everywhere.")
     return answer
 
 
-def _upload(
-    connect: Connect,
-    party: str,
-    rank: int,
-    dealt: DealtContribution,
-    begun: dict[str, Any],
-    progress: Callable[[UploadProgress], None] | None,
-) -> None:
-    files = dict(dealt.files_of(rank))
-    total = sum(component.facts.size for component in files.values())
-    sizes = {name: int(begun["sizes"].get(name, 0)) for name in files}
-    done = sum(sizes.values())
-    upload = dealt.manifest["upload"]
-    with connect(party) as conversation:
-        for name, component in files.items():
-            for offset, piece in _from(component.content(), sizes[name]):
-                conversation.request(
-                    {"request": "upload.chunk", "upload": upload, "file": name, "offset": offset}, piece
-                )
-                done += len(piece)
-                if progress is not None:
-                    progress(UploadProgress(party, done, total))
-        conversation.request({"request": "upload.commit", "upload": upload})
-    if progress is not None:
-        progress(UploadProgress(party, total, total))
+def _complete(parties: tuple[str, ...], connect: Connect, manifest: dict[str, Any]) -> bool:
+    """Whether every party still has all of an upload that was acknowledged before, and no newer one."""
+    try:
+        return all(_begin(connect, party, manifest).get("committed") is True for party in parties)
+    except RequestRefusedError:
+        return False
 
 
-def _from(pieces: Iterator[memoryview], start: int) -> Iterator[tuple[int, memoryview]]:
+def _take_answer(conversation: Conversation) -> None:
+    """Take the answer to the piece that was sent first and is not answered yet."""
+    answer, _ = conversation.receive(0)
+    error = answer.get("error")
+    if error is not None:
+        told = error if isinstance(error, dict) else {}
+        kind, text = (_printable(told.get(field)) for field in ("kind", "message"))
+        raise RequestRefusedError(conversation.peer, kind[:64], text)
+
+
+def _printable(text: object) -> str:
+    return "".join(c if c.isprintable() else "?" for c in str(text)[:1000])
+
+
+@contextmanager
+def _opened(connect: Connect, party: str) -> Iterator[Conversation]:
+    """A conversation with a party; where there is none to be had, an error that is not worth another attempt."""
+    try:
+        opening = connect(party)
+    except (PeerSilentError, PeerClosedError) as error:
+        raise TransportError(
+            party, f"'{party}' cannot be reached: {error} What it has acknowledged is not lost."
+        ) from None
+    with opening as conversation:
+        yield conversation
+
+
+def _patiently(party: str, attempt: Callable[[], T]) -> T:
+    """Return what ``attempt`` returns; try again, after pauses, where the connection breaks or the party is busy."""
+    for pause in _PAUSES:
+        with suppress(PeerClosedError, PeerSilentError):
+            try:
+                return attempt()
+            except RequestRefusedError as error:
+                if error.kind != "busy":
+                    raise
+        time.sleep(pause)
+    try:
+        return attempt()
+    except (PeerClosedError, PeerSilentError) as error:
+        raise TransportError(
+            party,
+            f"The connection to '{party}' broke {len(_PAUSES) + 1} times: {error} Check the network and the party.",
+        ) from None
+
+
+def _from(component: Component, start: int) -> Iterator[tuple[int, memoryview]]:
     """Yield what comes after the first ``start`` bytes, with its offset, in pieces of at most 1 MiB."""
+    if start >= component.facts.size:
+        return
     position = 0
-    for piece in pieces:
+    for piece in component.content():
         skip = min(max(start - position, 0), len(piece))
         for begin in range(skip, len(piece), _PIECE):
-            part = piece[begin : begin + _PIECE]
-            yield position + begin, part
+            yield position + begin, piece[begin : begin + _PIECE]
         position += len(piece)
 
 
-def _seed(state: Path, study: str, inputs: Mapping[str, tuple[InputFacts, RingArray]]) -> bytes:
-    """Return the seed of an upload of these very inputs that was begun before, or a new one, kept before it is used."""
-    digest = hashlib.sha256()
+# --- what the owner keeps --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _alone(state: Path, study: str) -> Iterator[None]:
+    """Hold the lock of this study's upload: two at once would replace each other's."""
+    descriptor = os.open(state / f"{_file(study)}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise StateError(f"Another process contributes to this study from {state}. Let it finish first.") from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _digest(inputs: Mapping[str, tuple[InputFacts, RingArray]], rows: str | None) -> str:
+    digest = hashlib.sha256(f"{rows} ".encode())
     for name, (_, encoded) in sorted(inputs.items()):
         digest.update(f"{name} {encoded.shape} ".encode())
         digest.update(as_bytes(encoded))
-    path = state / _seed_file(study)
-    if path.exists():
-        try:
-            kept = json.loads(path.read_text())
-            if kept["digest"] == digest.hexdigest():
-                return bytes.fromhex(kept["seed"])
-        except (ValueError, KeyError, TypeError):
-            raise InvalidInputError(f"{path} is damaged. Delete it: the upload then begins anew.") from None
-    seed = fresh_upload_seed()
-    write_durably(path, json.dumps({"digest": digest.hexdigest(), "seed": seed.hex()}).encode())
-    return seed
+    return digest.hexdigest()
 
 
-def _seed_file(study: str) -> str:
+def _kept(state: Path, study: str, digest: str) -> dict[str, Any]:
+    """Return what is kept of an upload of these very inputs: its seed, or its manifest once it was acknowledged."""
+    path = state / _file(study)
+    if not path.exists():
+        return {}
+    try:
+        kept = json.loads(path.read_text())
+        if "seed" in kept and len(bytes.fromhex(kept["seed"])) != SEED_BYTES:
+            raise ValueError
+        return dict(kept) if kept["digest"] == digest else {}
+    except (ValueError, KeyError, TypeError):
+        raise InvalidInputError(f"{path} is damaged. Delete it: the upload then begins anew.") from None
+
+
+def _keep(state: Path, study: str, facts: dict[str, Any]) -> None:
+    write_durably(state / _file(study), json.dumps(facts).encode())
+
+
+def _file(study: str) -> str:
     return f"upload-{study[:32]}.json"

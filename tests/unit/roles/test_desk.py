@@ -1,0 +1,462 @@
+"""The desk of a computing party: who may ask what, what an owner may upload, and rows that must be the same."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cofit.errors import CofitError, InvalidInputError, StateError
+from cofit.learn.plan import Plan
+from cofit.roles.audit_file import AuditFile, read_audit
+from cofit.roles.desk import Desk, RefusedError, answerable
+from cofit.roles.manifest import DealtContribution, deal_contribution, fresh_upload_seed
+from cofit.roles.party_state import PartyState
+from cofit.secret import InputFacts
+from cofit.study import Study, study_plan
+from cofit.study.expected import expected_contributions
+from cofit.transport.strict_json import encode_header
+from unit.study.studies import HORIZONTAL, VERTICAL, study_of
+
+RANK = 2
+SEALED_AT = "2026-01-02T03:04:05+00:00"
+OWNERS = ("owner-a", "owner-b")
+ROWS, OTHER_ROWS = "ab" * 32, "cd" * 32
+FILE = "labels.x_2"
+
+
+class Counter:
+    """A desk of the third party, with its state, and owners who know how to upload."""
+
+    def __init__(self, folder: Path, study: Study, plan: Plan) -> None:
+        self.folder = folder
+        self.expected = expected_contributions(study, plan)
+        self.state = PartyState(folder / "state", study.hash, "party-c")
+        self.audit = AuditFile(folder / "state" / "audit.jsonl")
+        self.desk = Desk(study, plan, self.expected, RANK, self.state, self.audit, dict)
+
+    def ask(self, peer: str, kind: str, payload: bytes = b"", **fields: Any) -> dict[str, Any]:
+        return self.desk.answer(peer, {"request": kind, **fields}, payload)[0]
+
+    def refused(self, peer: str, kind: str, payload: bytes = b"", **fields: Any) -> str:
+        with pytest.raises((RefusedError, InvalidInputError, StateError)) as info:
+            self.ask(peer, kind, payload, **fields)
+        told = answerable(info.value)
+        assert told is not None
+        encode_header(told)
+        return str(info.value)
+
+    def dealt(self, owner: str, rows: str | None = None) -> DealtContribution:
+        inputs: dict[str, tuple[InputFacts, Any]] = {
+            name: (facts, facts.format.encode(np.zeros(facts.shape), 1.0))
+            for name, facts in self.expected[owner].items()
+        }
+        return deal_contribution("rep3", 3, inputs, fresh_upload_seed(), rows)
+
+    def begin(self, owner: str, rows: str | None = None) -> DealtContribution:
+        dealt = self.dealt(owner, rows)
+        self.ask(owner, "upload.begin", manifest=dealt.manifest)
+        return dealt
+
+    def send(self, owner: str, dealt: DealtContribution) -> None:
+        for name, component in dealt.files_of(RANK):
+            content = b"".join(component.content())
+            self.ask(owner, "upload.chunk", content, upload=dealt.manifest["upload"], file=name, offset=0)
+
+    def commit(self, owner: str, dealt: DealtContribution) -> dict[str, Any]:
+        return self.ask(owner, "upload.commit", upload=dealt.manifest["upload"])
+
+    def whole(self, owner: str, rows: str | None = None) -> DealtContribution:
+        dealt = self.begin(owner, rows)
+        self.send(owner, dealt)
+        self.commit(owner, dealt)
+        return dealt
+
+    def told(self) -> dict[str, str]:
+        contributions: dict[str, str] = self.ask("analyst", "status")["contributions"]
+        return contributions
+
+    def files(self) -> dict[str, bytes]:
+        uploads = self.folder / "state" / "uploads"
+        return {str(path): path.read_bytes() for path in uploads.rglob("*") if path.is_file()}
+
+
+@cache
+def planned(partition: str) -> tuple[Study, Plan]:
+    study = study_of(VERTICAL if partition == "vertical" else HORIZONTAL)
+    return study, study_plan(study)
+
+
+def make(folder: Path, partition: str) -> Iterator[Counter]:
+    counter = Counter(folder, *planned(partition))
+    yield counter
+    counter.state.close()
+    counter.audit.close()
+
+
+@pytest.fixture
+def horizontal(tmp_path: Path) -> Iterator[Counter]:
+    yield from make(tmp_path, "horizontal")
+
+
+@pytest.fixture
+def vertical(tmp_path: Path) -> Iterator[Counter]:
+    yield from make(tmp_path, "vertical")
+
+
+# --- a contribution --------------------------------------------------------------------------------------
+
+
+def test_a_contribution_from_announcement_to_commit(horizontal: Counter) -> None:
+    assert horizontal.told() == dict.fromkeys(OWNERS, "missing")
+    dealt = horizontal.begin("owner-a")
+    assert horizontal.told()["owner-a"] == "incomplete"
+    horizontal.send("owner-a", dealt)
+    assert horizontal.told()["owner-a"] == "incomplete"
+    assert horizontal.commit("owner-a", dealt) == {"committed": True}
+    assert horizontal.told() == {"owner-a": "complete", "owner-b": "missing"}
+    assert horizontal.desk.ready() is None
+    horizontal.whole("owner-b")
+    ready = horizontal.desk.ready()
+    assert ready is not None
+    assert set(ready) == set(OWNERS)
+
+
+def test_a_broken_upload_goes_on_at_the_size_that_is_told(horizontal: Counter) -> None:
+    dealt = horizontal.begin("owner-a")
+    upload = dealt.manifest["upload"]
+    content = b"".join(dict(dealt.files_of(RANK))[FILE].content())
+    assert horizontal.ask("owner-a", "upload.chunk", content[:70], upload=upload, file=FILE, offset=0) == {"size": 70}
+    told = horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)
+    assert (told["sizes"][FILE], told["committed"]) == (70, False)
+    horizontal.ask("owner-a", "upload.chunk", content[70:], upload=upload, file=FILE, offset=70)
+    assert horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)["sizes"][FILE] == len(content)
+
+
+def test_commits_may_be_repeated_and_then_nothing_can_be_written(horizontal: Counter) -> None:
+    dealt = horizontal.whole("owner-a")
+    assert horizontal.commit("owner-a", dealt) == {"committed": True}
+    assert horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)["committed"] is True
+    before = horizontal.files()
+    upload = dealt.manifest["upload"]
+    for offset in (0, 4800):
+        horizontal.refused("owner-a", "upload.chunk", b"x", upload=upload, file=FILE, offset=offset)
+    assert horizontal.files() == before
+
+
+def test_incomplete_and_damaged_uploads_are_not_committed(horizontal: Counter) -> None:
+    dealt = horizontal.begin("owner-a")
+    assert "is not complete" in horizontal.refused("owner-a", "upload.commit", upload=dealt.manifest["upload"])
+    for name, component in dealt.files_of(RANK):
+        content = bytes(component.facts.size)
+        horizontal.ask("owner-a", "upload.chunk", content, upload=dealt.manifest["upload"], file=name, offset=0)
+    text = horizontal.refused("owner-a", "upload.commit", upload=dealt.manifest["upload"])
+    assert "other contents than announced" in text
+    assert horizontal.told()["owner-a"] == "incomplete"
+
+
+# --- who ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("peer", ["party-a", "party-c", "analyst", "stranger", "", "owner-a ", "OWNER-A"])
+@pytest.mark.parametrize("kind", ["upload.begin", "upload.chunk", "upload.commit"])
+def test_only_owners_upload(horizontal: Counter, peer: str, kind: str) -> None:
+    dealt = horizontal.begin("owner-a")
+    text = horizontal.refused(peer, kind, b"x", manifest=dealt.manifest, upload=dealt.manifest["upload"])
+    assert "only an owner" in text
+    last = read_audit(horizontal.folder / "state" / "audit.jsonl")[-1]
+    assert (last["event"], last["peer"], last["request"]) == ("request refused", peer, kind)
+
+
+def test_an_owner_has_no_way_to_the_contribution_of_another(horizontal: Counter) -> None:
+    dealt = horizontal.begin("owner-a")
+    upload = dealt.manifest["upload"]
+    assert "not announced" in horizontal.refused(
+        "owner-b", "upload.chunk", b"x" * 16, upload=upload, file=FILE, offset=0
+    )
+    assert "not announced" in horizontal.refused("owner-b", "upload.commit", upload=upload)
+    assert "'components" in horizontal.refused("owner-b", "upload.begin", manifest=dealt.manifest)
+    assert horizontal.files() == {}
+    own = horizontal.dealt("owner-b").manifest  # the same id is another folder
+    horizontal.ask("owner-b", "upload.begin", manifest={**own, "upload": upload})
+    horizontal.ask("owner-b", "upload.chunk", b"x" * 16, upload=upload, file=FILE, offset=0)
+    assert horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)["sizes"][FILE] == 0
+
+
+# --- pieces ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("offset", "size"),
+    [(0, 1), (31, 10), (33, 10), (64, 1), (10**15, 1), (32, 4800 - 31), (32, 4801), (0, 32), (16, 32)],
+)
+def test_pieces_that_overlap_or_leave_gaps_or_are_too_long(horizontal: Counter, offset: int, size: int) -> None:
+    dealt = horizontal.begin("owner-a")
+    upload = dealt.manifest["upload"]
+    horizontal.ask("owner-a", "upload.chunk", b"y" * 32, upload=upload, file=FILE, offset=0)
+    before = horizontal.files()
+    text = horizontal.refused("owner-a", "upload.chunk", b"x" * size, upload=upload, file=FILE, offset=offset)
+    assert "32 bytes are here" in text
+    assert horizontal.files() == before
+
+
+@pytest.mark.parametrize("payload", [b"", bytes((4 << 20) + 1)])
+def test_pieces_of_no_or_excessive_size(horizontal: Counter, payload: bytes) -> None:
+    upload = horizontal.begin("owner-a").manifest["upload"]
+    text = horizontal.refused("owner-a", "upload.chunk", payload, upload=upload, file=FILE, offset=0)
+    assert "1 to 4194304 bytes" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "labels.seed_1",  # exists, but is not for this party
+        "labels.x_3",
+        "",
+        ".",
+        "..",
+        "...",
+        "../labels.x_2",
+        "labels.x_2/..",
+        "/etc/passwd",
+        "labels.x_2\x00",
+        "labels.x_2\n",
+        "labels\\x_2",
+        "l\u00e4bels.x_2",
+        "l" * 65,
+        "con",
+    ],
+)
+def test_unknown_files_and_tricks_with_names(horizontal: Counter, name: str) -> None:
+    upload = horizontal.begin("owner-a").manifest["upload"]
+    outside = sorted((horizontal.folder / "state").iterdir())
+    horizontal.refused("owner-a", "upload.chunk", b"x", upload=upload, file=name, offset=0)
+    assert horizontal.files() == {}
+    assert sorted((horizontal.folder / "state").iterdir()) == outside
+
+
+@pytest.mark.parametrize("upload", ["", ".", "..", "../..", "a" * 32, "0" * 33, "\x00"])
+def test_unknown_uploads(horizontal: Counter, upload: str) -> None:
+    horizontal.begin("owner-a")
+    assert "not announced" in horizontal.refused("owner-a", "upload.chunk", b"x", upload=upload, file=FILE, offset=0)
+    assert "not announced" in horizontal.refused("owner-a", "upload.commit", upload=upload)
+
+
+# --- replacing, replaying, sealing -------------------------------------------------------------------------
+
+
+def test_another_manifest_under_the_same_id(horizontal: Counter) -> None:
+    dealt = horizontal.begin("owner-a")
+    changed = {**horizontal.dealt("owner-a").manifest, "upload": dealt.manifest["upload"]}
+    assert "other contents before" in horizontal.refused("owner-a", "upload.begin", manifest=changed)
+    horizontal.send("owner-a", dealt)
+    horizontal.commit("owner-a", dealt)
+    assert "other contents before" in horizontal.refused("owner-a", "upload.begin", manifest=changed)
+    assert horizontal.told()["owner-a"] == "complete"
+
+
+def test_a_newer_upload_replaces_an_older_one_which_never_comes_back(horizontal: Counter) -> None:
+    old = horizontal.whole("owner-a")
+    new = horizontal.begin("owner-a")
+    assert horizontal.told()["owner-a"] == "incomplete"
+    assert horizontal.files() == {}
+    upload = old.manifest["upload"]
+    for kind, fields in (
+        ("upload.begin", {"manifest": old.manifest}),
+        ("upload.chunk", {"upload": upload, "file": FILE, "offset": 0}),
+        ("upload.commit", {"upload": upload}),
+    ):
+        assert "replaced" in horizontal.refused("owner-a", kind, b"x" * 16, **fields)
+    horizontal.send("owner-a", new)
+    horizontal.commit("owner-a", new)
+    assert "replaced" in horizontal.refused("owner-a", "upload.begin", manifest=old.manifest)
+    newest = horizontal.whole("owner-a")
+    for past in (old, new):
+        assert "replaced" in horizontal.refused("owner-a", "upload.begin", manifest=past.manifest)
+    assert horizontal.ask("owner-a", "upload.begin", manifest=newest.manifest)["committed"] is True
+
+
+def test_nothing_changes_after_sealing(horizontal: Counter) -> None:
+    old = horizontal.whole("owner-a")
+    dealt = horizontal.whole("owner-a")
+    horizontal.whole("owner-b")
+    ready, files = horizontal.desk.ready(), horizontal.files()
+    horizontal.desk.seal(SEALED_AT)
+    for past in (old, horizontal.dealt("owner-a")):
+        assert "sealed" in horizontal.refused("owner-a", "upload.begin", manifest=past.manifest)
+        horizontal.refused("owner-a", "upload.commit", upload=past.manifest["upload"])
+    upload = dealt.manifest["upload"]
+    horizontal.refused("owner-a", "upload.chunk", b"x", upload=upload, file=FILE, offset=0)
+    assert horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)["committed"] is True
+    assert horizontal.commit("owner-a", dealt) == {"committed": True}
+    assert (horizontal.desk.ready(), horizontal.files()) == (ready, files)
+
+
+# --- rows of a vertical study --------------------------------------------------------------------------------
+
+
+def test_equal_rows_are_ready(vertical: Counter) -> None:
+    vertical.whole("owner-a", ROWS)
+    vertical.whole("owner-b", ROWS)
+    assert vertical.told() == dict.fromkeys(OWNERS, "complete")
+    assert vertical.desk.ready() is not None
+
+
+def test_other_rows_are_refused_with_both_names_and_the_remedy(vertical: Counter) -> None:
+    vertical.whole("owner-a", ROWS)
+    dealt = vertical.begin("owner-b", OTHER_ROWS)
+    vertical.send("owner-b", dealt)
+    text = vertical.refused("owner-b", "upload.commit", upload=dealt.manifest["upload"])
+    for part in ("'owner-a'", "'owner-b'", "cofit align", "contributes again"):
+        assert part in text
+    assert ROWS not in text and OTHER_ROWS not in text
+    assert vertical.told() == {"owner-a": "complete", "owner-b": "rows differ"}
+    assert vertical.desk.ready() is None
+    last = read_audit(vertical.folder / "state" / "audit.jsonl")[-1]
+    assert (last["event"], last["owner"], last["others"]) == ("rows differ", "owner-b", ["owner-a"])
+    vertical.whole("owner-b", ROWS)
+    assert vertical.told() == dict.fromkeys(OWNERS, "complete")
+    assert vertical.desk.ready() is not None
+
+
+def test_the_first_owner_may_be_the_one_who_was_wrong(vertical: Counter) -> None:
+    vertical.whole("owner-a", OTHER_ROWS)
+    dealt = vertical.begin("owner-b", ROWS)
+    vertical.send("owner-b", dealt)
+    vertical.refused("owner-b", "upload.commit", upload=dealt.manifest["upload"])
+    corrected = vertical.begin("owner-a", ROWS)
+    assert vertical.told() == dict.fromkeys(OWNERS, "incomplete")
+    vertical.send("owner-a", corrected)
+    vertical.commit("owner-a", corrected)
+    assert vertical.commit("owner-b", dealt) == {"committed": True}  # what it had sent before
+    assert vertical.desk.ready() is not None
+
+
+def test_a_replacement_with_other_rows_is_refused_too(vertical: Counter) -> None:
+    vertical.whole("owner-a", ROWS)
+    vertical.whole("owner-b", ROWS)
+    dealt = vertical.begin("owner-b", OTHER_ROWS)
+    vertical.send("owner-b", dealt)
+    vertical.refused("owner-b", "upload.commit", upload=dealt.manifest["upload"])
+    assert vertical.desk.ready() is None
+
+
+def test_of_two_commits_at_once_with_different_rows_one_is_refused(vertical: Counter) -> None:
+    for attempt in range(5):
+        dealt = {"owner-a": vertical.begin("owner-a", ROWS), "owner-b": vertical.begin("owner-b", OTHER_ROWS)}
+        for owner in OWNERS:
+            vertical.send(owner, dealt[owner])
+        refusals = []
+
+        def commit(owner: str, dealt: DealtContribution, refusals: list[str]) -> None:
+            try:
+                vertical.commit(owner, dealt)
+            except StateError:
+                refusals.append(owner)
+
+        threads = [threading.Thread(target=commit, args=(owner, dealt[owner], refusals)) for owner in OWNERS]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(refusals) == 1, attempt
+        assert vertical.desk.ready() is None
+
+
+def test_stored_contributions_of_different_rows_are_never_ready(vertical: Counter) -> None:
+    """Even where they are there, as after an error of another release."""
+    vertical.whole("owner-a", ROWS)
+    dealt = vertical.begin("owner-b", OTHER_ROWS)
+    vertical.send("owner-b", dealt)
+    vertical.state.commit("owner-b", dealt.manifest["upload"])
+    assert vertical.desk.ready() is None
+    assert vertical.told() == dict.fromkeys(OWNERS, "rows differ")
+
+
+# --- garbage -------------------------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**19), 10**19)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8"), max_size=40),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=8,
+)
+FIELDS = ("manifest", "upload", "file", "offset", "session", "contributions", "created")
+KINDS = ("upload.begin", "upload.chunk", "upload.commit", "status", "model", "party.state", "party.begin")
+PEERS = ("owner-a", "owner-b", "party-a", "party-b", "analyst", "stranger")
+ALLOWED = {("status", peer) for peer in PEERS} | {("party.state", "party-a"), ("party.state", "party-b")}
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Counter, DealtContribution]]:
+    for counter in make(tmp_path_factory.mktemp("desk"), "horizontal"):
+        yield counter, counter.begin("owner-a")
+
+
+@given(
+    kind=st.sampled_from(KINDS) | JSON,
+    peer=st.sampled_from(PEERS),
+    fields=st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), JSON, max_size=4),
+    payload=st.binary(max_size=50),
+)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_garbage_is_answered_with_an_error_that_can_be_told(
+    begun: tuple[Counter, DealtContribution], kind: object, peer: str, fields: dict[str, Any], payload: bytes
+) -> None:
+    counter, _ = begun
+    try:
+        counter.desk.answer(peer, {**fields, "request": kind}, payload)
+    except CofitError as error:
+        told = answerable(error)
+        assert told is not None
+        encode_header(told)
+    else:
+        assert (kind, peer) in ALLOWED
+    assert counter.files() == {}
+    assert counter.state.phase == "collecting"
+
+
+@given(field=st.sampled_from(["upload", "file", "offset", "payload"]), value=JSON)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_one_field_of_garbage_in_a_good_piece(
+    begun: tuple[Counter, DealtContribution], field: str, value: object
+) -> None:
+    counter, dealt = begun
+    good: dict[str, Any] = {"upload": dealt.manifest["upload"], "file": FILE, "offset": 0}
+    payload = b"" if field == "payload" else b"x"
+    if field != "payload" and value != good[field]:
+        good[field] = value
+        counter.refused("owner-a", "upload.chunk", payload, **good)
+    assert counter.files() == {}
+
+
+@given(
+    path=st.sampled_from([("upload",), ("rows",), ("components",), ("components", FILE)])
+    | st.tuples(st.just("components"), st.just(FILE), st.sampled_from(["ranks", "size", "sha256", "more"])),
+    value=JSON,
+)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_one_field_of_garbage_in_a_good_manifest(
+    begun: tuple[Counter, DealtContribution], path: tuple[str, ...], value: object
+) -> None:
+    counter, dealt = begun
+    if path == ("rows",) and value is None:
+        return
+
+    def replaced(place: Any, steps: tuple[str, ...]) -> Any:
+        return {**place, steps[0]: replaced(place.get(steps[0]), steps[1:])} if steps else value
+
+    counter.refused("owner-a", "upload.begin", manifest=replaced(dealt.manifest, path))
+    current = counter.state.upload("owner-a")
+    assert current is not None
+    assert current.upload == dealt.manifest["upload"]
