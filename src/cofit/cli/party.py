@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import signal
+import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 from types import FrameType
 
@@ -14,6 +16,8 @@ from cofit.errors import StateError, parameter_error
 from cofit.roles.key_files import load_key
 from cofit.roles.party_service import PartyService
 from cofit.roles.study_files import load_study
+
+_POLL_SECONDS = 0.1
 
 
 @click.command()
@@ -50,14 +54,34 @@ def party(study: Path, name: str, key: Path, state: Path, until_released: bool, 
     identity = load_key(loaded, key, name)
     log_to_stderr(identity.name)
     service = PartyService(loaded, identity, state, listen)
+    if _run(service, until_released) == "failed":
+        raise StateError("A check failed in this study: nothing is resumed here. The log above says which one.")
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        service.stop()
+
+def _run(service: PartyService, until_released: bool) -> str:
+    """Run the service in a thread, so that a signal need only set a flag; return the phase at the end."""
+    asked = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
-    if service.run(until_released=until_released) == "failed":
-        raise StateError("A check failed in this study: nothing was released here. The log says which one.")
+        signal.signal(number, ask)
+    result: Future[str] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(service.run(until_released=until_released))
+        except BaseException as error:
+            result.set_exception(error)
+
+    thread = threading.Thread(target=run, name="party", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_POLL_SECONDS)
+        if asked:
+            service.stop()
+    return result.result()
 
 
 class _OneLine(logging.Formatter):

@@ -4,13 +4,14 @@ Every ``every`` epochs each party stores its share of w_t and w_{t-1}, in a fres
 nothing in common with the messages of the session. After an interruption the parties, in a new session with new seeds,
 tell each other which epochs *of which sessions* they hold (shares that were saved in different sessions do not fit
 together) and go on from the last that all of them have. A party keeps the last two, so that one that was killed while
-saving costs no more than one step back.
+saving costs no more than one step back. A damaged one is deleted and counts as missing.
 
 Nobody learns anything; the epochs are public.
 """
 
 from __future__ import annotations
 
+import logging
 import struct
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from cofit.errors import InvalidInputError
 from cofit.roles.party_state import Checkpoint, PartyState
 from cofit.secret import Party, SecretArray
 
+_log = logging.getLogger(__name__)
 _MOST = 2
 _ENTRY = struct.Struct("!q8s")
 _NONE = _ENTRY.pack(-1, bytes(8))
@@ -32,15 +34,25 @@ class CheckpointFiles:
     every: int
 
     def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
-        mine = [_ENTRY.pack(c.epoch, bytes.fromhex(c.session)) for c in self.state.checkpoints()[:_MOST]]
+        kept = {c: shares for c in self.state.checkpoints()[:_MOST] if (shares := self._intact(party, c)) is not None}
+        mine = [_ENTRY.pack(c.epoch, bytes.fromhex(c.session)) for c in kept]
         told = party.announce("checkpoints", b"".join(mine) + _NONE * (_MOST - len(mine)))
         common = set.intersection(*(set(_ENTRY.iter_unpack(message)) for message in told))
         common = {entry for entry in common if entry[0] >= 0}
         if not common:
             return None
         epoch, session = max(common)
-        weights, before = _unpack(self.state.checkpoint(Checkpoint(epoch, session.hex())))
-        return epoch, party.import_share(weights), party.import_share(before)
+        return epoch, *kept[Checkpoint(epoch, session.hex())]
+
+    def _intact(self, party: Party, checkpoint: Checkpoint) -> tuple[SecretArray, SecretArray] | None:
+        """Return the shares of w_t and w_{t-1}; None, and the file is deleted, if it is damaged."""
+        try:
+            weights, before = _unpack(self.state.checkpoint(checkpoint))
+            return party.import_share(weights), party.import_share(before)
+        except InvalidInputError as error:
+            _log.warning("A checkpoint of epoch %d is damaged and deleted: %s", checkpoint.epoch, error)
+            self.state.drop_checkpoint(checkpoint)
+            return None
 
     def reached(self, party: Party, epoch: int, weights: SecretArray, before: SecretArray) -> None:
         if epoch % self.every:

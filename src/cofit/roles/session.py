@@ -2,10 +2,16 @@
 
 Every session has new seeds. It may end at any moment and another begin: contributions are read from disk, training
 goes on from the last common checkpoint, and once the noisy shares are stored only those are ever opened.
+
+The order at every party: charge the ledger, store the noisy shares, note that they are stored, meet all others, note
+that the opening begins, send the first message of the opening. So where a party lacks the stored shares and *no* party
+has noted that the opening begins, nobody can have seen anything: those who have shares discard them, and the parties
+draw again. (Without that note, one party that is killed while all are storing would end the study.)
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,14 +25,16 @@ from cofit.learn.train import Holders
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.checkpoint_files import CheckpointFiles
 from cofit.roles.ledger import Ledger
-from cofit.roles.party_state import PartyState
+from cofit.roles.party_state import RELEASE, PartyState
 from cofit.roles.release_store import FileStore
 from cofit.secret import AuditLog, InputFacts, Opening, Party
 from cofit.sharing import DealtShare, Scheme
 from cofit.study.document import Study
 
 Report = Callable[[str, int, int], None]
-RELEASE = "release"
+CHECKPOINT_EPOCHS = 25
+"""How often a checkpoint is kept where the study does not say."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,10 @@ class ChargedStore:
     audit: AuditFile
 
     def load(self) -> bytes | None:
-        return self.store.load()
+        record = self.store.load()
+        if record is not None:  # a crash may have come between storing and noting
+            self._note()
+        return record
 
     def save(self, record: bytes) -> None:
         mechanism = self.plan.mechanism
@@ -49,8 +60,14 @@ class ChargedStore:
             "release", self.study.hash, self.study.name, mechanism.epsilon, Fraction(mechanism.total_delta)
         )
         self.store.save(record)
-        self.state.advance("stored")
-        self.audit.write("release stored", epsilon=float(mechanism.epsilon), delta=float(mechanism.total_delta))
+        self._note()
+
+    def _note(self) -> None:
+        if self.state.phase not in ("stored", "released"):
+            mechanism = self.plan.mechanism
+            self.state.advance("stored")
+            self.audit.write("release stored", epsilon=float(mechanism.epsilon), delta=float(mechanism.total_delta))
+            _log.info("stored: the noisy shares are on disk, and the privacy budget is charged")
 
 
 def run_session(
@@ -66,6 +83,7 @@ def run_session(
     """Train and release with the other parties, on a scheme that is set up; return the weights and the openings."""
 
     def opened(opening: Opening) -> None:
+        state.begin_opening()
         audit.write("opening", reason=opening.reason, shape=list(opening.shape), learned_by=list(opening.learned_by))
 
     party = Party(scheme, expected, AuditLog(opened), report)
@@ -74,11 +92,25 @@ def run_session(
             party.take(owner, name, _assembled(scheme, len(study.parties), state, owner, name, facts))
     ledger = Ledger(state.directory / "ledger.sqlite")
     store = ChargedStore(FileStore(state.directory / RELEASE), ledger, study, plan, state, audit)
-    checkpoints = None
-    if study.compute.checkpoint_epochs is not None:
-        checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs)
+    _settle(party, state, audit)
+    checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS)
     weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints)
     return weights, party.audit.openings
+
+
+def _settle(party: Party, state: PartyState, audit: AuditFile) -> None:
+    """Discard stored shares that some party lacks and that no party has begun to open. 1 round; nobody learns more.
+
+    Why it is safe: a party begins to open only after the barrier that all reach after storing, and notes it before it
+    sends. If none has noted it, no message of the opening was sent by a party that follows the protocol.
+    """
+    mine = bytes([(state.directory / RELEASE).exists(), state.opening_begun])
+    told = party.announce("stored release", mine)
+    if any(begun for _, begun in told) or all(held for held, _ in told) or not mine[0]:
+        return
+    state.discard_release()
+    audit.write("stored release discarded", why="a party was stopped before it had stored it; nothing was opened")
+    _log.info("a party was stopped while all were storing: nothing was opened, and the parties draw again")
 
 
 def _assembled(scheme: Scheme, parties: int, state: PartyState, owner: str, name: str, facts: InputFacts) -> DealtShare:

@@ -1,0 +1,349 @@
+"""The sessions of a computing party: when they begin, how they end, and what follows.
+
+The first party of the study leads: when it has all contributions it asks the others for theirs, and when all hold the
+same it invites them to a session with a fresh random id. A session that fails leads to the next one, after a pause.
+This goes on until *every* party has the model: a party that has released takes part again, and the same stored shares
+are opened again, for one that was stopped between the opening and its own publication.
+
+What may end a session: a peer (TransportError: tried again), this party's disk or ledger (tried again, whoever runs it
+is told what to do), a bug (tried again, and logged with its place), a failed check (ProtocolError: nothing is resumed
+here after it). None of them ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import secrets
+import sqlite3
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.errors import CofitError, ProtocolError, StoppedError, TransportError
+from cofit.learn.certify import certify
+from cofit.learn.plan import Plan
+from cofit.roles.audit_file import AuditFile, Fact
+from cofit.roles.desk import Begin, Desk
+from cofit.roles.durable import write_durably
+from cofit.roles.party_state import PartyState
+from cofit.roles.published import Release
+from cofit.roles.session import run_session
+from cofit.secret import InputFacts, Opening
+from cofit.sharing import scheme_named
+from cofit.study.document import Study
+from cofit.study.expected import holders
+from cofit.transport import Conversation, Identity, Peer, Reception, Terms, connect_mesh, converse
+
+_log = logging.getLogger(__name__)
+_ASK_SECONDS, _LONGEST_ASK = 0.2, 2.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
+_CONNECT_SECONDS = 5.0
+_GRACE_SECONDS = 3.0
+_LINGER_SECONDS = 2.0
+_STEP_SECONDS = 1.0
+
+
+class PartySessions:
+    """Leads or follows the sessions of one party. ``work`` belongs to one thread; ``progress`` may be read by all."""
+
+    def __init__(
+        self,
+        study: Study,
+        plan: Plan,
+        expected: Mapping[str, Mapping[str, InputFacts]],
+        identity: Identity,
+        state: PartyState,
+        audit: AuditFile,
+        desk: Desk,
+        stopping: threading.Event,
+    ) -> None:
+        self._study = study
+        self._plan = plan
+        self._expected = expected
+        self._identity = identity
+        self._names = [party.name for party in study.parties]
+        self._rank = self._names.index(identity.name)
+        self._state = state
+        self._audit = audit
+        self._desk = desk
+        self._stopping = stopping
+        self.progress: dict[str, Any] = {}
+        self._ended = False
+        self._with_model: set[str] = set()
+        self._alone_since: float | None = None
+        self._ask_pause = _ASK_SECONDS
+        self._said = ""
+        self._told_at = 0.0
+
+    def work(self, reception: Reception, until_released: bool) -> None:
+        """Lead or follow sessions until stopped, or, if so asked, until all parties have the model or this one failed.
+
+        Whoever cannot be asked whether it has the model is waited for as long as for a connection, and no longer.
+        """
+        pause = _FIRST_PAUSE
+        while not self._stopping.is_set():
+            if until_released and self._over():
+                return
+            begin = self._lead() if self._rank == 0 else self._invited()
+            if begin is None:
+                continue
+            if self._attempt(reception, begin):
+                pause = _FIRST_PAUSE
+            else:
+                self._stopping.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    @property
+    def _others(self) -> list[str]:
+        return [name for name in self._names if name != self._identity.name]
+
+    def _out(self) -> bool:
+        """Whether this party takes part in no further session."""
+        return self._ended or self._state.phase == "failed" or self._state.forgotten
+
+    # --- before a session --------------------------------------------------------------------------------
+
+    def _over(self) -> bool:
+        """Whether nothing is left to do here: all have the model, and had the time to see that we have it."""
+        if self._state.phase == "failed":
+            return True
+        if self._state.phase != "released":
+            return False
+        now = time.monotonic()
+        self._alone_since = now if self._alone_since is None else self._alone_since
+        for name in set(self._others) - self._with_model:
+            with contextlib.suppress(TransportError):
+                self._state_of(name)
+        if not set(self._others) - self._with_model:
+            return now - self._alone_since >= _LINGER_SECONDS
+        if now - self._alone_since < max(self._study.compute.connect_timeout, _LINGER_SECONDS):
+            return False
+        missing = ", ".join(sorted(set(self._others) - self._with_model))
+        _log.warning("%s did not say that it has the model. If it has none, start this party again.", missing)
+        return True
+
+    def _invited(self) -> Begin | None:
+        try:
+            begin = self._desk.invitations.get(timeout=_ASK_SECONDS)
+            while not self._desk.invitations.empty():  # only the newest invitation counts
+                begin = self._desk.invitations.get_nowait()
+        except queue.Empty:
+            return None
+        if self._out():
+            self._say("This party takes part in no further session: a check failed here, or its shares were deleted.")
+            return None
+        return begin
+
+    def _lead(self) -> Begin | None:
+        """Ask the others, and invite them when everybody is ready; None, after a pause, if not."""
+        try:
+            begin = self._invitation()
+        except TransportError as error:
+            self._say(f"waits for '{error.peer}': {error}")
+            begin = None
+        except (OSError, sqlite3.Error, CofitError) as error:
+            self._fail("invitation failed", error)
+            begin = None
+        if begin is None:
+            self._stopping.wait(self._ask_pause)
+            self._ask_pause = min(1.5 * self._ask_pause, _LONGEST_ASK)
+        else:
+            self._ask_pause = _ASK_SECONDS
+        return begin
+
+    def _invitation(self) -> Begin | None:
+        mine = None if self._out() else self._desk.ready()
+        if mine is None or (self._state.phase == "released" and self._with_model.issuperset(self._others)):
+            return None
+        told = {name: self._state_of(name) for name in self._others}
+        for name, state in told.items():
+            if problem := self._hindrance(name, state, mine):
+                self._say(problem)
+                return None
+        if self._state.phase == "released" and self._with_model.issuperset(self._others):
+            return None
+        self._desk.seal(datetime.now(UTC).isoformat(timespec="seconds"))
+        begin = Begin(secrets.token_bytes(16), self._state.fact("created") or "")
+        for name in self._others:
+            invitation = {"session": begin.session.hex(), "contributions": mine, "created": begin.created}
+            with self._ask(name) as conversation:
+                conversation.request({"request": "party.begin", **invitation})
+        return begin
+
+    def _hindrance(self, name: str, state: Mapping[str, Any], mine: Mapping[str, str]) -> str:
+        """Return why no session with this party can begin, or nothing."""
+        if state.get("phase") == "failed":
+            return f"'{name}' says that a check failed there: the study is not resumed. Compare the audit logs."
+        if state.get("plan") != self._plan.hash:
+            return f"'{name}' computes another plan of this study. Run the same cofit release everywhere."
+        theirs = state.get("contributions")
+        if not isinstance(theirs, dict):
+            return f"waits for contributions to arrive at '{name}'"
+        if differing := sorted(owner for owner in mine if theirs.get(owner) != mine[owner]):
+            return f"The contributions at '{name}' differ from those here: {differing} must repeat `cofit contribute`."
+        return ""
+
+    def _state_of(self, name: str) -> dict[str, Any]:
+        with self._ask(name) as conversation:
+            told, _ = conversation.request({"request": "party.state"})
+        if told.get("phase") == "released":
+            self._with_model.add(name)
+        return told
+
+    @contextmanager
+    def _ask(self, name: str) -> Iterator[Conversation]:
+        timeout = self._study.compute.timeout
+        connect_timeout = min(timeout, _CONNECT_SECONDS)
+        peer = self._peers[self._names.index(name)]
+        terms = self._terms(bytes(16))
+        with converse(self._identity, peer, terms, timeout=timeout, connect_timeout=connect_timeout) as conversation:
+            yield conversation
+
+    @property
+    def _peers(self) -> list[Peer]:
+        return [Peer(p.name, p.host, p.port, p.certificate_pem) for p in self._study.parties]
+
+    def _terms(self, session: bytes) -> Terms:
+        return Terms(session, bytes.fromhex(self._study.hash), self._study.compute.scheme)
+
+    # --- a session ---------------------------------------------------------------------------------------
+
+    def _attempt(self, reception: Reception, begin: Begin) -> bool:
+        """Run a session in a thread of its own, so that stopping need not wait for the network; True if it succeeds."""
+        succeeded = threading.Event()
+
+        def run() -> None:
+            if self._guarded(reception, begin):
+                succeeded.set()
+
+        thread = threading.Thread(target=run, name="session", daemon=True)
+        thread.start()
+        while thread.is_alive() and not self._stopping.is_set():
+            thread.join(_ASK_SECONDS)
+        thread.join(_GRACE_SECONDS)
+        return succeeded.is_set()
+
+    def _guarded(self, reception: Reception, begin: Begin) -> bool:
+        try:
+            self._session(reception, begin)
+        except StoppedError:
+            return False
+        except ProtocolError as error:
+            self._ended = True
+            self._fail("check failed", error)
+            if self._state.phase != "released":
+                with self._disk_errors_logged():
+                    self._state.advance("failed")
+            return False
+        except Exception as error:
+            if not self._stopping.is_set():
+                self._fail("session failed", error)
+            return False
+        finally:
+            self.progress = {}
+        return True
+
+    def _session(self, reception: Reception, begin: Begin) -> None:
+        peers, compute = self._peers, self._study.compute
+        _log.info("session %s begins with %s", begin.session.hex()[:8], ", ".join(self._others))
+        self._audit.write("session begins", session=begin.session.hex())
+        with connect_mesh(
+            self._identity,
+            reception.mesh_listener,
+            dial=peers[: self._rank],
+            accept=peers[self._rank + 1 :],
+            terms=self._terms(begin.session),
+            connect_timeout=compute.connect_timeout,
+            timeout=compute.timeout,
+        ) as mesh:
+            scheme = scheme_named(compute.scheme)(mesh, self._names)
+            scheme.setup()
+            parts = holders(self._study)
+            weights, openings = run_session(
+                scheme, self._study, self._plan, parts, self._expected, self._state, self._audit, self._report
+            )
+        self._publish(weights, openings, begin.created)
+
+    def _publish(self, weights: npt.NDArray[np.float64], openings: tuple[Opening, ...], created: str) -> None:
+        if self._state.phase == "released":
+            _log.info("the release was opened again, for a party that did not have it yet")
+            return
+        certificate = certify(
+            self._plan,
+            parties=self._names,
+            owners={o: {name: facts.shape for name, facts in i.items()} for o, i in self._expected.items()},
+            openings=openings,
+            created=created,
+        )
+        released = Release(tuple(weights.tolist()), certificate)
+        write_durably(self._state.directory / "published.json", released.to_json().encode())
+        self._state.advance("released")
+        self._state.drop_checkpoints()
+        self._audit.write("released", plan=self._plan.hash)
+        _log.info("released: analysts can fetch the model with `cofit model`")
+
+    def _report(self, step: str, done: int, total: int) -> None:
+        if self._stopping.is_set():
+            raise StoppedError("This party was stopped.")
+        now = time.monotonic()
+        changed = self.progress.get("step") != step
+        self.progress = {"step": step, "done": done, "total": total}
+        if changed or done == total or now - self._told_at >= _STEP_SECONDS:
+            self._told_at = now
+            epochs = f": epoch {done} of {total} ({done / total:.0%})" if step == "train" and total else ""
+            _log.info("%s%s", step, epochs)
+
+    # --- telling -----------------------------------------------------------------------------------------
+
+    def _say(self, text: str) -> None:
+        """Log what is waited for, once."""
+        if text != self._said:
+            self._said = text
+            _log.info("%s", text)
+
+    def _fail(self, event: str, error: Exception) -> None:
+        """Log and note a failure; texts of errors that are not ours stay out of both."""
+        self._said = ""
+        if isinstance(error, CofitError):
+            _log.warning("%s: %s", event, error)
+        elif (problem := disk_problem(error)) is not None:
+            _log.error("%s: %s It is tried again.", event, problem)
+        else:
+            where = "".join(traceback.format_tb(error.__traceback__))
+            _log.error(
+                "%s with an unexpected %s; it is tried again. Please report this.\n%s", event, _kind(error), where
+            )
+        facts: dict[str, Fact] = {"peer": error.peer} if isinstance(error, TransportError) else {}
+        with self._disk_errors_logged():
+            self._audit.write(event, error=_kind(error), **facts)
+
+    @contextmanager
+    def _disk_errors_logged(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error, CofitError) as error:
+            _log.error("the state directory cannot be written: %s", disk_problem(error) or error)
+
+
+def disk_problem(error: Exception) -> str | None:
+    """Return what is wrong with this party's disk, and the remedy; None if the error is about something else."""
+    if isinstance(error, OSError):
+        what = error.strerror or type(error).__name__
+    elif isinstance(error, sqlite3.Error):
+        what = str(error)
+    else:
+        return None
+    return f"The state directory cannot be used: {what}. Make room on its disk, or check its permissions."
+
+
+def _kind(error: Exception) -> str:
+    return type(error).__name__
