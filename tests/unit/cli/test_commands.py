@@ -40,7 +40,7 @@ BY_PATH = dict(ALL)
 
 def test_the_commands_there_are() -> None:
     assert {" ".join(path) for path in BY_PATH} == {
-        "", "check", "demo", "keygen", "plan", "schemes", "bench", "bench epoch", "bench exchange", "bench share",
+        "", "check", "demo", "keygen", "party", "plan", "schemes", "bench", "bench epoch", "bench exchange", "bench share",
         "bench kernels", "bench functions", "bench sampling", "bench train",
     }  # fmt: skip
 
