@@ -84,7 +84,7 @@ def test_weights_are_within_tau_of_the_minimiser(given_facts: dict[str, Any], se
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @LONG
 @given(facts(), st.integers(0, 1 << 30))
 def test_weights_are_within_tau_of_the_minimiser_long(given_facts: dict[str, Any], seed: int) -> None:

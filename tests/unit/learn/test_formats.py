@@ -97,7 +97,7 @@ def test_facts_lead_to_a_plan_that_runs_or_to_a_refusal(chosen: dict[str, Any]) 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @settings(SETTINGS, max_examples=250)
 @given(any_facts())
 def test_facts_lead_to_a_plan_that_runs_or_to_a_refusal_long(chosen: dict[str, Any]) -> None:

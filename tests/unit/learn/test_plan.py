@@ -89,7 +89,7 @@ def test_what_cannot_be_proven_is_refused_with_the_remedy(given: dict[str, Any],
 
 
 def test_too_few_epochs_are_refused_until_tau_is_a_quarter_of_the_sensitivitys_half() -> None:
-    outcomes = []
+    outcomes: list[float | None] = []
     for epochs in range(1, 16):
         try:
             plan = plan_training(training_facts(30, 3, l2=0.3, epochs=epochs))
