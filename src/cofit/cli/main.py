@@ -7,8 +7,11 @@ import sys
 import click
 
 import cofit
+from cofit.cli.align import align
 from cofit.cli.bench import bench
+from cofit.cli.budget import budget
 from cofit.cli.check import check
+from cofit.cli.contribute import contribute
 from cofit.cli.demo import demo
 from cofit.cli.keygen import keygen
 from cofit.cli.party import party
@@ -32,7 +35,7 @@ def cli() -> None:
     """
 
 
-for command in (bench, check, demo, keygen, party, plan, schemes):
+for command in (align, bench, budget, check, contribute, demo, keygen, party, plan, schemes):
     cli.add_command(command)
 
 

@@ -86,6 +86,12 @@ class Ledger:
             all_charges = [Charge(d, s, n, Fraction(e), Fraction(dl), t) for d, s, n, e, dl, t in rows]
         return [charge for charge in all_charges if dataset in (None, charge.dataset)]
 
+    def datasets(self) -> list[str]:
+        """Return the names of all data sets that have a charge or a cap, sorted."""
+        with self._transaction() as database:
+            rows = database.execute("SELECT dataset FROM charges UNION SELECT dataset FROM caps ORDER BY 1").fetchall()
+        return [name for (name,) in rows]
+
     def spent(self, dataset: str) -> Cap:
         """Return the sums over all studies of a data set."""
         charges = self.charges(dataset)
@@ -97,20 +103,33 @@ class Ledger:
         Raises BudgetExceededError, and charges nothing, where the cap would be exceeded; InvalidInputError where the
         study was charged before at another epsilon or delta.
         """
-        _check(dataset, epsilon, delta)
         with self._transaction() as database:
-            row = database.execute(
-                "SELECT epsilon, delta FROM charges WHERE dataset = ? AND study = ?", (dataset, study)
-            ).fetchone()
-            if row is not None:
-                if (Fraction(row[0]), Fraction(row[1])) != (epsilon, delta):
-                    raise InvalidInputError(f"Study {study[:16]} was charged before at another epsilon or delta.")
+            if not self._due(database, dataset, study, name, epsilon, delta):
                 return False
-            self._check_cap(database, dataset, name, epsilon, delta)
             now = datetime.now(UTC).isoformat(timespec="seconds")
             values = (dataset, study, name, str(epsilon), str(delta), now)
             database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?)", values)
         return True
+
+    def check(self, dataset: str, study: str, name: str, epsilon: Fraction, delta: Fraction) -> bool:
+        """Return or raise what ``charge`` would, and charge nothing."""
+        with self._transaction() as database:
+            return self._due(database, dataset, study, name, epsilon, delta)
+
+    def _due(
+        self, database: sqlite3.Connection, dataset: str, study: str, name: str, epsilon: Fraction, delta: Fraction
+    ) -> bool:
+        """Whether a charge is still due; raises where it cannot be made."""
+        _check(dataset, epsilon, delta)
+        row = database.execute(
+            "SELECT epsilon, delta FROM charges WHERE dataset = ? AND study = ?", (dataset, study)
+        ).fetchone()
+        if row is None:
+            self._check_cap(database, dataset, name, epsilon, delta)
+            return True
+        if (Fraction(row[0]), Fraction(row[1])) != (epsilon, delta):
+            raise InvalidInputError(f"Study {study[:16]} was charged before at another epsilon or delta.")
+        return False
 
     @staticmethod
     def _check_cap(database: sqlite3.Connection, dataset: str, name: str, epsilon: Fraction, delta: Fraction) -> None:

@@ -14,6 +14,7 @@ import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from cryptography import x509
 
 from cofit.errors import InvalidInputError
+from cofit.roles.key_files import load_key
 from cofit.study.document import Study
 from cofit.study.encode import owner_named
 from cofit.study.parse import parse_study
@@ -119,6 +122,19 @@ def write_identity(identity: Identity, directory: str | Path) -> tuple[Path, Pat
     except OSError as error:
         raise InvalidInputError(f"The key cannot be written to '{folder}': {error.strerror}.") from None
     return key, certificate
+
+
+def load_identity_for(study: Study, name: str, key_path: str | Path) -> Identity:
+    """Return who the key makes us in the study, as ``load_key`` does; a certificate out of its dates is refused."""
+    identity = load_key(study, key_path, name)
+    certificate = x509.load_pem_x509_certificate(identity.certificate_pem.encode())
+    first, last, now = certificate.not_valid_before_utc, certificate.not_valid_after_utc, datetime.now(UTC)
+    if not first <= now <= last:
+        raise InvalidInputError(
+            f"The certificate of '{name}' is valid from {first:%Y-%m-%d} to {last:%Y-%m-%d}, and here it is "
+            f"{now:%Y-%m-%d}. Correct the clock of this machine, or make a new key and agree on a new study."
+        )
+    return identity
 
 
 def _write_new(path: Path, text: str, mode: int) -> None:

@@ -353,7 +353,7 @@ def test_of_two_commits_at_once_with_different_rows_one_is_refused(vertical: Cou
         dealt = {"owner-a": vertical.begin("owner-a", ROWS), "owner-b": vertical.begin("owner-b", OTHER_ROWS)}
         for owner in OWNERS:
             vertical.send(owner, dealt[owner])
-        refusals = []
+        refusals: list[str] = []
 
         def commit(owner: str, dealt: DealtContribution, refusals: list[str]) -> None:
             try:

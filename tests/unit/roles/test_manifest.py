@@ -119,5 +119,6 @@ def test_digests_that_are_none(digest: object) -> None:
 
 def test_files_are_those_of_the_study() -> None:
     manifest = dealt_manifest()
-    for components in ({}, [], None, {**manifest["components"], "../x": {}}, {"labels.x_2": {}}):
+    wrong: tuple[Any, ...] = ({}, [], None, {**manifest["components"], "../x": {}}, {"labels.x_2": {}})
+    for components in wrong:
         assert "'components'" in refused({**manifest, "components": components})
