@@ -40,8 +40,9 @@ BY_PATH = dict(ALL)
 
 def test_the_commands_there_are() -> None:
     assert {" ".join(path) for path in BY_PATH} == {
-        "", "check", "demo", "keygen", "party", "plan", "schemes", "bench", "bench epoch", "bench exchange",
-        "bench share", "bench kernels", "bench functions", "bench sampling", "bench train",
+        "", "align", "budget", "check", "contribute", "demo", "keygen", "party", "plan", "schemes", "bench",
+        "bench epoch", "bench exchange", "bench share", "bench kernels", "bench functions", "bench sampling",
+        "bench train",
     }  # fmt: skip
 
 
