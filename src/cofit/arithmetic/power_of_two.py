@@ -188,6 +188,8 @@ class PowerOfTwoRing(Ring):
     # --- to the kernels' view of memory ------------------------------------------------------------------
 
     def _flat(self, a: RingArray) -> Words:
+        if self.words == 1 and a.ndim == 1 and a.flags.c_contiguous:  # most calls
+            return self.check(a)
         flat: Words = np.ascontiguousarray(self.check(a)).reshape(-1).view(np.uint64)
         return flat
 

@@ -2,6 +2,7 @@
 
 Secure evaluation of c l':
 
+- |z| <= 1, in Z_2^64: ``odd_sigmoid``, three levels of products, where its error is small enough.
 - |z| <= 8: the polynomial of ``scaled_sigmoid`` on the proven range, with c in its coefficients, minus c y, which is
   local. No comparison. Its range 2^r is the next power of two.
 - beyond: ``sigmoid``, which takes any z, minus y, times c (a truncation).
@@ -16,9 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import Z64, FixedPoint, PowerOfTwoRing
 from cofit.learn.losses.loss import Evaluation, Loss, Reals, times_scale
 from cofit.protocols import sigmoid
+from cofit.protocols.odd_sigmoid import LARGEST_RADIUS, odd_sigmoid, odd_sigmoid_error, rounded_radius
+from cofit.protocols.odd_sigmoid import argument_bits as odd_argument_bits
 from cofit.protocols.scaled_sigmoid import scaled_sigmoid, scaled_sigmoid_degree, scaled_sigmoid_error
 from cofit.protocols.sigmoid import sigmoid_error
 from cofit.protocols.working import GUARD_BITS, working_bits
@@ -26,6 +29,7 @@ from cofit.secret import SecretArray
 
 _LARGEST_POLYNOMIAL_EXPONENT = 3
 _SMALLEST_EXPONENT = -6
+_MOST_UNITS = 6  # of the odd polynomial's error, in units of the result's last place
 _FLOAT_SLACK = Fraction(1, 1 << 40)
 
 
@@ -48,10 +52,44 @@ class Logistic(Loss):
     def evaluation(
         self, ring: PowerOfTwoRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
     ) -> Evaluation:
+        if ring is Z64 and radius <= LARGEST_RADIUS:
+            odd = SmallSigmoid(ring, rounded_radius(radius), scale, fraction_bits)
+            if odd.error <= Fraction(_MOST_UNITS, 1 << fraction_bits):
+                return odd
         exponent = max(_next_power(radius), _SMALLEST_EXPONENT)
         if exponent <= _LARGEST_POLYNOMIAL_EXPONENT:
             return PolynomialSigmoid(ring, exponent, scale, fraction_bits, tolerance)
         return AnySigmoid(ring, scale, fraction_bits)
+
+
+@dataclass(frozen=True)
+class SmallSigmoid(Evaluation):
+    """By an odd polynomial of degree 7 on |z| <= radius <= 1."""
+
+    ring: PowerOfTwoRing
+    radius: Fraction
+    scale: Fraction
+    fraction_bits: int
+
+    @property
+    def argument_bits(self) -> int:
+        """What ``odd_sigmoid`` takes."""
+        return odd_argument_bits(self.ring)
+
+    @property
+    def error(self) -> Fraction:
+        """The polynomial's, and the rounding of c / 2 and of c y."""
+        polynomial = odd_sigmoid_error(self.ring, self.radius, self.scale, self.fraction_bits)
+        return polynomial + Fraction(1, 1 << self.fraction_bits)
+
+    @property
+    def description(self) -> str:
+        """One line."""
+        return f"odd polynomial of degree 7 on |z| <= {float(self.radius):g}"
+
+    def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
+        odd = odd_sigmoid(z, self.radius, self.scale, self.fraction_bits)
+        return odd + self.scale / 2 - (y * round(self.scale * (1 << self.fraction_bits))).ldexp(-self.fraction_bits)
 
 
 @dataclass(frozen=True)
