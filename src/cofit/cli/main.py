@@ -13,10 +13,15 @@ from cofit.cli.budget import budget
 from cofit.cli.check import check
 from cofit.cli.contribute import contribute
 from cofit.cli.demo import demo
+from cofit.cli.evaluate import evaluate_model
+from cofit.cli.forget import forget
 from cofit.cli.keygen import keygen
+from cofit.cli.model import model
 from cofit.cli.party import party
 from cofit.cli.plan import plan
+from cofit.cli.predict import predict
 from cofit.cli.schemes import schemes
+from cofit.cli.status import status
 from cofit.errors import CofitError, InvalidInputError
 
 EXIT_FAILED = 1
@@ -35,7 +40,23 @@ def cli() -> None:
     """
 
 
-for command in (align, bench, budget, check, contribute, demo, keygen, party, plan, schemes):
+for command in (
+    align,
+    bench,
+    budget,
+    check,
+    contribute,
+    demo,
+    evaluate_model,
+    forget,
+    keygen,
+    model,
+    party,
+    plan,
+    predict,
+    schemes,
+    status,
+):
     cli.add_command(command)
 
 

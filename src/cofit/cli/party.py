@@ -13,9 +13,8 @@ from types import FrameType
 import click
 
 from cofit.errors import StateError, parameter_error
-from cofit.roles.key_files import load_key
 from cofit.roles.party_service import PartyService
-from cofit.roles.study_files import load_study
+from cofit.roles.study_files import load_identity_for, load_study
 
 _POLL_SECONDS = 0.1
 
@@ -51,7 +50,7 @@ def party(study: Path, name: str, key: Path, state: Path, until_released: bool, 
     Exit codes: 0 stopped, or released with --until-released; 1 it failed; 2 wrong usage or input.
     """
     loaded = load_study(study)
-    identity = load_key(loaded, key, name)
+    identity = load_identity_for(loaded, name, key)
     log_to_stderr(identity.name)
     service = PartyService(loaded, identity, state, listen)
     if _run(service, until_released) == "failed":

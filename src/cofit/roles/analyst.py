@@ -1,35 +1,54 @@
-"""The analyst's side of a study: fetch the release from every party and compare the copies."""
+"""The analyst's side of a study: ask every party how far it is, fetch the release from all, and compare the copies."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from cofit.errors import CofitError
+from cofit.errors import CofitError, ProtocolError
 from cofit.roles.contributing import connector
 from cofit.roles.published import Release, agreed
 from cofit.study.document import Study
+from cofit.study.plan import study_plan
 from cofit.transport import Identity
+
+_PATIENCE = 5.0
 
 
 def fetch_release(study: Study, identity: Identity) -> Release:
-    """Return the release, which every party must hold in the same words; ProtocolError where copies differ."""
+    """Return the release, which every party must hold in the same words and for the plan of this study.
+
+    ProtocolError where copies differ or belong to another plan: one party's word is never enough.
+    """
     connect = connector(study, identity)
     copies = {}
     for party in study.parties:
         with connect(party.name) as conversation:
             _, content = conversation.request({"request": "model"})
         copies[party.name] = Release.from_json(content.decode())
-    return agreed(copies)
+    release = agreed(copies)
+    if release.certificate.plan_hash != study_plan(study).hash:
+        raise ProtocolError(
+            "The certificate of the release belongs to another plan than the study's. Do not use the model; check that "
+            "everybody runs the same cofit release, and compare the audit logs of the parties."
+        )
+    return release
 
 
-def statuses(study: Study, identity: Identity) -> dict[str, dict[str, Any] | str]:
-    """Return what every party says of the study, or, as text, why one does not answer."""
-    connect = connector(study, identity)
-    told: dict[str, dict[str, Any] | str] = {}
-    for party in study.parties:
+def statuses(study: Study, identity: Identity, patience: float = _PATIENCE) -> dict[str, dict[str, Any] | str]:
+    """Return what every party says of the study, or, as text, why one does not answer. All are asked at once.
+
+    patience: how many seconds a party is dialled.
+    """
+    connect = connector(study, identity, patience)
+
+    def ask(name: str) -> dict[str, Any] | str:
         try:
-            with connect(party.name) as conversation:
-                told[party.name], _ = conversation.request({"request": "status"})
+            with connect(name) as conversation:
+                return conversation.request({"request": "status"}, timeout=max(patience, 1.0))[0]
         except CofitError as error:
-            told[party.name] = str(error)
-    return told
+            return str(error)
+
+    names = [party.name for party in study.parties]
+    with ThreadPoolExecutor(len(names)) as pool:
+        return dict(zip(names, pool.map(ask, names), strict=True))

@@ -1,0 +1,62 @@
+"""``cofit evaluate``: how good a model is on labelled rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from cofit.models.evaluation import Evaluation, evaluate
+from cofit.models.study_model import StudyModel
+from cofit.roles.study_files import read_table
+from cofit.study.document import value_text
+
+OUTSIDE = (
+    "These figures are computed from the rows of this table, without noise. The certificate of the model does not "
+    "cover them: publishing them is outside the guarantee, and tells something about these rows."
+)
+
+
+@click.command("evaluate")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+def evaluate_model(model: Path, table: Path, as_json: bool) -> None:
+    """Compare what MODEL predicts for the rows of TABLE with their labels. Everything happens on this machine.
+
+    Prints accuracy, AUC, the confusion matrix and, for logistic regression, the calibration in ten bins. Publishing
+    these figures is outside the guarantee of the model: they come from the rows of the table, without noise.
+    """
+    loaded = StudyModel.load(model)
+    rows = read_table(table, features=[feature.name for feature in loaded.features], label=loaded.label)
+    labels, encoded = loaded.labels(rows), loaded.encode(rows)
+    logistic = loaded.model.loss == "logistic"
+    probabilities = loaded.model.predict_proba(encoded)[:, 1] if logistic else None
+    result = evaluate(labels, loaded.model.decision_function(encoded), probabilities)
+    classes = [value_text(value) for value in loaded.model.classes]  # type: ignore[arg-type]
+    if as_json:
+        click.echo(json.dumps({"classes": classes, **asdict(result), "note": OUTSIDE}))
+    else:
+        _print(Console(), result, classes)
+
+
+def _print(console: Console, result: Evaluation, classes: list[str]) -> None:
+    auc = "none (all rows are of one class)" if result.auc is None else f"{result.auc:.4f}"
+    console.print(f"{result.rows:,} rows, accuracy {result.accuracy:.4f}, AUC {auc}\n", highlight=False)
+    confusion = Table("", *(Column(Text(f"predicted {name}")) for name in classes), title="Confusion matrix")
+    for name, counts in zip(classes, result.confusion, strict=True):
+        confusion.add_row(Text(f"is {name}"), *map(str, counts))
+    console.print(confusion)
+    if result.calibration_error is not None:
+        table = Table("probability", "rows", "mean", "observed", title=Text(f"Calibration of '{classes[1]}'"))
+        for one in result.calibration:
+            span = f"{one.lower:.1f} to {one.upper:.1f}"
+            table.add_row(span, str(one.rows), f"{one.mean_probability:.3f}", f"{one.observed:.3f}")
+        console.print(table)
+        console.print(f"Expected calibration error {result.calibration_error:.4f}", highlight=False)
+    console.print(f"\n{OUTSIDE}")

@@ -1,0 +1,53 @@
+"""``cofit forget``: delete the shares that a party holds of a study."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import click
+
+from cofit.errors import InvalidInputError, StateError
+from cofit.roles.audit_file import AuditFile
+from cofit.roles.party_state import PartyState
+from cofit.roles.study_files import load_study
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--name", required=True, help="The party, as the study calls it.")
+@click.option(
+    "--state",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Its state directory; the party must not be running.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--force", is_flag=True, help="Even if the model is not released: it then never will be.")
+def forget(study: Path, name: str, state: Path, yes: bool, force: bool) -> None:
+    """Delete the shares that a party holds of STUDY: of the data, of checkpoints, and of the release.
+
+    The model, the facts, the ledger and the audit log stay, and the log says what was done; the party can go on
+    answering analysts. It cannot take part in this study again: delete when every party has the model. Files are
+    removed, not overwritten; on most disks and in backups, what was deleted can be found until its place is used again.
+
+    Exit codes: 0 deleted, 1 refused, 2 wrong usage or input.
+    """
+    loaded = load_study(study)
+    if name not in [party.name for party in loaded.parties]:
+        raise InvalidInputError(f"'{name}' is no computing party of study '{loaded.name}'.")
+    if not (state / "state.sqlite").is_file():
+        raise InvalidInputError(f"'{state}' is no state directory of a party.")
+    with contextlib.closing(PartyState(state, loaded.hash, name)) as kept:
+        if kept.phase not in ("released", "failed") and not force:
+            raise StateError(
+                f"The model is not released yet ({kept.phase}): without the shares of this party it never will be. "
+                "Wait for the release, or give --force to end the study."
+            )
+        if not yes:
+            click.confirm(f"Delete all shares of study '{loaded.name}' in {state}?", abort=True)
+        with contextlib.closing(AuditFile(kept.directory / "audit.jsonl")) as audit:
+            audit.write("forgetting shares", phase=kept.phase)
+            kept.forget_shares()
+            audit.write("shares forgotten")
+    click.echo(f"The shares of study '{loaded.name}' in {state} are deleted. The model, the ledger and the log stay.")

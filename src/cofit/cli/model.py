@@ -1,0 +1,51 @@
+"""``cofit model``: fetch the released model of a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cofit.errors import InvalidInputError
+from cofit.models.study_model import StudyModel
+from cofit.roles.analyst import fetch_release
+from cofit.roles.durable import write_durably
+from cofit.roles.study_files import load_identity_for, load_study
+
+CERTIFICATE_TEXT = "certificate.txt"
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--key", required=True, type=click.Path(path_type=Path), help="An analyst's private key.")
+@click.option("--name", help="The analyst, as the study calls it.  [default: the key's file name without .key]")
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File for the model.")
+def model(study: Path, key: Path, name: str | None, out: Path) -> None:
+    """Fetch the released model of STUDY from every party, compare the copies, and write it with its certificate.
+
+    All parties must answer with the same weights and the same certificate: one that differs is an error. The model
+    goes to --out, in JSON, with the encoding of the study; the certificate, as text, to certificate.txt beside it.
+
+    Exit codes: 0 the model is there, 1 there is none yet, a party does not answer or copies differ, 2 wrong input.
+    """
+    loaded = load_study(study)
+    identity = load_identity_for(loaded, key.stem if name is None else name, key)
+    release = fetch_release(loaded, identity)
+    fetched = StudyModel.from_release(loaded, release.weights, release.certificate)
+    write_model(fetched, out)
+    click.echo(f"{release.certificate.headline}\n")
+    click.echo(f"All {len(loaded.parties)} parties hold this model. Model: {out}, certificate: {_certificate(out)}")
+
+
+def write_model(model: StudyModel, out: Path) -> None:
+    """Write the model, and its certificate beside it."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_durably(out, model.to_json().encode(), mode=0o644)
+        write_durably(_certificate(out), model.model.certificate.to_text().encode(), mode=0o644)
+    except OSError as error:
+        raise InvalidInputError(f"The model cannot be written to '{out}': {error.strerror}.") from None
+
+
+def _certificate(out: Path) -> Path:
+    return out.parent / CERTIFICATE_TEXT

@@ -1,0 +1,67 @@
+"""``cofit predict``: score the rows of a table with the model of a study."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+import pyarrow as pa
+
+from cofit.errors import InvalidInputError
+from cofit.models.study_model import StudyModel
+from cofit.roles.study_files import read_table
+from cofit.study.document import value_text
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="CSV file.  [default: standard output]")
+def predict(model: Path, table: Path, out: Path | None) -> None:
+    """Score every row of TABLE with MODEL, a file that `cofit model` wrote.
+
+    TABLE is CSV, TSV, Parquet, Arrow or .npz, with the study's features as columns, in any order and as the owners have
+    them; they are scaled and encoded as the study says. Other columns are ignored. Everything happens on this machine.
+
+    Writes CSV with the study's row key, if the table has it, the score, the probability of the second class (logistic
+    regression only), and the class.
+    """
+    loaded = StudyModel.load(model)
+    rows = read_table(table, features=[feature.name for feature in loaded.features], label=loaded.label)
+    header, lines = _scored(loaded, rows)
+    with _target(out) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(lines)
+
+
+def _scored(model: StudyModel, table: pa.Table) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
+    encoded = model.encode(table)
+    scores = model.model.decision_function(encoded)
+    columns: list[tuple[str, Iterable[Any]]] = []
+    if model.row_key is not None and table.column_names.count(model.row_key) == 1:
+        columns.append((model.row_key, table.column(model.row_key).to_pylist()))
+    columns.append(("score", (repr(score) for score in scores.tolist())))
+    if model.model.loss == "logistic":
+        probabilities = model.model.predict_proba(encoded)[:, 1]
+        columns.append(("probability", (repr(probability) for probability in probabilities.tolist())))
+    words = [value_text(value) for value in model.model.classes]  # type: ignore[arg-type]
+    columns.append(("class", (words[int(score > 0)] for score in scores.tolist())))
+    return [name for name, _ in columns], zip(*(values for _, values in columns), strict=True)
+
+
+@contextmanager
+def _target(out: Path | None) -> Iterator[TextIO]:
+    if out is None:
+        yield sys.stdout
+        return
+    try:
+        with out.open("w", encoding="utf-8", newline="") as file:
+            yield file
+    except OSError as error:
+        raise InvalidInputError(f"The scores cannot be written to '{out}': {error.strerror}.") from None

@@ -1,0 +1,92 @@
+"""``cofit status``: how far a study is, as every party tells it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from cofit.roles.analyst import statuses
+from cofit.roles.study_files import load_identity_for, load_study
+from cofit.study.document import Study
+
+_SECONDS = 1.0
+_LAST_PHASES = ("released", "failed")
+Told = dict[str, dict[str, Any] | str]
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--key", required=True, type=click.Path(path_type=Path), help="Your private key, from `cofit keygen`.")
+@click.option("--name", help="You, as the study calls you.  [default: the key's file name without .key]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else; with --watch a line each time.")
+@click.option("--watch", is_flag=True, help="Ask every second until all parties have released or failed.")
+def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool) -> None:
+    """Ask every party of STUDY how far it is: phase, contributions, progress of the training.
+
+    Everybody who takes part may ask. The answers hold public facts only.
+
+    Exit codes: 0 all parties answered and none has failed, 1 not so, 2 wrong usage or input.
+    """
+    loaded = load_study(study)
+    identity = load_identity_for(loaded, key.stem if name is None else name, key)
+    console = Console()
+    told = statuses(loaded, identity)
+    with _display(console, loaded, as_json, watch) as show:
+        show(told)
+        while watch and not all(isinstance(one, dict) and one.get("phase") in _LAST_PHASES for one in told.values()):
+            time.sleep(_SECONDS)
+            told = statuses(loaded, identity)
+            show(told)
+    if not all(isinstance(one, dict) and one.get("phase") != "failed" for one in told.values()):
+        raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def _display(console: Console, study: Study, as_json: bool, watch: bool) -> Iterator[Callable[[Told], None]]:
+    """Give what shows one round of answers: a line of JSON, a table, or a table that is replaced by the next one."""
+    if as_json:
+        yield lambda told: click.echo(json.dumps({"study": study.hash, "parties": _as_json(told)}))
+    elif watch:
+        with Live(console=console, auto_refresh=False) as live:
+            yield lambda told: live.update(_table(study, told), refresh=True)
+    else:
+        yield lambda told: console.print(_table(study, told))
+
+
+def _as_json(told: Told) -> dict[str, Any]:
+    return {name: {"unreachable": one} if isinstance(one, str) else one for name, one in told.items()}
+
+
+def _table(study: Study, told: Told) -> Table:
+    table = Table("party", "phase", "contributions", "progress", title=Text(f"Study '{study.name}' {study.hash[:16]}"))
+    for name, one in told.items():
+        if isinstance(one, str):
+            table.add_row(Text(name), Text("does not answer", style="red"), "", Text(one))
+        else:
+            table.add_row(Text(name), Text(str(one.get("phase"))), Text(_contributions(one)), Text(_progress(one)))
+    return table
+
+
+def _contributions(told: dict[str, Any]) -> str:
+    found = told.get("contributions")
+    return "\n".join(f"{owner}: {state}" for owner, state in found.items()) if isinstance(found, dict) else ""
+
+
+def _progress(told: dict[str, Any]) -> str:
+    found = told.get("progress")
+    if not isinstance(found, dict) or not found:
+        return ""
+    step, done, total = found.get("step"), found.get("done"), found.get("total")
+    if step == "train" and isinstance(done, int) and isinstance(total, int) and total:
+        return f"epoch {done} of {total} ({done / total:.0%})"
+    return str(step)
