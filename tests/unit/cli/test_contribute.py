@@ -1,0 +1,330 @@
+"""``cofit contribute``: checks, what is shown, real parties over TLS, refusals and exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cofit.cli import contribute as command
+from cofit.cli.main import main
+from cofit.errors import InvalidInputError
+from cofit.roles.analyst import statuses
+from cofit.roles.contributing import LEDGER, open_ledger
+from cofit.roles.key_files import load_key
+from cofit.roles.ledger import Ledger
+from cofit.roles.party_service import PartyService
+from cofit.roles.study_files import load_identity_for, load_study, write_identity
+from cofit.transport import generate_identity
+
+PARTIES = ("party-a", "party-b", "party-c")
+OWNERS = ("owner-a", "owner-b")
+ROWS = 40
+
+
+@dataclass
+class Site:
+    """A study in one folder, with everybody's keys, and the parties that run."""
+
+    folder: Path
+    capsys: pytest.CaptureFixture[str]
+
+    @property
+    def study(self) -> Path:
+        return self.folder / "study.toml"
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as info, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["cofit", *arguments])
+            patch.chdir(self.folder)
+            main()
+        captured = self.capsys.readouterr()
+        code = info.value.code
+        return (int(code) if code else 0), captured.out, captured.err
+
+    def contribute(self, owner: str, *options: str, data: str = "") -> tuple[int, str, str]:
+        table = data or f"{owner}.csv"
+        return self.run(
+            "contribute", "study.toml", "--owner", owner, "--key", f"{owner}.key", "--data", table, *options
+        )
+
+    def states(self) -> dict[str, Any]:
+        study = load_study(self.study)
+        told = statuses(study, load_key(study, self.folder / "analyst.key"))
+        assert all(isinstance(one, dict) for one in told.values()), told
+        return told
+
+    def contributions(self) -> dict[str, str]:
+        (one,) = {json.dumps(state["contributions"], sort_keys=True) for state in self.states().values()}
+        found: dict[str, str] = json.loads(one)
+        return found
+
+
+def free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]
+
+
+def write_site(folder: Path, *, vertical: bool = False, unmatched: str = "refuse", timeout: float = 20) -> None:
+    for name in (*PARTIES, *OWNERS, "analyst", "stranger"):
+        write_identity(generate_identity(name), folder)
+    partition = (
+        f'partition = "vertical"\nrows = {ROWS}\nrow_key = "id"\nunmatched = "{unmatched}"'
+        if vertical
+        else 'partition = "horizontal"\nrow_key = "id"'
+    )
+    owners = {
+        "owner-a": 'columns = ["u", "v"]' if vertical else f"rows = {ROWS}",
+        "owner-b": 'columns = ["w"]\nholds_label = true' if vertical else f"rows = {ROWS}",
+    }
+    text = f"""
+format = 1
+name = "trial"
+[model]
+kind = "logistic_regression"
+l2 = 1.0
+[privacy]
+epsilon = 1.0
+[data]
+{partition}
+label = "ill"
+label_values = ["no", "yes"]
+[[data.features]]
+names = ["u", "v", "w"]
+type = "boolean"
+[compute]
+scheme = "rep3"
+timeout = {timeout}
+connect_timeout = {timeout}
+[[analysts]]
+name = "analyst"
+certificate = "analyst.pem"
+"""
+    for name, port in zip(PARTIES, free_ports(3), strict=True):
+        text += f'[[parties]]\nname = "{name}"\naddress = "127.0.0.1:{port}"\ncertificate = "{name}.pem"\n'
+    for name, part in owners.items():
+        text += f'[[owners]]\nname = "{name}"\ncertificate = "{name}.pem"\n{part}\n'
+    (folder / "study.toml").write_text(text)
+    for owner in OWNERS:
+        write_table(folder / f"{owner}.csv", owner, vertical=vertical)
+
+
+def write_table(path: Path, owner: str, *, vertical: bool, keys: Sequence[int] = range(ROWS)) -> None:
+    columns = {"owner-a": ["u", "v"], "owner-b": ["w", "ill"]}[owner] if vertical else ["u", "v", "w", "ill"]
+    lines = [",".join(["id", *columns])]
+    for key in keys if owner == "owner-a" else reversed(keys):
+        lines.append(",".join([f"p{key}", *(["yes", "no"][(key + i) % 2] for i in range(len(columns)))]))
+    path.write_text("\n".join(lines) + "\n")
+
+
+@contextlib.contextmanager
+def parties(folder: Path, names: Sequence[str] = PARTIES) -> Iterator[None]:
+    study = load_study(folder / "study.toml")
+    services = [PartyService(study, load_key(study, folder / f"{name}.key"), folder / name) for name in names]
+    threads = [threading.Thread(target=service.run, daemon=True) for service in services]
+    try:
+        for thread in threads:
+            thread.start()
+        yield
+    finally:
+        for service in services:
+            service.stop()
+        for thread in threads:
+            thread.join(20)
+
+
+@pytest.fixture
+def site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Site:
+    write_site(tmp_path)
+    return Site(tmp_path, capsys)
+
+
+# --- without parties -----------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_shows_everything_and_leaves_nothing(site: Site) -> None:
+    before = sorted(site.folder.iterdir())
+    code, out, err = site.contribute("owner-a", "--dry-run")
+    assert (code, err) == (0, "")
+    study = load_study(site.study)
+    for part in (
+        study.hash,
+        f"{ROWS} rows, 3 features and the label",
+        f"party-a ({study.parties[0].host}:{study.parties[0].port}): 128 bytes of random shares",
+        f"party-b ({study.parties[1].host}:{study.parties[1].port}): {64 + ROWS * 5 * 8:,} bytes of random shares",
+        "Charged to data set 'owner-a' in the ledger owner-a.state",
+        "epsilon 1, delta",
+        "factor of at most 2.72",
+        "of the data nothing, as long as",
+        "nothing was charged or sent",
+    ):
+        assert part in out, part
+    assert sorted(site.folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("p3,no,yes", "p3,perhaps,yes", "column 'u', row 4 (key 'p3'): 'perhaps'"),
+        ("p3,no,yes", "p4,no,yes", "the key 'p4' is already that of row 4"),
+        ("p3,no,yes", "p3,,yes", "the value is missing"),
+        ("id,u,v", "id,u,z", "column 'v' is missing"),
+    ],
+)
+def test_a_wrong_table_is_told_and_nothing_is_charged(site: Site, old: str, new: str, message: str) -> None:
+    path = site.folder / "owner-a.csv"
+    path.write_text(path.read_text().replace(old, new))
+    code, out, err = site.contribute("owner-a")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (site.folder / "owner-a.state").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--owner", "party-a", "--key", "party-a.key", "--data", "owner-a.csv"), "owner-a"),
+        (("--owner", "owner-a", "--key", "owner-b.key", "--data", "owner-a.csv"), "does not belong"),
+        (("--owner", "owner-a", "--key", "owner-a.pem", "--data", "owner-a.csv"), "owner-a.pem"),
+        (("--owner", "owner-a", "--key", "owner-a.key", "--data", "absent.csv"), "absent.csv"),
+        (("--owner", "owner-a", "--key", "owner-a.key", "--data", "owner-a.csv", "--secret", "x"), "horizontal"),
+        (("--owner", "owner-a", "--key", "owner-a.key"), "--data"),
+    ],
+)
+def test_wrong_usage_exits_with_2(site: Site, arguments: tuple[str, ...], message: str) -> None:
+    code, _, err = site.run("contribute", "study.toml", *arguments)
+    assert code == 2
+    assert message in err
+
+
+def test_above_the_cap_it_exits_with_1_and_the_remedy(site: Site) -> None:
+    open_ledger(site.folder / "mine").set_cap("cohort", Fraction(1, 2), Fraction(1, 1000))
+    for options in ((), ("--dry-run",)):
+        code, _, err = site.contribute("owner-a", "--state", "mine", "--dataset", "cohort", *options)
+        assert code == 1
+        assert "cofit budget --set-cap" in err
+    assert Ledger(site.folder / "mine" / LEDGER).charges() == []
+
+
+def test_parties_that_are_down_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_site(tmp_path, timeout=1)
+    site = Site(tmp_path, capsys)
+    with parties(tmp_path, PARTIES[:1]):
+        code, _, err = site.contribute("owner-a")
+    assert code == 1
+    assert "'party-b' cannot be reached" in err
+    assert "Repeat the command: it goes on where it was" in err
+
+
+def test_an_interruption_says_how_to_go_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "send", interrupted)
+    code, _, err = site.contribute("owner-a")
+    assert code == 1
+    assert "Interrupted. Repeat the command: it goes on where it was" in err
+
+
+def test_certificates_out_of_their_dates(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = load_study(site.study)
+    assert load_identity_for(study, "owner-a", site.folder / "owner-a.key").name == "owner-a"
+
+    class Later:
+        @staticmethod
+        def now(zone: Any) -> Any:
+            return datetime(2060, 1, 1, tzinfo=zone)
+
+    from datetime import datetime
+
+    monkeypatch.setattr("cofit.roles.study_files.datetime", Later)
+    with pytest.raises(InvalidInputError, match=r"certificate of 'owner-a' is valid from .* it is 2060-01-01"):
+        load_identity_for(study, "owner-a", site.folder / "owner-a.key")
+
+
+# --- with parties ----------------------------------------------------------------------------------------------
+
+
+def test_from_the_first_contribution_to_sealing(site: Site) -> None:
+    with parties(site.folder):
+        code, out, err = site.contribute("owner-a")
+        assert (code, err) == (0, "")
+        assert "All 3 parties have acknowledged: upload " in out
+        assert site.contributions() == {"owner-a": "complete", "owner-b": "missing"}
+        code, again, _ = site.contribute("owner-a")
+        assert code == 0
+        assert "this study was charged before" in again
+        assert again.splitlines()[-2:] == out.splitlines()[-2:]
+        write_table(site.folder / "other.csv", "owner-a", vertical=False, keys=range(5, 5 + ROWS))
+        code, other, _ = site.contribute("owner-a", data="other.csv")
+        assert code == 0
+        assert other.splitlines()[-2:] != out.splitlines()[-2:]
+        assert [float(charge.epsilon) for charge in Ledger(site.folder / "owner-a.state" / LEDGER).charges()] == [1.0]
+        code, _, _ = site.contribute("owner-b")
+        assert code == 0
+        deadline = time.monotonic() + 60
+        while any(state["phase"] == "collecting" for state in site.states().values()):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        code, _, err = site.contribute("owner-a")
+        assert code == 1
+        assert "has sealed the contributions" in err
+        code, out, _ = site.contribute("owner-b")  # the same as before: all is well
+        assert code == 0
+
+
+def test_rows_of_a_vertical_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_site(tmp_path, vertical=True)
+    site = Site(tmp_path, capsys)
+    assert site.run("align", "--new-secret", "secret")[0] == 0
+    with parties(tmp_path):
+        code, _, err = site.contribute("owner-a")
+        assert code == 2
+        assert "--secret" in err and "cofit align --new-secret" in err
+        code, out, _ = site.contribute("owner-a", "--secret", "secret")
+        assert code == 0
+        assert "keyed digest of the row keys" in out
+        write_table(tmp_path / "wrong.csv", "owner-b", vertical=True, keys=range(1, ROWS + 1))
+        code, _, err = site.contribute("owner-b", "--secret", "secret", data="wrong.csv")
+        assert code == 1
+        assert "The rows of 'owner-b' are not those of 'owner-a'" in err
+        assert site.contributions() == {"owner-a": "complete", "owner-b": "rows differ"}
+        assert site.run("align", "--new-secret", "wrong")[0] == 0
+        code, _, err = site.contribute("owner-b", "--secret", "wrong")
+        assert code == 1
+        assert "use the same secret" in err
+        code, _, _ = site.contribute("owner-b", "--secret", "secret")
+        assert code == 0
+        assert site.contributions() == dict.fromkeys(OWNERS, "complete")
+
+
+def test_rows_that_are_dropped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_site(tmp_path, vertical=True, unmatched="drop")
+    site = Site(tmp_path, capsys)
+    write_table(tmp_path / "owner-a.csv", "owner-a", vertical=True, keys=range(ROWS + 5))
+    write_table(tmp_path / "owner-b.csv", "owner-b", vertical=True, keys=range(-3, ROWS))
+    site.run("align", "--new-secret", "secret")
+    for owner in OWNERS:
+        arguments = ("--owner", owner, "--data", f"{owner}.csv", "--secret", "secret", "--out", f"{owner}.rows")
+        assert site.run("align", "study.toml", *arguments)[0] == 0
+    code, _, err = site.contribute("owner-a", "--secret", "secret")
+    assert code == 2
+    assert "the row files of owner-b" in err
+    code, out, _ = site.contribute("owner-a", "--secret", "secret", "--rows-of", "owner-b.rows", "--dry-run")
+    assert code == 0
+    assert f"{ROWS} rows, 2 features." in out
+    code, out, _ = site.contribute("owner-b", "--secret", "secret", "--rows-of", "owner-a.rows", "--dry-run")
+    assert code == 0
