@@ -1,7 +1,6 @@
 """Train one differentially private model on the joint data of several owners, with no trusted curator."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from cofit.arithmetic import Z64, Z128, FixedPoint
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from cofit.models.linear_model import LinearModel, load_model
     from cofit.privacy.certificate import Certificate
 
-__version__ = version("cofit")
+    __version__: str
 
 __all__ = [
     "Z64",
@@ -49,9 +48,13 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name == "__version__":
+        value = import_module("importlib.metadata").version("cofit")  # slow to import, and rarely asked for
+    elif name in _LAZY:
+        value = getattr(import_module(_LAZY[name]), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
     return value
 
 

@@ -110,11 +110,14 @@ def approximate(
         scale = 4 * REALS.mpf(magnitude) / (REALS.mpf(rho) - 1)
         degree = max(1, int(REALS.ceil(REALS.log(scale / _real(tolerance), rho))))
         angles = [REALS.pi * (j + REALS.mpf(1) / 2) / (degree + 1) for j in range(degree + 1)]
-        values = [function(REALS.cos(angle)) for angle in angles]
-        means = [
-            REALS.fsum(v * REALS.cos(n * a) for v, a in zip(values, angles, strict=True)) / (degree + 1)
-            for n in range(degree + 1)
-        ]
+        points = [REALS.cos(angle) for angle in angles]
+        values = [function(point) for point in points]
+        # T_n at the points by its recurrence: 60 digits leave room for what it loses, and cosines would be slow.
+        before, now = [REALS.mpf(1)] * len(points), points
+        means = [REALS.fsum(values) / (degree + 1)]
+        for _ in range(degree):
+            means.append(REALS.fdot(values, now) / (degree + 1))
+            before, now = now, [2 * p * t - b for p, t, b in zip(points, now, before, strict=True)]
         constant, *rest = (_exact(mean if n == 0 else 2 * mean) for n, mean in enumerate(means))
         distance = _exact(scale / REALS.mpf(rho) ** degree) + Fraction(1, 1 << 150)
     # |sum of products| < 2^(2 W + 2) = 2^(k-2), the capacity of the ring.

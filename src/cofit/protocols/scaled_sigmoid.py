@@ -1,7 +1,7 @@
 """A multiple of the logistic function, c / (1 + exp(-2^r y)), of a secret y in [-1, 1]: the form that training uses.
 
 The argument of a gradient step comes out of a truncation anyway, so it can come out as y = z / 2^r in the working
-format, and the step size can be a factor of the coefficients: neither costs a round, unlike with ``sigmoid_polynomial``.
+format, and the step size can be a factor of the coefficients: neither costs a round, as with ``sigmoid_polynomial``.
 
 Error: at most ``scaled_sigmoid_error``, for the given y. Nobody learns anything.
 Rounds with ``rep3``: 2 ceil(log2 D) + 2 for degree D = ``scaled_sigmoid_degree``.
