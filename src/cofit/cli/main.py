@@ -20,6 +20,7 @@ from cofit.cli.model import model
 from cofit.cli.party import party
 from cofit.cli.plan import plan
 from cofit.cli.predict import predict
+from cofit.cli.run_study import run_study
 from cofit.cli.schemes import schemes
 from cofit.cli.status import status
 from cofit.errors import CofitError, InvalidInputError
@@ -54,6 +55,7 @@ for command in (
     party,
     plan,
     predict,
+    run_study,
     schemes,
     status,
 ):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score
 
 from cofit.errors import InvalidInputError
 
@@ -48,6 +47,8 @@ class Evaluation:
 
 def evaluate(labels: npt.NDArray[np.int64], scores: Reals, probabilities: Reals | None) -> Evaluation:
     """Compare predictions with true classes (0, 1). scores: positive means class 1. probabilities: of class 1."""
+    from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score  # noqa: PLC0415 - takes a second
+
     if not len(labels):
         raise InvalidInputError("There are no rows to evaluate.")
     predicted = (scores > 0).astype(np.int64)

@@ -1,0 +1,92 @@
+"""``cofit run``: a whole study on one machine, with real processes."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.status import Status
+
+from cofit.cli.model import CERTIFICATE_TEXT, write_model
+from cofit.errors import InvalidInputError
+from cofit.models.study_model import StudyModel
+from cofit.roles.launcher import Rehearsal, run_rehearsal
+
+MODEL = "model.json"
+
+
+@click.command("run")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "--data",
+    "tables",
+    multiple=True,
+    required=True,
+    metavar="OWNER=FILE",
+    help="An owner's table; once for each owner.",
+)
+@click.option(
+    "--keys",
+    required=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Directory with NAME.key of every party, every owner and one analyst.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Directory for the model, the logs and the state of everybody.",
+)
+@click.option("--secret", type=click.Path(path_type=Path), help="Vertical studies: the secret of the owners.")
+def run_study(study: Path, tables: tuple[str, ...], keys: Path, out: Path, secret: Path | None) -> None:
+    """Run the whole of STUDY on this machine, for trying it out: parties, owners and analyst, each a process, over TLS.
+
+    The parties' addresses in the study must be of this machine, as 127.0.0.1. Whoever runs this holds all keys and all
+    data: it is a rehearsal, and protects nothing from that person. Repeated with the same --out it goes on where it
+    was. The model is released once; it goes to OUT/model.json with OUT/certificate.txt.
+
+    Exit codes: 0 the model is there, 1 somebody failed (the message says whose log to read), 2 wrong usage or input.
+    """
+    rehearsal = Rehearsal.of(study, keys, _tables(tables), out, secret)
+    console = Console(stderr=True)
+    signal.signal(signal.SIGTERM, _terminated)
+    with console.status("") as status:
+        release = run_rehearsal(rehearsal, click.echo, lambda told: _watch(status, told))
+    model = StudyModel.from_release(rehearsal.study, release.weights, release.certificate)
+    write_model(model, out / MODEL)
+    click.echo(
+        f"Released: {len(release.weights)} weights from {release.certificate.n:,} records of "
+        f"{len(rehearsal.study.owners)} owners, in {release.certificate.epochs} epochs; all parties hold the same."
+    )
+    click.echo(f"\n{release.certificate.headline}\n")
+    click.echo(f"Model: {out / MODEL}, certificate: {out / CERTIFICATE_TEXT}, logs: {out / 'logs'}")
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    """Leave as after an error, so that the processes are stopped."""
+    raise SystemExit(1)
+
+
+def _tables(given: tuple[str, ...]) -> dict[str, Path]:
+    tables: dict[str, Path] = {}
+    for one in given:
+        owner, equals, path = one.partition("=")
+        if not equals or not owner or not path:
+            raise InvalidInputError(f"--data must be OWNER=FILE, as in --data hospital-a=a.csv. Got {one!r} instead.")
+        if owner in tables:
+            raise InvalidInputError(f"--data names '{owner}' twice.")
+        tables[owner] = Path(path)
+    return tables
+
+
+def _watch(status: Status, told: dict[str, dict[str, Any] | str]) -> None:
+    for one in told.values():
+        progress = one.get("progress") if isinstance(one, dict) else None
+        if isinstance(progress, dict) and progress:
+            epochs = f", epoch {progress.get('done')} of {progress.get('total')}" if progress["step"] == "train" else ""
+            status.update(f"{progress['step']}{epochs}")
+            return
