@@ -14,17 +14,16 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
-import math
 import re
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.privacy.strict_fields import check_names, decode, encode, exact_text, json_object
 from cofit.privacy.zcdp import LARGEST_EPSILON, delta_of, total_delta
 
 VERSION = 1
@@ -46,7 +45,6 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 _POSITIVE = ("epsilon", "noise_scale", "noise_expected_norm", "l2", "n", "d", "gradient_bound", "sensitivity_exact")
 _NOT_NEGATIVE = ("delta", "sampler_distance", "tau", "epochs")
 _WEAK_EPSILON, _WEAK_DELTA = 20, Fraction(1, 1000)
-_LARGEST_BITS = 1000  # of a numerator or denominator: short enough to print, and a float can hold the quotient
 _UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
 _TOLERANCE = 1 + Fraction(1, 1 << 40)  # floats beside fractions, and fractions that were rounded
 
@@ -115,7 +113,7 @@ class Certificate:
 
     def __post_init__(self) -> None:
         for name, kind in get_type_hints(Certificate).items():
-            object.__setattr__(self, name, _decode(kind, _encode(getattr(self, name)), name))
+            object.__setattr__(self, name, decode(kind, encode(getattr(self, name)), name))
         _check_fields(self)
         if self.proven:
             _check_proof(self)
@@ -151,13 +149,13 @@ class Certificate:
 
     def to_json(self) -> str:
         """Return the certificate as JSON, sorted and indented."""
-        return json.dumps(_encode(vars(self)), indent=2, sort_keys=True, allow_nan=False) + "\n"
+        return json.dumps(encode(vars(self)), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """Read what ``to_json`` wrote, or raise InvalidInputError with the name of the field that is wrong."""
         try:
-            encoded = json.loads(text, object_pairs_hook=_object)
+            encoded = json.loads(text, object_pairs_hook=json_object)
         except InvalidInputError:
             raise
         except (TypeError, ValueError, RecursionError) as error:
@@ -168,8 +166,8 @@ class Certificate:
             must_be = f"{VERSION}, the version that this release can read"
             raise parameter_error("version", "a certificate", must_be, encoded.get("version"))
         kinds = get_type_hints(cls)
-        _check_names(encoded, set(kinds), "")
-        return cls(**{name: _decode(kinds[name], value, name) for name, value in encoded.items()})
+        check_names(encoded, set(kinds), "")
+        return cls(**{name: decode(kinds[name], value, name) for name, value in encoded.items()})
 
     def to_text(self) -> str:
         """Return the certificate as plain text, at most 100 columns wide, with every fact that the JSON has."""
@@ -183,91 +181,6 @@ class Certificate:
             else:
                 lines += ["", name, "-" * len(name)]
         return "\n".join(lines) + "\n"
-
-
-# --- JSON and types --------------------------------------------------------------------------------------
-
-
-def _encode(value: object) -> Any:
-    """Return the value in JSON's types: a Fraction becomes its exact text and the nearest float."""
-    if isinstance(value, Fraction):
-        bits = max(value.numerator.bit_length(), value.denominator.bit_length())
-        if bits > _LARGEST_BITS:
-            return f"one of {bits} bits"  # which ``_decode`` refuses, and shows
-        return {"exact": _exact(value), "float": float(value)}
-    if isinstance(value, CertifiedOpening):
-        value = vars(value)
-    if isinstance(value, Mapping):
-        return {key: _encode(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_encode(item) for item in value]
-    return value
-
-
-def _decode(kind: Any, value: Any, path: str) -> Any:
-    """Return the value of a field of type ``kind`` from JSON's types, or raise."""
-    if kind is str and isinstance(value, str) and value.strip() and value.isprintable():
-        return str(value)
-    if kind is bool and isinstance(value, bool):
-        return value
-    if kind is int and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63:
-        return int(value)
-    if kind is float and isinstance(value, float) and math.isfinite(value):
-        return float(value)
-    if kind == (float | None):
-        return None if value is None else _decode(float, value, path)
-    if kind is Fraction:
-        return _decode_fraction(value, path)
-    if get_origin(kind) is tuple and isinstance(value, list):
-        return tuple(_decode(get_args(kind)[0], item, f"{path}[{i}]") for i, item in enumerate(value))
-    if get_origin(kind) is Mapping and isinstance(value, dict):
-        item_kind = get_args(kind)[1]
-        return {_decode(str, key, path): _decode(item_kind, item, f"{path}.{key}") for key, item in value.items()}
-    if is_dataclass(kind) and isinstance(value, dict):
-        kinds = get_type_hints(kind)
-        _check_names(value, set(kinds), f"{path}.")
-        return CertifiedOpening(**{key: _decode(kinds[key], item, f"{path}.{key}") for key, item in value.items()})
-    raise parameter_error(path, "a certificate", _described(kind), value)
-
-
-def _decode_fraction(value: Any, path: str) -> Fraction:
-    exact = value.get("exact") if isinstance(value, dict) and set(value) == {"exact", "float"} else None
-    if isinstance(exact, str) and len(exact) <= _LARGEST_BITS and re.fullmatch(r"-?[0-9]+/[1-9][0-9]*", exact):
-        fraction = Fraction(exact)
-        if exact == _exact(fraction) and isinstance(value["float"], float) and value["float"] == float(fraction):
-            return fraction
-    raise parameter_error(path, "a certificate", _described(Fraction), value)
-
-
-def _described(kind: Any) -> str:
-    if get_origin(kind) is tuple:
-        return "a list"
-    if get_origin(kind) is Mapping or is_dataclass(kind):
-        return "a mapping"
-    return {
-        str: "a line of printable text that is not empty",
-        bool: "true or false",
-        int: "an integer below 2^63",
-        float: "a finite float",
-        Fraction: f"a Fraction of at most {_LARGEST_BITS} bits (in JSON: 'exact', in lowest terms, and its 'float')",
-    }[kind]
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        name, count = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise parameter_error(name, "a certificate", "stated once", f"{count} times")
-    return result
-
-
-def _check_names(found: Mapping[str, object], wanted: set[str], path: str) -> None:
-    for name in sorted(wanted - set(found)):
-        raise parameter_error(path + name, "a certificate", "stated", None)
-    for name in sorted(set(found) - wanted):
-        raise parameter_error(
-            path + name, "a certificate", f"left out, because version {VERSION} lacks it", found[name]
-        )
 
 
 # --- what must be true -----------------------------------------------------------------------------------
@@ -400,7 +313,7 @@ def _entry(label: str, value: object) -> Iterator[str]:
 
 def _shown(value: object) -> str:
     if isinstance(value, Fraction):
-        return f"{float(value)!r} ({_exact(value)})"
+        return f"{float(value)!r} ({exact_text(value)})"
     if isinstance(value, bool):
         return "yes" if value else "NO"
     if isinstance(value, CertifiedOpening):
@@ -420,10 +333,6 @@ def _shape(shape: tuple[int, ...]) -> str:
 def _wrapped(text: str, indent: str = "") -> list[str]:
     hanging = indent + "  " if indent else ""
     return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
-
-
-def _exact(fraction: Fraction) -> str:
-    return f"{fraction.numerator}/{fraction.denominator}"
 
 
 def _decimal(number: Fraction) -> str:

@@ -12,7 +12,8 @@ from cofit.study.document import Study
 def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, InputFacts]]:
     """Return the shape, format and bound of every owner's inputs.
 
-    An owner that brings the label alone has no features. Where the owners normalise, they append the intercept's constant themselves.
+    An owner that brings the label alone has no features. Where the owners normalise, they append the intercept's
+    constant themselves.
     """
     formats = plan.formats
     own_constant = int(plan.facts.fit_intercept and plan.facts.normalised_by == "owners")

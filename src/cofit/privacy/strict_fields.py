@@ -1,0 +1,106 @@
+"""Typed fields to and from JSON, strictly: what certificates are written with.
+
+A field is text, a flag, a number, a Fraction (as its exact text and the nearest float), or a tuple, mapping or
+dataclass of such. Whatever is not exactly of its type is an InvalidInputError with the path of the field.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from fractions import Fraction
+from typing import Any, get_args, get_origin, get_type_hints
+
+from cofit.errors import parameter_error
+
+LARGEST_BITS = 1000  # of a numerator or denominator: short enough to print, and a float can hold the quotient
+
+
+def encode(value: object) -> Any:
+    """Return the value in JSON's types: a Fraction becomes its exact text and the nearest float."""
+    if isinstance(value, Fraction):
+        bits = max(value.numerator.bit_length(), value.denominator.bit_length())
+        if bits > LARGEST_BITS:
+            return f"one of {bits} bits"  # which ``decode`` refuses, and shows
+        return {"exact": exact_text(value), "float": float(value)}
+    if is_dataclass(value) and not isinstance(value, type):
+        value = vars(value)
+    if isinstance(value, Mapping):
+        return {key: encode(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    return value
+
+
+def decode(kind: Any, value: Any, path: str) -> Any:
+    """Return the value of a field of type ``kind`` from JSON's types, or raise."""
+    if kind is str and isinstance(value, str) and value.strip() and value.isprintable():
+        return str(value)
+    if kind is bool and isinstance(value, bool):
+        return value
+    if kind is int and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63:
+        return int(value)
+    if kind is float and isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if kind == (float | None):
+        return None if value is None else decode(float, value, path)
+    if kind is Fraction:
+        return _decode_fraction(value, path)
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(decode(get_args(kind)[0], item, f"{path}[{i}]") for i, item in enumerate(value))
+    if get_origin(kind) is Mapping and isinstance(value, dict):
+        item_kind = get_args(kind)[1]
+        return {decode(str, key, path): decode(item_kind, item, f"{path}.{key}") for key, item in value.items()}
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
+        kinds = get_type_hints(kind)
+        check_names(value, set(kinds), f"{path}.")
+        return kind(**{key: decode(kinds[key], item, f"{path}.{key}") for key, item in value.items()})
+    raise parameter_error(path, "a certificate", _described(kind), value)
+
+
+def _decode_fraction(value: Any, path: str) -> Fraction:
+    exact = value.get("exact") if isinstance(value, dict) and set(value) == {"exact", "float"} else None
+    if isinstance(exact, str) and len(exact) <= LARGEST_BITS and re.fullmatch(r"-?[0-9]+/[1-9][0-9]*", exact):
+        fraction = Fraction(exact)
+        if exact == exact_text(fraction) and isinstance(value["float"], float) and value["float"] == float(fraction):
+            return fraction
+    raise parameter_error(path, "a certificate", _described(Fraction), value)
+
+
+def _described(kind: Any) -> str:
+    if get_origin(kind) is tuple:
+        return "a list"
+    if get_origin(kind) is Mapping or is_dataclass(kind):
+        return "a mapping"
+    return {
+        str: "a line of printable text that is not empty",
+        bool: "true or false",
+        int: "an integer below 2^63",
+        float: "a finite float",
+        Fraction: f"a Fraction of at most {LARGEST_BITS} bits (in JSON: 'exact', in lowest terms, and its 'float')",
+    }[kind]
+
+
+def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object as a dict, for ``json.loads``; raise where a name is there twice."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        name, count = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise parameter_error(name, "a certificate", "stated once", f"{count} times")
+    return result
+
+
+def check_names(found: Mapping[str, object], wanted: set[str], path: str) -> None:
+    """Raise unless exactly the wanted names are there."""
+    for name in sorted(wanted - set(found)):
+        raise parameter_error(path + name, "a certificate", "stated", None)
+    for name in sorted(set(found) - wanted):
+        raise parameter_error(path + name, "a certificate", "left out, because this version lacks it", found[name])
+
+
+def exact_text(fraction: Fraction) -> str:
+    """Return numerator/denominator, in lowest terms."""
+    return f"{fraction.numerator}/{fraction.denominator}"
