@@ -264,19 +264,24 @@ class PartyState:
     # --- checkpoints -------------------------------------------------------------------------------------
 
     def save_checkpoint(self, checkpoint: Checkpoint, record: bytes) -> None:
-        """Keep this party's share of the state after an epoch; of the others, only the last one is kept too."""
+        """Keep this party's share of the state after an epoch; of the others, only the one before is kept too."""
         folder = self.directory / "checkpoints"
         folder.mkdir(mode=0o700, exist_ok=True)
         write_durably(folder / checkpoint.file, record)
-        for old in self.checkpoints()[2:]:
-            (folder / old.file).unlink(missing_ok=True)
+        kept = [checkpoint, *(old for old in self.checkpoints() if old != checkpoint)][:2]
+        self.record(checkpoints=" ".join(one.file for one in kept))
+        for path in folder.iterdir():
+            if path.name not in {one.file for one in kept}:
+                path.unlink(missing_ok=True)
 
     def checkpoints(self) -> list[Checkpoint]:
-        """Return the checkpoints that are here, the newest first."""
-        folder = self.directory / "checkpoints"
-        paths = [p for p in folder.iterdir() if _CHECKPOINT.fullmatch(p.name)] if folder.exists() else []
-        paths.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
-        return [Checkpoint(int(path.name.split(".")[0]), path.name.split(".")[1]) for path in paths]
+        """Return the checkpoints that are here, the one saved last first; the clock does not count."""
+        names = (self.fact("checkpoints") or "").split()
+        return [
+            Checkpoint(int(name.split(".")[0]), name.split(".")[1])
+            for name in names
+            if _CHECKPOINT.fullmatch(name) and (self.directory / "checkpoints" / name).exists()
+        ]
 
     def checkpoint(self, checkpoint: Checkpoint) -> bytes:
         """Return the record of a checkpoint."""
