@@ -209,20 +209,25 @@ class Desk:
             raise parameter_error("session", "party.begin", "32 hexadecimal digits", session)
         if self._state.phase == "failed":
             raise RefusedError("A check failed here: this study is not resumed.")
-        mine = self.ready()
-        if mine is None or request.get("contributions") != mine:
-            raise RefusedError("The contributions here are not those of the invitation.")
-        self.seal(str(created))
+        self.seal(str(created), request.get("contributions"))
         self.invitations.put(Begin(bytes.fromhex(session), self._state.fact("created") or ""))
         return {}, b""
 
-    def seal(self, created: str) -> None:
-        """Close the contributions for good, and fix the date of the certificate. The first call counts."""
+    def seal(self, created: str, contributions: object) -> None:
+        """Close these very contributions for good, and fix the date of the certificate. The first call counts.
+
+        RefusedError where others are here by now: an owner may have begun to replace its own a moment ago.
+        """
         try:
             datetime.fromisoformat(created)
         except ValueError:
             raise parameter_error("created", "party.begin", "an ISO 8601 date", created) from None
-        if self._state.phase == "collecting":
+        with self._uploading:
+            mine = self.ready()
+            if mine is None or contributions != mine:
+                raise RefusedError("The contributions here are not those of the invitation.")
+            if self._state.phase != "collecting":
+                return
             self._state.record(phase="sealed", created=created)
             self._audit.write("contributions sealed", owners=sorted(self._expected))
 

@@ -171,7 +171,7 @@ class PartySessions:
                 return None
         if self._state.phase == "released" and self._with_model.issuperset(self._others):
             return None
-        self._desk.seal(datetime.now(UTC).isoformat(timespec="seconds"))
+        self._desk.seal(datetime.now(UTC).isoformat(timespec="seconds"), mine)
         begin = Begin(secrets.token_bytes(16), self._state.fact("created") or "")
         for name in self._others:
             invitation = {"session": begin.session.hex(), "contributions": mine, "created": begin.created}

@@ -288,7 +288,7 @@ def test_nothing_changes_after_sealing(horizontal: Counter) -> None:
     dealt = horizontal.whole("owner-a")
     horizontal.whole("owner-b")
     ready, files = horizontal.desk.ready(), horizontal.files()
-    horizontal.desk.seal(SEALED_AT)
+    horizontal.desk.seal(SEALED_AT, ready)
     for past in (old, horizontal.dealt("owner-a")):
         assert "sealed" in horizontal.refused("owner-a", "upload.begin", manifest=past.manifest)
         horizontal.refused("owner-a", "upload.commit", upload=past.manifest["upload"])
