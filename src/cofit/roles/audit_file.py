@@ -56,9 +56,20 @@ class AuditFile:
             }
             digest = _digest(record)
             line = json.dumps({**record, "hash": digest}, sort_keys=True, allow_nan=False).encode() + b"\n"
-            os.write(self._descriptor, line)
-            os.fsync(self._descriptor)
+            self._append(line)
             self._number, self._previous = number, digest
+
+    def _append(self, line: bytes) -> None:
+        """Write a whole line, or, where the disk is full, nothing."""
+        size = os.fstat(self._descriptor).st_size
+        try:
+            view = memoryview(line)
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+            os.fsync(self._descriptor)
+        except OSError:
+            os.ftruncate(self._descriptor, size)
+            raise
 
     def close(self) -> None:
         """Close the file. Closing twice is fine."""

@@ -4,7 +4,8 @@ Every ``every`` epochs each party stores its share of w_t and w_{t-1}, in a fres
 nothing in common with the messages of the session. After an interruption the parties, in a new session with new seeds,
 tell each other which epochs *of which sessions* they hold (shares that were saved in different sessions do not fit
 together) and go on from the last that all of them have. A party keeps the last two, so that one that was killed while
-saving costs no more than one step back. A damaged one is deleted and counts as missing.
+saving costs no more than one step back; a session begins with deleting those that not all have. A damaged one is
+deleted and counts as missing.
 
 Nobody learns anything; the epochs are public.
 """
@@ -39,10 +40,15 @@ class CheckpointFiles:
         told = party.announce("checkpoints", b"".join(mine) + _NONE * (_MOST - len(mine)))
         common = set.intersection(*(set(_ENTRY.iter_unpack(message)) for message in told))
         common = {entry for entry in common if entry[0] >= 0}
-        if not common:
-            return None
-        epoch, session = max(common)
-        return epoch, *kept[Checkpoint(epoch, session.hex())]
+        chosen = max(
+            (Checkpoint(epoch, session.hex()) for epoch, session in common),
+            key=lambda one: (one.epoch, one.session),
+            default=None,
+        )
+        for checkpoint in self.state.checkpoints():  # else one that is of no use would push out the common one
+            if checkpoint != chosen:
+                self.state.drop_checkpoint(checkpoint)
+        return None if chosen is None else (chosen.epoch, *kept[chosen])
 
     def _intact(self, party: Party, checkpoint: Checkpoint) -> tuple[SecretArray, SecretArray] | None:
         """Return the shares of w_t and w_{t-1}; None, and the file is deleted, if it is damaged."""
