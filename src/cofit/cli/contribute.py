@@ -124,7 +124,9 @@ def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None
     """Say what will be sent to whom, what it costs, and what the release will reveal; raise if the cap is exceeded."""
     study = contribution.study
     entry = owner_named(study, contribution.owner)
-    brought = f"{len(entry.columns):,} features{' and the label' if entry.holds_label else ''}"
+    count = len(entry.columns)
+    label = " and the label" if entry.holds_label else ""
+    brought = f"{count:,} feature{'' if count == 1 else 's'}{label}"
     click.echo(f"Study '{study.name}', hash {study.hash}")
     click.echo(f"The table of '{entry.name}' is as the study says: {entry.rows:,} rows, {brought}.")
     click.echo("\nSent, over TLS, to")
@@ -137,14 +139,17 @@ def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None
         )
     _show_charge(contribution, state, dataset)
     click.echo("\nWhat the release will reveal")
-    click.echo(f"  {expected_certificate(study, contribution.plan).headline}")
+    certificate = expected_certificate(study, contribution.plan)
+    click.echo(f"  {certificate.headline}")
+    for assumption in certificate.assumptions:
+        click.echo(f"  This holds if {assumption}.")
     for fact in learned(study)["parties"]:
         click.echo(f"  A computing party learns: {fact}.")
 
 
 def _show_charge(contribution: PreparedContribution, state: Path, dataset: str) -> None:
     study, epsilon, delta = contribution.study, contribution.epsilon, contribution.delta
-    cost = f"epsilon {float(epsilon):g}, delta {float(delta):.3g}"
+    cost = f"epsilon {float(epsilon):g}, delta {float(delta):.2g}"
     click.echo(f"\nCharged to data set '{dataset}' in the ledger {state / LEDGER}")
     if not (state / LEDGER).exists():
         click.echo(f"  {cost}; nothing was spent before, and there is no cap (`cofit budget --set-cap`)")
@@ -156,9 +161,9 @@ def _show_charge(contribution: PreparedContribution, state: Path, dataset: str) 
     limit = (
         "no cap (`cofit budget --set-cap`)"
         if cap is None
-        else f"the cap is {float(cap.epsilon):g}, {float(cap.delta):.3g}"
+        else f"the cap is {float(cap.epsilon):g}, {float(cap.delta):.2g}"
     )
-    click.echo(f"  spent before: epsilon {float(spent.epsilon):g}, delta {float(spent.delta):.3g}; {limit}")
+    click.echo(f"  spent before: epsilon {float(spent.epsilon):g}, delta {float(spent.delta):.2g}; {limit}")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from cofit.roles.analyst import statuses
 from cofit.roles.contributing import LEDGER, open_ledger
 from cofit.roles.key_files import load_key
 from cofit.roles.ledger import Ledger
+from cofit.roles.owner import UploadProgress
 from cofit.roles.party_service import PartyService
 from cofit.roles.study_files import load_identity_for, load_study, write_identity
 from cofit.transport import generate_identity
@@ -239,6 +241,23 @@ def test_an_interruption_says_how_to_go_on(site: Site, monkeypatch: pytest.Monke
     assert "Interrupted. Repeat the command: it goes on where it was" in err
 
 
+def test_a_bar_for_each_party_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with command._display() as progress:
+        assert progress is None
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with command._display() as progress:
+        assert progress is not None
+        for party in PARTIES:
+            for done in (0, 500, 1000):
+                progress(UploadProgress(party, done, 1000))
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert all(party in captured.err for party in PARTIES)
+    assert "1.0/1.0 kB" in captured.err
+
+
 def test_certificates_out_of_their_dates(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     study = load_study(site.study)
     assert load_identity_for(study, "owner-a", site.folder / "owner-a.key").name == "owner-a"
@@ -247,8 +266,6 @@ def test_certificates_out_of_their_dates(site: Site, monkeypatch: pytest.MonkeyP
         @staticmethod
         def now(zone: Any) -> Any:
             return datetime(2060, 1, 1, tzinfo=zone)
-
-    from datetime import datetime
 
     monkeypatch.setattr("cofit.roles.study_files.datetime", Later)
     with pytest.raises(InvalidInputError, match=r"certificate of 'owner-a' is valid from .* it is 2060-01-01"):
