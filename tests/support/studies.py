@@ -1,0 +1,419 @@
+"""A whole study on this machine: every participant in a directory of its own, every process its own, real TLS."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.learn.plan import Plan
+from cofit.learn.private_training import REASON
+from cofit.roles.analyst import fetch_release, statuses
+from cofit.roles.audit_file import read_audit
+from cofit.roles.ledger import Ledger
+from cofit.roles.published import Release
+from cofit.roles.study_files import load_study, write_identity
+from cofit.study.document import Study
+from cofit.study.plan import study_plan
+from cofit.transport import Identity, generate_identity
+from support.study_process import identity_of
+from support.training import minimiser
+
+Reals = npt.NDArray[np.float64]
+PARTIES = ("party-a", "party-b", "party-c")
+_TESTS = Path(__file__).parents[1]
+
+
+def until(condition: Callable[[], object], what: str, seconds: float = 40.0, step: float = 0.02) -> None:
+    """Wait for a condition; fail with what was waited for."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds:g} s: {what}")
+        time.sleep(step)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]
+
+
+def environment() -> dict[str, str]:
+    """The environment in which ``python -m support.study_process`` works."""
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(_TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]),
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+class Nursery:
+    """The process that forks all others (see ``study_process``)."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "support.study_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+
+    def __enter__(self) -> Nursery:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(10)
+        self._process.stdout.close()
+
+    def start(self, job: Mapping[str, Any]) -> Child:
+        return Child(self, int(self._ask({"do": "start", "job": dict(job)})["pid"]))
+
+    def poll(self, pid: int) -> int | None:
+        code: int | None = self._ask({"do": "poll", "pid": pid})["code"]
+        return code
+
+    def _ask(self, command: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(command) + "\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+
+@dataclass
+class Child:
+    """One process."""
+
+    nursery: Nursery
+    pid: int
+    code: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs."""
+        if self.code is None:
+            self.code = self.nursery.poll(self.pid)
+        return self.code
+
+    def wait(self, seconds: float = 40.0) -> int:
+        """Wait for the end; return the exit code, -9 after a kill."""
+        until(lambda: self.poll() is not None, f"the end of process {self.pid}", seconds)
+        assert self.code is not None
+        return self.code
+
+    def kill(self) -> None:
+        """kill -9, and wait."""
+        self.end(signal.SIGKILL)
+
+    def end(self, by: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal and wait for the end."""
+        if self.poll() is None:
+            os.kill(self.pid, by)
+            self.wait()
+
+
+@dataclass
+class Lab:
+    """A study among processes. Directories: one for each participant, with its key, the study and its state.
+
+    ``rows``: of every owner (horizontal), or how many all have (vertical). ``owners``: a name of a party makes it both.
+    """
+
+    root: Path
+    nursery: Nursery
+    owners: Sequence[str] = ("owner-a", "owner-b")
+    rows: Sequence[int] = (30, 40)
+    features: int = 3
+    partition: str = "horizontal"
+    model: Mapping[str, Any] = field(default_factory=dict)
+    epsilon: float = 1.0
+    compute: Mapping[str, Any] = field(default_factory=dict)
+    hosts: Sequence[str] = ("127.0.0.1",) * 3
+    seed: int = 1
+    children: dict[str, Child] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.names = tuple(dict.fromkeys((*PARTIES, *self.owners, "analyst")))
+        rng = np.random.default_rng(self.seed)
+        n = sum(self.rows) if self.partition == "horizontal" else self.rows[0]
+        self.X: Reals = rng.uniform(-1, 1, (n, self.features))
+        self.y = (self.X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(np.int64)
+        public = self.root / "public"
+        public.mkdir()
+        for name in self.names:
+            (self.root / name).mkdir()
+            write_identity(generate_identity(name), self.root / name)
+            shutil.copy(self.root / name / f"{name}.pem", public)
+        self.write_study(public)
+        for name in self.names:
+            for file in public.iterdir():
+                shutil.copy(file, self.root / name / file.name)
+        for number, owner in enumerate(self.owners):
+            self.write_table(owner, *self.part(number))
+            (self.root / owner / "secret").write_bytes(b"s" * 32)
+
+    # --- what the study says -----------------------------------------------------------------------------
+
+    def write_study(self, folder: Path, **changes: Any) -> None:
+        """Write study.toml; ``changes``: sections to replace."""
+        ports = free_ports(3)
+        vertical = self.partition == "vertical"
+        columns = np.array_split(np.arange(self.features), len(self.owners))
+        document: dict[str, Any] = {
+            "model": {"kind": "logistic_regression", "l2": 1.0, **self.model},
+            "privacy": {"epsilon": self.epsilon},
+            "data": {
+                "partition": self.partition,
+                "label": "y",
+                "label_values": [0, 1],
+                **({"row_key": "id", "rows": self.rows[0], "norm_floor": 0.05} if vertical else {}),
+            },
+            "compute": {"scheme": "rep3", "timeout": 10, "connect_timeout": 10, **self.compute},
+            "parties": [
+                {"name": name, "address": f"{host}:{port}", "certificate": f"{name}.pem"}
+                for name, host, port in zip(PARTIES, self.hosts, ports, strict=True)
+            ],
+            "owners": [
+                {"name": name, "certificate": f"{name}.pem"}
+                | (
+                    {"columns": [f"w{i}" for i in columns[number]], "holds_label": number == 0}
+                    if vertical
+                    else {"rows": self.rows[number]}
+                )
+                for number, name in enumerate(self.owners)
+            ],
+            "analysts": [{"name": "analyst", "certificate": "analyst.pem"}],
+            "data.features": [
+                {"prefix": "w", "count": self.features, "type": "number", "lower": -1, "upper": 1, "clip": True}
+            ],
+        } | changes
+        lines = ["format = 1", 'name = "lab"']
+        for section, content in document.items():
+            for table in content if isinstance(content, list) else [content]:
+                lines.append(f"[[{section}]]" if isinstance(content, list) else f"[{section}]")
+                lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+        (folder / "study.toml").write_text("\n".join(lines) + "\n")
+
+    def part(self, number: int) -> tuple[Reals, npt.NDArray[np.int64] | None, list[str]]:
+        """The features, labels and row keys of one owner; in a vertical study every owner has its own order."""
+        if self.partition == "vertical":
+            columns = np.array_split(np.arange(self.features), len(self.owners))[number]
+            order = np.random.default_rng(number).permutation(len(self.X))
+            keys = [f"patient {i}" for i in order]
+            return self.X[np.ix_(order, columns)], self.y[order] if number == 0 else None, keys
+        start = sum(self.rows[:number])
+        rows = slice(start, start + self.rows[number])
+        return self.X[rows], self.y[rows], []
+
+    def write_table(
+        self,
+        owner: str,
+        X: Reals,
+        y: npt.NDArray[np.int64] | None,
+        keys: Sequence[str] = (),
+        name: str = "table",
+    ) -> None:
+        """Write an owner's table: CSV with keys, .npz without."""
+        folder = self.root / owner
+        if not keys:
+            np.savez(folder / f"{name}.npz", X=X, y=np.asarray(y))
+            return
+        entry = next(o for o in self.study.owners if o.name == owner)
+        lines = [",".join((*entry.columns, *(["y"] if y is not None else []), "id"))]
+        for i, key in enumerate(keys):
+            label = [] if y is None else [str(y[i])]
+            lines.append(",".join((*(repr(float(v)) for v in X[i]), *label, key)))
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+    @cached_property
+    def study(self) -> Study:
+        return load_study(self.root / "public" / "study.toml")
+
+    @cached_property
+    def plan(self) -> Plan:
+        return study_plan(self.study)
+
+    def identity(self, name: str) -> Identity:
+        return identity_of(name, self.root / name)
+
+    def minimum(self) -> Reals:
+        """The weights that exact training would give, in the order of the release."""
+        return np.asarray(minimiser(self.plan, self.X, self.y))
+
+    # --- processes ---------------------------------------------------------------------------------------
+
+    def start(self, *parties: str, **job: Any) -> None:
+        """Start parties (all, if none is named)."""
+        for name in parties or PARTIES:
+            self.children[name] = self._launch("party", name, job)
+
+    def contribute(self, owner: str, *, table: str = "", **job: Any) -> Child:
+        """Start the process of an owner that contributes."""
+        default = "table.csv" if self.partition == "vertical" else "table.npz"
+        return self._launch("owner", owner, {"table": table or default, **job})
+
+    def contribute_all(self) -> None:
+        """Let all owners contribute at once, and wait for their success."""
+        for owner, child in [(owner, self.contribute(owner)) for owner in self.owners]:
+            assert child.wait() == 0, self.log(owner)
+
+    def _launch(self, main: str, name: str, job: Mapping[str, Any]) -> Child:
+        folder = self.root / name
+        return self.nursery.start(
+            {"main": main, "name": name, "cwd": str(folder), "log": str(folder / f"{main}.log"), **job}
+        )
+
+    def kill(self, *parties: str) -> None:
+        """kill -9."""
+        for name in parties:
+            self.children[name].kill()
+
+    def stop(self) -> None:
+        """End all parties in good order."""
+        for child in self.children.values():
+            child.end()
+
+    def up(self, *parties: str) -> None:
+        """Wait until parties answer."""
+        for party in self.study.parties:
+            if party.name in (parties or PARTIES):
+                until(lambda entry=party: _answers(entry.host, entry.port), f"'{party.name}' answers")  # type: ignore[misc]
+
+    # --- what has happened -------------------------------------------------------------------------------
+
+    def state(self, party: str) -> Path:
+        return self.root / party / "state"
+
+    def log(self, name: str) -> str:
+        """What the processes of a participant have said."""
+        return "\n".join(path.read_text() for path in sorted((self.root / name).glob("*.log")))
+
+    def trace(self, name: str) -> list[str]:
+        """The points that the processes of a participant have reached, in order."""
+        return [point for _, point in self.timed_trace(name)]
+
+    def timed_trace(self, name: str) -> list[tuple[float, str]]:
+        """The same, with the time."""
+        path = self.root / name / "trace"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [(float(line.partition(" ")[0]), line.partition(" ")[2]) for line in lines]
+
+    def phase(self, party: str) -> str:
+        """The phase in a party's database."""
+        path = self.state(party) / "state.sqlite"
+        try:
+            with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as database:
+                return str(database.execute("SELECT value FROM facts WHERE name = 'phase'").fetchone()[0])
+        except (sqlite3.OperationalError, TypeError):
+            return "none"
+
+    def phases(self) -> list[str]:
+        return [self.phase(party) for party in PARTIES]
+
+    def statuses(self) -> dict[str, dict[str, Any] | str]:
+        return statuses(self.study, self.identity("analyst"))
+
+    def audit(self, party: str) -> list[dict[str, Any]]:
+        return read_audit(self.state(party) / "audit.jsonl")
+
+    def events(self, party: str) -> list[str]:
+        return [record["event"] for record in self.audit(party)]
+
+    def wait_released(self, seconds: float = 60.0) -> None:
+        """Wait until every party says that the model is released."""
+        until(
+            lambda: set(self.phases()) == {"released"},
+            f"release at every party; they are {self.phases()}\n" + "\n".join(self.log(p) for p in PARTIES),
+            seconds,
+        )
+
+    def release(self) -> Release:
+        return fetch_release(self.study, self.identity("analyst"))
+
+    def check_one_release(self) -> Release:
+        """Every party holds the same release; everything that was ever stored, charged or opened belongs to it."""
+        release = self.release()
+        for party in PARTIES:
+            state = self.state(party)
+            records = self.audit(party)
+            assert {record["reason"] for record in records if record["event"] == "opening"} == {REASON}
+            assert [r["event"] for r in records].count("contributions sealed") <= 1
+            self._check_one_draw(party, records)
+            charges = Ledger(state / "ledger.sqlite").charges()
+            assert [(charge.dataset, charge.study) for charge in charges] == [("release", self.study.hash)]
+            assert Release.from_json((state / "published.json").read_text()) == release
+            for path in (state, *state.rglob("*")):
+                wanted = 0o700 if path.is_dir() else 0o600
+                assert path.stat().st_mode & 0o777 == wanted, path
+        return release
+
+    def _check_one_draw(self, party: str, records: list[dict[str, Any]]) -> None:
+        """What was stored changed only by a note that says so, and never after any party began to open."""
+        record = hashlib.sha256((self.state(party) / "release").read_bytes()).hexdigest()
+        stored = [
+            (time, point.rpartition(": ")[2])
+            for time, point in self.timed_trace(party)
+            if point.startswith("after save release: ")
+        ]
+        discarded = [r["event"] for r in records].count("stored release discarded")
+        assert len({digest for _, digest in stored} | {record}) <= 1 + discarded, "another record was stored"
+        opened = [
+            time for other in PARTIES for time, point in self.timed_trace(other) if point == "before begin opening"
+        ]
+        assert all(digest == record for time, digest in stored if time > min(opened)), "a second draw after an opening"
+
+    def first_epochs(self, party: str) -> list[int]:
+        """At which epoch each training session of a party began."""
+        found: list[int] = []
+        begun = False
+        for point in self.trace(party):
+            begun = begun or point == "after audit session begins"
+            if begun and point.startswith("progress train"):
+                found.append(int(point.rpartition(": ")[2]))
+                begun = False
+        return found
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def lab_of(root: Path, nursery: Nursery, **settings: Any) -> Iterator[Lab]:
+    """A lab whose processes end with the block."""
+    lab = Lab(root, nursery, **settings)
+    try:
+        yield lab
+    finally:
+        for child in lab.children.values():
+            child.kill()

@@ -1,0 +1,205 @@
+"""Parties and owners of a study as processes of their own, which can be killed at a chosen point.
+
+``python -m support.study_process`` reads one command a line (JSON) and forks a process for each ``start``: all is
+imported once, so a party is up within milliseconds, and kill -9 hits a real process. ``python -m support.study_process
+JSON`` runs one job in this process.
+
+A job names what happens at points of the program: ``die`` maps "before open" (or "after open", see ``_instrument``) to
+the how-manieth time the process kills itself there; ``pause`` maps a point to seconds. Every point that is reached goes
+to the file ``trace`` in the working directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import logging
+import os
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cofit.roles.party_sessions as sessions_module
+from cofit.errors import CofitError
+from cofit.roles.audit_file import AuditFile
+from cofit.roles.contributing import align_table, contribute_table
+from cofit.roles.ledger import Ledger
+from cofit.roles.party_service import PartyService
+from cofit.roles.party_sessions import PartySessions
+from cofit.roles.party_state import PartyState
+from cofit.roles.release_store import FileStore
+from cofit.roles.study_files import load_study, read_owner_table
+from cofit.secret import Party
+from cofit.study.encode import encode_table
+from cofit.transport import Conversation, Identity
+
+Job = dict[str, Any]
+
+
+def identity_of(name: str, folder: Path) -> Identity:
+    """Read NAME.key and NAME.pem."""
+    return Identity(name, (folder / f"{name}.pem").read_text(), (folder / f"{name}.key").read_text())
+
+
+def run_party(job: Job) -> None:
+    """Serve until killed. The working directory holds study.toml and the key."""
+    study = load_study("study.toml")
+    service = PartyService(study, identity_of(job["name"], Path()), job.get("state", "state"))
+    signal.signal(signal.SIGTERM, lambda *_: service.stop())
+    service.run()
+
+
+def run_owner(job: Job) -> None:
+    """Contribute the table in the working directory; in a vertical study in the order of the keyed hashes."""
+    study = load_study("study.toml")
+    name = job["name"]
+    table, rows = encode_table(study, name, read_owner_table(study, name, job["table"])), None
+    if study.data.partition == "vertical":
+        table, rows = align_table(study, table, Path("secret").read_bytes(), {})
+    identity = identity_of(name, Path())
+    print(contribute_table(study, identity, table, Path("owner-state"), "data", rows=rows), flush=True)
+
+
+_MAINS = {"party": run_party, "owner": run_owner}
+
+
+# --- points at which to die --------------------------------------------------------------------------------
+
+
+class _Points:
+    def __init__(self, die: dict[str, int], pause: dict[str, float]) -> None:
+        self._die = die
+        self._pause = pause
+        self._seen: Counter[str] = Counter()
+        self._trace = os.open("trace", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def reached(self, point: str, note: str = "") -> None:
+        self._seen[point] += 1
+        os.write(self._trace, f"{time.time():.6f} {point}{note and ': '}{note}\n".encode())
+        if self._die.get(point) == self._seen[point]:
+            os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(60)
+        if point in self._pause:
+            time.sleep(self._pause[point])
+
+
+def _instrument(points: _Points) -> None:
+    def around(
+        owner: Any, attribute: str, label: Callable[..., str | None], note: Callable[[], str] = lambda: ""
+    ) -> None:
+        original = getattr(owner, attribute)
+
+        @functools.wraps(original)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            name = label(*args, **kwargs)
+            if name is not None:
+                points.reached(f"before {name}")
+            result = original(*args, **kwargs)
+            if name is not None:
+                points.reached(f"after {name}", note())
+            return result
+
+        setattr(owner, attribute, wrapped)
+
+    def release_digest() -> str:
+        return hashlib.sha256(Path("state/release").read_bytes()).hexdigest()
+
+    around(PartyState, "record", lambda _, **facts: f"phase {facts['phase']}" if "phase" in facts else None)
+    around(PartyState, "begin_upload", lambda *_: "begin upload")
+    around(PartyState, "begin_opening", lambda *_: "begin opening")
+    around(PartyState, "append", lambda *_: "append")
+    around(PartyState, "commit", lambda *_: "commit")
+    around(PartyState, "save_checkpoint", lambda *_: "checkpoint")
+    around(FileStore, "save", lambda *_: "save release", release_digest)
+    around(Ledger, "charge", lambda *_: "charge")
+    around(Party, "open", lambda *_, **__: "open")
+    around(Party, "barrier", lambda *_, **__: "barrier")
+    around(AuditFile, "write", lambda _, event, **__: f"audit {event}")
+    around(sessions_module, "write_durably", lambda path, *_, **__: f"write {path.name}")
+    around(Path, "replace", lambda _, target: f"replace in {Path(target).parent.name}")
+    around(Conversation, "send", lambda _, header, *__: f"send {header['request']}" if "request" in header else None)
+    around(Conversation, "request", lambda _, header, *__, **___: f"request {header['request']}")
+    report = PartySessions._report
+
+    def noted(self: PartySessions, step: str, done: int, total: int) -> None:
+        report(self, step, done, total)
+        points.reached(f"progress {step}", str(done))
+
+    PartySessions._report = noted  # type: ignore[method-assign]
+
+
+def run_job(job: Job) -> int:
+    """Run one party or owner in this process."""
+    os.chdir(job["cwd"])
+    if "file_limit" in job:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (job["file_limit"], resource.RLIM_INFINITY))
+    logging.basicConfig(level=logging.INFO, force=True, format="%(asctime)s %(message)s")
+    logging.captureWarnings(True)
+    if "before" in job:
+        exec(job["before"], {})
+    _instrument(_Points(job.get("die", {}), job.get("pause", {})))
+    try:
+        _MAINS[job["main"]](job)
+    except CofitError as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+        return 1
+    return 0
+
+
+# --- the process that forks the others ---------------------------------------------------------------------
+
+
+def _fork(job: Job) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 70
+    try:
+        os.setsid()
+        log = os.open(job["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for old, new in ((nothing, 0), (log, 1), (log, 2)):
+            os.dup2(old, new)
+        os.closerange(3, 1024)
+        code = run_job(job)
+    except BaseException:
+        logging.exception("the process ends")
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def serve() -> None:
+    """Answer commands until standard input ends, then kill what still runs."""
+    running: set[int] = set()
+    try:
+        for line in sys.stdin:
+            command = json.loads(line)
+            if command["do"] == "start":
+                pid = _fork(command["job"])
+                running.add(pid)
+                answer: dict[str, Any] = {"pid": pid}
+            else:
+                pid, status = os.waitpid(command["pid"], os.WNOHANG)
+                running.discard(pid)
+                answer = {"code": os.waitstatus_to_exitcode(status) if pid else None}
+            print(json.dumps(answer), flush=True)
+    finally:
+        for pid in running:
+            os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        sys.exit(run_job(json.loads(sys.argv[1])))
+    serve()
