@@ -16,6 +16,7 @@ was acknowledged.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -83,15 +84,19 @@ class PartyState:
                 f"contradict each other."
             ) from None
         self._mutex = threading.RLock()
-        path = self.directory / "state.sqlite"
-        if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-        try:
-            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-            self._database.execute("PRAGMA synchronous = FULL")
-            self._open(study, party)
-        except sqlite3.DatabaseError as error:
-            raise StateError(f"The state in {self.directory} cannot be read: {error}.") from None
+        with contextlib.ExitStack() as undo:
+            undo.callback(os.close, self._lock)
+            path = self.directory / "state.sqlite"
+            if not path.exists():
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+            try:
+                self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+                undo.callback(self._database.close)
+                self._database.execute("PRAGMA synchronous = FULL")
+                self._open(study, party)
+            except sqlite3.DatabaseError as error:
+                raise StateError(f"The state in {self.directory} cannot be read: {error}.") from None
+            undo.pop_all()
 
     def _open(self, study: str, party: str) -> None:
         with self._transaction() as database:

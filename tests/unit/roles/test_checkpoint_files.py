@@ -1,0 +1,95 @@
+"""Checkpoints between runs: the last common one, never shares of different sessions, never a damaged one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cofit import FixedPoint, Party, run_local
+from cofit.roles.checkpoint_files import CheckpointFiles
+from cofit.roles.party_state import PartyState
+
+FORMAT = FixedPoint(24)
+NAMES = ("party-a", "party-b", "party-c")
+
+
+@pytest.fixture
+def states(tmp_path: Path) -> dict[str, PartyState]:
+    return {name: PartyState(tmp_path / name, "ab" * 32, name) for name in NAMES}
+
+
+def save(states: dict[str, PartyState], epochs: range, every: int = 1) -> None:
+    """One session in which the weights after epoch t are (t, t + 1), and before it (t - 1, t)."""
+
+    def program(party: Party) -> None:
+        files = CheckpointFiles(states[party.name], every)
+        for t in epochs:
+            now, before = (party.constant(np.array([t + i, t + i + 1.0]), FORMAT) for i in (0, -1))
+            files.reached(party, t, now, before)
+
+    run_local(program)
+
+
+def resume(states: dict[str, PartyState]) -> tuple[int, list[float], list[float]] | None:
+    """What another session finds; opened, to look at it."""
+
+    def program(party: Party) -> tuple[int, list[float], list[float]] | None:
+        found = CheckpointFiles(states[party.name], 1).resume(party)
+        if found is None:
+            return None
+        epoch, weights, before = found
+        return epoch, *(party.open(value, reason="a test").tolist() for value in (weights, before))
+
+    results = run_local(program).results
+    assert len({repr(result) for result in results.values()}) == 1
+    return results["party-a"]
+
+
+def test_nothing_to_resume(states: dict[str, PartyState]) -> None:
+    assert resume(states) is None
+
+
+def test_the_last_epoch_comes_back(states: dict[str, PartyState]) -> None:
+    save(states, range(1, 8), every=3)
+    assert resume(states) == (6, [6.0, 7.0], [5.0, 6.0])
+
+
+def test_the_last_that_all_have(states: dict[str, PartyState]) -> None:
+    save(states, range(1, 4))
+    states["party-b"].drop_checkpoint(states["party-b"].checkpoints()[0])
+    assert resume(states) == (2, [2.0, 3.0], [1.0, 2.0])
+
+
+def test_shares_of_different_sessions_do_not_count(states: dict[str, PartyState]) -> None:
+    save(states, range(1, 3))
+    kept = {c.file: states["party-c"].checkpoint(c) for c in states["party-c"].checkpoints()}
+    save(states, range(1, 3))
+    folder = states["party-c"].directory / "checkpoints"
+    for path in folder.iterdir():
+        path.unlink()
+    for name, record in kept.items():
+        (folder / name).write_bytes(record)
+    states["party-c"].record(checkpoints=" ".join(kept))
+    assert resume(states) is None
+
+
+@pytest.mark.parametrize("damage", [lambda r: r[:-1], lambda r: r[:4], lambda r: r[:20] + b"!" + r[21:], lambda r: b""])
+def test_a_damaged_one_is_deleted_and_the_one_before_is_used(states: dict[str, PartyState], damage: object) -> None:
+    save(states, range(1, 4))
+    newest = states["party-c"].checkpoints()[0]
+    path = states["party-c"].directory / "checkpoints" / newest.file
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    assert resume(states) == (2, [2.0, 3.0], [1.0, 2.0])
+    assert not path.exists()
+
+
+def test_what_is_on_disk_is_a_fresh_sharing(states: dict[str, PartyState]) -> None:
+    """The same values in two sessions: nothing on disk is the same, even though the values are public constants."""
+    save(states, range(1, 2))
+    first = states["party-a"].checkpoint(states["party-a"].checkpoints()[0])
+    save(states, range(1, 2))
+    second = states["party-a"].checkpoint(states["party-a"].checkpoints()[0])
+    assert len(first) == len(second)
+    assert first != second

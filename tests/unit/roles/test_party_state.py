@@ -1,0 +1,189 @@
+"""The state directory of a party: private, locked, durable facts, uploads, checkpoints, and what may never go back."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cofit.errors import InvalidInputError, StateError
+from cofit.roles.party_state import FORMAT, Checkpoint, PartyState, check_file_name
+
+STUDY = "ab" * 32
+CONTENT = b"share of x" * 100
+
+
+def manifest(content: bytes = CONTENT) -> dict[str, Any]:
+    return {"common": {}, "files": {"x.0": {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}}}
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[PartyState]:
+    made = PartyState(tmp_path / "state", STUDY, "party-a")
+    yield made
+    made.close()
+
+
+def committed(state: PartyState, upload: str = "u1") -> None:
+    state.begin_upload("owner-a", upload, manifest())
+    state.append("owner-a", upload, "x.0", 0, CONTENT)
+    state.commit("owner-a", upload)
+
+
+def test_everything_is_private(state: PartyState) -> None:
+    committed(state)
+    state.save_checkpoint(Checkpoint(2, "0" * 16), b"record")
+    for path in (state.directory, *state.directory.rglob("*")):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_a_directory_that_others_can_look_into(tmp_path: Path) -> None:
+    empty, full = tmp_path / "empty", tmp_path / "full"
+    for folder in (empty, full):
+        folder.mkdir()
+        folder.chmod(0o755)
+    (full / "something").touch()
+    PartyState(empty, STUDY, "party-a").close()
+    assert empty.stat().st_mode & 0o777 == 0o700
+    with pytest.raises(StateError, match="chmod 700"):
+        PartyState(full, STUDY, "party-a")
+
+
+def test_one_process_at_a_time(state: PartyState) -> None:
+    with pytest.raises(StateError, match="Another process"):
+        PartyState(state.directory, STUDY, "party-a")
+
+
+@pytest.mark.parametrize(("study", "party"), [("cd" * 32, "party-a"), (STUDY, "party-b")])
+def test_a_directory_belongs_to_one_study_and_party(study: str, party: str, tmp_path: Path) -> None:
+    PartyState(tmp_path / "state", STUDY, "party-a").close()
+    with pytest.raises(StateError, match="belongs to"):
+        PartyState(tmp_path / "state", study, party)
+    PartyState(tmp_path / "state", STUDY, "party-a").close()
+
+
+def test_another_format_and_damage_are_refused(tmp_path: Path) -> None:
+    PartyState(tmp_path / "state", STUDY, "party-a").close()
+    with sqlite3.connect(tmp_path / "state" / "state.sqlite") as database:
+        database.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    database.close()
+    with pytest.raises(StateError, match="has format"):
+        PartyState(tmp_path / "state", STUDY, "party-a")
+    (tmp_path / "state" / "state.sqlite").write_bytes(b"no database, but long enough to be looked at" * 50)
+    with pytest.raises(StateError, match="cannot be read"):
+        PartyState(tmp_path / "state", STUDY, "party-a")
+
+
+def test_facts_and_phases_survive_and_never_go_back(state: PartyState) -> None:
+    state.record(created="2026-01-01T00:00:00+00:00")
+    state.advance("sealed")
+    state.advance("stored")
+    with pytest.raises(StateError, match="cannot become sealed"):
+        state.advance("sealed")
+    state.close()
+    state.__init__(state.directory, STUDY, "party-a")  # type: ignore[misc]
+    assert (state.phase, state.fact("created")) == ("stored", "2026-01-01T00:00:00+00:00")
+
+
+# --- uploads -----------------------------------------------------------------------------------------------
+
+
+def test_an_upload_goes_on_where_it_was(state: PartyState) -> None:
+    assert state.begin_upload("owner-a", "u1", manifest()) == {"x.0": 0}
+    assert state.append("owner-a", "u1", "x.0", 0, CONTENT[:7]) == 7
+    assert state.begin_upload("owner-a", "u1", manifest()) == {"x.0": 7}
+    with pytest.raises(StateError, match="not complete"):
+        state.commit("owner-a", "u1")
+    state.append("owner-a", "u1", "x.0", 7, CONTENT[7:])
+    state.commit("owner-a", "u1")
+    state.commit("owner-a", "u1")
+    assert bytes(state.component("owner-a", "x.0")) == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("name", "offset", "data"), [("x.0", 1, b"a"), ("x.0", 0, CONTENT + b"a"), ("y.0", 0, b"a"), ("../x", 0, b"a")]
+)
+def test_pieces_that_do_not_fit(state: PartyState, name: str, offset: int, data: bytes) -> None:
+    state.begin_upload("owner-a", "u1", manifest())
+    with pytest.raises(StateError):
+        state.append("owner-a", "u1", name, offset, data)
+    assert state.begin_upload("owner-a", "u1", manifest()) == {"x.0": 0}
+
+
+def test_what_arrives_damaged_is_sent_again(state: PartyState) -> None:
+    state.begin_upload("owner-a", "u1", manifest())
+    state.append("owner-a", "u1", "x.0", 0, b"!" + CONTENT[1:])
+    with pytest.raises(StateError, match="other contents"):
+        state.commit("owner-a", "u1")
+    assert state.begin_upload("owner-a", "u1", manifest()) == {"x.0": 0}
+    with pytest.raises(StateError, match="is not here"):
+        state.component("owner-a", "x.0")
+
+
+def test_replaced_until_sealed(state: PartyState) -> None:
+    committed(state, "u1")
+    committed(state, "u2")
+    assert len(list((state.directory / "uploads").glob("*/*"))) == 1
+    with pytest.raises(StateError, match="another one replaced it"):
+        state.append("owner-a", "u1", "x.0", 0, b"a")
+    state.advance("sealed")
+    with pytest.raises(StateError, match="sealed"):
+        state.begin_upload("owner-a", "u3", manifest())
+    assert state.begin_upload("owner-a", "u2", manifest()) == {"x.0": len(CONTENT)}
+    with pytest.raises(StateError, match="announced with other contents"):
+        state.begin_upload("owner-a", "u2", manifest(b"other"))
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "a b", "x" * 65, None, 3, "a\0"])
+def test_file_names(name: object) -> None:
+    with pytest.raises(InvalidInputError):
+        check_file_name(name)
+
+
+# --- checkpoints, release, forgetting ----------------------------------------------------------------------
+
+
+def test_the_last_two_checkpoints_are_kept_whatever_the_clock_says(state: PartyState) -> None:
+    for i, (epoch, session) in enumerate([(4, "a" * 16), (6, "a" * 16), (5, "b" * 16)]):
+        state.save_checkpoint(Checkpoint(epoch, session), b"%d" % epoch)
+        os.utime(state.directory / "checkpoints" / f"{epoch}.{session}", (1e9 - i, 1e9 - i))
+    assert state.checkpoints() == [Checkpoint(5, "b" * 16), Checkpoint(6, "a" * 16)]
+    assert len(list((state.directory / "checkpoints").iterdir())) == 2
+    assert state.checkpoint(Checkpoint(5, "b" * 16)) == b"5"
+    state.drop_checkpoint(Checkpoint(5, "b" * 16))
+    assert state.checkpoints() == [Checkpoint(6, "a" * 16)]
+    state.drop_checkpoints()
+    assert state.checkpoints() == []
+
+
+def test_a_stored_release_is_discarded_only_before_the_opening_begins(state: PartyState) -> None:
+    record = state.directory / "release"
+    record.write_bytes(b"record")
+    state.advance("stored")
+    state.discard_release()
+    assert (record.exists(), state.phase) == (False, "sealed")
+    record.write_bytes(b"record")
+    state.advance("stored")
+    state.begin_opening()
+    with pytest.raises(StateError, match="never discarded"):
+        state.discard_release()
+    assert (record.exists(), state.phase) == (True, "stored")
+
+
+def test_forgetting_deletes_every_share_and_nothing_else(state: PartyState) -> None:
+    committed(state)
+    state.save_checkpoint(Checkpoint(2, "0" * 16), b"record")
+    for name in ("release", "published.json", "audit.jsonl"):
+        (state.directory / name).write_bytes(b"x")
+    assert not state.forgotten
+    state.forget_shares()
+    assert state.forgotten
+    assert {path.name for path in state.directory.iterdir()} == {
+        "lock", "state.sqlite", "published.json", "audit.jsonl",
+    }  # fmt: skip
+    state.forget_shares()
