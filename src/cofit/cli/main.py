@@ -1,36 +1,59 @@
-"""``cofit``: the command and its errors."""
+"""``cofit``: the command and its errors.
+
+Commands are imported when they are asked for: every process of a run that a command starts imports this module again.
+"""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 import click
 
-import cofit
-from cofit.cli.align import align
-from cofit.cli.bench import bench
-from cofit.cli.budget import budget
-from cofit.cli.check import check
-from cofit.cli.contribute import contribute
-from cofit.cli.demo import demo
-from cofit.cli.evaluate import evaluate_model
-from cofit.cli.forget import forget
-from cofit.cli.keygen import keygen
-from cofit.cli.model import model
-from cofit.cli.party import party
-from cofit.cli.plan import plan
-from cofit.cli.predict import predict
-from cofit.cli.run_study import run_study
-from cofit.cli.schemes import schemes
-from cofit.cli.status import status
 from cofit.errors import CofitError, InvalidInputError
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 
+COMMANDS = {
+    "align": "align:align",
+    "bench": "bench:bench",
+    "budget": "budget:budget",
+    "check": "check:check",
+    "contribute": "contribute:contribute",
+    "demo": "demo:demo",
+    "evaluate": "evaluate:evaluate_model",
+    "forget": "forget:forget",
+    "keygen": "keygen:keygen",
+    "model": "model:model",
+    "party": "party:party",
+    "plan": "plan:plan",
+    "predict": "predict:predict",
+    "run": "run_study:run_study",
+    "schemes": "schemes:schemes",
+    "status": "status:status",
+}
+"""Each command, and where in ``cofit.cli`` it is."""
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(cofit.__version__, prog_name="cofit")
+
+class Commands(click.Group):
+    """The group of all commands, each imported when first asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(import_module(f"cofit.cli.{module}"), name)
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="cofit", prog_name="cofit")
 def cli() -> None:
     """Compute on the joint data of several owners without showing it to anyone.
 
@@ -39,27 +62,6 @@ def cli() -> None:
 
     Exit codes: 0 success, 1 the run failed, 2 wrong usage or input.
     """
-
-
-for command in (
-    align,
-    bench,
-    budget,
-    check,
-    contribute,
-    demo,
-    evaluate_model,
-    forget,
-    keygen,
-    model,
-    party,
-    plan,
-    predict,
-    run_study,
-    schemes,
-    status,
-):
-    cli.add_command(command)
 
 
 def main() -> None:

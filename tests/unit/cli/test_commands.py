@@ -29,9 +29,17 @@ def run_cofit(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
-    if isinstance(command, click.Group):
-        for name, child in command.commands.items():
-            yield from commands(child, (*path, name))
+    for name, child in children(command).items():
+        yield from commands(child, (*path, name))
+
+
+def children(command: click.Command) -> dict[str, click.Command]:
+    if not isinstance(command, click.Group):
+        return {}
+    context = click.Context(command)
+    found = {name: command.get_command(context, name) for name in command.list_commands(context)}
+    assert all(found.values())
+    return {name: child for name, child in found.items() if child is not None}
 
 
 ALL = list(commands(cli))
@@ -40,7 +48,8 @@ BY_PATH = dict(ALL)
 
 def test_the_commands_there_are() -> None:
     assert {" ".join(path) for path in BY_PATH} == {
-        "", "align", "budget", "check", "contribute", "demo", "keygen", "party", "plan", "schemes", "bench",
+        "", "align", "budget", "check", "contribute", "demo", "evaluate", "forget", "keygen", "model", "party", "plan",
+        "predict", "run", "schemes", "status", "bench",
         "bench epoch", "bench exchange", "bench share", "bench kernels", "bench functions", "bench sampling",
         "bench train",
     }  # fmt: skip
@@ -62,9 +71,9 @@ def test_help_teaches(path: tuple[str, ...], flag: str) -> None:
         assert isinstance(parameter, click.Option)
         assert parameter.help or parameter.name == "version", parameter.name
         assert parameter.opts[0] in result.output
-    if isinstance(command, click.Group):
-        for name in command.commands:
-            assert name in result.output
+    for name, child in children(command).items():
+        assert name in result.output
+        assert child.name == name
 
 
 def test_help_shows_defaults_and_exit_codes() -> None:
@@ -72,6 +81,12 @@ def test_help_shows_defaults_and_exit_codes() -> None:
     epoch = CliRunner().invoke(cli, ["bench", "epoch", "-h"]).output
     for default in ("1713", "1874", "rep3"):
         assert f"default: {default}" in epoch
+
+
+def test_a_process_that_imports_the_command_does_not_import_all_commands() -> None:
+    code = "import sys, cofit.cli.main; print([m for m in sys.modules if m in ('sklearn', 'pyarrow', 'cofit.models')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_version() -> None:
