@@ -1,0 +1,25 @@
+"""A model of the test study with known weights, as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cofit.cli.model import write_model
+from cofit.models.study_model import StudyModel
+from cofit.study.document import Study
+from cofit.study.plan import study_plan
+from cofit.study.statement import expected_certificate
+
+
+def model_of(study: Study, weights: dict[str, float], intercept: float = 0.0) -> StudyModel:
+    """Weights by encoded name; 0 where none is given."""
+    certificate = expected_certificate(study, study_plan(study))
+    values = tuple(weights.get(name, 0.0) for name in study.weight_names)
+    return StudyModel.from_release(study, (*values, *((intercept,) if study.model.intercept else ())), certificate)
+
+
+def model_file(folder: Path, study: Study, weights: dict[str, float], intercept: float = 0.0) -> Path:
+    """The same in a file."""
+    path = folder / "model.json"
+    write_model(model_of(study, weights, intercept), path)
+    return path

@@ -1,0 +1,68 @@
+"""``cofit evaluate``: figures that can be counted by hand, and what they are not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from cofit.cli.main import cli
+from cofit.errors import InvalidInputError
+from cofit.models.evaluation import evaluate
+from unit.cli.study_models import model_file
+from unit.study.studies import study_of
+
+FEATURES = [{"name": "age", "type": "number", "lower": 0, "upper": 100}]
+
+
+def run(folder: Path, labels: list[str], *more: str, kind: str = "logistic_regression") -> str:
+    """Ages 10, 30, 70, 90 under a model that says yes above 50."""
+    study = study_of(data__features=FEATURES, model__kind=kind)
+    model = model_file(folder, study, {"age": 2.0})
+    rows = [f"{age},{label}" for age, label in zip((10, 30, 70, 90), labels, strict=True)]
+    (folder / "test.csv").write_text("age,ill\n" + "\n".join(rows) + "\n")
+    result = CliRunner().invoke(cli, ["evaluate", str(model), str(folder / "test.csv"), *more])
+    if result.exception is not None:
+        raise result.exception
+    return result.output
+
+
+def test_counts_by_hand(tmp_path: Path) -> None:
+    found = json.loads(run(tmp_path, ["no", "yes", "yes", "yes"], "--json"))
+    assert (found["rows"], found["accuracy"], found["auc"]) == (4, 0.75, 1.0)
+    assert found["confusion"] == [[1, 0], [1, 2]]
+    assert found["classes"] == ["no", "yes"]
+    assert sum(one["rows"] for one in found["calibration"]) == 4
+    assert "outside the guarantee" in found["note"]
+
+
+def test_for_people(tmp_path: Path) -> None:
+    text = " ".join(run(tmp_path, ["no", "no", "yes", "yes"]).split())
+    assert "accuracy 1.0000, AUC 1.0000" in text
+    assert "Expected calibration error" in text
+    assert "publishing them is outside the guarantee" in text
+
+
+def test_one_class_and_no_probabilities(tmp_path: Path) -> None:
+    found = json.loads(run(tmp_path, ["yes"] * 4, "--json", kind="linear_svc"))
+    assert found["auc"] is None
+    assert (found["calibration_error"], found["calibration"]) == (None, [])
+
+
+@pytest.mark.parametrize("labels", [["no", "", "yes", "yes"], ["no", "maybe", "yes", "yes"]])
+def test_labels_that_are_none(tmp_path: Path, labels: list[str]) -> None:
+    with pytest.raises(InvalidInputError, match="column 'ill', row 2: it must be no or yes"):
+        run(tmp_path, labels)
+
+
+def test_calibration_by_hand() -> None:
+    labels = np.array([0, 1, 1, 1, 0])
+    probabilities = np.array([0.05, 0.55, 0.55, 1.0, 0.0])
+    found = evaluate(labels, probabilities - 0.5, probabilities)
+    assert [(b.lower, b.rows, b.observed) for b in found.calibration] == [(0.0, 2, 0.0), (0.5, 2, 1.0), (0.9, 1, 1.0)]
+    assert found.calibration_error == pytest.approx((2 * 0.025 + 2 * 0.45 + 0.0) / 5)
+    with pytest.raises(InvalidInputError, match="no rows"):
+        evaluate(labels[:0], probabilities[:0], None)

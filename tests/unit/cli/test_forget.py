@@ -1,0 +1,68 @@
+"""``cofit forget``: shares are deleted, after asking, and not before the release unless forced."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from cofit.cli.main import cli
+from cofit.errors import InvalidInputError, StateError
+from cofit.roles.audit_file import read_audit
+from cofit.roles.party_state import PartyState
+from cofit.roles.study_files import load_study
+from unit.roles.loopback import make_folder
+
+
+def forget(folder: Path, *more: str, name: str = "party-a", answer: str = "") -> Any:
+    arguments = ["forget", str(folder / "study.toml"), "--name", name, "--state", str(folder / "state"), *more]
+    return CliRunner().invoke(cli, arguments, input=answer)
+
+
+def prepared(folder: Path, phase: str) -> Path:
+    study = load_study(make_folder(folder))
+    state = PartyState(folder / "state", study.hash, "party-a")
+    state.begin_upload("owner-a", "u1", {"common": {}, "files": {}})
+    (state.directory / "release").write_bytes(b"record")
+    state.advance(phase)
+    state.close()
+    return folder / "state"
+
+
+def test_after_the_release_and_a_yes(tmp_path: Path) -> None:
+    state = prepared(tmp_path, "released")
+    assert forget(tmp_path, answer="n\n").exit_code == 1
+    assert (state / "release").exists()
+    assert forget(tmp_path, answer="y\n").exit_code == 0
+    assert not (state / "release").exists()
+    assert not (state / "uploads").exists()
+    events = [record["event"] for record in read_audit(state / "audit.jsonl")]
+    assert events == ["forgetting shares", "shares forgotten"]
+    assert json.dumps(read_audit(state / "audit.jsonl")).count("released") == 1
+
+
+def test_before_the_release_only_by_force(tmp_path: Path) -> None:
+    state = prepared(tmp_path, "stored")
+    refused = forget(tmp_path, "--yes")
+    assert isinstance(refused.exception, StateError)
+    assert "--force" in str(refused.exception)
+    assert (state / "release").exists()
+    assert forget(tmp_path, "--yes", "--force").exit_code == 0
+    assert not (state / "release").exists()
+
+
+def test_while_the_party_runs(tmp_path: Path) -> None:
+    prepared(tmp_path, "released")
+    running = PartyState(tmp_path / "state", load_study(tmp_path / "study.toml").hash, "party-a")
+    assert "Another process" in str(forget(tmp_path, "--yes").exception)
+    running.close()
+
+
+def test_what_is_no_party_or_no_state(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    (tmp_path / "state").mkdir()
+    assert isinstance(forget(tmp_path, "--yes").exception, InvalidInputError)
+    assert isinstance(forget(tmp_path, "--yes", name="owner-a").exception, InvalidInputError)
+    assert list((tmp_path / "state").iterdir()) == []

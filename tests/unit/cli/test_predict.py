@@ -1,0 +1,107 @@
+"""``cofit predict``: the study's encoding is applied, in any order of columns and from any kind of file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+
+from cofit.cli.main import cli
+from cofit.study.document import Study
+from unit.cli.study_models import model_file
+from unit.study.studies import HORIZONTAL, VERTICAL, study_of
+
+HEADER = ["id", "w2", "group", "age", "w0", "treated", "dose", "smoker", "w1"]
+ROWS = [
+    ["p1", "0", "y", "75", "1", "1", "", "no", "0.5"],
+    ["p2", "-1", "", "0", "-0.5", "0", "9", "yes", "0"],
+]
+WEIGHTS = {"age": 1.0, "group=y": 0.5, "group=z": -2.0, "w0": 0.25, "dose": 3.0, "smoker": -1.0}
+
+
+def table() -> dict[str, list[str]]:
+    return {name: [row[i] for row in ROWS] for i, name in enumerate(HEADER)}
+
+
+def expected(study: Study) -> list[float]:
+    """The scores by hand: encode, append the intercept's 1, divide by the length."""
+    first = {"age": 0.5, "group=y": 1.0, "w0": 1.0, "dose": 0.0, "smoker": 0.0, "w1": 0.5, "treated": 1.0}
+    second = {"age": -1.0, "group=z": 1.0, "w0": -0.5, "dose": 1.0, "smoker": 1.0, "w2": -1.0}
+    floor = study.data.norm_floor if study.data.normalised_by == "parties" else 0.0
+    scores = []
+    for row in (first, second):
+        length = math.sqrt(sum(v * v for v in row.values()) + 1.0)
+        scores.append((sum(WEIGHTS.get(k, 0.0) * v for k, v in row.items()) + 0.75) / max(length, floor))
+    return scores
+
+
+def predictions(model: Path, data: Path, out: Path | None = None) -> list[dict[str, str]]:
+    arguments = ["predict", str(model), str(data), *(() if out is None else ("--out", str(out)))]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, result.exception
+    return list(csv.DictReader((result.output if out is None else out.read_text()).splitlines()))
+
+
+@pytest.mark.parametrize("document", [HORIZONTAL, VERTICAL], ids=["horizontal", "vertical"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow"])
+def test_scores_are_those_by_hand(tmp_path: Path, document: dict[str, object], ending: str) -> None:
+    study = study_of(document)
+    model = model_file(tmp_path, study, WEIGHTS, intercept=0.75)
+    path = tmp_path / f"new.{ending}"
+    if ending in ("csv", "tsv"):
+        separator = "," if ending == "csv" else "\t"
+        path.write_text("\n".join(separator.join(row) for row in (HEADER, *ROWS)) + "\n")
+    elif ending == "parquet":
+        pa.parquet.write_table(pa.table(table()), path)
+    else:
+        pa.feather.write_feather(pa.table(table()), str(path))
+    found = predictions(model, path, tmp_path / "scores.csv")
+    assert list(found[0]) == ["id", "score", "probability", "class"]
+    assert [row["id"] for row in found] == ["p1", "p2"]
+    np.testing.assert_allclose([float(row["score"]) for row in found], expected(study), rtol=1e-12)
+    np.testing.assert_allclose(
+        [float(row["probability"]) for row in found], 1 / (1 + np.exp(-np.array(expected(study)))), rtol=1e-12
+    )
+    assert [row["class"] for row in found] == ["yes" if score > 0 else "no" for score in expected(study)]
+
+
+def test_an_array_of_features_in_the_order_of_the_study(tmp_path: Path) -> None:
+    study = study_of(data__features=[{"names": ["a", "b"], "type": "number", "lower": -2, "upper": 2}])
+    model = model_file(tmp_path, study, {"a": 1.0}, intercept=0.0)
+    np.savez(tmp_path / "new.npz", X=np.array([[2.0, 0.0], [-2.0, 2.0]]))
+    found = predictions(model, tmp_path / "new.npz")
+    assert list(found[0]) == ["score", "probability", "class"]
+    np.testing.assert_allclose([float(row["score"]) for row in found], [1 / math.sqrt(2), -1 / math.sqrt(3)])
+
+
+def test_a_vector_machine_has_no_probabilities(tmp_path: Path) -> None:
+    model = model_file(tmp_path, study_of(model__kind="linear_svc"), WEIGHTS)
+    path = tmp_path / "new.csv"
+    path.write_text("\n".join(",".join(row) for row in (HEADER, *ROWS)) + "\n")
+    assert list(predictions(model, path)[0]) == ["id", "score", "class"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("age", "years"), "column 'age' is missing"),
+        (("75", "175"), "beyond the agreed bounds"),
+        (("y", "q"), "is none of"),
+        (("0.5\n", "a lot\n"), "is not a number"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_place(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    model = model_file(tmp_path, study_of(), WEIGHTS)
+    path = tmp_path / "new.csv"
+    text = "\n".join(",".join(row) for row in (HEADER, *ROWS)) + "\n"
+    path.write_text(text.replace(*change, 1))
+    result = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(tmp_path / "scores.csv")])
+    assert message in str(result.exception)
+    assert not (tmp_path / "scores.csv").exists()

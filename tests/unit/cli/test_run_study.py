@@ -1,0 +1,93 @@
+"""``cofit run``: everything on one machine with real processes, and whose log to read when it fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from cofit.cli.main import cli
+from cofit.errors import PartyFailedError
+from cofit.models.study_model import StudyModel
+from unit.roles.loopback import make_folder
+
+
+def arguments(folder: Path, **tables: str) -> list[str]:
+    data = {"owner-a": "owner-a.csv", "owner-b": "owner-b.csv"} | {n.replace("_", "-"): t for n, t in tables.items()}
+    pairs = [part for owner, table in data.items() for part in ("--data", f"{owner}={folder / table}")]
+    return ["run", str(folder / "study.toml"), *pairs, "--keys", str(folder), "--out", str(folder / "out")]
+
+
+def invoke(folder: Path, **tables: str) -> Any:
+    return CliRunner().invoke(cli, arguments(folder, **tables))
+
+
+@pytest.mark.timeout(400)
+def test_the_whole_story_with_processes(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    command = [sys.executable, "-m", "cofit.cli.main", *arguments(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    model = StudyModel.load(tmp_path / "out" / "model.json")
+    assert model.model.certificate.headline in done.stdout
+    assert "70 records of 2 owners" in done.stdout
+    assert "accuracy" not in done.stdout.replace(model.model.certificate.headline, "")
+    for name in ("party-a", "party-b", "party-c"):
+        assert "stopped (released)" in (tmp_path / "out" / "logs" / f"{name}.party.log").read_text()
+    for folder in ("state", "logs"):
+        assert (tmp_path / "out" / folder).stat().st_mode & 0o777 == 0o700
+    first = (tmp_path / "out" / "model.json").read_text()
+    again = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "out" / "model.json").read_text() == first, "one release, however often it is repeated"
+    test = CliRunner().invoke(
+        cli, ["evaluate", str(tmp_path / "out" / "model.json"), str(tmp_path / "test.csv"), "--json"]
+    )
+    assert json.loads(test.output)["accuracy"] > 0.9
+
+
+@pytest.mark.timeout(200)
+def test_an_owner_that_fails_is_named_with_its_log(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    result = invoke(tmp_path, owner_b="owner-a.csv")
+    assert isinstance(result.exception, PartyFailedError)
+    assert "Owner 'owner-b' ended with exit code 2" in str(result.exception)
+    assert "owner-b.owner.log" in str(result.exception)
+    for name in ("party-a", "party-b", "party-c"):
+        assert "stopped (collecting)" in (tmp_path / "out" / "logs" / f"{name}.party.log").read_text()
+
+
+def test_a_party_that_fails_is_named_with_its_log(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    state = tmp_path / "out" / "state" / "party-b.party"
+    state.mkdir(parents=True, mode=0o755)
+    (state / "something").touch()
+    result = invoke(tmp_path)
+    assert isinstance(result.exception, PartyFailedError)
+    assert "Party 'party-b' ended with exit code 1" in str(result.exception)
+    assert "chmod 700" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nobody": "owner-a.csv"}, "not owners: ['nobody']"),
+        ({"owner_a": "none.csv"}, "must be a file that exists"),
+    ],
+)
+def test_what_is_missing_is_told_before_anything_starts(tmp_path: Path, change: dict[str, str], message: str) -> None:
+    make_folder(tmp_path)
+    assert message in str(invoke(tmp_path, **change).exception)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_key(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    (tmp_path / "party-c.key").unlink()
+    assert "party-c.key" in str(invoke(tmp_path).exception)
+    assert not (tmp_path / "out").exists()
