@@ -322,7 +322,7 @@ def _shown(value: object) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{name} ({_shape(value[name])})" for name in sorted(value)) or "nothing"
     if isinstance(value, tuple):
-        return " ".join(value) or "none"
+        return "; ".join(value) or "none"
     return "NOT BOUNDED" if value is None else str(value)
 
 
