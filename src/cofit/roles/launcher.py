@@ -78,9 +78,25 @@ class Rehearsal:
         """The command of an owner."""
         who = ("--owner", name, "--key", self.key(name))
         secret = () if self.secret is None else ("--secret", self.secret)
+        others = [other for other in self.data if other != name] if self.exchanges_rows else []
+        rows = [part for other in others for part in ("--rows-of", self.rows_of(other))]
         return self._command(
-            "contribute", *who, "--data", self.data[name], "--state", self._state(name, "owner"), *secret
+            "contribute", *who, "--data", self.data[name], "--state", self._state(name, "owner"), *secret, *rows
         )
+
+    @property
+    def exchanges_rows(self) -> bool:
+        """Whether the owners give each other the hashes of their row keys first."""
+        return self.study.data.unmatched == "drop" and self.secret is not None
+
+    def rows_command(self, name: str) -> list[str]:
+        """The command with which an owner writes the hashes of its row keys for the other owners."""
+        where = ("--secret", self.secret or "", "--out", self.rows_of(name))
+        return self._command("align", "--owner", name, "--data", self.data[name], *where)
+
+    def rows_of(self, name: str) -> Path:
+        """Where that file is."""
+        return self.out / "state" / f"{name}.rows"
 
     def log(self, name: str, role: str) -> Path:
         """Where a process's output goes."""
@@ -140,16 +156,23 @@ def _parties(rehearsal: Rehearsal) -> Iterator[dict[str, subprocess.Popen[bytes]
 
 
 def _contribute(rehearsal: Rehearsal, tell: Callable[[str], None]) -> None:
-    """Let all owners contribute at once; a contribution that was sealed in an earlier attempt counts."""
+    """Let all owners contribute; a contribution that was sealed in an earlier attempt counts."""
+    if rehearsal.exchanges_rows:
+        _owners(rehearsal, rehearsal.rows_command)
+        tell("The owners have exchanged the hashes of their row keys.")
+    _owners(rehearsal, rehearsal.owner_command)
+
+
+def _owners(rehearsal: Rehearsal, command: Callable[[str], list[str]]) -> None:
+    """Run a command for every owner, all at once."""
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for owner in rehearsal.data:
-            running[owner] = _start(rehearsal.owner_command(owner), rehearsal.log(owner, "owner"))
+            running[owner] = _start(command(owner), rehearsal.log(owner, "owner"))
         for owner, process in running.items():
             code = process.wait()
             if code and "sealed" not in _last_line(rehearsal.log(owner, "owner")):
                 raise _failure(rehearsal, owner, "owner", f"ended with exit code {code}")
-            tell(f"'{owner}' has contributed.")
     finally:
         _stop(running)
 

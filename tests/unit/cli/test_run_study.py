@@ -14,7 +14,9 @@ from click.testing import CliRunner
 from cofit.cli.main import cli
 from cofit.errors import PartyFailedError
 from cofit.models.study_model import StudyModel
+from cofit.roles.launcher import Rehearsal
 from unit.roles.loopback import make_folder
+from unit.study.studies import VERTICAL, study_of
 
 
 def arguments(folder: Path, **tables: str) -> list[str]:
@@ -84,6 +86,18 @@ def test_what_is_missing_is_told_before_anything_starts(tmp_path: Path, change: 
     make_folder(tmp_path)
     assert message in str(invoke(tmp_path, **change).exception)
     assert not (tmp_path / "out").exists()
+
+
+def test_owners_who_drop_rows_exchange_their_hashes_first(tmp_path: Path) -> None:
+    rehearsal = object.__new__(Rehearsal)
+    data = {name: tmp_path / f"{name}.csv" for name in ("owner-a", "owner-b")}
+    facts = {"study": study_of(VERTICAL, data__unmatched="drop"), "data": data, "secret": tmp_path / "secret"}
+    for name, value in {"path": Path("study.toml"), "keys": tmp_path, "out": tmp_path, **facts}.items():
+        object.__setattr__(rehearsal, name, value)
+    assert rehearsal.rows_command("owner-a")[-2:] == ["--out", str(tmp_path / "state" / "owner-a.rows")]
+    assert rehearsal.owner_command("owner-b")[-2:] == ["--rows-of", str(tmp_path / "state" / "owner-a.rows")]
+    object.__setattr__(rehearsal, "study", study_of(VERTICAL))
+    assert "--rows-of" not in rehearsal.owner_command("owner-b")
 
 
 def test_a_missing_key(tmp_path: Path) -> None:
