@@ -50,6 +50,8 @@ _CONNECT_SECONDS = 5.0
 _GRACE_SECONDS = 3.0
 _LINGER_SECONDS = 2.0
 _STEP_SECONDS = 1.0
+_PUBLISH_SECONDS = 5.0
+"""How long the others have to publish after a session, before it is opened again for those who have not."""
 
 
 class PartySessions:
@@ -81,6 +83,7 @@ class PartySessions:
         self._with_model: set[str] = set()
         self._alone_since: float | None = None
         self._ask_pause = _ASK_SECONDS
+        self._reopen_after = 0.0
         self._said = ""
         self._told_at = 0.0
 
@@ -169,7 +172,9 @@ class PartySessions:
             if problem := self._hindrance(name, state, mine):
                 self._say(problem)
                 return None
-        if self._state.phase == "released" and self._with_model.issuperset(self._others):
+        if self._state.phase == "released" and (
+            self._with_model.issuperset(self._others) or time.monotonic() < self._reopen_after
+        ):
             return None
         self._desk.seal(datetime.now(UTC).isoformat(timespec="seconds"), mine)
         begin = Begin(secrets.token_bytes(16), self._state.fact("created") or "")
@@ -250,6 +255,7 @@ class PartySessions:
             return False
         finally:
             self.progress = {}
+        self._reopen_after = time.monotonic() + _PUBLISH_SECONDS
         return True
 
     def _session(self, reception: Reception, begin: Begin) -> None:
