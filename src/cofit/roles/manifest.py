@@ -1,12 +1,14 @@
 """The manifest of a contribution: what an owner announces to all computing parties before it uploads anything.
 
     {"upload": "<random id>",
-     "components": {"features.seed_0": {"ranks": [0, 2], "size": 32, "sha256": "..."}, ...},
+     "components": {"features.seed_0": {"ranks": [0, 2], "size": 64, "sha256": "..."}, ...},
      "rows": "<digest of the set of row keys in a vertical study, else null>"}
 
 Every party gets the same manifest, checks the files that are meant for it against it, and compares its hash with the
 other parties' before training: so the parties know that they hold shares of the same contribution, and that summands
-held by several of them are equal. The digest of a seed says nothing about the seed, which has 256 random bits. From the
+held by several of them are equal. **Every file begins with 32 random bytes** that only its holders get, and the digest
+is of all of it. Without them a digest would be a test for guesses: the party of rank 0 in ``rep3`` can draw x_0, x_1,
+so it could check a guess of the labels against the digest of x_2 = x - x_0 - x_1, which it does not hold. From the
 digests of the rows (``study.align.set_digest``: keyed with a secret of the owners) the parties learn whether the owners
 have the same rows, and nothing else.
 
@@ -30,6 +32,7 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.secret import InputFacts
 from cofit.sharing import Component, ComponentFacts, scheme_named
 
+SALT_BYTES = 32
 _ID = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -67,13 +70,29 @@ def deal_contribution(
         own_seed = derive_seed(seed, f"contribution {name}")
         for component in scheme_named(scheme).components(facts.format.ring, encoded, parties, own_seed):
             file = f"{name}.{component.facts.name}"
+            salted = _salted(component, derive_seed(own_seed, f"salt {component.facts.name}")[:SALT_BYTES])
             digest = hashlib.sha256()
-            for piece in component.content():
+            for piece in salted.content():
                 digest.update(piece)
-            components[file] = component
+            components[file] = salted
             entries[file] = {**_entry(component.facts), "sha256": digest.hexdigest()}
     upload = hashlib.sha256(derive_seed(seed, "upload id")).hexdigest()[:32]
     return DealtContribution({"upload": upload, "components": entries, "rows": rows}, components)
+
+
+def without_salt(file: memoryview) -> memoryview:
+    """Return the component that a file holds."""
+    return file[SALT_BYTES:]
+
+
+def _salted(component: Component, salt: bytes) -> Component:
+    facts = component.facts
+
+    def content() -> Iterator[memoryview]:
+        yield memoryview(salt)
+        yield from component.content()
+
+    return Component(ComponentFacts(facts.name, facts.ranks, facts.size + SALT_BYTES), content)
 
 
 def check_manifest(
@@ -143,4 +162,4 @@ def _exactly(value: object) -> str:
 def _entry(facts: ComponentFacts) -> dict[str, Any]:
     if len(facts.name) > 32:
         raise InvalidInputError(f"A component's name is too long: {facts.name!r}.")
-    return {"ranks": list(facts.ranks), "size": facts.size}
+    return {"ranks": list(facts.ranks), "size": facts.size + SALT_BYTES}

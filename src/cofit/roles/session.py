@@ -25,6 +25,7 @@ from cofit.learn.train import Holders
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.checkpoint_files import CheckpointFiles
 from cofit.roles.ledger import Ledger
+from cofit.roles.manifest import without_salt
 from cofit.roles.party_state import RELEASE, PartyState
 from cofit.roles.release_store import FileStore
 from cofit.secret import AuditLog, InputFacts, Opening, Party
@@ -115,5 +116,5 @@ def _settle(party: Party, state: PartyState, audit: AuditFile) -> None:
 
 def _assembled(scheme: Scheme, parties: int, state: PartyState, owner: str, name: str, facts: InputFacts) -> DealtShare:
     layout = scheme.layout(facts.format.ring, facts.shape, parties)
-    mine = {c.name: state.component(owner, f"{name}.{c.name}") for c in layout if scheme.rank in c.ranks}
+    mine = {c.name: without_salt(state.component(owner, f"{name}.{c.name}")) for c in layout if scheme.rank in c.ranks}
     return scheme.assemble(facts.format.ring, facts.shape, scheme.rank, mine)

@@ -195,7 +195,7 @@ def test_an_owner_has_no_way_to_the_contribution_of_another(horizontal: Counter)
 
 @pytest.mark.parametrize(
     ("offset", "size"),
-    [(0, 1), (31, 10), (33, 10), (64, 1), (10**15, 1), (32, 4800 - 31), (32, 4801), (0, 32), (16, 32)],
+    [(0, 1), (31, 10), (33, 10), (64, 1), (10**15, 1), (32, 4832 - 31), (32, 4833), (0, 32), (16, 32)],
 )
 def test_pieces_that_overlap_or_leave_gaps_or_are_too_long(horizontal: Counter, offset: int, size: int) -> None:
     dealt = horizontal.begin("owner-a")

@@ -11,7 +11,15 @@ import pytest
 
 from cofit.arithmetic import Z64, FixedPoint
 from cofit.errors import InvalidInputError
-from cofit.roles.manifest import check_manifest, deal_contribution, files_for, fresh_upload_seed, manifest_hash
+from cofit.roles.manifest import (
+    SALT_BYTES,
+    check_manifest,
+    deal_contribution,
+    files_for,
+    fresh_upload_seed,
+    manifest_hash,
+    without_salt,
+)
 from cofit.secret import InputFacts
 
 FACTS = {
@@ -38,6 +46,21 @@ def test_what_is_dealt_is_accepted() -> None:
     assert check_manifest(manifest, "rep3", 3, FACTS, vertical=False) == manifest
     with_rows = dealt_manifest(ROWS)
     assert check_manifest(with_rows, "rep3", 3, FACTS, vertical=True) == with_rows
+
+
+def test_a_digest_cannot_be_checked_without_the_salt_that_its_holders_get() -> None:
+    """Rank 0 holds both seeds, so it knows the x_2 of every guess: the digest of a bare x_2 would confirm the right."""
+    inputs = {name: (facts, facts.format.encode(np.ones(facts.shape), 1.0)) for name, facts in FACTS.items()}
+    dealt = deal_contribution("rep3", 3, inputs, SEED)
+    files = {name: b"".join(map(bytes, c.content())) for name, c in dealt.components.items()}
+    held = b"".join(files[name] for name, _ in dealt.files_of(0))
+    for name, entry in dealt.manifest["components"].items():
+        salt, content = files[name][:SALT_BYTES], bytes(without_salt(memoryview(files[name])))
+        assert entry["sha256"] == hashlib.sha256(salt + content).hexdigest()
+        assert entry["sha256"] != hashlib.sha256(content).hexdigest()
+        assert (salt in held) == (0 in entry["ranks"])
+    salts = {files[name][:SALT_BYTES] for name in files}
+    assert len(salts) == len(files)
 
 
 def test_the_same_seed_gives_the_same_manifest_and_another_another() -> None:

@@ -177,10 +177,11 @@ def test_one_broken_connection_at_any_moment(world: World, party: str, at: int, 
 
 def test_nothing_is_sent_twice_after_a_break(world: World) -> None:
     desk = world.desks["party-b"]
-    desk.breaks.add(6)  # announced, two seeds and a piece are there
+    desk.breaks.add(9)  # announced, two seeds and a piece are there, each after its salt
     world.contribute()
     pieces = [kind for kind in desk.requests if kind == "upload.chunk"]
-    assert len(pieces) == 3 + 1 + 1 + 1 + 1  # three pieces, a seed and a small file for labels and features, one lost
+    # four salts, three pieces, a seed and a small file for labels and features, one lost
+    assert len(pieces) == 4 + 3 + 1 + 1 + 1 + 1
     assert world.complete()
 
 
