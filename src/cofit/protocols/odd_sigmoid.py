@@ -3,7 +3,7 @@
     u = z^2,   (t, b) = (u^2, z u) in one product,   p = c_1 z + b (c_3 + c_5 u + c_7 t)
 
 Only three levels of products, and four products an element: in training with a strong penalty |z| stays below 1, where
-degree 7 is within 1e-7 of the function (2e-9 at |z| <= 0.66). The last product carries c_1 z along (``plus``), so it
+degree 7 is within 1.3e-7 of the function (5e-9 at |z| <= 0.66). The last product carries c_1 z along (``plus``), so it
 costs no truncation of its own. For larger ranges see ``scaled_sigmoid``.
 
 Formats, in a ring of k bits, with B = k - 3 + floor(-log2 max|p|) bits below the point under the last truncation:
