@@ -136,10 +136,11 @@ def test_an_owner_killed_in_mid_upload_goes_on_where_it_was(make_lab: MakeLab, p
     lab.up()
     owner = lab.contribute("owner-a", die={point: count})
     assert owner.wait() == -9, lab.log("owner-a")
+    everywhere = all("upload complete" in lab.events(party) for party in PARTIES)
     assert lab.contribute("owner-b").wait() == 0
     time.sleep(0.5)
-    assert "sealed" not in lab.phases()
-    assert lab.contribute("owner-a").wait() == 0
+    assert everywhere or set(lab.phases()) == {"collecting"}
+    assert lab.contribute("owner-a").wait() == 0, "repeated, it is complete or goes on, sealed or not"
     lab.wait_released()
     lab.check_one_release()
     for party in PARTIES:

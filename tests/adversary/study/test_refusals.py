@@ -248,20 +248,10 @@ def test_manifests_of_another_shape_are_refused(lab: Lab) -> None:
 def test_a_wrong_digest_is_found_before_anything_is_acknowledged(lab: Lab) -> None:
     study, a = impatient(lab), lab.identity("owner-a")
     ours = dealt(lab)
-    upload = ours.manifest["upload"]
     for entry in ours.manifest["components"].values():
         entry["sha256"] = "0" * 64
-    ask(study, a, "party-a", {"request": "upload.begin", "manifest": ours.manifest})
-    with connector(study, a)("party-a") as conversation:
-        for name, component in ours.files_of(0):
-            offset = 0
-            for piece in component.content():
-                conversation.request(
-                    {"request": "upload.chunk", "upload": upload, "file": name, "offset": offset}, piece
-                )
-                offset += len(piece)
-        with pytest.raises(RequestRefusedError, match="other contents than announced"):
-            conversation.request({"request": "upload.commit", "upload": upload})
+    with pytest.raises(RequestRefusedError, match="other contents than announced"):
+        upload_whole(study, a, "party-a", ours)
     assert "upload complete" not in lab.events("party-a")
 
 
@@ -296,6 +286,35 @@ def test_pieces_out_of_place_change_nothing(lab: Lab) -> None:
         ask(study, a, "party-a", {"request": "upload.commit", "upload": upload})
     sizes = ask(study, a, "party-a", {"request": "upload.begin", "manifest": ours.manifest})["sizes"]
     assert sizes[name] == len(half) and sum(sizes.values()) == len(half)
+
+
+def upload_whole(study: Study, identity: Identity, party: str, contribution: Any) -> None:
+    """Announce, send and commit everything of a contribution that one party is to get."""
+    upload, rank = contribution.manifest["upload"], PARTIES.index(party)
+    with connector(study, identity)(party) as conversation:
+        conversation.request({"request": "upload.begin", "manifest": contribution.manifest})
+        for name, component in contribution.files_of(rank):
+            offset = 0
+            for piece in component.content():
+                chunk = {"request": "upload.chunk", "upload": upload, "file": name, "offset": offset}
+                conversation.request(chunk, piece)
+                offset += len(piece)
+        conversation.request({"request": "upload.commit", "upload": upload})
+
+
+@pytest.mark.parametrize("odd", PARTIES)
+def test_an_owner_that_gives_one_party_other_shares_starts_nothing(lab: Lab, odd: str) -> None:
+    """Shares of two contributions do not fit together: the parties find out before they compute, and say so."""
+    study, a = impatient(lab), lab.identity("owner-a")
+    for party in PARTIES:
+        upload_whole(study, a, party, dealt(lab, seed=b"1" * 32 if party == odd else b"2" * 32))
+    assert lab.contribute("owner-b").wait() == 0
+    until(lambda: "contributions at" in lab.log("party-a"), "the first party tells that contributions differ", 15)
+    assert lab.phases() == ["collecting"] * 3
+    assert all("session begins" not in lab.events(party) for party in PARTIES)
+    assert lab.contribute("owner-a").wait() == 0, lab.log("owner-a")
+    lab.wait_released()
+    lab.check_one_release()
 
 
 # --- repeated contributions ------------------------------------------------------------------------------
