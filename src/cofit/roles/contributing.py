@@ -25,7 +25,7 @@ from cofit.learn.plan import Plan
 from cofit.learn.train import FEATURES
 from cofit.roles.durable import write_durably
 from cofit.roles.ledger import Ledger
-from cofit.roles.manifest import check_rows_digest
+from cofit.roles.manifest import SALT_BYTES, check_rows_digest
 from cofit.roles.owner import UploadProgress, contribute
 from cofit.secret import InputFacts
 from cofit.sharing import scheme_named
@@ -70,10 +70,10 @@ class PreparedContribution:
         return Fraction(self.plan.mechanism.total_delta)
 
     def bytes_for(self, rank: int) -> int:
-        """Return how many bytes of shares the party of this rank gets."""
+        """Return how many bytes the party of this rank gets: its components, each with its salt."""
         scheme, parties = scheme_named(self.study.compute.scheme), len(self.study.parties)
         layouts = [scheme.layout(facts.format.ring, facts.shape, parties) for facts, _ in self.inputs.values()]
-        return sum(component.size for layout in layouts for component in layout if rank in component.ranks)
+        return sum(c.size + SALT_BYTES for layout in layouts for c in layout if rank in c.ranks)
 
 
 def prepare(study: Study, owner: str, table: EncodedTable, rows: str | None = None) -> PreparedContribution:
@@ -117,6 +117,7 @@ def send(
         connector(study, identity),
         state,
         study.hash,
+        contribution.plan.hash,
         progress,
         contribution.rows,
     )

@@ -105,9 +105,14 @@ class Desk:
 
     def _begin_upload(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "manifest")
-        scheme, parties = self._study.compute.scheme, len(self._study.parties)
-        vertical = self._study.data.partition == "vertical"
-        manifest = check_manifest(request.get("manifest"), scheme, parties, self._expected[owner], vertical=vertical)
+        manifest = check_manifest(
+            request.get("manifest"),
+            self._study.compute.scheme,
+            len(self._study.parties),
+            self._expected[owner],
+            plan=self._plan.hash,
+            vertical=self._study.data.partition == "vertical",
+        )
         stored = {"common": manifest, "files": files_for(manifest, self._rank)}
         with self._uploading:
             self._retire(owner, manifest["upload"])

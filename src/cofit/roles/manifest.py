@@ -1,6 +1,7 @@
 """The manifest of a contribution: what an owner announces to all computing parties before it uploads anything.
 
     {"upload": "<random id>",
+     "plan": "<hash of the plan in whose formats the data are encoded>",
      "components": {"features.seed_0": {"ranks": [0, 2], "size": 64, "sha256": "..."}, ...},
      "rows": "<digest of the set of row keys in a vertical study, else null>"}
 
@@ -10,10 +11,11 @@ held by several of them are equal. **Every file begins with 32 random bytes** th
 is of all of it. Without them a digest would be a test for guesses: the party of rank 0 in ``rep3`` can draw x_0, x_1,
 so it could check a guess of the labels against the digest of x_2 = x - x_0 - x_1, which it does not hold. From the
 digests of the rows (``study.align.set_digest``: keyed with a secret of the owners) the parties learn whether the owners
-have the same rows, and nothing else.
+have the same rows, and nothing else. The plan is the owner's own: so no party reads its shares in other formats, or
+releases them with other noise, than the owner was told when it contributed.
 
-What a manifest must look like follows from the study alone, except for the id and the digests: an owner cannot make a
-party store more, or anything else, than was agreed.
+What a manifest must look like follows from the study and its plan alone, except for the id and the digests: an owner
+cannot make a party store more, or anything else, than was agreed.
 """
 
 from __future__ import annotations
@@ -57,12 +59,13 @@ def deal_contribution(
     parties: int,
     inputs: Mapping[str, tuple[InputFacts, RingArray]],
     seed: bytes,
+    plan: str,
     rows: str | None = None,
 ) -> DealtContribution:
     """Share encoded inputs. The same seed and inputs give the same bytes and the same manifest.
 
-    rows: the digest of the set of row keys, in a vertical study. Every component is made once here, for its digest, and
-    again whenever it is sent: nothing but ``inputs`` is held in memory.
+    plan: the hash of the owner's plan. rows: the digest of the set of row keys, in a vertical study. Every component is
+    made once here, for its digest, and again whenever it is sent: nothing but ``inputs`` is held in memory.
     """
     components: dict[str, Component] = {}
     entries: dict[str, Any] = {}
@@ -76,8 +79,8 @@ def deal_contribution(
                 digest.update(piece)
             components[file] = salted
             entries[file] = {**_entry(component.facts), "sha256": digest.hexdigest()}
-    upload = hashlib.sha256(derive_seed(seed, "upload id")).hexdigest()[:32]
-    return DealtContribution({"upload": upload, "components": entries, "rows": rows}, components)
+    upload = hashlib.sha256(derive_seed(seed, "upload id 2")).hexdigest()[:32]
+    return DealtContribution({"upload": upload, "plan": plan, "components": entries, "rows": rows}, components)
 
 
 def without_salt(file: memoryview) -> memoryview:
@@ -96,15 +99,18 @@ def _salted(component: Component, salt: bytes) -> Component:
 
 
 def check_manifest(
-    manifest: object, scheme: str, parties: int, inputs: Mapping[str, InputFacts], *, vertical: bool
+    manifest: object, scheme: str, parties: int, inputs: Mapping[str, InputFacts], *, plan: str, vertical: bool
 ) -> dict[str, Any]:
-    """Return a manifest from an owner if it is as the study says, or raise InvalidInputError."""
-    if not isinstance(manifest, dict) or set(manifest) != {"upload", "components", "rows"}:
-        must_be = "an object with 'upload', 'components' and 'rows'"
+    """Return a manifest from an owner if it is as the study and this party's plan say, or raise InvalidInputError."""
+    if not isinstance(manifest, dict) or set(manifest) != {"upload", "plan", "components", "rows"}:
+        must_be = "an object with 'upload', 'plan', 'components' and 'rows': run the same cofit release as the parties"
         raise parameter_error("manifest", "a contribution", must_be, type(manifest).__name__)
     upload, components = manifest["upload"], manifest["components"]
     if not isinstance(upload, str) or not _ID.fullmatch(upload):
         raise parameter_error("upload", "a manifest", "32 hexadecimal digits", upload)
+    if manifest["plan"] != plan:
+        must_be = f"{plan}, this party's plan of the study: run the same cofit release as the parties"
+        raise parameter_error("plan", "a manifest", must_be, manifest["plan"])
     check_rows_digest(manifest["rows"], vertical=vertical)
     expected = {
         f"{name}.{facts.name}": _entry(facts)

@@ -77,25 +77,26 @@ def contribute(
     connect: Connect,
     state: Path,
     study: str,
+    plan: str,
     progress: Listener | None = None,
     rows: str | None = None,
 ) -> str:
     """Share encoded inputs with all parties; return the id of the upload.
 
-    state: the owner's private directory. study: the study's hash. rows: the digest of the row keys in a vertical study.
-    ``progress`` is called from several threads, one for each party.
+    state: the owner's private directory. study, plan: their hashes. rows: the digest of the row keys, in a vertical
+    study. ``progress`` is called from several threads, one for each party.
 
     Raises RequestRefusedError where a party refuses, another TransportError that names the party where one cannot be
     reached or does not stay, and StateError while another upload for this study runs from the same directory.
     """
     with _alone(state, study):
-        digest = _digest(inputs, rows)
+        digest = _digest(inputs, plan, rows)
         kept = _kept(state, study, digest)
         if "manifest" in kept and _complete(parties, connect, kept["manifest"]):
             return str(kept["manifest"]["upload"])
         seed = bytes.fromhex(kept["seed"]) if "seed" in kept else fresh_upload_seed()
         _keep(state, study, {"digest": digest, "seed": seed.hex()})
-        dealt = deal_contribution(scheme, len(parties), inputs, seed, rows)
+        dealt = deal_contribution(scheme, len(parties), inputs, seed, plan, rows)
         begun = [_begin(connect, party, dealt.manifest) for party in parties]
         uploads = [_Upload(connect, party, rank, dealt, begun[rank], progress) for rank, party in enumerate(parties)]
         _run_together(uploads)
@@ -288,8 +289,8 @@ def _alone(state: Path, study: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _digest(inputs: Mapping[str, tuple[InputFacts, RingArray]], rows: str | None) -> str:
-    digest = hashlib.sha256(f"{rows} ".encode())
+def _digest(inputs: Mapping[str, tuple[InputFacts, RingArray]], plan: str, rows: str | None) -> str:
+    digest = hashlib.sha256(f"{plan} {rows} ".encode())
     for name, (_, encoded) in sorted(inputs.items()):
         digest.update(f"{name} {encoded.shape} ".encode())
         digest.update(as_bytes(encoded))

@@ -165,8 +165,8 @@ def test_a_dry_run_shows_everything_and_leaves_nothing(site: Site) -> None:
     for part in (
         study.hash,
         f"{ROWS} rows, 3 features and the label",
-        f"party-a ({study.parties[0].host}:{study.parties[0].port}): 128 bytes of random shares",
-        f"party-b ({study.parties[1].host}:{study.parties[1].port}): {64 + ROWS * 5 * 8:,} bytes of random shares",
+        f"party-a ({study.parties[0].host}:{study.parties[0].port}): {128 + 4 * 32} bytes of random shares",
+        f"party-b ({study.parties[1].host}:{study.parties[1].port}): {64 + ROWS * 40 + 128:,} bytes of random shares",
         "Charged to data set 'owner-a' in the ledger owner-a.state",
         "epsilon 1, delta",
         "factor of at most 2.72",

@@ -37,6 +37,7 @@ class Counter:
 
     def __init__(self, folder: Path, study: Study, plan: Plan) -> None:
         self.folder = folder
+        self.plan = plan
         self.expected = expected_contributions(study, plan)
         self.state = PartyState(folder / "state", study.hash, "party-c")
         self.audit = AuditFile(folder / "state" / "audit.jsonl")
@@ -58,7 +59,7 @@ class Counter:
             name: (facts, facts.format.encode(np.zeros(facts.shape), 1.0))
             for name, facts in self.expected[owner].items()
         }
-        return deal_contribution("rep3", 3, inputs, fresh_upload_seed(), rows)
+        return deal_contribution("rep3", 3, inputs, fresh_upload_seed(), self.plan.hash, rows)
 
     def begin(self, owner: str, rows: str | None = None) -> DealtContribution:
         dealt = self.dealt(owner, rows)
@@ -262,6 +263,13 @@ def test_another_manifest_under_the_same_id(horizontal: Counter) -> None:
     assert horizontal.told()["owner-a"] == "complete"
 
 
+def test_another_plan_is_refused_with_the_remedy(horizontal: Counter) -> None:
+    manifest = {**horizontal.dealt("owner-a").manifest, "plan": "ab" * 32}
+    text = horizontal.refused("owner-a", "upload.begin", manifest=manifest)
+    assert "run the same cofit release as the parties" in text
+    assert horizontal.told()["owner-a"] == "missing"
+
+
 def test_a_newer_upload_replaces_an_older_one_which_never_comes_back(horizontal: Counter) -> None:
     old = horizontal.whole("owner-a")
     new = horizontal.begin("owner-a")
@@ -441,7 +449,7 @@ def test_one_field_of_garbage_in_a_good_piece(
 
 
 @given(
-    path=st.sampled_from([("upload",), ("rows",), ("components",), ("components", FILE)])
+    path=st.sampled_from([("upload",), ("plan",), ("rows",), ("components",), ("components", FILE)])
     | st.tuples(st.just("components"), st.just(FILE), st.sampled_from(["ranks", "size", "sha256", "more"])),
     value=JSON,
 )

@@ -28,30 +28,31 @@ FACTS = {
 }
 ROWS = "ab" * 32
 SEED = bytes(range(32))
+PLAN = "12" * 32
 
 
 def dealt_manifest(rows: str | None = None, seed: bytes = SEED) -> dict[str, Any]:
     inputs = {name: (facts, facts.format.encode(np.ones(facts.shape), 1.0)) for name, facts in FACTS.items()}
-    return deal_contribution("rep3", 3, inputs, seed, rows).manifest
+    return deal_contribution("rep3", 3, inputs, seed, PLAN, rows).manifest
 
 
 def refused(manifest: object, *, vertical: bool = False) -> str:
     with pytest.raises(InvalidInputError) as info:
-        check_manifest(manifest, "rep3", 3, FACTS, vertical=vertical)
+        check_manifest(manifest, "rep3", 3, FACTS, plan=PLAN, vertical=vertical)
     return str(info.value)
 
 
 def test_what_is_dealt_is_accepted() -> None:
     manifest = dealt_manifest()
-    assert check_manifest(manifest, "rep3", 3, FACTS, vertical=False) == manifest
+    assert check_manifest(manifest, "rep3", 3, FACTS, plan=PLAN, vertical=False) == manifest
     with_rows = dealt_manifest(ROWS)
-    assert check_manifest(with_rows, "rep3", 3, FACTS, vertical=True) == with_rows
+    assert check_manifest(with_rows, "rep3", 3, FACTS, plan=PLAN, vertical=True) == with_rows
 
 
 def test_a_digest_cannot_be_checked_without_the_salt_that_its_holders_get() -> None:
     """Rank 0 holds both seeds, so it knows the x_2 of every guess: the digest of a bare x_2 would confirm the right."""
     inputs = {name: (facts, facts.format.encode(np.ones(facts.shape), 1.0)) for name, facts in FACTS.items()}
-    dealt = deal_contribution("rep3", 3, inputs, SEED)
+    dealt = deal_contribution("rep3", 3, inputs, SEED, PLAN)
     files = {name: b"".join(map(bytes, c.content())) for name, c in dealt.components.items()}
     held = b"".join(files[name] for name, _ in dealt.files_of(0))
     for name, entry in dealt.manifest["components"].items():
@@ -73,7 +74,7 @@ def test_the_same_seed_gives_the_same_manifest_and_another_another() -> None:
 
 def test_digests_are_those_of_the_bytes_that_are_sent() -> None:
     inputs = {name: (facts, facts.format.encode(np.ones(facts.shape), 1.0)) for name, facts in FACTS.items()}
-    dealt = deal_contribution("rep3", 3, inputs, SEED)
+    dealt = deal_contribution("rep3", 3, inputs, SEED, PLAN)
     assert repr(dealt) == f"<DealtContribution {dealt.manifest['upload']}>"
     for rank in range(3):
         files = files_for(dealt.manifest, rank)
@@ -81,6 +82,12 @@ def test_digests_are_those_of_the_bytes_that_are_sent() -> None:
         assert set(files) == set(sent)
         for name, content in sent.items():
             assert files[name] == {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+@pytest.mark.parametrize("plan", ["", "34" * 32, PLAN + "\n", 1, None, [PLAN]])
+def test_the_plan_is_that_of_the_party(plan: object) -> None:
+    text = refused({**dealt_manifest(), "plan": plan})
+    assert "'plan'" in text and "run the same cofit release as the parties" in text
 
 
 def test_the_hash_covers_the_rows() -> None:

@@ -25,7 +25,7 @@ from cofit.secret import InputFacts
 from cofit.transport import Conversation, RequestRefusedError
 
 PARTIES = ("party-a", "party-b", "party-c")
-STUDY = "12" * 32
+STUDY, PLAN = "12" * 32, "34" * 32
 FACTS = InputFacts((40, 9000), FixedPoint(24, Z64), 1.0)  # x_2 takes three pieces
 LABELS = InputFacts((40,), FixedPoint(0, Z64), 1.0)
 
@@ -122,13 +122,17 @@ class World:
         return line()
 
     def contribute(
-        self, value: float = 0.5, rows: str | None = None, progress: Callable[[UploadProgress], None] | None = None
+        self,
+        value: float = 0.5,
+        rows: str | None = None,
+        progress: Callable[[UploadProgress], None] | None = None,
+        plan: str = PLAN,
     ) -> str:
         inputs = {
             name: (facts, facts.format.encode(np.full(facts.shape, value), 1.0))
             for name, facts in (("features", FACTS), ("labels", LABELS))
         }
-        return contribute(PARTIES, "rep3", inputs, self.connect, self.state, STUDY, progress, rows)
+        return contribute(PARTIES, "rep3", inputs, self.connect, self.state, STUDY, plan, progress, rows)
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -238,8 +242,8 @@ def test_an_upload_that_the_parties_replaced_is_not_believed_to_be_there(world: 
     assert world.complete()
 
 
-@pytest.mark.parametrize("changes", [{"value": 0.25}, {"rows": "ab" * 32}])
-def test_other_data_or_rows_are_shared_with_other_randomness(world: World, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize("changes", [{"value": 0.25}, {"rows": "ab" * 32}, {"plan": "56" * 32}])
+def test_other_data_rows_or_plans_are_shared_with_other_randomness(world: World, changes: dict[str, Any]) -> None:
     one = world.contribute()
     first = {name: bytes(content) for name, content in world.desks["party-a"].files.items()}
     two = world.contribute(**changes)
@@ -248,6 +252,7 @@ def test_other_data_or_rows_are_shared_with_other_randomness(world: World, chang
     for name, content in world.desks["party-a"].files.items():
         assert bytes(content) != first[name]
     assert world.desks["party-a"].manifest["rows"] == changes.get("rows")
+    assert world.desks["party-a"].manifest["plan"] == changes.get("plan", PLAN)
 
 
 def test_other_data_before_the_first_were_complete(world: World) -> None:
@@ -328,7 +333,7 @@ def test_memory_beyond_the_encoded_array_stays_small(tmp_path: Path) -> None:
     world = World(tmp_path, {name: Desk(name, rank, keep=False) for rank, name in enumerate(PARTIES)})
     tracemalloc.start()
     try:
-        contribute(PARTIES, "rep3", {"features": (facts, encoded)}, world.connect, tmp_path, STUDY)
+        contribute(PARTIES, "rep3", {"features": (facts, encoded)}, world.connect, tmp_path, STUDY, PLAN)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
