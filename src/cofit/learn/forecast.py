@@ -177,6 +177,9 @@ class _NoStore:
     def load(self) -> bytes | None:
         return None
 
+    def confirm(self) -> None:
+        pass
+
     def save(self, record: bytes) -> None:
         del record
 

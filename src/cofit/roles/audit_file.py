@@ -105,7 +105,7 @@ def _checked(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
         if not intact:
             raise InvalidInputError(
                 f"Line {number} of the audit log {path.name} was changed, or lines before it are missing or added. "
-                f"Keep the file as evidence, and start with a new state directory."
+                f"Move the file away as evidence, and keep everything else in its directory."
             )
         previous = claimed
         yield {**record, "hash": claimed}

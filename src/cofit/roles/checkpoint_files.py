@@ -3,7 +3,8 @@
 Every ``every`` epochs each party stores its share of w_t and w_{t-1}, in a fresh sharing: what is on disk then has
 nothing in common with the messages of the session. After an interruption the parties, in a new session with new seeds,
 tell each other which epochs *of which sessions* they hold (shares that were saved in different sessions do not fit
-together) and go on from the last that all of them have. A party keeps the last two, so that one that was killed while
+together) and go on from the last that all of them have. A checkpoint of another plan, as another release of the
+software might make, is of no use and dropped. A party keeps the last two, so that one that was killed while
 saving costs no more than one step back; a session begins with deleting those that not all have. A damaged one is
 deleted and counts as missing.
 
@@ -17,14 +18,16 @@ import struct
 from dataclasses import dataclass
 
 from cofit.errors import InvalidInputError
+from cofit.learn.plan import Plan
 from cofit.roles.party_state import Checkpoint, PartyState
 from cofit.secret import Party, SecretArray
+from cofit.secret.stored import pack, unpack
 
 _log = logging.getLogger(__name__)
 _MOST = 2
-_ENTRY = struct.Struct("!q8s")
-_NONE = _ENTRY.pack(-1, bytes(8))
-_LENGTH = struct.Struct("!q")
+_ENTRY = struct.Struct("!q16s")
+_NONE = _ENTRY.pack(-1, bytes(16))
+_KIND, _NAME = b"cofitckp", "a checkpoint"
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class CheckpointFiles:
 
     state: PartyState
     every: int
+    plan: Plan
 
     def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
         kept = {c: shares for c in self.state.checkpoints()[:_MOST] if (shares := self._intact(party, c)) is not None}
@@ -45,18 +49,25 @@ class CheckpointFiles:
             key=lambda one: (one.epoch, one.session),
             default=None,
         )
+        party.agree("checkpoint", b"" if chosen is None else chosen.file.encode())
         for checkpoint in self.state.checkpoints():  # else one that is of no use would push out the common one
             if checkpoint != chosen:
                 self.state.drop_checkpoint(checkpoint)
         return None if chosen is None else (chosen.epoch, *kept[chosen])
 
     def _intact(self, party: Party, checkpoint: Checkpoint) -> tuple[SecretArray, SecretArray] | None:
-        """Return the shares of w_t and w_{t-1}; None, and the file is deleted, if it is damaged."""
+        """Return the shares of w_t and w_{t-1}; None, and the file is deleted, if it is of no use."""
         try:
-            weights, before = _unpack(self.state.checkpoint(checkpoint))
-            return party.import_share(weights), party.import_share(before)
+            header, body = unpack(_KIND, _NAME, ("plan", "epoch", "length"), self.state.checkpoint(checkpoint))
+            if header["plan"] != self.plan.hash or header["epoch"] != checkpoint.epoch:
+                raise InvalidInputError("it belongs to another plan of this study")
+            both = [party.import_share(body[: header["length"]]), party.import_share(body[header["length"] :])]
+            wanted = (self.plan.geometry.cols,), self.plan.formats.of(self.plan.formats.weights)
+            if any((value.shape, value.format) != wanted for value in both) or checkpoint.epoch > self.plan.epochs:
+                raise InvalidInputError("it does not fit the plan of this study")
+            return both[0], both[1]
         except InvalidInputError as error:
-            _log.warning("A checkpoint of epoch %d is damaged and deleted: %s", checkpoint.epoch, error)
+            _log.warning("A checkpoint of epoch %d is of no use and deleted: %s", checkpoint.epoch, error)
             self.state.drop_checkpoint(checkpoint)
             return None
 
@@ -65,16 +76,5 @@ class CheckpointFiles:
             return
         with party.label("checkpoint"):
             shares = [party.export_share(party.refreshed(value)) for value in (weights, before)]
-        self.state.save_checkpoint(
-            Checkpoint(epoch, party.session[:8].hex()), _LENGTH.pack(len(shares[0])) + shares[0] + shares[1]
-        )
-
-
-def _unpack(record: bytes) -> tuple[bytes, bytes]:
-    if len(record) < _LENGTH.size:
-        raise InvalidInputError("A checkpoint is too short.")
-    (length,) = _LENGTH.unpack_from(record)
-    rest = record[_LENGTH.size :]
-    if not 0 < length < len(rest):
-        raise InvalidInputError("A checkpoint is damaged.")
-    return rest[:length], rest[length:]
+        header = {"plan": self.plan.hash, "epoch": epoch, "length": len(shares[0])}
+        self.state.save_checkpoint(Checkpoint(epoch, party.session.hex()), pack(_KIND, header, shares[0] + shares[1]))

@@ -23,6 +23,7 @@ import json
 import mmap
 import os
 import re
+import secrets
 import shutil
 import sqlite3
 import threading
@@ -39,7 +40,7 @@ FORMAT = 1
 PHASES = ("collecting", "sealed", "stored", "released", "failed")
 RELEASE = "release"
 _PIECE = 1 << 20
-_CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{16}")
+_CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE uploads (owner TEXT PRIMARY KEY, upload TEXT NOT NULL, manifest TEXT NOT NULL, committed INTEGER NOT NULL);
@@ -57,7 +58,7 @@ class Upload:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An epoch and the session (16 hexadecimal digits) that saved it: shares of different sessions do not fit."""
+    """An epoch and the session (32 hexadecimal digits) that saved it: shares of different sessions do not fit."""
 
     epoch: int
     session: str
@@ -92,8 +93,10 @@ class PartyState:
             try:
                 self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
                 undo.callback(self._database.close)
-                self._database.execute("PRAGMA synchronous = FULL")
+                # EXTRA syncs the directory after a commit, too: with FULL a power cut could undo the last one.
+                self._database.execute("PRAGMA synchronous = EXTRA")
                 self._open(study, party)
+                self._delete_leftovers()
             except sqlite3.DatabaseError as error:
                 raise StateError(f"The state in {self.directory} cannot be read: {error}.") from None
             undo.pop_all()
@@ -105,7 +108,8 @@ class PartyState:
                 for statement in _SCHEMA.split(";"):
                     database.execute(statement)
                 database.execute(f"PRAGMA user_version = {FORMAT}")
-                facts = {"study": study, "party": party, "phase": "collecting"}
+                incarnation = secrets.token_hex(16)
+                facts = {"study": study, "party": party, "phase": "collecting", "incarnation": incarnation}
                 database.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
             elif version != FORMAT:
                 raise StateError(f"The state in {self.directory} has format {version}; this release reads {FORMAT}.")
@@ -244,6 +248,7 @@ class PartyState:
             if (self.directory / folder).exists():
                 shutil.rmtree(self.directory / folder)
         (self.directory / RELEASE).unlink(missing_ok=True)
+        self._delete_leftovers()
         sync_directory(self.directory)
 
     # --- the release -------------------------------------------------------------------------------------
@@ -253,15 +258,25 @@ class PartyState:
         """Whether this party may have sent a message of the opening of its stored release."""
         return self.fact("opening") is not None
 
+    @property
+    def release_confirmed(self) -> bool:
+        """Whether this party knows that every party has stored the release: from then on it may be opened."""
+        return self.fact("confirmed") is not None or self.opening_begun
+
+    def confirm_release(self) -> None:
+        """Note that every party has stored the release."""
+        self.record(confirmed="yes")
+
     def begin_opening(self) -> None:
         """Note, before the first message of the opening is sent, that it may be."""
         self.record(opening="begun")
 
     def discard_release(self) -> None:
-        """Delete a stored release of which no party has begun the opening, so that another one can be drawn."""
-        if self.opening_begun:
-            raise StateError("The opening of the stored release has begun: it is never discarded.")
+        """Delete a stored release that not every party has stored, so that another one can be drawn."""
+        if self.release_confirmed:
+            raise StateError("Every party has stored this release, so it may have been opened: it is never discarded.")
         (self.directory / RELEASE).unlink(missing_ok=True)
+        self._delete_leftovers()
         sync_directory(self.directory)
         if self.phase == "stored":
             self.record(phase="sealed")
@@ -299,6 +314,12 @@ class PartyState:
     def drop_checkpoints(self) -> None:
         """Delete all checkpoints: they are of no use once the release is out."""
         shutil.rmtree(self.directory / "checkpoints", ignore_errors=True)
+
+    def _delete_leftovers(self) -> None:
+        """Delete what a killed process left of files that it was writing: they may hold whole shares."""
+        for pattern in (f".{RELEASE}.*", ".published.json.*"):
+            for path in self.directory.glob(pattern):
+                path.unlink(missing_ok=True)
 
     # --- helpers -----------------------------------------------------------------------------------------
 

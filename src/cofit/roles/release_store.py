@@ -24,6 +24,9 @@ class MemoryStore:
             raise _refused("This store")
         self._record = record
 
+    def confirm(self) -> None:
+        """Nothing to note: what is saved is never discarded."""
+
     def __repr__(self) -> str:
         return f"<MemoryStore, {'empty' if self._record is None else 'with a record'}>"
 
@@ -48,6 +51,9 @@ class FileStore:
                     f"The directory of the release store '{path}' must exist and be writable. Create it."
                 ) from None
             return None
+
+    def confirm(self) -> None:
+        """Nothing to note: what is saved is never discarded."""
 
     def save(self, record: bytes) -> None:
         path = Path(self.path)

@@ -3,14 +3,16 @@
 Every session has new seeds. It may end at any moment and another begin: contributions are read from disk, training
 goes on from the last common checkpoint, and once the noisy shares are stored only those are ever opened.
 
-The order at every party: charge the ledger, store the noisy shares, note that they are stored, meet all others, note
-that the opening begins, send the first message of the opening. So where a party lacks the stored shares and *no* party
-has noted that the opening begins, nobody can have seen anything: those who have shares discard them, and the parties
-draw again. (Without that note, one party that is killed while all are storing would end the study.)
+The order at every party: charge the ledger, store the noisy shares, meet all others, note that all have stored, meet
+again, send the first message of the opening. So an opening message of a party that follows the protocol means that
+*every* such party has noted it; and where a party lacks the stored shares and no party has that note, nobody can have
+seen anything: those who have shares discard them, and the parties draw again. (Otherwise one party that is killed while
+all are storing would end the study.)
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ from cofit.learn.train import Holders
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.checkpoint_files import CheckpointFiles
 from cofit.roles.ledger import Ledger
-from cofit.roles.manifest import without_salt
+from cofit.roles.manifest import manifest_hash, without_salt
 from cofit.roles.party_state import RELEASE, PartyState
 from cofit.roles.release_store import FileStore
 from cofit.secret import AuditLog, InputFacts, Opening, Party
@@ -63,6 +65,9 @@ class ChargedStore:
         self.store.save(record)
         self._note()
 
+    def confirm(self) -> None:
+        self.state.confirm_release()
+
     def _note(self) -> None:
         if self.state.phase not in ("stored", "released"):
             mechanism = self.plan.mechanism
@@ -88,30 +93,40 @@ def run_session(
         audit.write("opening", reason=opening.reason, shape=list(opening.shape), learned_by=list(opening.learned_by))
 
     party = Party(scheme, expected, AuditLog(opened), report)
+    party.agree("plan and contributions", _basis(plan, state, expected))
     for owner, inputs in expected.items():
         for name, facts in inputs.items():
             party.take(owner, name, _assembled(scheme, len(study.parties), state, owner, name, facts))
     ledger = Ledger(state.directory / "ledger.sqlite")
     store = ChargedStore(FileStore(state.directory / RELEASE), ledger, study, plan, state, audit)
     _settle(party, state, audit)
-    checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS)
+    checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan)
     weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints)
     return weights, party.audit.openings
 
 
 def _settle(party: Party, state: PartyState, audit: AuditFile) -> None:
-    """Discard stored shares that some party lacks and that no party has begun to open. 1 round; nobody learns more.
+    """Discard stored shares that some party lacks and that no party knows to be stored everywhere. 2 rounds.
 
-    Why it is safe: a party begins to open only after the barrier that all reach after storing, and notes it before it
-    sends. If none has noted it, no message of the opening was sent by a party that follows the protocol.
+    Why it is safe: a party opens only after a barrier that all reach after noting that all have stored. If one party
+    that follows the protocol has no such note, no message of the opening was sent by any that does.
     """
-    mine = bytes([(state.directory / RELEASE).exists(), state.opening_begun])
+    mine = bytes([(state.directory / RELEASE).exists(), state.release_confirmed])
     told = party.announce("stored release", mine)
-    if any(begun for _, begun in told) or all(held for held, _ in told) or not mine[0]:
+    discarded = not (any(confirmed for _, confirmed in told) or all(held for held, _ in told))
+    party.agree("stored release", bytes([discarded]))
+    if not discarded or not mine[0]:
         return
     state.discard_release()
     audit.write("stored release discarded", why="a party was stopped before it had stored it; nothing was opened")
     _log.info("a party was stopped while all were storing: nothing was opened, and the parties draw again")
+
+
+def _basis(plan: Plan, state: PartyState, expected: Mapping[str, object]) -> bytes:
+    """What every party must have in common before it touches a share: the plan, and every owner's manifest."""
+    uploads = {owner: state.upload(owner) for owner in expected}
+    hashes = {owner: "" if u is None else manifest_hash(u.manifest["common"]) for owner, u in uploads.items()}
+    return json.dumps([plan.hash, hashes], sort_keys=True).encode()
 
 
 def _assembled(scheme: Scheme, parties: int, state: PartyState, owner: str, name: str, facts: InputFacts) -> DealtShare:

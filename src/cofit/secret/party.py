@@ -9,6 +9,7 @@ A party program is a plain function of one ``Party``, run by every computing par
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, RingArray, Shape
 from cofit.arithmetic.power_of_two import Z64
-from cofit.errors import FormatMismatchError, InvalidInputError, ShapeError, parameter_error
+from cofit.errors import FormatMismatchError, InvalidInputError, ProtocolError, ShapeError, parameter_error
 from cofit.secret.array import Bound, SecretArray, bits_to_array, concatenate
 from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
@@ -215,6 +216,17 @@ class Party:
     def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
         """Tell all parties a public message of an agreed length; return everybody's, by rank. 1 round."""
         return self._scheme.announce(label, message)
+
+    def agree(self, label: str, decision: bytes) -> None:
+        """Raise ProtocolError unless every party has come to the same public decision. 1 round of 32 bytes.
+
+        Whoever told different parties different things before is found out here.
+        """
+        digest = hashlib.sha256(decision).digest()
+        if any(other != digest for other in self.announce(label, digest)):
+            raise ProtocolError(
+                f"The parties do not agree on the {label}. Compare their studies, releases of cofit and audit logs."
+            )
 
     def forget_inputs(self) -> None:
         """Drop every contribution, taken or not: a program that needs them no longer gives their memory back. Local."""

@@ -32,9 +32,10 @@ def release_once(
 
     Every party looks into its store and tells all others what it found (1 round). Then:
 
-    - Nobody holds a record: ``draw``, save the own share, meet at a barrier (1 round), open. A party opens only after
-      the barrier, and the barrier falls only when every party has saved. So a value that anybody may have seen is
-      stored at *every* party, and finding no record anywhere means that nothing was opened yet.
+    - Nobody holds a record: ``draw``, save the own share, meet at a barrier, note that all have saved
+      (``ReleaseStore.confirm``), meet again (2 rounds in all), open. A party opens only after the second barrier, which
+      falls only when every party has saved *and noted it*. So a value that anybody may have seen is stored, and known
+      to be stored everywhere, at *every* party; finding no record anywhere means that nothing was opened yet.
     - Everybody holds a record of the same draw: open that. The messages are those of the first opening, bit by bit, so
       that an interrupted opening and its repetition reveal no more than one.
     - Anything else: ProtocolError. It may be a crash while the parties saved, before anything was opened. But it looks
@@ -44,7 +45,7 @@ def release_once(
     What the stores cannot prevent: a second draw after *all* parties have lost their records. Keep them as long as the
     data.
 
-    Nobody learns more than the value. Rounds: those of ``draw``, 2, and an opening; 1 and an opening the second time.
+    Nobody learns more than the value. Rounds: those of ``draw``, 3, and an opening; 2 and an opening the second time.
     """
     if not isinstance(key, str) or not key.strip():
         raise parameter_error("key", "release_once", "text that names the release", key)
@@ -64,6 +65,8 @@ def release_once(
         header = {"key": key, "draw": scheme.mesh.terms.session.hex()}
         store.save(pack(_RECORD, header, party.export_share(value)))
         party.barrier(_LABEL)
+    store.confirm()
+    party.barrier(_LABEL)
     return party.open(value, reason=reason)
 
 
@@ -93,6 +96,6 @@ def _unproven(party: Party, key: str, holds: list[bool]) -> ProtocolError:
     return ProtocolError(
         f"Release {key!r} cannot be proven unopened: {holders} stored a record of it and {others} did not, or lost it. "
         "Nothing is drawn or opened, because noise that is drawn twice can be averaged away. Restore the missing "
-        "records and start again. If they are lost, so is this release: start a new one under a new key, and charge "
-        "the privacy budget for both."
+        "records and start again. If they are lost, so is this release: another one needs another name (of the study, "
+        "for example), and the privacy budget is charged for both."
     )

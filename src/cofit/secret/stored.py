@@ -39,6 +39,9 @@ class ReleaseStore(Protocol):
     def load(self) -> bytes | None:
         """Return the record, or None if there is none."""
 
+    def confirm(self) -> None:
+        """Note, durably, that every party has saved: from now on the value may be opened."""
+
     def save(self, record: bytes) -> None:
         """Keep the record; it survives a crash once this returns. An existing, different record is never replaced:
         that raises ProtocolError.

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import ssl
-import tempfile
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -84,15 +82,14 @@ def fingerprint(certificate_pem: str) -> str:
 def load_identity(context: ssl.SSLContext, identity: Identity) -> None:
     """Give ``context`` our certificate and key.
 
-    OpenSSL's interface wants files: they live in a private directory (mode 0700) for the length of this call.
+    OpenSSL's interface wants a file: it lives in memory alone, so that no crash can leave the key on a disk.
     """
-    with tempfile.TemporaryDirectory(prefix="cofit-") as directory:
-        path = Path(directory) / "identity.pem"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(identity.private_key_pem + "\n" + identity.certificate_pem)
+    descriptor = os.memfd_create("cofit-identity", os.MFD_CLOEXEC)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(identity.private_key_pem + "\n" + identity.certificate_pem)
+        file.flush()
         try:
-            context.load_cert_chain(path)
+            context.load_cert_chain(f"/proc/self/fd/{descriptor}")
         except ssl.SSLError:
             raise InvalidInputError(
                 f"The certificate and the private key of {identity.name!r} are unreadable or do not belong "

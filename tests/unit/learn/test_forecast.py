@@ -87,6 +87,7 @@ CASES: list[tuple[int, int, int, dict[str, Any]]] = [  # rows, columns, owners, 
     (30, 2, 2, {**FEW, "l2": 0.002, "epochs": 4, "partition": "vertical"}),
     (30, 4, 2, {**FEW, "l2": 0.001, "epochs": 4, "solver": "accelerated"}),
     (6000, 60, 2, {"mechanism": "laplace"}),  # an owner's input in several messages
+    (40, 5, 2, {"l2": 0.3, "mechanism": "laplace"}),
     (40, 5, 2, {"scheme": "clear"}),
 ]
 
@@ -107,7 +108,8 @@ def test_the_cases_cover_what_plans_choose() -> None:
     plans = [planned(rows, cols, **facts) for rows, cols, _, facts in CASES]
     assert {p.formats.ring.bits for p in plans} == {64, 128}
     assert {p.mechanism.name for p in plans} == {"knorm", "laplace", "gaussian"}
-    assert {type(p.formats.evaluation).__name__ for p in plans} == {"PolynomialSigmoid", "AnySigmoid", "ClippedMargin"}
+    evaluations = {"SmallSigmoid", "PolynomialSigmoid", "AnySigmoid", "ClippedMargin"}
+    assert {type(p.formats.evaluation).__name__ for p in plans} == evaluations
     assert {p.geometry.needs_comparison for p in plans} == {False, True}
     assert len({p.solver.name for p in plans}) == 3
 

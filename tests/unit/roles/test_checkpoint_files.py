@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cofit import FixedPoint, Party, run_local
+from cofit import Party, run_local
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import Plan, plan_training
 from cofit.roles.checkpoint_files import CheckpointFiles
 from cofit.roles.party_state import PartyState
 
-FORMAT = FixedPoint(24)
+PLAN = plan_training(training_facts(40, 1, epochs=100))
+FORMAT = PLAN.formats.of(PLAN.formats.weights)
 NAMES = ("party-a", "party-b", "party-c")
 
 
@@ -24,7 +27,7 @@ def save(states: dict[str, PartyState], epochs: range, every: int = 1) -> None:
     """One session in which the weights after epoch t are (t, t + 1), and before it (t - 1, t)."""
 
     def program(party: Party) -> None:
-        files = CheckpointFiles(states[party.name], every)
+        files = CheckpointFiles(states[party.name], every, PLAN)
         for t in epochs:
             now, before = (party.constant(np.array([t + i, t + i + 1.0]), FORMAT) for i in (0, -1))
             files.reached(party, t, now, before)
@@ -32,11 +35,11 @@ def save(states: dict[str, PartyState], epochs: range, every: int = 1) -> None:
     run_local(program)
 
 
-def resume(states: dict[str, PartyState]) -> tuple[int, list[float], list[float]] | None:
+def resume(states: dict[str, PartyState], plan: Plan = PLAN) -> tuple[int, list[float], list[float]] | None:
     """What another session finds; opened, to look at it."""
 
     def program(party: Party) -> tuple[int, list[float], list[float]] | None:
-        found = CheckpointFiles(states[party.name], 1).resume(party)
+        found = CheckpointFiles(states[party.name], 1, plan).resume(party)
         if found is None:
             return None
         epoch, weights, before = found
@@ -83,6 +86,12 @@ def test_a_damaged_one_is_deleted_and_the_one_before_is_used(states: dict[str, P
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     assert resume(states) == (2, [2.0, 3.0], [1.0, 2.0])
     assert not path.exists()
+
+
+@pytest.mark.parametrize("facts", [{"l2": 2.0, "epochs": 100}, {"epochs": 101}])
+def test_one_of_another_plan_is_of_no_use(states: dict[str, PartyState], facts: dict[str, float]) -> None:
+    save(states, range(1, 4))
+    assert resume(states, plan_training(training_facts(40, 1, **facts))) is None  # type: ignore[arg-type]
 
 
 def test_what_is_on_disk_is_a_fresh_sharing(states: dict[str, PartyState]) -> None:

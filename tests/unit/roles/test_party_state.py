@@ -149,16 +149,40 @@ def test_file_names(name: object) -> None:
 
 
 def test_the_last_two_checkpoints_are_kept_whatever_the_clock_says(state: PartyState) -> None:
-    for i, (epoch, session) in enumerate([(4, "a" * 16), (6, "a" * 16), (5, "b" * 16)]):
+    for i, (epoch, session) in enumerate([(4, "a" * 32), (6, "a" * 32), (5, "b" * 32)]):
         state.save_checkpoint(Checkpoint(epoch, session), b"%d" % epoch)
         os.utime(state.directory / "checkpoints" / f"{epoch}.{session}", (1e9 - i, 1e9 - i))
-    assert state.checkpoints() == [Checkpoint(5, "b" * 16), Checkpoint(6, "a" * 16)]
+    assert state.checkpoints() == [Checkpoint(5, "b" * 32), Checkpoint(6, "a" * 32)]
     assert len(list((state.directory / "checkpoints").iterdir())) == 2
-    assert state.checkpoint(Checkpoint(5, "b" * 16)) == b"5"
-    state.drop_checkpoint(Checkpoint(5, "b" * 16))
-    assert state.checkpoints() == [Checkpoint(6, "a" * 16)]
+    assert state.checkpoint(Checkpoint(5, "b" * 32)) == b"5"
+    state.drop_checkpoint(Checkpoint(5, "b" * 32))
+    assert state.checkpoints() == [Checkpoint(6, "a" * 32)]
     state.drop_checkpoints()
     assert state.checkpoints() == []
+
+
+def test_a_release_that_all_have_stored_is_never_discarded(state: PartyState) -> None:
+    (state.directory / "release").write_bytes(b"record")
+    state.advance("stored")
+    state.confirm_release()
+    assert state.release_confirmed
+    with pytest.raises(StateError, match="never discarded"):
+        state.discard_release()
+    assert (state.directory / "release").exists()
+
+
+def test_transactions_survive_a_power_cut(state: PartyState) -> None:
+    assert state._database.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
+
+
+def test_what_a_killed_process_left_of_a_share_is_deleted(tmp_path: Path) -> None:
+    first = PartyState(tmp_path / "p", "ab" * 32, "party-a")
+    (first.directory / ".release.abcd").write_bytes(b"half a share")
+    first.close()
+    second = PartyState(tmp_path / "p", "ab" * 32, "party-a")
+    assert not list(second.directory.glob(".release.*"))
+    assert len(second.fact("incarnation") or "") == 32
+    second.close()
 
 
 def test_a_stored_release_is_discarded_only_before_the_opening_begins(state: PartyState) -> None:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import ssl
-import stat
-import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -60,17 +58,15 @@ def test_a_key_that_does_not_fit_is_refused_without_showing_it() -> None:
     assert "PRIVATE" not in str(caught.value)
 
 
-def test_the_key_touches_only_a_private_directory_that_is_gone_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    modes: list[int] = []
+def test_the_key_never_touches_a_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    targets: list[str] = []
 
     class Context(ssl.SSLContext):
         def load_cert_chain(self, certfile: object, keyfile: object = None, password: object = None) -> None:
-            path = Path(str(certfile))
-            modes.extend([stat.S_IMODE(path.parent.stat().st_mode), stat.S_IMODE(path.stat().st_mode)])
+            targets.append(str(Path(str(certfile)).readlink()))
 
     load_identity(Context(ssl.PROTOCOL_TLS_CLIENT), identity("P0"))
-    assert modes == [0o700, 0o600]
+    assert len(targets) == 1
+    assert targets[0].startswith("/memfd:")
     assert list(tmp_path.iterdir()) == []
