@@ -35,7 +35,8 @@ _FIRST_DELTA = Fraction(1, 100_000)
 def budget(state: Path | None, dataset: str | None, set_cap: str | None, as_json: bool) -> None:
     """Show the ledger of an owner: the charges of each data set, their sums, and the cap; or set the cap.
 
-    Every study that an owner contributes to is charged once, before anything is sent. Epsilons and deltas add up (basic
+    Every study that an owner contributes to is charged once, before anything is sent, and once more if its parties
+    have begun anew with empty state: they could release a second time. Epsilons and deltas add up (basic
     composition, which always holds). A contribution that would exceed the cap is refused.
     """
     folder = _only_state() if state is None else state
@@ -97,6 +98,7 @@ def _of(ledger: Ledger, name: str) -> dict[str, Any]:
                 "study": charge.name,
                 "hash": charge.study,
                 "time": charge.time,
+                "incarnations": list(charge.incarnations),
                 "epsilon": float(charge.epsilon),
                 "delta": float(charge.delta),
             }

@@ -30,7 +30,7 @@ from cofit.study.encode import encode_table, owner_named
 from cofit.study.statement import expected_certificate, learned
 from cofit.transport import RequestRefusedError
 
-_AGAIN = "Repeat the command: it goes on where it was, and the ledger is not charged again."
+_AGAIN = "Repeat the command: it goes on where it was, and the ledger is not charged again for the same parties."
 
 
 @click.command()
@@ -157,7 +157,10 @@ def _show_charge(contribution: PreparedContribution, state: Path, dataset: str) 
     ledger = Ledger(state / LEDGER)
     due = ledger.check(dataset, study.hash, study.name, epsilon, delta)
     spent, cap = ledger.spent(dataset), ledger.cap(dataset)
-    click.echo(f"  {cost}" if due else f"  nothing: this study was charged before, with {cost}")
+    if due:
+        click.echo(f"  {cost}")
+    else:
+        click.echo(f"  nothing: this study was charged before, with {cost}; as much again if a party has begun anew")
     limit = (
         "no cap (`cofit budget --set-cap`)"
         if cap is None

@@ -12,21 +12,21 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from cofit.arithmetic import RingArray
-from cofit.errors import InvalidInputError
+from cofit.errors import BudgetExceededError, InvalidInputError
 from cofit.learn.contribution import prepared_features
 from cofit.learn.plan import Plan
 from cofit.learn.train import FEATURES
 from cofit.roles.durable import write_durably
 from cofit.roles.ledger import Ledger
 from cofit.roles.manifest import SALT_BYTES, check_rows_digest
-from cofit.roles.owner import UploadProgress, contribute
+from cofit.roles.owner import UploadProgress, contribute, incarnations
 from cofit.secret import InputFacts
 from cofit.sharing import scheme_named
 from cofit.study.align import HASH_BYTES, SECRET_BYTES, aligned_rows, key_hashes, set_digest
@@ -40,6 +40,7 @@ LEDGER = "budget.sqlite"
 _PATIENCE = 30.0
 _ROWS_FORMAT = 1
 _READABLE_BY_OTHERS = 0o077
+_NO_MEMORY = "These parties have no memory of the earlier run of this study: a release would be a second one"
 _log = logging.getLogger(__name__)
 
 
@@ -105,22 +106,37 @@ def send(
 ) -> str:
     """Charge the owner's ledger, share with all parties, and return the id of the upload when all have acknowledged.
 
-    state: the owner's private directory. dataset: the name under which the ledger knows the data. Nothing leaves the
-    owner before the ledger is charged.
+    state: the owner's private directory. dataset: the name under which the ledger knows the data. The parties are asked
+    first who they are; nothing of the data leaves the owner before the ledger is charged for a release by them.
     """
-    study, ledger = contribution.study, open_ledger(state)
-    ledger.charge(dataset, study.hash, study.name, contribution.epsilon, contribution.delta)
+    study, ledger, connect = contribution.study, open_ledger(state), connector(contribution.study, identity)
+    parties = incarnations([party.name for party in study.parties], connect)
+    _charge(ledger, contribution, dataset, parties.values())
     return contribute(
-        tuple(party.name for party in study.parties),
+        parties,
         study.compute.scheme,
         contribution.inputs,
-        connector(study, identity),
+        connect,
         state,
         study.hash,
         contribution.plan.hash,
         progress,
         contribution.rows,
     )
+
+
+def _charge(ledger: Ledger, contribution: PreparedContribution, dataset: str, parties: Collection[str]) -> None:
+    """Charge the run of these parties; say loudly that the study is charged once more, if it is."""
+    study, epsilon, delta = contribution.study, contribution.epsilon, contribution.delta
+    again = any(charge.study == study.hash for charge in ledger.charges(dataset))
+    try:
+        charged = ledger.charge(dataset, study.hash, study.name, epsilon, delta, parties)
+    except BudgetExceededError as error:
+        if not again:
+            raise
+        raise BudgetExceededError(f"{_NO_MEMORY}. {error}") from None
+    if charged and again:
+        _log.warning("WARNING: %s; charged again.", _NO_MEMORY)
 
 
 def contribute_table(

@@ -120,7 +120,11 @@ class Desk:
             known = self._state.upload(owner)
         committed = known is not None and known.committed
         self._audit.write("upload announced", owner=owner, upload=manifest["upload"], complete=committed)
-        return {"sizes": sizes, "committed": committed}, b""
+        return {"sizes": sizes, "committed": committed, "incarnation": self._incarnation()}, b""
+
+    def _incarnation(self) -> str:
+        """The random text that came with this party's state: owners tell by it whether this is still the same run."""
+        return self._state.fact("incarnation") or ""
 
     def _retire(self, owner: str, upload: str) -> None:
         """Remember that an upload takes the place of the one before, which then never comes back.
@@ -178,6 +182,7 @@ class Desk:
             "party": self._study.parties[self._rank].name,
             "study": self._study.hash,
             "plan": self._plan.hash,
+            "incarnation": self._incarnation(),
             "phase": self._state.phase,
             "contributions": {owner: self._contribution(owner) for owner in self._expected},
             "progress": self._progress(),

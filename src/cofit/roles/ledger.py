@@ -1,8 +1,12 @@
 """The ledger: which data set took part in which study, at which epsilon and delta, and how much may be spent.
 
 Kept by whoever answers for data: each owner for its own data sets (``cofit budget``), and each computing party for the
-release of a study. Charged *before* anything leaves or is opened; charging the same study twice for the same data set
-costs nothing, so a repeated or interrupted upload is charged once. Totals are sums (basic composition: always valid).
+release of a study. Charged *before* anything leaves or is opened. Totals are sums (basic composition: always valid).
+
+An owner's charge is for one *run* of a study: parties that remember it release once. The run is named by the parties'
+incarnations, random texts that come with their state directories. Charging the same run twice costs nothing, so a
+repeated or interrupted upload is charged once. If a party has another incarnation, it may have begun anew after a
+release that it has forgotten: that is another run, which can end in a second release, and is charged again.
 
 One SQLite file, mode 0600; a charge is on disk when ``charge`` returns.
 """
@@ -11,7 +15,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,18 +24,18 @@ from pathlib import Path
 
 from cofit.errors import BudgetExceededError, InvalidInputError, parameter_error
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE charges (
     dataset TEXT NOT NULL, study TEXT NOT NULL, name TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
-    time TEXT NOT NULL, PRIMARY KEY (dataset, study));
+    time TEXT NOT NULL, incarnations TEXT NOT NULL, PRIMARY KEY (dataset, study, incarnations));
 CREATE TABLE caps (dataset TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL);
 """
 
 
 @dataclass(frozen=True)
 class Charge:
-    """One study that a data set took part in. ``study`` is its hash."""
+    """One run of a study that a data set took part in: ``study`` is its hash, ``incarnations`` name the run."""
 
     dataset: str
     study: str
@@ -39,6 +43,7 @@ class Charge:
     epsilon: Fraction
     delta: Fraction
     time: str
+    incarnations: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -82,8 +87,12 @@ class Ledger:
     def charges(self, dataset: str | None = None) -> list[Charge]:
         """Return all charges, or those of one data set, oldest first."""
         with self._transaction() as database:
-            rows = database.execute("SELECT dataset, study, name, epsilon, delta, time FROM charges ORDER BY rowid")
-            all_charges = [Charge(d, s, n, Fraction(e), Fraction(dl), t) for d, s, n, e, dl, t in rows]
+            rows = database.execute(
+                "SELECT dataset, study, name, epsilon, delta, time, incarnations FROM charges ORDER BY rowid"
+            )
+            all_charges = [
+                Charge(d, s, n, Fraction(e), Fraction(dl), t, tuple(i.split())) for d, s, n, e, dl, t, i in rows
+            ]
         return [charge for charge in all_charges if dataset in (None, charge.dataset)]
 
     def datasets(self) -> list[str]:
@@ -97,39 +106,50 @@ class Ledger:
         charges = self.charges(dataset)
         return Cap(sum((c.epsilon for c in charges), Fraction(0)), sum((c.delta for c in charges), Fraction(0)))
 
-    def charge(self, dataset: str, study: str, name: str, epsilon: Fraction, delta: Fraction) -> bool:
-        """Charge a study to a data set, durably; False if it was charged already.
+    def charge(
+        self,
+        dataset: str,
+        study: str,
+        name: str,
+        epsilon: Fraction,
+        delta: Fraction,
+        incarnations: Collection[str] = (),
+    ) -> bool:
+        """Charge a run of a study to a data set, durably; False if it was charged already.
+
+        incarnations: those of all parties, in any order; none in the ledger of a party, which is part of its state.
 
         Raises BudgetExceededError, and charges nothing, where the cap would be exceeded; InvalidInputError where the
         study was charged before at another epsilon or delta.
         """
+        run = " ".join(sorted(incarnations))
         with self._transaction() as database:
-            if not self._due(database, dataset, study, name, epsilon, delta):
+            if run in self._runs(database, dataset, study, epsilon, delta):
                 return False
+            self._check_cap(database, dataset, name, epsilon, delta)
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            values = (dataset, study, name, str(epsilon), str(delta), now)
-            database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?)", values)
+            values = (dataset, study, name, str(epsilon), str(delta), now, run)
+            database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         return True
 
     def check(self, dataset: str, study: str, name: str, epsilon: Fraction, delta: Fraction) -> bool:
-        """Return or raise what ``charge`` would, and charge nothing."""
+        """Return whether no run of the study was charged yet, or raise what ``charge`` would then; charge nothing."""
         with self._transaction() as database:
-            return self._due(database, dataset, study, name, epsilon, delta)
-
-    def _due(
-        self, database: sqlite3.Connection, dataset: str, study: str, name: str, epsilon: Fraction, delta: Fraction
-    ) -> bool:
-        """Whether a charge is still due; raises where it cannot be made."""
-        _check(dataset, epsilon, delta)
-        row = database.execute(
-            "SELECT epsilon, delta FROM charges WHERE dataset = ? AND study = ?", (dataset, study)
-        ).fetchone()
-        if row is None:
+            if self._runs(database, dataset, study, epsilon, delta):
+                return False
             self._check_cap(database, dataset, name, epsilon, delta)
             return True
-        if (Fraction(row[0]), Fraction(row[1])) != (epsilon, delta):
+
+    @staticmethod
+    def _runs(database: sqlite3.Connection, dataset: str, study: str, epsilon: Fraction, delta: Fraction) -> set[str]:
+        """Return the runs of a study that were charged; raises where they were at another epsilon or delta."""
+        _check(dataset, epsilon, delta)
+        rows = database.execute(
+            "SELECT epsilon, delta, incarnations FROM charges WHERE dataset = ? AND study = ?", (dataset, study)
+        ).fetchall()
+        if any((Fraction(e), Fraction(d)) != (epsilon, delta) for e, d, _ in rows):
             raise InvalidInputError(f"Study {study[:16]} was charged before at another epsilon or delta.")
-        return False
+        return {run for _, _, run in rows}
 
     @staticmethod
     def _check_cap(database: sqlite3.Connection, dataset: str, name: str, epsilon: Fraction, delta: Fraction) -> None:
@@ -153,7 +173,7 @@ class Ledger:
         """One transaction, alone on the file, durable when it ends."""
         try:
             with closing(sqlite3.connect(self._path, timeout=30, isolation_level=None)) as database:
-                database.execute("PRAGMA synchronous = FULL")
+                database.execute("PRAGMA synchronous = EXTRA")
                 database.execute("BEGIN IMMEDIATE")
                 try:
                     yield database

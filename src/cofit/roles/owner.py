@@ -19,12 +19,14 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,6 +57,8 @@ _PAUSES = (0.5, 2.0, 5.0)
 _SLOWEST_DISK = 10e6
 """Bytes a second that a party checks and syncs at least: it gets so much more time to acknowledge."""
 
+_INCARNATION = re.compile(r"[0-9a-f]{32}")
+
 T = TypeVar("T")
 
 
@@ -71,7 +75,7 @@ Listener = Callable[[UploadProgress], None]
 
 
 def contribute(
-    parties: tuple[str, ...],
+    parties: Mapping[str, str],
     scheme: str,
     inputs: Mapping[str, tuple[InputFacts, RingArray]],
     connect: Connect,
@@ -83,11 +87,14 @@ def contribute(
 ) -> str:
     """Share encoded inputs with all parties; return the id of the upload.
 
-    state: the owner's private directory. study, plan: their hashes. rows: the digest of the row keys, in a vertical
-    study. ``progress`` is called from several threads, one for each party.
+    parties: their incarnations (``incarnations``), by name, in the order of ranks. A party that has another one by now
+    gets nothing: the owner's ledger was not charged for it. state: the owner's private directory. study, plan: their
+    hashes. rows: the digest of the row keys, in a vertical study. ``progress`` is called from several threads, one for
+    each party.
 
     Raises RequestRefusedError where a party refuses, another TransportError that names the party where one cannot be
-    reached or does not stay, and StateError while another upload for this study runs from the same directory.
+    reached or does not stay, and StateError while another upload for this study runs from the same directory, or where
+    a party has begun anew.
     """
     with _alone(state, study):
         digest = _digest(inputs, plan, rows)
@@ -97,11 +104,19 @@ def contribute(
         seed = bytes.fromhex(kept["seed"]) if "seed" in kept else fresh_upload_seed()
         _keep(state, study, {"digest": digest, "seed": seed.hex()})
         dealt = deal_contribution(scheme, len(parties), inputs, seed, plan, rows)
-        begun = [_begin(connect, party, dealt.manifest) for party in parties]
-        uploads = [_Upload(connect, party, rank, dealt, begun[rank], progress) for rank, party in enumerate(parties)]
+        begun = [_begin(connect, party, known, dealt.manifest) for party, known in parties.items()]
+        uploads = [
+            _Upload(connect, party, known, rank, dealt, begun[rank], progress)
+            for rank, (party, known) in enumerate(parties.items())
+        ]
         _run_together(uploads)
         _keep(state, study, {"digest": digest, "manifest": dealt.manifest})
         return str(dealt.manifest["upload"])
+
+
+def incarnations(parties: Iterable[str], connect: Connect) -> dict[str, str]:
+    """Ask every party for its incarnation, the random text that came with its state directory: {party: text}."""
+    return {party: _incarnation(party, _patiently(party, partial(_status, connect, party))) for party in parties}
 
 
 class _Upload:
@@ -111,6 +126,7 @@ class _Upload:
         self,
         connect: Connect,
         party: str,
+        incarnation: str,
         rank: int,
         dealt: DealtContribution,
         begun: dict[str, Any],
@@ -119,6 +135,7 @@ class _Upload:
         self.party = party
         self.stopped = threading.Event()
         self._connect = connect
+        self._incarnation = incarnation
         self._manifest = dealt.manifest
         self._files = dict(dealt.files_of(rank))
         self._total = sum(component.facts.size for component in self._files.values())
@@ -131,7 +148,7 @@ class _Upload:
         self._tell(self._total)
 
     def _attempt(self) -> None:
-        begun = self._begun or _begin(self._connect, self.party, self._manifest)
+        begun = self._begun or _begin(self._connect, self.party, self._incarnation, self._manifest)
         self._begun = None  # another attempt must ask again
         if begun.get("committed") is True:
             return
@@ -192,7 +209,19 @@ def _run_together(uploads: list[_Upload]) -> None:
 # --- requests --------------------------------------------------------------------------------------------
 
 
-def _begin(connect: Connect, party: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _status(connect: Connect, party: str) -> dict[str, Any]:
+    with _opened(connect, party) as conversation:
+        return conversation.request({"request": "status"})[0]
+
+
+def _incarnation(party: str, answer: Mapping[str, Any]) -> str:
+    found = answer.get("incarnation")
+    if not isinstance(found, str) or not _INCARNATION.fullmatch(found):
+        raise TransportError(party, f"'{party}' did not name its incarnation. Run the same cofit release everywhere.")
+    return found
+
+
+def _begin(connect: Connect, party: str, incarnation: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Announce an upload; return what the party has of it already."""
 
     def attempt() -> dict[str, Any]:
@@ -200,16 +229,20 @@ def _begin(connect: Connect, party: str, manifest: Mapping[str, Any]) -> dict[st
             return conversation.request({"request": "upload.begin", "manifest": manifest})[0]
 
     answer = _patiently(party, attempt)
+    if _incarnation(party, answer) != incarnation:
+        raise StateError(
+            f"'{party}' has begun anew since it was asked, and got nothing. Ask why; then repeat the command."
+        )
     sizes = answer.get("sizes")
     if not isinstance(sizes, dict) or not all(isinstance(size, int) and size >= 0 for size in sizes.values()):
         raise TransportError(party, f"'{party}' did not say what it has. Run the same cofit release everywhere.")
     return answer
 
 
-def _complete(parties: tuple[str, ...], connect: Connect, manifest: dict[str, Any]) -> bool:
+def _complete(parties: Mapping[str, str], connect: Connect, manifest: dict[str, Any]) -> bool:
     """Whether every party still has all of an upload that was acknowledged before, and no newer one."""
     try:
-        return all(_begin(connect, party, manifest).get("committed") is True for party in parties)
+        return all(_begin(connect, *party, manifest).get("committed") is True for party in parties.items())
     except RequestRefusedError:
         return False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import socket
 import sys
 import threading
@@ -301,6 +302,26 @@ def test_from_the_first_contribution_to_sealing(site: Site) -> None:
         assert "has sealed the contributions" in err
         code, out, _ = site.contribute("owner-b")  # the same as before: all is well
         assert code == 0
+
+
+def test_parties_that_begin_anew_cost_the_budget_again(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    """With empty state directories the parties would release once more, on the same data."""
+    for spent in (1.0, 2.0):
+        with parties(site.folder):
+            for _ in range(2):
+                assert site.contribute("owner-a")[0] == 0
+        ledger = Ledger(site.folder / "owner-a.state" / LEDGER)
+        assert float(ledger.spent("owner-a").epsilon) == spent
+        for name in PARTIES:
+            shutil.rmtree(site.folder / name)
+    assert "a release would be a second one; charged again" in caplog.text
+    ledger.set_cap("owner-a", Fraction(5, 2), Fraction(1, 1000))
+    with parties(site.folder):
+        code, _, err = site.contribute("owner-a")
+        assert code == 1
+        assert "no memory of the earlier run" in err and "above its cap" in err
+        assert site.contributions()["owner-a"] == "missing"
+    assert len(ledger.charges()) == 2
 
 
 def test_rows_of_a_vertical_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.errors import BudgetExceededError, InvalidInputError
+from cofit.errors import BudgetExceededError, InvalidInputError, TransportError
 from cofit.roles import contributing
 from cofit.roles.contributing import (
     LEDGER,
@@ -99,6 +99,14 @@ def test_the_digest_of_rows_belongs_to_vertical_studies() -> None:
 # --- the ledger ---------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The incarnations that the parties tell."""
+    told = {"party-a": "aa", "party-b": "bb", "party-c": "cc"}
+    monkeypatch.setattr(contributing, "incarnations", lambda names, _: {name: told[name] for name in names})
+    return told
+
+
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     calls: list[tuple[Any, ...]] = []
@@ -140,6 +148,37 @@ def test_above_the_cap_nothing_is_sent(tmp_path: Path, sent: list[tuple[Any, ...
     assert open_ledger(tmp_path).charges() == []
     assert send(contribution, NOBODY, tmp_path, "other data") == "upload"
     assert sent[0][-1] == ROWS
+
+
+def test_parties_without_memory_of_the_earlier_run_are_charged_again(
+    tmp_path: Path, known: dict[str, str], sent: list[tuple[Any, ...]], caplog: pytest.LogCaptureFixture
+) -> None:
+    contribution = prepare(vertical(), "owner-a", table(some_keys(50)), ROWS)
+    for _ in range(2):
+        send(contribution, NOBODY, tmp_path, "data")
+    assert open_ledger(tmp_path).spent("data").epsilon == 1
+    assert caplog.text == ""
+    known["party-b"] = "dd"
+    for _ in range(2):
+        send(contribution, NOBODY, tmp_path, "data")
+    assert open_ledger(tmp_path).spent("data").epsilon == 2
+    assert caplog.text.count("no memory of the earlier run of this study: a release would be a second one") == 1
+    assert sent[-1][0] == known
+    open_ledger(tmp_path).set_cap("data", Fraction(5, 2), Fraction(1, 100))
+    known["party-c"] = "ee"
+    with pytest.raises(BudgetExceededError, match=r"no memory of the earlier run.*above its cap"):
+        send(contribution, NOBODY, tmp_path, "data")
+    assert len(sent) == 4
+
+
+def test_nothing_is_charged_where_a_party_cannot_be_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: Any) -> dict[str, str]:
+        raise TransportError("party-b", "away")
+
+    monkeypatch.setattr(contributing, "incarnations", away)
+    with pytest.raises(TransportError):
+        send(prepare(vertical(), "owner-a", table(some_keys(50)), ROWS), NOBODY, tmp_path, "data")
+    assert open_ledger(tmp_path).charges() == []
 
 
 def test_check_answers_like_charge_and_charges_nothing(tmp_path: Path) -> None:

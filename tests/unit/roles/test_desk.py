@@ -163,6 +163,15 @@ def test_incomplete_and_damaged_uploads_are_not_committed(horizontal: Counter) -
     assert horizontal.told()["owner-a"] == "incomplete"
 
 
+def test_the_incarnation_of_the_state_is_told(horizontal: Counter, tmp_path: Path) -> None:
+    told = horizontal.ask("owner-a", "status")["incarnation"]
+    dealt = horizontal.begin("owner-a")
+    assert horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)["incarnation"] == told
+    (tmp_path / "anew").mkdir()
+    for other in make(tmp_path / "anew", "horizontal"):
+        assert other.ask("owner-a", "status")["incarnation"] not in ("", told)
+
+
 # --- who ---------------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import sqlite3
 import stat
 import threading
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -37,6 +39,31 @@ def test_a_cap_is_enforced_before_anything_is_charged(tmp_path: Path) -> None:
     assert ledger.spent("claims") == Cap(HALF, TINY)
     assert ledger.charge("claims", "b" * 64, "second", HALF, Fraction(0))
     assert not ledger.charge("claims", "a" * 64, "first", HALF, TINY)
+
+
+def test_a_run_with_other_parties_is_charged_again(tmp_path: Path) -> None:
+    """A party that begins anew has forgotten what it released: a release after that is a second one."""
+    ledger = Ledger(tmp_path / "budget.sqlite")
+    ledger.set_cap("claims", Fraction(5, 4), Fraction(1, 2))
+    study = "claims", "a" * 64, "first", HALF, TINY
+    assert ledger.charge(*study, ("aa", "bb", "cc"))
+    assert not ledger.charge(*study, ("cc", "aa", "bb"))
+    assert not ledger.check(*study)
+    assert ledger.charge(*study, ("aa", "bb", "dd"))
+    assert not ledger.charge(*study, ("aa", "bb", "cc"))
+    assert [c.incarnations for c in ledger.charges("claims")] == [("aa", "bb", "cc"), ("aa", "bb", "dd")]
+    assert ledger.spent("claims") == Cap(Fraction(1), 2 * TINY)
+    with pytest.raises(BudgetExceededError):
+        ledger.charge(*study, ("aa", "bb", "ee"))
+    assert ledger.spent("claims") == Cap(Fraction(1), 2 * TINY)
+
+
+def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "budget.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 1")
+    with pytest.raises(InvalidInputError, match="has format 1; this release reads format 2"):
+        Ledger(path)
 
 
 def test_two_processes_cannot_overspend_together(tmp_path: Path) -> None:

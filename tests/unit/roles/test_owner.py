@@ -20,7 +20,7 @@ from cofit.arithmetic import Z64, FixedPoint
 from cofit.errors import InvalidInputError, PeerClosedError, PeerSilentError, StateError, TransportError
 from cofit.roles import owner as owner_module
 from cofit.roles.manifest import files_for, manifest_hash
-from cofit.roles.owner import UploadProgress, contribute
+from cofit.roles.owner import UploadProgress, contribute, incarnations
 from cofit.secret import InputFacts
 from cofit.transport import Conversation, RequestRefusedError
 
@@ -44,6 +44,7 @@ class Desk:
     mute: set[int] = field(default_factory=set)
     refusals: dict[str, tuple[str, str]] = field(default_factory=dict)
     keep: bool = True
+    incarnation: object = "ab" * 16
 
     def answer(self, request: dict[str, Any], payload: bytes) -> dict[str, Any]:
         self.requests.append(kind := request["request"])
@@ -55,11 +56,13 @@ class Desk:
             word, text = self.refusals[kind]
             return {"error": {"kind": word, "message": text}}
         answer: dict[str, Any] = {}
-        if kind == "upload.begin":
+        if kind == "status":
+            answer = {"incarnation": self.incarnation}
+        elif kind == "upload.begin":
             if request["manifest"] != self.manifest:
                 self.manifest, self.files, self.committed = request["manifest"], {}, False
             sizes = {name: len(self.files.get(name, b"")) for name in files_for(self.manifest, self.rank)}
-            answer = {"sizes": sizes, "committed": self.committed}
+            answer = {"sizes": sizes, "committed": self.committed, "incarnation": self.incarnation}
         elif kind == "upload.chunk":
             assert request["upload"] == self.manifest["upload"]
             content = self.files.setdefault(request["file"], bytearray())
@@ -132,7 +135,9 @@ class World:
             name: (facts, facts.format.encode(np.full(facts.shape, value), 1.0))
             for name, facts in (("features", FACTS), ("labels", LABELS))
         }
-        return contribute(PARTIES, "rep3", inputs, self.connect, self.state, STUDY, plan, progress, rows)
+        return contribute(
+            dict.fromkeys(PARTIES, "ab" * 16), "rep3", inputs, self.connect, self.state, STUDY, plan, progress, rows
+        )
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -242,6 +247,42 @@ def test_an_upload_that_the_parties_replaced_is_not_believed_to_be_there(world: 
     assert world.complete()
 
 
+@pytest.mark.parametrize("party", PARTIES)
+def test_a_party_that_has_begun_anew_since_it_was_asked_gets_nothing(world: World, party: str) -> None:
+    world.desks[party].incarnation = "cd" * 16
+    with pytest.raises(StateError, match=f"'{party}' has begun anew"):
+        world.contribute()
+    assert all(desk.files == {} for desk in world.desks.values())
+
+
+def test_a_party_that_begins_anew_in_the_middle_gets_nothing_more(world: World) -> None:
+    desk = world.desks["party-b"]
+    desk.breaks.add(4)
+
+    def restart(party: str) -> None:
+        if party == "party-b" and len(desk.requests) == 4:
+            desk.manifest, desk.files, desk.incarnation = {}, {}, "cd" * 16
+
+    world.on_connect = restart
+    with pytest.raises(StateError, match="'party-b' has begun anew"):
+        world.contribute()
+    assert desk.files == {}
+
+
+def test_incarnations_are_asked_for(world: World) -> None:
+    world.desks["party-b"].incarnation = "cd" * 16
+    world.desks["party-b"].breaks.add(1)
+    assert list(incarnations(PARTIES, world.connect).items()) == [
+        ("party-a", "ab" * 16),
+        ("party-b", "cd" * 16),
+        ("party-c", "ab" * 16),
+    ]
+    for wrong in (None, "", "ab" * 15, "AB" * 16, "ab" * 16 + " ", ["ab" * 16]):
+        world.desks["party-c"].incarnation = wrong
+        with pytest.raises(TransportError, match="same cofit release"):
+            incarnations(PARTIES, world.connect)
+
+
 @pytest.mark.parametrize("changes", [{"value": 0.25}, {"rows": "ab" * 32}, {"plan": "56" * 32}])
 def test_other_data_rows_or_plans_are_shared_with_other_randomness(world: World, changes: dict[str, Any]) -> None:
     one = world.contribute()
@@ -333,7 +374,8 @@ def test_memory_beyond_the_encoded_array_stays_small(tmp_path: Path) -> None:
     world = World(tmp_path, {name: Desk(name, rank, keep=False) for rank, name in enumerate(PARTIES)})
     tracemalloc.start()
     try:
-        contribute(PARTIES, "rep3", {"features": (facts, encoded)}, world.connect, tmp_path, STUDY, PLAN)
+        known = dict.fromkeys(PARTIES, "ab" * 16)
+        contribute(known, "rep3", {"features": (facts, encoded)}, world.connect, tmp_path, STUDY, PLAN)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
