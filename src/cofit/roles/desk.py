@@ -5,7 +5,9 @@
     model                                        the analysts of the study
     party.state, party.begin                     the other computing parties
 
-Everything else is refused and logged. Nobody can read a share, a log, or another's contribution. Answers hold public
+Everything else is refused and logged. Whoever asks too often is told that the party is busy, and that is not logged: so
+nobody can fill its disk or keep it from its work with requests. Pieces of an owner's upload do not count, because their
+size is fixed by the study. Nobody can read a share, a log, or another's contribution. Answers hold public
 facts only. The desk knows nothing of sockets: ``answer`` takes the name that TLS has proven, a request and its payload.
 """
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 import queue
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,14 +29,24 @@ from cofit.roles.manifest import check_manifest, files_for, manifest_hash
 from cofit.roles.party_state import PartyState, check_file_name
 from cofit.secret import InputFacts
 from cofit.study.document import Study
+from cofit.transport import TokenBuckets
 
 Answer: TypeAlias = tuple[dict[str, Any], bytes]
 _SESSION = re.compile(r"[0-9a-f]{32}")
 _LARGEST_PIECE = 4 << 20
 
 
+_RATE, _BURST = 10.0, 100
+"""How many requests a second, in the long run and at once, are answered to each participant."""
+_MOST_REPLACEMENTS = 1000
+
+
 class RefusedError(CofitError):
     """A request that this participant may not make, or not now."""
+
+
+class BusyError(RefusedError):
+    """A request too many in a short time; the same may be asked again later."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +69,7 @@ class Desk:
         state: PartyState,
         audit: AuditFile,
         progress: Callable[[], dict[str, Any]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._study = study
         self._plan = plan
@@ -64,6 +78,9 @@ class Desk:
         self._state = state
         self._audit = audit
         self._progress = progress
+        self._clock = clock
+        self._rates = TokenBuckets(_RATE, _BURST)
+        self._counting = threading.Lock()
         self._uploading = threading.Lock()
         self._roles = {
             "owner": {owner.name for owner in study.owners},
@@ -84,12 +101,20 @@ class Desk:
     def answer(self, peer: str, request: Mapping[str, Any], payload: bytes) -> Answer:
         """Answer one request, or raise: RefusedError, InvalidInputError or StateError, whose text may be sent back."""
         kind = request.get("request")
+        if kind != "upload.chunk" or peer not in self._roles["owner"]:
+            self._count(peer)
         if not isinstance(kind, str) or kind not in self._requests:
             self._refuse(peer, str(kind)[:64], "unknown request")
         role, action = self._requests[kind]
         if role != "any" and peer not in self._roles[role]:
             self._refuse(peer, kind, f"only an {role} of the study may ask this")
         return action(peer, dict(request), payload)
+
+    def _count(self, peer: str) -> None:
+        with self._counting:
+            granted = self._rates.take(peer, self._clock())
+        if not granted:
+            raise BusyError("This party is busy: too many requests in a short time. Try again later.")
 
     def ready(self) -> dict[str, str] | None:
         """Return the hash of every owner's manifest when all contributions are here, of the same rows; else None."""
@@ -136,7 +161,12 @@ class Desk:
             return
         if self._state.fact(_retired(owner, upload)) is not None:
             raise StateError(f"Upload {upload} was replaced by a newer one and cannot come back.")
-        self._state.record(**{_retired(owner, known.upload): "replaced"})
+        count = int(self._state.fact(f"replacements {owner}") or 0) + 1
+        if count > _MOST_REPLACEMENTS:
+            raise RefusedError(
+                f"'{owner}' has replaced its contribution {_MOST_REPLACEMENTS} times; no more is possible."
+            )
+        self._state.record(**{_retired(owner, known.upload): "replaced", f"replacements {owner}": str(count)})
 
     def _chunk(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "upload", "file", "offset")
@@ -249,7 +279,8 @@ class Desk:
 def answerable(error: Exception) -> dict[str, Any] | None:
     """Return what may be told of an error to the other end; None for those that say nothing but that one happened."""
     if isinstance(error, RefusedError | InvalidInputError | StateError):
-        return {"error": {"kind": type(error).__name__, "message": str(error)[:2000]}}
+        kind = "busy" if isinstance(error, BusyError) else type(error).__name__
+        return {"error": {"kind": kind, "message": str(error)[:2000]}}
     return None
 
 

@@ -30,6 +30,7 @@ from cofit.transport.link import Wrap
 from cofit.transport.listener import Acceptor, Listener, listen
 from cofit.transport.memory_mesh import memory_meshes
 from cofit.transport.mesh import Mesh
+from cofit.transport.rates import TokenBuckets
 from cofit.transport.reception import Limits, Reception
 from cofit.transport.refusals import Refused
 from cofit.transport.strict_json import MAX_HEADER_BYTES
@@ -66,6 +67,7 @@ __all__ = [
     "RequestRefusedError",
     "Rewrite",
     "Terms",
+    "TokenBuckets",
     "Truncate",
     "Wrap",
     "check_name",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from functools import cache
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 
 from cofit.errors import CofitError, InvalidInputError, StateError
 from cofit.learn.plan import Plan
+from cofit.roles import desk as desk_module
 from cofit.roles.audit_file import AuditFile, read_audit
-from cofit.roles.desk import Desk, RefusedError, answerable
+from cofit.roles.desk import BusyError, Desk, RefusedError, answerable
 from cofit.roles.manifest import DealtContribution, deal_contribution, fresh_upload_seed
 from cofit.roles.party_state import PartyState
 from cofit.secret import InputFacts
@@ -41,7 +43,12 @@ class Counter:
         self.expected = expected_contributions(study, plan)
         self.state = PartyState(folder / "state", study.hash, "party-c")
         self.audit = AuditFile(folder / "state" / "audit.jsonl")
-        self.desk = Desk(study, plan, self.expected, RANK, self.state, self.audit, dict)
+        self.now, self.pause = 0.0, 1.0  # a second passes between requests, unless a test says otherwise
+        self.desk = Desk(study, plan, self.expected, RANK, self.state, self.audit, dict, self.clock)
+
+    def clock(self) -> float:
+        self.now += self.pause
+        return self.now
 
     def ask(self, peer: str, kind: str, payload: bytes = b"", **fields: Any) -> dict[str, Any]:
         return self.desk.answer(peer, {"request": kind, **fields}, payload)[0]
@@ -198,6 +205,52 @@ def test_an_owner_has_no_way_to_the_contribution_of_another(horizontal: Counter)
     horizontal.ask("owner-b", "upload.begin", manifest={**own, "upload": upload})
     horizontal.ask("owner-b", "upload.chunk", b"x" * 16, upload=upload, file=FILE, offset=0)
     assert horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)["sizes"][FILE] == 0
+
+
+# --- how often -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("peer", "kind"), [("owner-a", "status"), ("analyst", "upload.chunk"), ("party-a", "nonsense")]
+)
+def test_too_many_requests_are_told_busy_and_leave_no_trace(horizontal: Counter, peer: str, kind: str) -> None:
+    log = horizontal.folder / "state" / "audit.jsonl"
+    horizontal.pause = 0.0
+    for _ in range(100):
+        with contextlib.suppress(RefusedError):
+            horizontal.ask(peer, kind)
+    before = log.read_bytes()
+    for _ in range(50):
+        with pytest.raises(BusyError) as info:
+            horizontal.ask(peer, kind)
+    told = answerable(info.value)
+    assert told is not None and told["error"]["kind"] == "busy"
+    assert log.read_bytes() == before
+    horizontal.ask("owner-b", "status")  # the others are not held up
+    horizontal.now += 1.0
+    horizontal.ask(peer, "status")
+
+
+def test_pieces_of_an_upload_do_not_count(horizontal: Counter) -> None:
+    dealt = horizontal.begin("owner-a")
+    upload = dealt.manifest["upload"]
+    content = b"".join(dict(dealt.files_of(RANK))[FILE].content())
+    horizontal.pause = 0.0
+    for offset in range(300):
+        piece = content[offset : offset + 1]
+        horizontal.ask("owner-a", "upload.chunk", piece, upload=upload, file=FILE, offset=offset)
+    horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)
+
+
+def test_replacements_are_limited(horizontal: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_module, "_MOST_REPLACEMENTS", 3)
+    uploads = [horizontal.begin("owner-a") for _ in range(4)]
+    text = horizontal.refused("owner-a", "upload.begin", manifest=horizontal.dealt("owner-a").manifest)
+    assert "replaced its contribution 3 times" in text
+    horizontal.send("owner-a", uploads[-1])
+    assert horizontal.commit("owner-a", uploads[-1]) == {"committed": True}
+    horizontal.begin("owner-b")
+    horizontal.begin("owner-b")
 
 
 # --- pieces ------------------------------------------------------------------------------------------------
