@@ -139,6 +139,8 @@ class Desk:
             vertical=self._study.data.partition == "vertical",
         )
         stored = {"common": manifest, "files": files_for(manifest, self._rank)}
+        if self._state.forgotten:
+            raise RefusedError("This party has deleted its shares of the study (`cofit forget`) and takes no new ones.")
         with self._uploading:
             self._retire(owner, manifest["upload"])
             sizes = self._state.begin_upload(owner, manifest["upload"], stored)
@@ -238,7 +240,12 @@ class Desk:
 
     def _party_state(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request)
-        return {"phase": self._state.phase, "plan": self._plan.hash, "contributions": self.ready()}, b""
+        return {
+            "phase": self._state.phase,
+            "forgotten": self._state.forgotten,
+            "plan": self._plan.hash,
+            "contributions": self.ready(),
+        }, b""
 
     def _begin(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "session", "contributions", "created")
@@ -258,10 +265,8 @@ class Desk:
 
         RefusedError where others are here by now: an owner may have begun to replace its own a moment ago.
         """
-        try:
-            datetime.fromisoformat(created)
-        except ValueError:
-            raise parameter_error("created", "party.begin", "an ISO 8601 date", created) from None
+        if not _is_date(created):
+            raise parameter_error("created", "party.begin", "a date as in 2026-01-02T03:04:05+00:00", created)
         with self._uploading:
             mine = self.ready()
             if mine is None or contributions != mine:
@@ -282,6 +287,14 @@ def answerable(error: Exception) -> dict[str, Any] | None:
         kind = "busy" if isinstance(error, BusyError) else type(error).__name__
         return {"error": {"kind": kind, "message": str(error)[:2000]}}
     return None
+
+
+def _is_date(text: str) -> bool:
+    """Whether a text is a date in the one form that we write: what a certificate carries says nothing else."""
+    try:
+        return datetime.fromisoformat(text).isoformat(timespec="seconds") == text
+    except ValueError:
+        return False
 
 
 def _retired(owner: str, upload: str) -> str:

@@ -369,6 +369,30 @@ def test_nothing_changes_after_sealing(horizontal: Counter) -> None:
     assert (horizontal.desk.ready(), horizontal.files()) == (ready, files)
 
 
+@pytest.mark.parametrize(
+    "created",
+    ["", "2026", "20260102T030405Z", "2026-01-02 03:04:05+00:00", "2026-01-02T03:04:05.5+00:00", "2026-W01-1"],
+)
+def test_dates_have_one_form(horizontal: Counter, created: str) -> None:
+    for owner in OWNERS:
+        horizontal.whole(owner)
+    fields = {"session": "ab" * 16, "contributions": horizontal.desk.ready()}
+    assert "'created'" in horizontal.refused("party-a", "party.begin", created=created, **fields)
+    assert horizontal.state.phase == "collecting"
+    horizontal.ask("party-a", "party.begin", created=SEALED_AT, **fields)
+    assert horizontal.state.fact("created") == SEALED_AT
+
+
+def test_a_party_that_has_forgotten_takes_nothing_and_says_so(horizontal: Counter) -> None:
+    dealt = horizontal.whole("owner-a")
+    assert horizontal.ask("party-a", "party.state")["forgotten"] is False
+    horizontal.state.forget_shares()
+    assert horizontal.ask("party-a", "party.state")["forgotten"] is True
+    for past in (dealt, horizontal.dealt("owner-a")):
+        assert "cofit forget" in horizontal.refused("owner-a", "upload.begin", manifest=past.manifest)
+    assert horizontal.files() == {}
+
+
 # --- rows of a vertical study --------------------------------------------------------------------------------
 
 
