@@ -376,7 +376,7 @@ def test_nothing_changes_after_sealing(horizontal: Counter) -> None:
 def test_dates_have_one_form(horizontal: Counter, created: str) -> None:
     for owner in OWNERS:
         horizontal.whole(owner)
-    fields = {"session": "ab" * 16, "contributions": horizontal.desk.ready()}
+    fields: dict[str, Any] = {"session": "ab" * 16, "contributions": horizontal.desk.ready()}
     assert "'created'" in horizontal.refused("party-a", "party.begin", created=created, **fields)
     assert horizontal.state.phase == "collecting"
     horizontal.ask("party-a", "party.begin", created=SEALED_AT, **fields)
@@ -393,6 +393,16 @@ def test_a_party_that_has_forgotten_takes_nothing_and_says_so(horizontal: Counte
     assert horizontal.files() == {}
 
 
+def test_only_the_newest_invitation_is_kept(horizontal: Counter) -> None:
+    for owner in OWNERS:
+        horizontal.whole(owner)
+    fields: dict[str, Any] = {"contributions": horizontal.desk.ready(), "created": SEALED_AT}
+    for session in range(50):
+        horizontal.ask("party-a", "party.begin", session=f"{session:032x}", **fields)
+    assert horizontal.desk.invitations.qsize() == 1
+    assert horizontal.desk.invitations.get_nowait().session == (49).to_bytes(16, "big")
+
+
 # --- rows of a vertical study --------------------------------------------------------------------------------
 
 
@@ -407,6 +417,7 @@ def test_other_rows_are_refused_with_both_names_and_the_remedy(vertical: Counter
     vertical.whole("owner-a", ROWS)
     dealt = vertical.begin("owner-b", OTHER_ROWS)
     vertical.send("owner-b", dealt)
+    assert vertical.told() == {"owner-a": "complete", "owner-b": "incomplete"}, "an announcement alone tells nobody"
     text = vertical.refused("owner-b", "upload.commit", upload=dealt.manifest["upload"])
     for part in ("'owner-a'", "'owner-b'", "cofit align", "contributes again"):
         assert part in text
