@@ -10,6 +10,10 @@ directory until every party has acknowledged. After that the manifest stays, so 
 parties and sends nothing, also when they have sealed. With other data it replaces what was sent before, until the
 parties have sealed; the seed is new then, so no two contributions share their randomness.
 
+A new seed takes the place of what is kept when the first party has accepted the announcement, so that a refused
+contribution does not make the owner forget the one that counts, and before any share leaves. If the owner is stopped in
+between, the seed is lost, and with it nothing but an announcement, which the next repetition replaces.
+
 Memory: a few pieces of 1 MiB for each party beyond the encoded inputs; the shares are made again as they are sent.
 """
 
@@ -102,9 +106,12 @@ def contribute(
         if "manifest" in kept and _complete(parties, connect, kept["manifest"]):
             return str(kept["manifest"]["upload"])
         seed = bytes.fromhex(kept["seed"]) if "seed" in kept else fresh_upload_seed()
-        _keep(state, study, {"digest": digest, "seed": seed.hex()})
         dealt = deal_contribution(scheme, len(parties), inputs, seed, plan, rows)
-        begun = [_begin(connect, party, known, dealt.manifest) for party, known in parties.items()]
+        begun = []
+        for party, known in parties.items():
+            begun.append(_begin(connect, party, known, dealt.manifest))
+            if len(begun) == 1:
+                _keep(state, study, {"digest": digest, "seed": seed.hex()})
         uploads = [
             _Upload(connect, party, known, rank, dealt, begun[rank], progress)
             for rank, (party, known) in enumerate(parties.items())
@@ -243,7 +250,9 @@ def _complete(parties: Mapping[str, str], connect: Connect, manifest: dict[str, 
     """Whether every party still has all of an upload that was acknowledged before, and no newer one."""
     try:
         return all(_begin(connect, *party, manifest).get("committed") is True for party in parties.items())
-    except RequestRefusedError:
+    except RequestRefusedError as error:
+        if error.kind != StateError.__name__:
+            raise
         return False
 
 

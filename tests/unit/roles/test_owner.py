@@ -316,6 +316,50 @@ def test_refusals_are_told_and_not_tried_again(world: World, kind: str) -> None:
     assert desk.requests.count("upload.begin") == 1
 
 
+@pytest.mark.parametrize("party", PARTIES)
+@pytest.mark.parametrize("kind", ["busy", "storage", "RefusedError", "InvalidInputError"])
+def test_a_complete_contribution_is_not_replaced_because_a_party_is_not_well(
+    world: World, party: str, kind: str
+) -> None:
+    upload = world.contribute()
+    world.desks[party].refusals["upload.begin"] = (kind, "Not now.")
+    with pytest.raises(RequestRefusedError, match="Not now"):
+        world.contribute()
+    assert world.kept["manifest"]["upload"] == upload
+    world.desks[party].refusals.clear()
+    assert world.contribute() == upload
+
+
+def test_a_contribution_that_the_first_party_refuses_does_not_displace_what_is_kept(world: World) -> None:
+    upload = world.contribute()
+    world.desks["party-a"].refusals["upload.begin"] = ("StateError", "The contributions are sealed.")
+    with pytest.raises(RequestRefusedError, match="sealed"):
+        world.contribute(0.25)
+    assert world.kept["manifest"]["upload"] == upload
+    world.desks["party-a"].refusals.clear()
+    assert world.contribute() == upload
+
+
+def test_the_seed_is_kept_before_any_share_leaves_and_after_the_first_party_accepted(world: World) -> None:
+    path = world.state / f"upload-{STUDY[:32]}.json"
+    kept: list[tuple[str, bool]] = []
+    for desk in world.desks.values():
+
+        def answer(
+            request: dict[str, Any],
+            payload: bytes,
+            name: str = desk.name,
+            original: Callable[[dict[str, Any], bytes], dict[str, Any]] = desk.answer,
+        ) -> dict[str, Any]:
+            kept.append((f"{name} {request['request']}", path.exists() and "seed" in world.kept))
+            return original(request, payload)
+
+        desk.answer = answer  # type: ignore[method-assign]
+    world.contribute()
+    assert kept[0] == ("party-a upload.begin", False)
+    assert all(there for _, there in kept[1:])
+
+
 def test_what_a_party_says_is_made_printable(world: World) -> None:
     world.desks["party-b"].refusals["upload.chunk"] = ("StateError", "\x1b[2Jgone")
     with pytest.raises(RequestRefusedError) as info:
