@@ -19,6 +19,7 @@ from cofit.errors import InvalidInputError, RangeError, RingMismatchError, Shape
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 _LOW_HALF = np.uint64(0xFFFFFFFF)
+_SMALL = 1 << 15
 
 
 class PowerOfTwoRing(Ring):
@@ -98,18 +99,40 @@ class PowerOfTwoRing(Ring):
 
     # --- element-wise ------------------------------------------------------------------------------------
 
+    # Small arrays of words go to NumPy, whose unsigned integers are this ring: a kernel's call would cost more than its
+    # work.
+
+    def _is_small(self, *arrays: RingArray) -> bool:
+        """Whether all are arrays of words of one small shape."""
+        first = arrays[0]
+        return (
+            self.words == 1
+            and first.ndim > 0
+            and first.size <= _SMALL
+            and all(x.shape == first.shape and x.dtype == self.dtype for x in arrays)
+        )
+
     def add(self, a: RingArray, b: RingArray) -> RingArray:
-        return self._binary(kernels.add, a, b)
+        return np.asarray(np.add(a, b)) if self._is_small(a, b) else self._binary(kernels.add, a, b)
 
     def sub(self, a: RingArray, b: RingArray, out: RingArray | None = None) -> RingArray:
+        if out is None and self._is_small(a, b):
+            return np.asarray(np.subtract(a, b))
         return self._binary(kernels.sub, a, b, out)
 
     def neg(self, a: RingArray) -> RingArray:
+        if self._is_small(a):
+            return np.asarray(np.negative(a))
         out = self.empty(a.shape)
         kernels.neg(self._flat(a), self._flat(out), self.words)
         return out
 
     def mul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
+        if self._is_small(*lhs, *rhs):
+            total = np.multiply(lhs[0], rhs[0])
+            for a, b in zip(lhs[1:], rhs[1:], strict=True):
+                total += np.multiply(a, b)
+            return np.asarray(total)
         shape = broadcast_shape(*(x.shape for x in (*lhs, *rhs)))
         out = self.empty(shape)
         if len(lhs) == 1:
@@ -221,6 +244,10 @@ class PowerOfTwoRing(Ring):
         return out
 
     def _shift(self, kernel: Callable[[Words, int, Words, int], None], a: RingArray, bits: int) -> RingArray:
+        if 0 <= bits < self.bits and self._is_small(a):
+            if kernel is kernels.sar:
+                return np.asarray(a.view(np.int64) >> np.int64(bits)).view(np.uint64)
+            return np.asarray(a << np.uint64(bits) if kernel is kernels.shl else a >> np.uint64(bits))
         out = self.empty(a.shape)
         kernel(self._flat(a), bits, self._flat(out), self.words)
         return out

@@ -7,6 +7,7 @@ new ones (``derive_seed``).
 
 from __future__ import annotations
 
+import math
 import secrets
 from typing import Any
 
@@ -61,8 +62,7 @@ class Generator:
 
     def ring(self, ring: Ring, shape: Shape) -> RingArray:
         """Return uniform ring elements."""
-        count = int(np.prod(shape, dtype=np.int64))
-        return self.draw(count * ring.element_bytes).view(ring.dtype).reshape(shape)
+        return self.draw(math.prod(shape) * ring.element_bytes).view(ring.dtype).reshape(shape)
 
     def ring_into(self, ring: Ring, out: RingArray) -> None:
         """Write the elements that ``ring`` would return over ``out``: in place, or through chunks of rows of a view."""
@@ -76,8 +76,7 @@ class Generator:
 
     def words(self, shape: Shape) -> npt.NDArray[np.uint64]:
         """Return uniform 64-bit words."""
-        count = int(np.prod(shape, dtype=np.int64))
-        words: npt.NDArray[Any] = self.draw(8 * count).view(np.uint64)
+        words: npt.NDArray[Any] = self.draw(8 * math.prod(shape)).view(np.uint64)
         return words.reshape(shape)
 
 

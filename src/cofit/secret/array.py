@@ -66,7 +66,7 @@ class SecretArray:
     @property
     def size(self) -> int:
         """The number of elements (public)."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def bound(self) -> float:
