@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.runs import run_scheme
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.arithmetic.prg import fresh_seed
 from cofit.sharing import SCHEMES, Scheme, Share, scheme_named
+from support.runs import run_scheme
 
 VALUES = np.arange(-3, 300_000).reshape(1, -1)
 
