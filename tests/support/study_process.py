@@ -12,6 +12,7 @@ to the file ``trace`` in the working directory.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import hashlib
 import json
@@ -41,6 +42,7 @@ from cofit.study.encode import encode_table
 from cofit.transport import Conversation, Identity
 
 Job = dict[str, Any]
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG: however the tests end, no party is left behind
 
 
 def identity_of(name: str, folder: Path) -> Identity:
@@ -163,6 +165,7 @@ def _fork(job: Job) -> int:
         return pid
     code = 70
     try:
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         os.setsid()
         log = os.open(job["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         nothing = os.open(os.devnull, os.O_RDONLY)

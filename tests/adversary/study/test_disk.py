@@ -146,7 +146,7 @@ def test_an_upload_is_synced_before_it_counts_as_complete(tmp_path: Path, monkey
     folder = next((tmp_path / "state" / "uploads").glob("*/*")).name
     order = [step for step in steps if step in ("f", folder, "UPDATE", "COMMIT")]
     assert order == ["f", folder, "UPDATE", "COMMIT"]
-    assert synchronous == 2, "SQLite syncs every transaction"
+    assert synchronous >= 2, "SQLite syncs every transaction"
     state.close()
 
 
