@@ -115,6 +115,7 @@ def _instrument(points: _Points) -> None:
 
     around(PartyState, "record", lambda _, **facts: f"phase {facts['phase']}" if "phase" in facts else None)
     around(PartyState, "begin_upload", lambda *_: "begin upload")
+    around(PartyState, "confirm_release", lambda *_: "confirm")
     around(PartyState, "begin_opening", lambda *_: "begin opening")
     around(PartyState, "append", lambda *_: "append")
     around(PartyState, "commit", lambda *_: "commit")
