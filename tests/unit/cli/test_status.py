@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner
 
@@ -16,12 +17,17 @@ def ask(folder: Path, *more: str, key: str = "analyst.key") -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+def answers(text: str) -> list[Any]:
+    """The JSON lines of an output; the parties run in this process, and their logs may come between."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
 def test_status_from_nothing_to_the_release(tmp_path: Path) -> None:
     with loopback(tmp_path) as site:
         site.start("party-a", "party-b")
         until(lambda: "collecting" in ask(tmp_path)[1])
         code, text = ask(tmp_path, "--json")
-        parties = json.loads(text)["parties"]
+        parties = answers(text)[-1]["parties"]
         assert code == 1
         assert "did not join" in parties["party-c"]["unreachable"]
         assert parties["party-a"]["contributions"] == {"owner-a": "missing", "owner-b": "missing"}
@@ -33,7 +39,7 @@ def test_status_from_nothing_to_the_release(tmp_path: Path) -> None:
         site.contribute("owner-b")
         code, text = ask(tmp_path, "--watch", "--json")
         assert code == 0
-        last = json.loads(text.splitlines()[-1])["parties"]
+        last = answers(text)[-1]["parties"]
         assert {one["phase"] for one in last.values()} == {"released"}
         assert last["party-a"]["progress"] == {}
 
