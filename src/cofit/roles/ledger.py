@@ -190,5 +190,5 @@ def _check(dataset: object, epsilon: object, delta: object) -> None:
         raise parameter_error("dataset", "Ledger", "a printable name", dataset)
     if not isinstance(epsilon, Fraction) or epsilon <= 0:
         raise parameter_error("epsilon", "Ledger", "a positive Fraction", epsilon)
-    if not isinstance(delta, Fraction) or not 0 <= delta < 1:
-        raise parameter_error("delta", "Ledger", "a Fraction from 0 to below 1", delta)
+    if not isinstance(delta, Fraction) or not 0 <= delta <= 1:
+        raise parameter_error("delta", "Ledger", "a Fraction from 0 to 1", delta)

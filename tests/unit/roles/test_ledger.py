@@ -87,7 +87,7 @@ def test_two_processes_cannot_overspend_together(tmp_path: Path) -> None:
 
 def test_bad_input_and_bad_files(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "budget.sqlite")
-    for arguments in (("", HALF, TINY), ("x", Fraction(0), TINY), ("x", 0.5, TINY), ("x", HALF, Fraction(1))):
+    for arguments in (("", HALF, TINY), ("x", Fraction(0), TINY), ("x", 0.5, TINY), ("x", HALF, Fraction(2))):
         with pytest.raises(InvalidInputError):
             ledger.set_cap(*arguments)
     ledger.charge("x", "a" * 64, "first", HALF, TINY)
