@@ -99,6 +99,13 @@ def evaluate_all(polynomials: Sequence[Approximation], y: SecretArray, fraction_
     return results
 
 
+def required_degree(rho: float, magnitude: float, tolerance: Fraction) -> int:
+    """Return the degree that ``approximate`` takes."""
+    with _ONE_AT_A_TIME:
+        scale = 4 * REALS.mpf(magnitude) / (REALS.mpf(rho) - 1)
+        return max(1, int(REALS.ceil(REALS.log(scale / _real(tolerance), rho))))
+
+
 def approximate(
     function: Callable[[mpmath.mpf], mpmath.mpf], rho: float, magnitude: float, tolerance: Fraction, bits: int
 ) -> Approximation:
@@ -108,7 +115,7 @@ def approximate(
     """
     with _ONE_AT_A_TIME:
         scale = 4 * REALS.mpf(magnitude) / (REALS.mpf(rho) - 1)
-        degree = max(1, int(REALS.ceil(REALS.log(scale / _real(tolerance), rho))))
+        degree = required_degree(rho, magnitude, tolerance)
         angles = [REALS.pi * (j + REALS.mpf(1) / 2) / (degree + 1) for j in range(degree + 1)]
         points = [REALS.cos(angle) for angle in angles]
         values = [function(point) for point in points]

@@ -20,7 +20,7 @@ from functools import cache
 
 from cofit.arithmetic import FixedPoint
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.protocols.chebyshev import REALS, Approximation, approximate
+from cofit.protocols.chebyshev import REALS, Approximation, approximate, required_degree
 from cofit.protocols.comparison import is_negative, less
 from cofit.protocols.exponential import exponent_of, times_constant, two_to_minus, two_to_minus_error
 from cofit.protocols.working import check_format, tighten, working_bits
@@ -37,11 +37,14 @@ def _sigmoid_on(bits: int, bound: Fraction, tolerance: Fraction) -> Approximatio
     In the ellipse with R (rho - 1/rho) / 2 = 0.9 pi the imaginary part t of R y stays within 0.9 pi, and there
     |1 + exp(-z)| >= min(1, |sin t|) >= sin(0.9 pi) > 0.309, so the function is below 3.24.
     """
-    height = 0.9 * math.pi / float(bound)
-    rho = height + math.sqrt(1 + height**2)
     return approximate(
-        lambda y: 1 / (1 + REALS.exp(-y * bound.numerator / bound.denominator)), rho, 3.24, tolerance, bits
+        lambda y: 1 / (1 + REALS.exp(-y * bound.numerator / bound.denominator)), _rho(bound), 3.24, tolerance, bits
     )
+
+
+def _rho(bound: Fraction) -> float:
+    height = 0.9 * math.pi / float(bound)
+    return height + math.sqrt(1 + height**2)
 
 
 def sigmoid_polynomial(z: SecretArray, tolerance: Fraction | None = None) -> SecretArray:
@@ -81,13 +84,14 @@ def _polynomial(format: FixedPoint, bound: Fraction, tolerance: Fraction | None)
     finest = Fraction(1, 4 << format.fraction_bits)
     if tolerance is not None and tolerance < finest:
         raise parameter_error("tolerance", "sigmoid_polynomial", f"at least {finest}, 1/4 of the last place", tolerance)
-    polynomial = _sigmoid_on(working_bits(format.ring), bound, finest if tolerance is None else Fraction(tolerance))
-    if polynomial.degree > LARGEST_DEGREE:
+    wanted = finest if tolerance is None else Fraction(tolerance)
+    degree = required_degree(_rho(bound), 3.24, wanted)
+    if degree > LARGEST_DEGREE:
         raise InvalidInputError(
-            f"A polynomial sigmoid for |z| <= {float(bound):g} would need degree {polynomial.degree} (at most "
-            f"{LARGEST_DEGREE}). Use sigmoid(), which takes any z, a tighter bound, or a larger tolerance."
+            f"A polynomial sigmoid for |z| <= {float(bound):g} would need degree {degree} (at most {LARGEST_DEGREE}). "
+            f"Use sigmoid(), which takes any z, a tighter bound, or a larger tolerance."
         )
-    return polynomial
+    return _sigmoid_on(working_bits(format.ring), bound, wanted)
 
 
 @cache
