@@ -38,7 +38,7 @@ def evaluate_model(model: Path, table: Path, as_json: bool) -> None:
     logistic = loaded.model.loss == "logistic"
     probabilities = loaded.model.predict_proba(encoded)[:, 1] if logistic else None
     result = evaluate(labels, loaded.model.decision_function(encoded), probabilities)
-    classes = [value_text(value) for value in loaded.model.classes]  # type: ignore[arg-type]
+    classes = [value_text(value) for value in loaded.model.classes]
     if as_json:
         click.echo(json.dumps({"classes": classes, **asdict(result), "note": OUTSIDE}))
     else:

@@ -50,7 +50,7 @@ def _scored(model: StudyModel, table: pa.Table) -> tuple[list[str], Iterable[tup
     if model.model.loss == "logistic":
         probabilities = model.model.predict_proba(encoded)[:, 1]
         columns.append(("probability", (repr(probability) for probability in probabilities.tolist())))
-    words = [value_text(value) for value in model.model.classes]  # type: ignore[arg-type]
+    words = [value_text(value) for value in model.model.classes]
     columns.append(("class", (words[int(score > 0)] for score in scores.tolist())))
     return [name for name, _ in columns], zip(*(values for _, values in columns), strict=True)
 

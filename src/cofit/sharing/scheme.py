@@ -163,26 +163,26 @@ class Scheme(ABC):
         """Receive this party's share of what ``owner`` deals. Expanding it is left to a moment when nobody waits."""
 
     @classmethod
+    @abstractmethod
     def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
         """Return the public facts of the components that a dealt value of this shape consists of."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
         """Share an owner's values as ``deal`` does, but in components that can be sent again, when an upload broke.
 
         Everything follows from ``seed``, which must be fresh for every value and stay with the owner.
         """
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
         """Return the share of ``rank`` from the components that it got, by name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def refresh(self, share: Share) -> Share:
         """Return a fresh, independent sharing of the same value: for shares that outlive a session."""
-        raise NotImplementedError
 
     def expand_joined(
         self,

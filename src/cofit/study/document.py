@@ -194,6 +194,6 @@ class Study:
         return tuple(name for owner in holders for feature in self.features_of(owner) for name in feature.encoded_names)
 
 
-def value_text(value: Value) -> str:
+def value_text(value: Value | float) -> str:
     """Return a class or category as people write it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

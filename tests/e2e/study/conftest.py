@@ -1,26 +1,3 @@
-from __future__ import annotations
+from support.study_fixtures import make_lab, nursery
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
-
-import pytest
-
-from support.studies import Lab, Nursery, lab_of
-
-
-@pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as running:
-        yield running
-
-
-@pytest.fixture
-def make_lab(nursery: Nursery, tmp_path: Path) -> Iterator[Callable[..., Lab]]:
-    with ExitStack() as stack:
-
-        def make(**settings: Any) -> Lab:
-            return stack.enter_context(lab_of(tmp_path / "lab", nursery, **settings))
-
-        yield make
+__all__ = ["make_lab", "nursery"]
