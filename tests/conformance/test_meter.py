@@ -126,7 +126,7 @@ def test_owners_input_costs_what_is_published(scheme: str, ring: PowerOfTwoRing)
         run = run_scheme(scheme, work, deal={"x": (ring, values)})
         tally = metered(scheme, work)
         assert run.owner is not None
-        assert tally.bytes == run.owner.total.bytes_sent
+        assert tally.bytes == run.owner.total.bytes_sent + run.everything().bytes_sent
         assert tally.rounds == max(counts.total.rounds for counts in run.traffic)
 
 

@@ -65,12 +65,14 @@ class Clear(Scheme):
             input=Cost(waits, others),
             open=free,
             product=free,
+            refresh=free,
             truncated_product=free,
             truncation=free,
             bit_to_ring=free,
             carry_signals=None,
             product_terms=1,
             inner_terms=1,
+            public_terms=1,
         )
 
     def setup(self) -> None:

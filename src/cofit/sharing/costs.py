@@ -13,10 +13,13 @@ from cofit.arithmetic import Ring
 
 @dataclass(frozen=True)
 class Cost:
-    """Rounds, and ring elements sent by all parties together for each element of the result."""
+    """Rounds, and what all parties together send: ring elements for each element of the result, and ``fixed_bytes``
+    once for the whole operation, whatever its size (the digests of an active scheme).
+    """
 
     rounds: int
     elements: int
+    fixed_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -24,31 +27,35 @@ class DealingCost:
     """An owner's input: ``seed_bytes`` once, then ``elements`` for each value, in messages of up to ``chunk_bytes``.
 
     ``chunk_bytes`` None: all in the first message. All of it flows one way, but every message that a party waits for
-    counts as a round.
+    counts as a round. ``check``: what the parties then exchange to see that they were dealt one value.
     """
 
     seed_bytes: int
     elements: int
     chunk_bytes: int | None = None
+    check: Cost = Cost(0, 0)
 
     def rounds(self, ring: Ring, count: int) -> int:
         """Return how many messages the party that waits most receives for ``count`` values."""
-        return 1 if self.chunk_bytes is None else 1 - (-count // (self.chunk_bytes // ring.element_bytes))
+        chunks = 0 if self.chunk_bytes is None else -(-count // (self.chunk_bytes // ring.element_bytes))
+        return 1 + chunks + self.check.rounds
 
     def bytes(self, ring: Ring, count: int) -> int:
-        """Return what the owner sends to all parties together."""
-        return self.seed_bytes + self.elements * count * ring.element_bytes
+        """Return what the owner sends to all parties together, and they to each other."""
+        elements = (self.elements + self.check.elements) * count
+        return self.seed_bytes + elements * ring.element_bytes + self.check.fixed_bytes
 
 
 @dataclass(frozen=True)
 class Costs:
     """The costs of a scheme among a given number of parties.
 
-    ``open`` is for one receiver: m receivers take as many rounds and m times the elements. ``product`` holds for
-    element-wise, matrix and inner products, for a fresh sharing, and for ANDs, where an element is a word of 64 bits.
-    ``carry_signals``: what ``to_bits`` and ``sign_bits`` send for every word of bit planes before the ANDs of
-    ``adder.py``; None where bits are taken without any message. ``product_terms`` and ``inner_terms``: how many
-    products of plain matrices (of plain rows) a party computes for one of secrets.
+    ``open`` is for one receiver: m receivers take as many rounds and m times the bytes. ``product`` holds for
+    element-wise, matrix and inner products, and for ANDs, where an element is a word of 64 bits. ``refresh``: a fresh
+    sharing. ``echo``: what an announcement takes beside the messages themselves. ``carry_signals``: what ``to_bits``
+    and ``sign_bits`` send for every word of bit planes before the ANDs of ``adder.py``; None where bits are taken
+    without any message. ``product_terms``, ``inner_terms`` and ``public_terms``: how many products of plain matrices
+    (of plain rows) a party computes for one of secrets, and for one of a secret and a public matrix.
     """
 
     setup_rounds: int
@@ -57,9 +64,12 @@ class Costs:
     input: Cost
     open: Cost
     product: Cost
+    refresh: Cost
     truncated_product: Cost
     truncation: Cost
     bit_to_ring: Cost
     carry_signals: Cost | None
     product_terms: int
     inner_terms: int
+    public_terms: int
+    echo: Cost = Cost(0, 0)

@@ -132,7 +132,7 @@ class Meter(Scheme):
 
     def _count(self, cost: Cost, ring: Ring, shape: Shape) -> Share:
         """Count an operation with messages, and return its result."""
-        self._send(cost.rounds, cost.elements * math.prod(shape) * ring.element_bytes)
+        self._send(cost.rounds, cost.elements * math.prod(shape) * ring.element_bytes + cost.fixed_bytes)
         return self._blank(ring, shape)
 
     def _count_products(self, ring: Ring, multiply_adds: int) -> None:
@@ -141,9 +141,10 @@ class Meter(Scheme):
     # --- messages, inputs and openings -------------------------------------------------------------------
 
     def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
-        parties = len(self.names)
+        parties, echo = len(self.names), self._costs.echo
         with self.label(label):
             self._send(min(parties - 1, 1), parties * (parties - 1) * len(message))
+            self._send(echo.rounds, echo.fixed_bytes)
         return (message,) * parties
 
     def setup(self) -> None:
@@ -169,7 +170,7 @@ class Meter(Scheme):
         raise _without_values()
 
     def refresh(self, share: Share) -> Share:
-        return self._count(self._costs.product, share.ring, share.shape)
+        return self._count(self._costs.refresh, share.ring, share.shape)
 
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         dealing, count = self._costs.dealing, math.prod(shape)
@@ -195,9 +196,9 @@ class Meter(Scheme):
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         receivers = range(len(self.names)) if to is None else to
-        cost = self._costs.open
-        elements = cost.elements * len(receivers)
-        opened = self._count(Cost(cost.rounds, elements), share.ring, share.shape)
+        cost, times = self._costs.open, len(receivers)
+        every = Cost(cost.rounds, cost.elements * times, cost.fixed_bytes * times)
+        opened = self._count(every, share.ring, share.shape)
         return opened.parts[0] if self.rank in receivers else None
 
     # --- local, linear -----------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ class Meter(Scheme):
 
     def _matrix_product(self, ring: Ring, a: Shape, b: Shape) -> Share:
         shape = matmul_shape(a, b)
-        self._count_products(ring, self._costs.product_terms * math.prod(shape) * a[-1])
+        self._count_products(ring, self._costs.public_terms * math.prod(shape) * a[-1])
         return self._blank(ring, shape)
 
     def sum(self, a: Share, axis: int | None) -> Share:

@@ -105,12 +105,14 @@ class Rep3(Scheme):
             input=Cost(1, 1),
             open=Cost(1, 1),
             product=Cost(1, 3),
+            refresh=Cost(1, 3),
             truncated_product=Cost(2, 8),
             truncation=Cost(2, 6),
             bit_to_ring=Cost(2, 3),
             carry_signals=Cost(2, 3),
             product_terms=2,
             inner_terms=3,
+            public_terms=2,
         )
 
     def _common_state(self, rank: int) -> int:
