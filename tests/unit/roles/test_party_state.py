@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from cofit.errors import InvalidInputError, StateError
-from cofit.roles.party_state import FORMAT, Checkpoint, PartyState, check_file_name
+from cofit.roles.party_state import Checkpoint, PartyState, check_file_name
+from cofit.roles.state_directory import FORMAT
 
 STUDY = "ab" * 32
 CONTENT = b"share of x" * 100
