@@ -45,6 +45,7 @@ class SchemeInfo:
     threshold: str
     assumptions: str
     secret: bool = True
+    dealer: bool = False  # whether a dealer hands out correlated randomness
 
     def check_parties(self, count: int) -> None:
         """Raise InvalidInputError unless the scheme runs with this many computing parties."""
@@ -53,22 +54,31 @@ class SchemeInfo:
             span = f"exactly {fewest}" if fewest == most else f"from {fewest} to {most or 'any number'}"
             raise parameter_error("parties", f"scheme '{self.name}'", f"{span} computing parties", count)
 
+    def check_dealer(self, dealer: str | None) -> None:
+        """Raise InvalidInputError unless there is a dealer exactly if the scheme has one."""
+        if (dealer is not None) != self.dealer:
+            allowed = "the name of a dealer" if self.dealer else "None: it has no dealer"
+            raise parameter_error("dealer", f"scheme '{self.name}'", allowed, dealer)
+
 
 class Scheme(ABC):
     """One party's running instance of a secret-sharing scheme.
 
-    ``mesh`` connects this party to the other computing parties ``names`` (in the order of their ranks) and to the
-    owners. Every method must be called by all computing parties in the same order with the same public arguments.
+    ``mesh`` connects this party to the other computing parties ``names`` (in the order of their ranks), to the owners,
+    and to the ``dealer`` where the scheme has one; the dealer's rank is the one after the last party's. Every method
+    must be called by all computing parties (and the dealer) in the same order with the same public arguments.
     """
 
     info: ClassVar[SchemeInfo]
     _constant_part: int | None  # which of our parts carries a public constant
 
-    def __init__(self, mesh: Mesh, names: Sequence[str]) -> None:
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
         self.info.check_parties(len(names))
+        self.info.check_dealer(dealer)
         self.mesh = mesh
         self.names = tuple(names)
-        self.rank = self.names.index(mesh.name)
+        self._members = self.names if dealer is None else (*self.names, dealer)
+        self.rank = self._members.index(mesh.name)
         self._label = ""
         self._agreement = 0
 
@@ -98,10 +108,10 @@ class Scheme(ABC):
         """Exchange arrays with ranks; ``receive`` gives the array to fill from each."""
         self.mesh.exchange(
             self._label + operation,
-            {self.names[rank]: [as_bytes(array) for array in arrays] for rank, arrays in (send or {}).items()},
-            {self.names[rank]: as_bytes(array) for rank, array in (receive or {}).items()},
+            {self._members[rank]: [as_bytes(array) for array in arrays] for rank, arrays in (send or {}).items()},
+            {self._members[rank]: as_bytes(array) for rank, array in (receive or {}).items()},
             {
-                self.names[rank]: self._common_state(rank) ^ self._agreement
+                self._members[rank]: self._common_state(rank) ^ self._agreement
                 for rank in {**(send or {}), **(receive or {})}
             },
         )
@@ -125,12 +135,13 @@ class Scheme(ABC):
     def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
         """Tell every other party a public message; return everybody's, by rank. All messages must be equally long.
 
-        1 round; every party sends the message to each other one.
+        1 round; every party sends the message to each other one, and to the dealer, which has nothing to say.
         """
-        others = [rank for rank in range(len(self.names)) if rank != self.rank]
-        heard = {rank: np.empty(len(message), np.uint8) for rank in others}
+        others = [rank for rank in range(len(self._members)) if rank != self.rank]
+        heard = {rank: np.empty(len(message), np.uint8) for rank in others if rank < len(self.names)}
+        told = {rank: [np.frombuffer(message, np.uint8)] for rank in others} if self.rank < len(self.names) else {}
         with self.label(label):
-            self._exchange("announce", {rank: [np.frombuffer(message, np.uint8)] for rank in others}, heard)
+            self._exchange("announce", told, heard)
         return tuple(message if rank == self.rank else heard[rank].tobytes() for rank in range(len(self.names)))
 
     def barrier(self, label: str) -> None:
@@ -206,6 +217,13 @@ class Scheme(ABC):
     @abstractmethod
     def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share: ...
 
+    def hold(self, a: Share) -> Share:
+        """Return the value of ``a``, prepared for many products with it on the left. ``a`` is used up.
+
+        By default nothing needs to be prepared. A scheme that opens masked operands does so here, once for all of them.
+        """
+        return a
+
     @abstractmethod
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         """Share values that the computing party of rank ``source`` holds (it alone passes ``values``)."""
@@ -240,7 +258,7 @@ class Scheme(ABC):
 
     def neg(self, a: Share) -> Share:
         """Return -a. Local."""
-        return a.map(a.ring.neg)
+        return a.linear(a.ring.neg)
 
     def add_public(self, a: Share, values: RingArray) -> Share:
         """Return a + values. Local."""
@@ -252,23 +270,23 @@ class Scheme(ABC):
 
     def mul_public(self, a: Share, values: RingArray) -> Share:
         """Return a * values, element-wise. Local."""
-        return a.map(lambda part: a.ring.mul(part, values))
+        return a.linear(lambda part: a.ring.mul(part, values))
 
     def matmul_public(self, a: Share, values: RingArray) -> Share:
         """Return a @ values. Local."""
-        return a.map(lambda part: a.ring.matmul(part, values))
+        return a.linear(lambda part: a.ring.matmul(part, values))
 
     def rmatmul_public(self, values: RingArray, a: Share) -> Share:
         """Return values @ a. Local."""
-        return a.map(lambda part: a.ring.matmul(values, part))
+        return a.linear(lambda part: a.ring.matmul(values, part))
 
     def sum(self, a: Share, axis: int | None) -> Share:
         """Return the sum over one axis, or over all elements. Local."""
-        return a.map(lambda part: a.ring.sum(part, axis))
+        return a.linear(lambda part: a.ring.sum(part, axis))
 
     def select(self, a: Share, index: Any) -> Share:
         """Return a[index], by NumPy's rules. Local."""
-        return a.map(lambda part: np.asarray(part[index]))
+        return a.linear(lambda part: np.asarray(part[index]))
 
     def concatenate(self, pieces: Sequence[Share], axis: int) -> Share:
         """Join shares of one ring along an axis. Local."""

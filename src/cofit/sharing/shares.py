@@ -22,7 +22,11 @@ class Share:
         return self.parts[0].shape
 
     def map(self, local: Callable[[RingArray], RingArray]) -> Share:
-        """Apply a linear map (or an indexing) to every part: a sharing of the mapped value."""
+        """Apply a linear map (or an indexing) to every part: a sharing of the mapped value, of the same kind."""
+        return self.linear(local)
+
+    def linear(self, local: Callable[[RingArray], RingArray]) -> Share:
+        """As ``map``; the result is an ordinary share, whatever kind this one is."""
         return Share(self.ring, tuple(local(part) for part in self.parts))
 
     def __repr__(self) -> str:
