@@ -13,13 +13,17 @@ from cofit.arithmetic import Ring
 
 @dataclass(frozen=True)
 class Cost:
-    """Rounds, and what all parties together send: ring elements for each element of the result, and ``fixed_bytes``
-    once for the whole operation, whatever its size (the digests of an active scheme).
+    """Rounds, and what all parties and the dealer together send: ring elements for each element of the result, for each
+    one of the ``left`` and of the ``right`` operand (where operands are opened under masks: not again for a held left
+    one, and once for the square of a value), and ``fixed_bytes`` once for the whole operation, whatever its size (the
+    digests of an active scheme).
     """
 
     rounds: int
     elements: int
     fixed_bytes: int = 0
+    left: int = 0
+    right: int = 0
 
 
 @dataclass(frozen=True)
@@ -27,18 +31,20 @@ class DealingCost:
     """An owner's input: ``seed_bytes`` once, then ``elements`` for each value, in messages of up to ``chunk_bytes``.
 
     ``chunk_bytes`` None: all in the first message. All of it flows one way, but every message that a party waits for
-    counts as a round. ``check``: what the parties then exchange to see that they were dealt one value.
+    counts as a round. ``check``: what the parties then exchange to see that they were dealt one value. ``seeds_first``:
+    whether whoever gets the elements gets a seed before them.
     """
 
     seed_bytes: int
     elements: int
     chunk_bytes: int | None = None
     check: Cost = Cost(0, 0)
+    seeds_first: bool = True
 
     def rounds(self, ring: Ring, count: int) -> int:
         """Return how many messages the party that waits most receives for ``count`` values."""
         chunks = 0 if self.chunk_bytes is None else -(-count // (self.chunk_bytes // ring.element_bytes))
-        return 1 + chunks + self.check.rounds
+        return (1 + chunks if self.seeds_first else max(1, chunks)) + self.check.rounds
 
     def bytes(self, ring: Ring, count: int) -> int:
         """Return what the owner sends to all parties together, and they to each other."""
@@ -55,7 +61,10 @@ class Costs:
     sharing. ``echo``: what an announcement takes beside the messages themselves. ``carry_signals``: what ``to_bits``
     and ``sign_bits`` send for every word of bit planes before the ANDs of ``adder.py``; None where bits are taken
     without any message. ``product_terms``, ``inner_terms`` and ``public_terms``: how many products of plain matrices
-    (of plain rows) a party computes for one of secrets, and for one of a secret and a public matrix.
+    (of plain rows) a party computes for one of secrets, and for one of a secret and a public matrix. ``bit_words``:
+    words that ``from_bits`` sends for every packed word, beside the elements of ``bit_to_ring``. ``hold``: what
+    preparing a value for many products takes; None if nothing. ``listeners``: how many hear announcements beside the
+    parties.
     """
 
     setup_rounds: int
@@ -73,3 +82,6 @@ class Costs:
     inner_terms: int
     public_terms: int
     echo: Cost = Cost(0, 0)
+    bit_words: int = 0
+    hold: DealingCost | None = None
+    listeners: int = 0

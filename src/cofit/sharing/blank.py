@@ -1,0 +1,167 @@
+"""Schemes without values: what a meter and a dealer have in common.
+
+Control flow, shapes and bounds of a party program are public, so the program runs as well on shares that hold nothing.
+A share here is an array of zeros that all lie in one place (strides of zero): a million rows take no memory, and a
+local operation only works out the shape of its result. What sends messages is left to the subclasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import packed_length
+from cofit.arithmetic.ring import broadcast_shape, matmul_shape
+from cofit.errors import InvalidInputError
+from cofit.sharing.costs import Costs
+from cofit.sharing.scheme import Bytes, Place, Scheme, common_count, common_ring
+from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
+
+_ZERO = bytes(16)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Dealt:
+    share: Share
+
+    def expand(self) -> Share:
+        return self.share
+
+
+class Blank(Scheme):
+    """A member of a run that holds no shares."""
+
+    _constant_part = 0
+
+    @classmethod
+    def costs(cls, parties: int) -> Costs:
+        raise InvalidInputError("Only a scheme with values has costs.")
+
+    @property
+    def _part_count(self) -> int:
+        return 1
+
+    def _blank(self, ring: Ring, shape: Shape) -> Share:
+        """Return a result that takes no memory."""
+        return Share(ring, (nothing(ring, shape),))
+
+    def _blank_bits(self, rows: int, count: int) -> BitShare:
+        return BitShare(self._blank(BITS, (rows, packed_length(count))), count)
+
+    def verify(self) -> None:
+        """Nothing to check."""
+
+    # --- inputs ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
+        raise _without_values()
+
+    @classmethod
+    def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
+        raise _without_values()
+
+    @classmethod
+    def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
+        raise _without_values()
+
+    @classmethod
+    def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
+        raise _without_values()
+
+    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
+        return _Dealt(self._blank(ring, shape))
+
+    def expand_joined(
+        self,
+        ring: Ring,
+        shape: Shape,
+        pieces: Iterable[tuple[DealtShare, Place]],
+        constant: tuple[RingArray, Place] | None = None,
+    ) -> Share:
+        return self._expand_joined(ring, shape, pieces)
+
+    def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
+        for _ in pieces:
+            pass
+        return self._blank(ring, shape)
+
+    # --- local, linear -----------------------------------------------------------------------------------
+
+    def constant(self, ring: Ring, values: RingArray) -> Share:
+        return self._blank(ring, ring.check(values).shape)
+
+    def add(self, a: Share, b: Share) -> Share:
+        return self._blank(common_ring(a, b), broadcast_shape(a.shape, b.shape))
+
+    def sub(self, a: Share, b: Share) -> Share:
+        return self.add(a, b)
+
+    def neg(self, a: Share) -> Share:
+        return self._blank(a.ring, a.shape)
+
+    def add_public(self, a: Share, values: RingArray) -> Share:
+        return self._blank(a.ring, broadcast_shape(a.shape, values.shape))
+
+    def mul_public(self, a: Share, values: RingArray) -> Share:
+        return self.add_public(a, values)
+
+    def matmul_public(self, a: Share, values: RingArray) -> Share:
+        return self._matrix_product(a.ring, a.shape, values.shape)
+
+    def rmatmul_public(self, values: RingArray, a: Share) -> Share:
+        return self._matrix_product(a.ring, values.shape, a.shape)
+
+    def _matrix_product(self, ring: Ring, a: Shape, b: Shape) -> Share:
+        return self._blank(ring, matmul_shape(a, b))
+
+    def sum(self, a: Share, axis: int | None) -> Share:
+        axes = range(len(a.shape)) if axis is None else (axis % len(a.shape),)
+        return self._blank(a.ring, tuple(n for i, n in enumerate(a.shape) if i not in axes))
+
+    def select(self, a: Share, index: Any) -> Share:
+        """A list of places is looked up on the first axis alone: NumPy would copy what it selects."""
+        touched = 1 if isinstance(index, list) else len(a.shape)
+        selected = np.asarray(nothing(a.ring, a.shape[:touched])[index])
+        return self._blank(a.ring, selected.shape + a.shape[touched:])
+
+    def concatenate(self, pieces: Sequence[Share], axis: int) -> Share:
+        """As NumPy joins shapes: it would copy the pieces."""
+        first = pieces[0].shape
+        axis = range(len(first))[axis]
+        if any(p.shape[:axis] + p.shape[axis + 1 :] != first[:axis] + first[axis + 1 :] for p in pieces):
+            raise ValueError("The shapes differ beside the axis.")
+        length = sum(piece.shape[axis] for piece in pieces)
+        return self._blank(pieces[0].ring, (*first[:axis], length, *first[axis + 1 :]))
+
+    def narrow(self, a: Share, ring: PowerOfTwoRing) -> Share:
+        return self._blank(ring, a.shape)
+
+    # --- bits --------------------------------------------------------------------------------------------
+
+    def random_bits(self, rows: int, count: int) -> BitShare:
+        return self._blank_bits(rows, count)
+
+    def not_(self, a: BitShare) -> BitShare:
+        return self._blank_bits(a.rows, a.count)
+
+    def select_rows(self, a: BitShare, rows: slice | Sequence[int]) -> BitShare:
+        selected = len(range(a.rows)[rows]) if isinstance(rows, slice) else len(rows)
+        return self._blank_bits(selected, a.count)
+
+    def stack_rows(self, pieces: Sequence[BitShare]) -> BitShare:
+        return self._blank_bits(sum(piece.rows for piece in pieces), common_count(*pieces))
+
+
+def nothing(ring: Ring, shape: Shape) -> RingArray:
+    """Return zeros that all lie in one place, not to be written to."""
+    return np.ndarray(shape, ring.dtype, _ZERO, strides=(0,) * len(shape))
+
+
+def _without_values() -> InvalidInputError:
+    return InvalidInputError("A member that holds no shares takes no values: there is nothing to deal.")
