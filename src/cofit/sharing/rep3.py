@@ -46,12 +46,12 @@ from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import add_from_signals, top_bit_from_signals
 from cofit.sharing.costs import Cost, Costs, DealingCost
+from cofit.sharing.dealing import CHUNK_BYTES, chunks, last_summand
 from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 from cofit.transport import Mesh
 
 _SPREAD = 0x9E3779B1  # an odd number, so that different positions give different states
-_CHUNK_BYTES = 1 << 20  # an owner's message: large enough to fill a TLS socket, small enough to stay in the cache
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -101,7 +101,7 @@ class Rep3(Scheme):
         return Costs(
             setup_rounds=1,
             setup_bytes=6 * SEED_BYTES,
-            dealing=DealingCost(4 * SEED_BYTES, 2, _CHUNK_BYTES),
+            dealing=DealingCost(4 * SEED_BYTES, 2, CHUNK_BYTES),
             input=Cost(1, 1),
             open=Cost(1, 1),
             product=Cost(1, 3),
@@ -147,7 +147,7 @@ class Rep3(Scheme):
         cls.info.check_parties(parties)
         seed_0, seed_1 = fresh_seed(), fresh_seed()
         yield {0: memoryview(seed_0 + seed_1), 1: memoryview(seed_1), 2: memoryview(seed_0)}
-        for rest in _last_summand(ring, values, seed_0, seed_1):
+        for rest in last_summand(ring, values, (seed_0, seed_1)):
             yield {1: rest, 2: rest}
 
     @classmethod
@@ -164,7 +164,7 @@ class Rep3(Scheme):
         return (
             Component(facts[0], lambda: iter([memoryview(seed_0)])),
             Component(facts[1], lambda: iter([memoryview(seed_1)])),
-            Component(facts[2], lambda: _last_summand(ring, values, seed_0, seed_1)),
+            Component(facts[2], lambda: last_summand(ring, values, (seed_0, seed_1))),
         )
 
     @classmethod
@@ -183,7 +183,7 @@ class Rep3(Scheme):
         x_2 = None
         if self.rank != 0:
             x_2 = ring.empty(shape)
-            for chunk in _chunks(ring, x_2.size):
+            for chunk in chunks(ring, x_2.size):
                 self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(x_2.reshape(-1)[chunk])})
         return Rep3Dealt(ring, shape, self.rank, tuple(s.tobytes() for s in seeds.reshape(-1, SEED_BYTES)), x_2)
 
@@ -405,19 +405,6 @@ class Rep3(Scheme):
         return shared, Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
 
 
-def _last_summand(ring: Ring, values: RingArray, seed_0: bytes, seed_1: bytes) -> Iterator[Bytes]:
-    """Yield x_2 = x - x_0 - x_1 in chunks, each in the same buffer."""
-    streams = Generator(seed_0), Generator(seed_1)
-    flat = ring.check(values).reshape(-1)
-    x_2, mask = (ring.empty((min(flat.size, _CHUNK_BYTES // ring.element_bytes),)) for _ in range(2))
-    for chunk in _chunks(ring, flat.size):
-        rest, size = flat[chunk], flat[chunk].size
-        for stream in streams:
-            stream.fill(as_bytes(mask[:size]))
-            rest = ring.sub(rest, mask[:size], out=x_2[:size])
-        yield as_bytes(rest)
-
-
 def _in_order(ring: Ring, rank: int, x_2: RingArray | None, drawn: Sequence[RingArray]) -> Share:
     """Return a dealt share, given its explicit summand (none at rank 0) and those drawn from seeds."""
     if x_2 is None:
@@ -432,12 +419,6 @@ def _settle(dealt: DealtShare, x_2: RingArray | None, place: Place) -> tuple[byt
     if x_2 is not None:
         x_2[place] = dealt.x_2
     return dealt.seeds
-
-
-def _chunks(ring: Ring, count: int) -> Iterator[slice]:
-    step = _CHUNK_BYTES // ring.element_bytes
-    for start in range(0, count, step):
-        yield slice(start, min(start + step, count))
 
 
 def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:
