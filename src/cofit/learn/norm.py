@@ -7,7 +7,8 @@ With an intercept the constant column alone makes ||x_i|| >= rho, so no comparis
 than rho are divided by rho: an all-zero row stays zero, and v never exceeds 1 / rho.
 
 Who learns what: nobody anything. Cost with ``rep3``: 1 round and 3 n elements for the squared norms; the comparison
-(see ``comparison``) and one product where needed; one inverse square root for n elements (see ``roots``).
+(see ``comparison``) and one product where needed; one inverse square root for n elements (see ``roots``); the rounds
+of these once for every batch of rows (see ``batches``).
 Error: below ``inverse_square_root_error`` for each v_i; the squared norms are exact.
 """
 
@@ -15,9 +16,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from cofit.learn.batches import in_batches
 from cofit.learn.formats import Formats, Geometry
 from cofit.protocols import inverse_square_root, less
 from cofit.secret import SecretArray
+
+TEMPORARIES_PER_BIT = 6
+"""Shared elements that the inverse square root holds at once, for every element and every bit of the ring: its one-hot
+bits become ring elements."""
 
 
 def inverse_norms(x: SecretArray, geometry: Geometry, formats: Formats) -> SecretArray:
@@ -25,12 +31,16 @@ def inverse_norms(x: SecretArray, geometry: Geometry, formats: Formats) -> Secre
     if geometry.floor is None or formats.inverse_norm is None:
         raise ValueError("The owners normalise in this plan.")
     squares = x.inner(x, 2 * formats.data, proven_bound=geometry.cols)
-    if geometry.needs_comparison:
-        floor = geometry.floor**2
-        squares = squares + less(squares, floor) * (-squares + floor)
-        squares = squares.with_integer_limit(min(squares.integer_limit, squares.format.limit(geometry.cols)))
-    inverse = inverse_square_root(squares, formats.inverse_norm)
-    return inverse.with_integer_limit(min(inverse.integer_limit, inverse.format.limit(largest_inverse(geometry))))
+    floor, bits = geometry.floor**2, formats.inverse_norm
+
+    def inverse_roots(part: SecretArray) -> SecretArray:
+        if geometry.needs_comparison:
+            part = part + less(part, floor) * (-part + floor)
+            part = part.with_integer_limit(min(part.integer_limit, part.format.limit(geometry.cols)))
+        inverse = inverse_square_root(part, bits)
+        return inverse.with_integer_limit(min(inverse.integer_limit, inverse.format.limit(largest_inverse(geometry))))
+
+    return in_batches(inverse_roots, [squares], TEMPORARIES_PER_BIT * formats.ring.bits, x.size)
 
 
 def largest_inverse(geometry: Geometry) -> Fraction:

@@ -4,7 +4,8 @@ The steps, their ranges and their errors are those of ``formats``; the recurrenc
 depends on the plan alone. Nothing is opened here: the result is a secret.
 
 Rounds of an epoch with ``rep3``: 2 for X p, those of the loss's evaluation, 2 for X^T q with the update; where the
-parties normalise, 4 more for the two products with v; for the accelerated method 2 more.
+parties normalise, 4 more for the two products with v; for the accelerated method 2 more. The loss goes in batches of
+rows where it would hold too much at once (``batches``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from cofit.arithmetic import FixedPoint
 from cofit.errors import InvalidInputError
+from cofit.learn.batches import in_batches
 from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.norm import inverse_norms, largest_inverse
 from cofit.learn.plan import Plan
@@ -124,12 +126,17 @@ def _residuals(data: _Data, plan: Plan, point: SecretArray) -> SecretArray:
     formats, geometry = plan.formats, plan.geometry
     if data.v is None or formats.product is None:
         z = data.x.matmul(point, formats.argument, proven_bound=formats.argument_radius)
-        return formats.evaluation(z, data.y)
+        return _evaluated(data, plan, z)
     longest = Fraction(geometry.longest_row) * formats.radius
     s = data.x.matmul(point, formats.product, proven_bound=longest)
     z = data.v.multiply(s, formats.argument, proven_bound=formats.argument_radius)
-    e = formats.evaluation(z, data.y)
+    e = _evaluated(data, plan, z)
     return data.v.multiply(e, formats.scaled, proven_bound=largest_inverse(geometry) * Fraction(e.bound))
+
+
+def _evaluated(data: _Data, plan: Plan, z: SecretArray) -> SecretArray:
+    evaluation, geometry = plan.formats.evaluation, plan.geometry
+    return in_batches(evaluation, [z, data.y], evaluation.temporaries, geometry.rows * geometry.cols)
 
 
 def _update(

@@ -72,6 +72,11 @@ class ClippedMargin(Evaluation):
         """One line."""
         return "clipped margin by two comparisons, for any z"
 
+    @property
+    def temporaries(self) -> int:
+        """The signals of two comparisons."""
+        return 28
+
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
         sign = y * 2 - 1
         u = float(_EDGE) - (sign * z).with_integer_limit(z.integer_limit)

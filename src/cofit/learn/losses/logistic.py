@@ -87,6 +87,11 @@ class SmallSigmoid(Evaluation):
         """One line."""
         return f"odd polynomial of degree 7 on |z| <= {float(self.radius):g}"
 
+    @property
+    def temporaries(self) -> int:
+        """A few powers, and the masks of one truncation."""
+        return 24
+
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
         odd = odd_sigmoid(z, self.radius, self.scale, self.fraction_bits)
         return odd + self.scale / 2 - (y * round(self.scale * (1 << self.fraction_bits))).ldexp(-self.fraction_bits)
@@ -123,6 +128,11 @@ class PolynomialSigmoid(Evaluation):
         """One line."""
         return f"polynomial of degree {self.degree} on |z| <= {2.0**self.exponent:g}"
 
+    @property
+    def temporaries(self) -> int:
+        """The basis, and the masks of the truncation of half of it."""
+        return 16 + 5 * self.degree
+
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
         scaled = scaled_sigmoid(z.ldexp(-self.exponent), self.exponent, self.scale, self.fraction_bits, self.tolerance)
         return scaled - (y * round(self.scale * (1 << self.fraction_bits))).ldexp(-self.fraction_bits)
@@ -152,6 +162,11 @@ class AnySigmoid(Evaluation):
     def description(self) -> str:
         """One line."""
         return "range-safe sigmoid for any z"
+
+    @property
+    def temporaries(self) -> int:
+        """Mostly a polynomial whose degree grows with the ring."""
+        return 3 * self.ring.bits // 2
 
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
         return times_scale(sigmoid(z) - y.widen(self.argument_bits), self.scale, self.fraction_bits)

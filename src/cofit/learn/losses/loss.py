@@ -37,6 +37,11 @@ class Evaluation(ABC):
     def description(self) -> str:
         """One line for the plan."""
 
+    @property
+    @abstractmethod
+    def temporaries(self) -> int:
+        """How many shared elements it holds at once for every element of z, at most."""
+
     @abstractmethod
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
         """Return c l'(y, z) for secret z (``argument_bits`` fractional bits) and secret labels (integers 0 and 1)."""

@@ -1,0 +1,43 @@
+"""Row by row computations in batches, so that what they hold at once stays small beside the data.
+
+A function of one number a row (the derivative of the loss, the inverse of a norm) holds tens or hundreds of shared
+elements for every row while it runs: powers, bits as ring elements, masks. For data of few columns that would be many
+times the shares of the data themselves. So rows go in batches: what a batch holds is at most half of the shares of the
+data, or 64 MiB where that is more (with two summands an element, as in ``rep3``). Data of many columns need one batch.
+
+Each batch costs the rounds of the function; the bytes are the same. How many there are follows from public shapes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from cofit.arithmetic import Ring
+from cofit.secret import SecretArray, concatenate
+
+_SMALL_BYTES = 64 << 20
+_SUMMANDS = 2
+
+
+def in_batches(
+    compute: Callable[..., SecretArray], columns: Sequence[SecretArray], temporaries: int, data: int
+) -> SecretArray:
+    """Return compute(*columns), for a function that treats every row on its own.
+
+    columns: one secret number a row in each. temporaries: how many shared elements ``compute`` holds for a row. data:
+    how many shared elements the data have, which are held anyway.
+    """
+    rows = len(columns[0])
+    count = batch_count(columns[0].format.ring, rows, temporaries, data)
+    if count == 1:
+        return compute(*columns)
+    edges = [rows * i // count for i in range(count + 1)]
+    return concatenate([compute(*(c[start:end] for c in columns)) for start, end in pairwise(edges)])
+
+
+def batch_count(ring: Ring, rows: int, temporaries: int, data: int) -> int:
+    """Return in how many batches the rows go."""
+    most = max(data // 2, _SMALL_BYTES // (_SUMMANDS * ring.element_bytes))
+    return max(1, math.ceil(rows * temporaries / most))
