@@ -133,6 +133,19 @@ class ProtocolError(CofitError):
     """A check inside a protocol failed. Terminal: the run is abandoned and never resumed."""
 
 
+class DisputeError(ProtocolError):
+    """What one party says is not what another one says: at least one of ``parties`` cheats or is broken, and it is not
+    the party that raises this.
+    """
+
+    def __init__(self, message: str, parties: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.parties = parties
+
+    def __reduce__(self) -> tuple[type[DisputeError], tuple[str, tuple[str, ...]]]:
+        return type(self), (str(self), self.parties)
+
+
 class StoppedError(CofitError):
     """A member of a run was stopped because another one failed."""
 

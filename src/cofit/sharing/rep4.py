@@ -1,0 +1,293 @@
+"""``rep4``: replicated sharing among four parties; one of them may be actively corrupted; security with abort.
+
+Source: Dalskov, Escudero, Keller, "Fantastic Four: Honest-Majority Four-Party Secure Computation With Malicious
+Security", USENIX Security 2021: the sharing, the joint messages (``rep4_joint.py``) and the product. Every check is
+made in the exchange that brings the data.
+
+Sharing. x = x_0 + x_1 + x_2 + x_3; party i holds all but x_i, in this order. Any one party misses one uniform summand.
+Boolean sharing is the same over GF(2). Whatever two parties know they can deal (a "joint deal"): v, known to i and j,
+is r + (v - r) with r, drawn from K_h, as summand h and v - r, sent to h, as summand g. One element and one digest.
+
+Cost in ring elements per output element, digests of 32 bytes per operation (all parties together) and rounds:
+
+    operation               rounds  elements  digests   where
+    input by an owner            2  3 + seeds      12   ``receive_input`` (the counters count each message waited for)
+    input by a party             2  2               2   ``input``
+    open to all                  1  4               4   ``open``
+    product, matrix product,
+      row-wise inner product     1  6               6   ``_reduce``; adding a shared value to the product is free
+    those, with truncation       2  16             12   ``_truncated_sum``; likewise, before the truncation
+    truncation                   2  12              8   ``_truncate``
+    fresh sharing                0  0               0   ``refresh``
+    random bits (Boolean)        0  0               0   ``random_bits``
+    bit -> ring element          1  8               8   ``from_bits``
+    ring element -> k bits       1 + ceil(log2(k-1)); 8 k bits and the ANDs of ``add_from_signals``
+    sign of a ring element       1 + ceil(log2(k-1)); 8 k bits and 2 (k-2) ANDs at most
+
+Security. Every element that is sent carries a mask of its own, drawn from a key that its receiver lacks; every digest
+is of data that its receiver gets or has. What a party receives it checks before it sends anything more. The argument
+stands in ``rep4_proof.md`` beside this file.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+
+from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import packed_length, to_planes, unpack
+from cofit.arithmetic.prg import SEED_BYTES
+from cofit.errors import InvalidInputError
+from cofit.sharing.adder import add_from_signals, top_bit_from_signals
+from cofit.sharing.costs import Cost, Costs, DealingCost
+from cofit.sharing.dealing import CHUNK_BYTES
+from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint, Schedule
+from cofit.sharing.rep4_known import FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts, total
+from cofit.sharing.scheme import SchemeInfo, as_bytes
+from cofit.sharing.shares import BitShare, Share
+from cofit.transport import Mesh
+
+# A product is the sum of v_gh over these pairs, each known to the two parties outside the pair:
+# v_gh = x_g y_h + x_h y_g, and x_g y_g too in the first four. Its joint deal sends v_gh - r to h, with r from K_h.
+PAIRS = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3))
+_WITH_SQUARE = 4
+PRODUCT: Schedule = (Joint(2, 3, 1), Joint(3, 0, 2), Joint(0, 1, 3), Joint(1, 2, 0), Joint(1, 3, 2), Joint(0, 2, 3))
+_MASKS_OF = {key: tuple(n for n, (_, h) in enumerate(PAIRS) if h == key) for key in range(4)}
+
+_LACKED = {2: (2, 4, 1), 3: (2, 3, 5)}  # the pairs whose terms 2 and 3 lack, in the order of the messages
+
+
+def _digests(*schedules: Schedule) -> int:
+    return DIGEST_BYTES * sum(map(len, schedules))
+
+
+class Rep4(KnownProducts):
+    """One of the four parties."""
+
+    info = SchemeInfo(
+        name="rep4",
+        parties=(4, 4),
+        default_parties=4,
+        adversary="active: a corrupted party may do anything; a run that it disturbs is aborted",
+        threshold="1 of 4 (honest majority)",
+        assumptions="AES-256 is a pseudorandom function; SHA-256 is collision-resistant; no two parties collude",
+    )
+
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
+        super().__init__(mesh, names, dealer)
+        self._constant_part = None if self.rank == 0 else 0  # a constant is summand x_0
+        self._known_pairs = tuple(n for n, pair in enumerate(PAIRS) if self.rank not in pair)
+
+    @property
+    def _part_count(self) -> int:
+        return 3
+
+    @classmethod
+    def costs(cls, parties: int) -> Costs:
+        """The table at the head of this file, for programs that count."""
+        cls.info.check_parties(parties)
+        every_two = Cost(1, 0, 12 * DIGEST_BYTES)
+        return Costs(
+            setup_rounds=2,
+            setup_bytes=12 * (3 * SEED_BYTES + DIGEST_BYTES),
+            dealing=DealingCost(9 * SEED_BYTES, 3, CHUNK_BYTES, check=every_two),
+            input=Cost(2, 2, 2 * DIGEST_BYTES),
+            open=Cost(1, 1, DIGEST_BYTES),
+            product=Cost(1, 6, _digests(PRODUCT)),
+            refresh=Cost(0, 0),
+            truncated_product=Cost(2, 16, _digests(FUSED, SECOND)),
+            truncation=Cost(2, 12, _digests(TRUNCATION, SECOND)),
+            bit_to_ring=Cost(1, 8, _digests(KNOWN)),
+            carry_signals=Cost(1, 8, _digests(KNOWN)),
+            product_terms=6,
+            inner_terms=8,
+            public_terms=3,
+            echo=every_two,
+        )
+
+    def _summand(self, share: Share, index: int) -> RingArray:
+        """Return x_index, which must not be the one that we lack."""
+        return share.parts[index - (index > self.rank)]
+
+    # --- input and output --------------------------------------------------------------------------------
+
+    def refresh(self, share: Share) -> Share:
+        """Add a sharing of zero that is drawn from the key of all four. Free.
+
+        It separates stored shares from those of other times. No party gains by knowing it: of any sharing, old or
+        fresh, each party knows all summands but one.
+        """
+        ring = share.ring
+        drawn = self._draw_common(ring, share.shape, 3)
+        zero = (*drawn, ring.neg(ring.add(ring.add(drawn[0], drawn[1]), drawn[2])))
+        return Share(ring, tuple(ring.add(self._summand(share, j), zero[j]) for j in self._others))
+
+    def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
+        """With j, h, k after the source: x_j and x_h are drawn from K_j and K_h; j and h are sent the rest, x_k, and
+        compare it before they use it; x_source = 0.
+        """
+        j, h, k = ((source + i) % 4 for i in (1, 2, 3))
+        self._refuse_after_failure()
+        self._step += 1
+        if self.rank == source and (values is None or values.shape != shape):
+            raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
+        summands = {source: ring.zeros(shape)}
+        for key in (j, h):
+            if drawn := self._draw(key, ring, shape, 1):
+                summands[key] = drawn[0]
+        if values is not None and self.rank == source:
+            summands[k] = ring.sub(ring.sub(ring.check(values), summands[j]), summands[h])
+            self._exchange("input", {rank: [summands[k]] for rank in (j, h)})
+        elif self.rank in (j, h):
+            summands[k] = ring.empty(shape)
+            self._exchange("input", {}, {source: summands[k]})
+            self._agree_on(
+                "input",
+                {j + h - self.rank: hashlib.sha256(as_bytes(summands[k])).digest()},
+                f"'{self.names[source]}' has sent two parties different values, or one of them lies.",
+            )
+        return Share(ring, tuple(summands[index] for index in self._others))
+
+    def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
+        """Party i misses x_i: the next one sends it, the one after that vouches."""
+        receivers = tuple(range(4)) if to is None else tuple(sorted(set(to)))
+        schedule = _opening(receivers)
+        known = {
+            n: [self._summand(share, joint.receiver)]
+            for n, joint in enumerate(schedule)
+            if self.rank in (joint.sender, joint.voucher)
+        }
+        received = self._jointly("open", share.ring, share.shape, schedule, known)
+        if self.rank not in receivers:
+            return None
+        return total(share.ring, [*share.parts, received[receivers.index(self.rank)][0]])
+
+    # --- products ----------------------------------------------------------------------------------------
+
+    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        terms = {}
+        for n in self._known_pairs:
+            g, h = PAIRS[n]
+            factors = [self._first_factor(ring, b, n), self._summand(b, g)]
+            terms[n] = ring.mul_sum([self._summand(a, g), self._summand(a, h)], factors)
+        return self._reduce("mul", ring, terms, shape, shift, plus)
+
+    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        terms = {}
+        for n in self._known_pairs:
+            g, h = PAIRS[n]
+            factors = [self._first_factor(ring, b, n), self._summand(b, g)]
+            terms[n] = ring.matmul_sum([self._summand(a, g), self._summand(a, h)], factors)
+        return self._reduce("matmul", ring, terms, shape, shift, plus)
+
+    def _first_factor(self, ring: Ring, b: Share, n: int) -> RingArray:
+        """What x_g is multiplied with in v_gh: y_h, and y_g too where the pair carries the square."""
+        g, h = PAIRS[n]
+        other = self._summand(b, h)
+        return ring.add(self._summand(b, g), other) if n < _WITH_SQUARE else other
+
+    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+        """The terms of v_gh one by one: the sum y_g + y_h would be a temporary as large as b."""
+        terms = {}
+        for n in self._known_pairs:
+            g, h = PAIRS[n]
+            (a_g, a_h), (b_g, b_h) = ([self._summand(x, index) for index in (g, h)] for x in (a, b))
+            square = n < _WITH_SQUARE
+            terms[n] = ring.inner_sum((a_g, a_h, a_g)[: 2 + square], (b_h, b_g, b_g)[: 2 + square])
+        return self._reduce("inner", ring, terms, shape, shift, None)
+
+    def _reduce(
+        self, operation: str, ring: Ring, terms: dict[int, RingArray], shape: Shape, shift: int, plus: Share | None
+    ) -> Share:
+        """Turn the terms v_gh that we know, by the number of the pair, into a sharing of (z + plus) / 2^shift."""
+        if shift:
+            return self._truncated_sum(operation, ring, terms, shape, shift, plus)
+        product = self._deal_terms(operation, ring, terms, shape)
+        return product if plus is None else self.add(product, plus)
+
+    def _deal_terms(self, operation: str, ring: Ring, terms: Mapping[int, RingArray], shape: Shape) -> Share:
+        """Deal every v_gh jointly: summand h is the mask drawn from K_h, summand g is what h is sent."""
+        masks: dict[int, RingArray] = {}
+        for key, numbers in _MASKS_OF.items():
+            masks.update(zip(numbers, self._draw(key, ring, shape, len(numbers)), strict=False))
+        dealt = {n: ring.sub(term, masks[n]) for n, term in terms.items()}
+        received = self._jointly(operation, ring, shape, PRODUCT, {n: [value] for n, value in dealt.items()})
+        dealt.update((n, value[0]) for n, value in received.items())
+        return Share(
+            ring,
+            tuple(
+                total(ring, [(dealt if g == index else masks)[n] for n, (g, h) in enumerate(PAIRS) if index in (g, h)])
+                for index in self._others
+            ),
+        )
+
+    # --- truncation that never fails ---------------------------------------------------------------------
+
+    def _truncate(self, a: Share, shift: int) -> Share:
+        """Party 2 lacks x_2 and party 3 lacks x_3; 0 and 1 know both."""
+        own = total(a.ring, a.parts) if self.rank in (2, 3) else None
+        lacked = {index: [self._summand(a, index)] for index in (2, 3) if index != self.rank}
+        return self._masked_truncation("truncate", a.ring, a.shape, shift, lacked, own)
+
+    def _truncated_sum(
+        self, operation: str, ring: Ring, terms: dict[int, RingArray], shape: Shape, shift: int, plus: Share | None
+    ) -> Share:
+        """Summand p_g of ``plus`` goes into the pair that carries the square of x_g."""
+        if plus is not None:
+            for n in self._known_pairs:
+                if n < _WITH_SQUARE:
+                    terms[n] = ring.add(terms[n], self._summand(plus, PAIRS[n][0]))
+        own = total(ring, list(terms.values())) if self.rank in (2, 3) else None
+        lacked = {index: [terms.get(n) for n in _LACKED[index]] for index in (2, 3) if index != self.rank}
+        return self._masked_truncation(operation, ring, shape, shift, lacked, own)
+
+    # --- bits --------------------------------------------------------------------------------------------
+
+    def random_bits(self, rows: int, count: int) -> BitShare:
+        shape = (rows, packed_length(count))
+        return BitShare(Share(BITS, tuple(self._draw(j, BITS, shape, 1)[0] for j in self._others)), count)
+
+    def from_bits(self, bits: BitShare, ring: Ring) -> Share:
+        """b = u XOR v with u = b_0 XOR b_1 known to 2 and 3, v = b_2 XOR b_3 known to 0 and 1; b = u + v - 2 u v."""
+        known = ring.from_int(unpack(self._half(bits.packed), bits.count))
+        u, v, product = self._halves("from_bits", ring, known, (bits.rows, bits.count))
+        return self.sub(self.add(u, v), self.add(product, product))
+
+    def to_bits(self, a: Share) -> BitShare:
+        """Add u = x_0 + x_1, known to 2 and 3, and v = x_2 + x_3, known to 0 and 1, bit by bit.
+
+        Rounds 1 + ceil(log2(k-1)): 7 in Z_2^64, 8 in Z_2^128.
+        """
+        with self.label("to_bits"):
+            return add_from_signals(self, *self._carry_signals(a))
+
+    def sign_bits(self, a: Share) -> BitShare:
+        """As ``to_bits``, with the carry into the top position only: 2 (k-2) ANDs instead of k log2 k."""
+        with self.label("sign_bits"):
+            return top_bit_from_signals(self, *self._carry_signals(a))
+
+    def _carry_signals(self, a: Share) -> tuple[BitShare, BitShare]:
+        """Return the bits of u AND v and of u XOR v, for u = x_0 + x_1 and v = x_2 + x_3."""
+        ring = a.ring
+        if not isinstance(ring, PowerOfTwoRing):
+            raise InvalidInputError(f"Elements of {ring.name} have no bits to take.")
+        planes, count = to_planes(ring, self._half(a)), math.prod(a.shape)
+        u, v, generate = self._halves("product", BITS, planes, (ring.bits, packed_length(count)))
+        return BitShare(generate, count), BitShare(self.add(u, v), count)
+
+    def _half(self, share: Share) -> RingArray:
+        """The half that we know: u = x_0 + x_1 at ranks 2 and 3, v = x_2 + x_3 at ranks 0 and 1."""
+        first = 2 if self.rank < 2 else 0
+        return share.ring.add(self._summand(share, first), self._summand(share, first + 1))
+
+    def _halves(self, operation: str, ring: Ring, known: RingArray, shape: Shape) -> tuple[Share, Share, Share]:
+        u, v = (None, known) if self.rank < 2 else (known, None)
+        return self._product_of_known(operation, ring, u, v, shape)
+
+
+@functools.cache
+def _opening(receivers: tuple[int, ...]) -> Schedule:
+    return tuple(Joint((i + 1) % 4, (i + 2) % 4, i) for i in receivers)

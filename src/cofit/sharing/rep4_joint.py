@@ -1,0 +1,266 @@
+"""What the four parties of ``rep4`` do to be sure of what they receive: common keys, joint messages, echoes.
+
+Keys. Key K_j is known to the three parties other than j. Each of them contributes to it, and every two compare what
+they derived before any key is used, so a party that told two others different things is found out. Drawing from a key
+costs no message.
+
+Joint messages. Two parties know a value and a third is to learn it. One of the two sends it, the other one vouches for
+it with a SHA-256 digest, **in the same exchange**; the receiver compares as soon as the exchange is over, before it
+computes or sends anything. At most one of the two is corrupt, so the receiver has the right value, or stops. Digests
+are bound to the session, the number of the exchange and the three parties.
+
+A check that fails is terminal: the mesh is closed with a reason that names the parties in dispute, the keys are
+forgotten, and every later call raises.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from cofit.arithmetic import Generator, Ring, RingArray, Shape
+from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
+from cofit.errors import DisputeError, ProtocolError
+from cofit.sharing.scheme import Scheme, as_bytes
+from cofit.transport import Mesh
+
+DIGEST_BYTES = 32
+_BINDING = struct.Struct("<QBBB")
+_SPREADS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F)  # odd, so that different positions give different states
+_ALL = 4  # the place of the key that all four know, after K_0 to K_3
+
+
+class Joint(NamedTuple):
+    """``count`` arrays that two ranks know and a third is to learn: who sends them, who vouches, who receives."""
+
+    sender: int
+    voucher: int
+    receiver: int
+    count: int = 1
+
+
+Schedule: TypeAlias = tuple[Joint, ...]
+"""The joint messages of one exchange."""
+
+
+class _Load(NamedTuple):
+    """What goes between two ranks in one exchange: the data of these messages, then the digests of those."""
+
+    peer: int
+    data: tuple[int, ...]
+    digests: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Route:
+    """One rank's part in a schedule."""
+
+    out: tuple[_Load, ...]
+    back: tuple[_Load, ...]
+
+
+@functools.cache
+def _route(schedule: Schedule, rank: int) -> _Route:
+    out, back = [], []
+    numbered = list(enumerate(schedule))
+    for peer in range(4):
+        sent = tuple(n for n, joint in numbered if (joint.sender, joint.receiver) == (rank, peer))
+        vouched = tuple(n for n, joint in numbered if (joint.voucher, joint.receiver) == (rank, peer))
+        received = tuple(n for n, joint in numbered if (joint.sender, joint.receiver) == (peer, rank))
+        heard = tuple(n for n, joint in numbered if (joint.voucher, joint.receiver) == (peer, rank))
+        if sent or vouched:
+            out.append(_Load(peer, sent, vouched))
+        if received or heard:
+            back.append(_Load(peer, received, heard))
+    return _Route(tuple(out), tuple(back))
+
+
+class JointMessages(Scheme):
+    """One of four parties, with its keys and checks."""
+
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
+        super().__init__(mesh, names, dealer)
+        self._others = tuple(rank for rank in range(4) if rank != self.rank)
+        self._keys: dict[int, Generator] = {}
+        self._step = 0
+        self._failure: str | None = None
+
+    # --- keys --------------------------------------------------------------------------------------------
+
+    def setup(self) -> None:
+        """Agree on K_0 to K_3 (all but our own) and on a key of all four. 2 rounds.
+
+        A key is HKDF(the contributions of its holders, by rank; session). Who holds a key may choose its contribution
+        last and so influence the key, but it knows that key anyway; a key that it lacks is made by the three others.
+        """
+        own = {place: fresh_seed() for place in (*self._others, _ALL)}
+        heard = {rank: np.empty((3, SEED_BYTES), np.uint8) for rank in self._others}
+        self._exchange(
+            "setup",
+            {rank: [np.frombuffer(own[p], np.uint8) for p in self._common_places(rank)] for rank in self._others},
+            heard,
+        )
+        session = self.mesh.terms.session
+        proofs: dict[int, bytes] = {}
+        keys: dict[int, Generator] = {}
+        for place, mine in own.items():
+            told = {self.rank: mine}
+            for rank in self._others:
+                if rank != place:
+                    told[rank] = heard[rank][self._common_places(rank).index(place)].tobytes()
+            material = b"".join(told[rank] for rank in sorted(told)) + session
+            keys[place] = Generator(derive_seed(material, f"rep4 key {place}"))
+            proofs[place] = derive_seed(material, f"rep4 proof {place}")
+        self._agree_on(
+            "setup",
+            {rank: b"".join(proofs[place] for place in self._common_places(rank)) for rank in self._others},
+            "The parties do not have the same keys: one of them told two others different things.",
+        )
+        self._keys = keys
+
+    def _common_places(self, rank: int) -> tuple[int, ...]:
+        """The keys that we share with a rank."""
+        return (*(j for j in self._others if j != rank), _ALL)
+
+    def _draw(self, key: int, ring: Ring, shape: Shape, count: int) -> tuple[RingArray, ...]:
+        """Return ``count`` arrays drawn from K_key, or none at the rank that lacks the key.
+
+        All three holders must draw at the same point of the program.
+        """
+        if key == self.rank:
+            return ()
+        self._refuse_after_failure()
+        return tuple(self._keys[key].ring(ring, (count, *shape)))
+
+    def _draw_common(self, ring: Ring, shape: Shape, count: int) -> tuple[RingArray, ...]:
+        """Return arrays drawn from the key that all four know."""
+        return tuple(self._keys[_ALL].ring(ring, (count, *shape)))
+
+    def _common_state(self, rank: int) -> int:
+        """The positions in the streams that we share with that rank, and the step, spread over 32 bits."""
+        if not self._keys:
+            return 0
+        positions = (self._step, *(self._keys[place].position for place in self._common_places(rank)))
+        return sum(p * spread for p, spread in zip(positions, _SPREADS, strict=True)) & 0xFFFFFFFF
+
+    # --- joint messages ----------------------------------------------------------------------------------
+
+    def _jointly(
+        self,
+        operation: str,
+        ring: Ring,
+        shape: Shape,
+        schedule: Schedule,
+        known: Mapping[int, Sequence[RingArray]],
+    ) -> dict[int, RingArray]:
+        """Run the joint messages of one exchange and check all that came. 1 round.
+
+        ``known``: the arrays of each message that we send or vouch for, by its number in the schedule. Returns what we
+        received, by number, each of shape (count, *shape). All four parties call this, also with nothing to do.
+        """
+        self._refuse_after_failure()
+        self._step += 1
+        route, size = _route(schedule, self.rank), math.prod(shape) * ring.element_bytes
+        names = self.names
+        send = {
+            names[peer]: [
+                *(as_bytes(array) for n in data for array in known[n]),
+                *(self._digest(schedule[n], *map(as_bytes, known[n])) for n in digests),
+            ]
+            for peer, data, digests in route.out
+        }
+        buffers = [
+            np.empty(sum(schedule[n].count for n in data) * size + len(digests) * DIGEST_BYTES, np.uint8)
+            for _, data, digests in route.back
+        ]
+        peers = {load.peer for load in (*route.out, *route.back)}
+        self.mesh.exchange(
+            self._label + operation,
+            send,
+            {names[load.peer]: buffer.data for load, buffer in zip(route.back, buffers, strict=True)},
+            {names[peer]: self._common_state(peer) ^ self._agreement for peer in peers},
+        )
+        received: dict[int, RingArray] = {}
+        vouched: dict[int, bytes] = {}
+        for load, buffer in zip(route.back, buffers, strict=True):
+            start = 0
+            for n in load.data:
+                end = start + schedule[n].count * size
+                received[n] = buffer[start:end]
+                start = end
+            for n in load.digests:
+                vouched[n] = buffer[start : start + DIGEST_BYTES].tobytes()
+                start += DIGEST_BYTES
+        self._check(operation, [(schedule[n], data, vouched[n]) for n, data in received.items()])
+        return {n: data.view(ring.dtype).reshape(schedule[n].count, *shape) for n, data in received.items()}
+
+    def _digest(self, joint: Joint, *data: memoryview) -> bytes:
+        binding = _BINDING.pack(self._step, joint.sender, joint.voucher, joint.receiver)
+        digest = hashlib.sha256(self.mesh.terms.session + binding)
+        for piece in data:
+            digest.update(piece)
+        return digest.digest()
+
+    def _check(self, operation: str, arrived: Iterable[tuple[Joint, RingArray, bytes]]) -> None:
+        """Compare everything that was received with what was vouched for."""
+        for joint, data, vouched in arrived:
+            if self._digest(joint, data.data) != vouched:
+                pair = self.names[joint.sender], self.names[joint.voucher]
+                raise self._failed(
+                    operation, f"What '{pair[0]}' sent is not what '{pair[1]}' vouches for: one of them lies.", pair
+                )
+
+    # --- values that several were told -------------------------------------------------------------------
+
+    def _agree_on(self, operation: str, texts: Mapping[int, bytes], complaint: str) -> None:
+        """Compare, with each of some ranks, a text that both must have: digests both ways. 1 round.
+
+        A digest says nothing new to a party that has the text, and it goes to no other.
+        """
+        self._refuse_after_failure()
+        session = self.mesh.terms.session
+        digests = {
+            rank: np.frombuffer(hashlib.sha256(session + text).digest(), np.uint8) for rank, text in texts.items()
+        }
+        heard = {rank: np.empty(DIGEST_BYTES, np.uint8) for rank in texts}
+        self._exchange(operation, {rank: [digest] for rank, digest in digests.items()}, heard)
+        for rank, digest in digests.items():
+            if not np.array_equal(heard[rank], digest):
+                raise self._failed(operation, f"'{self.names[rank]}' does not agree. {complaint}", self._rest())
+
+    def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
+        """As for every scheme, and then every two parties compare all that they heard, so that nobody can tell two
+        parties different things. 2 rounds; 12 digests beside the messages.
+        """
+        told = super().announce(label, message)
+        with self.label(label):
+            text = b"".join(told)
+            self._agree_on("echo", dict.fromkeys(self._others, text), "A party told two others different things.")
+        return told
+
+    # --- the end -----------------------------------------------------------------------------------------
+
+    def verify(self) -> None:
+        """Every check was made when its data came, so none is open: raises if one has failed."""
+        self._refuse_after_failure()
+
+    def _rest(self) -> tuple[str, ...]:
+        return tuple(self.names[rank] for rank in self._others)
+
+    def _failed(self, operation: str, what: str, parties: tuple[str, ...]) -> DisputeError:
+        """End the run for good, and return the error to raise."""
+        self._failure = f"A check failed at '{self.mesh.name}' in '{self._label}{operation}'. {what}"
+        self._keys = {}
+        self.mesh.abort(self._failure)
+        return DisputeError(f"{self._failure} Do not repeat the run before you know why.", parties)
+
+    def _refuse_after_failure(self) -> None:
+        if self._failure is not None:
+            raise ProtocolError(f"This run has ended. {self._failure}")
