@@ -3,7 +3,8 @@
     upload.begin, upload.chunk, upload.commit    an owner, of its own contribution only
     status                                       every participant of the study
     model                                        the analysts of the study
-    party.state, party.begin                     the other computing parties
+    party.state                                  the other computing parties
+    party.hold, party.begin                      the leading party (``sealing`` says what they do)
 
 Everything else is refused and logged. Whoever asks too often is told that the party is busy, and that is not logged: so
 nobody can fill its disk or keep it from its work with requests. Pieces of an owner's upload do not count, because their
@@ -20,14 +21,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, NoReturn, TypeAlias
 
-from cofit.errors import CofitError, InvalidInputError, StateError, parameter_error
+from cofit.errors import InvalidInputError, StateError, parameter_error
 from cofit.learn.plan import Plan
 from cofit.roles.audit_file import AuditFile
-from cofit.roles.manifest import check_manifest, files_for, manifest_hash
+from cofit.roles.manifest import check_manifest, files_for
 from cofit.roles.party_state import PartyState, check_file_name
+from cofit.roles.sealing import RefusedError, Sealing
 from cofit.secret import InputFacts
 from cofit.study.document import Study
 from cofit.transport import TokenBuckets
@@ -40,10 +41,6 @@ _LARGEST_PIECE = 4 << 20
 _RATE, _BURST = 10.0, 100
 """How many requests a second, in the long run and at once, are answered to each participant."""
 _MOST_REPLACEMENTS = 1000
-
-
-class RefusedError(CofitError):
-    """A request that this participant may not make, or not now."""
 
 
 class BusyError(RefusedError):
@@ -68,6 +65,7 @@ class Desk:
         expected: Mapping[str, Mapping[str, InputFacts]],
         rank: int,
         state: PartyState,
+        sealing: Sealing,
         audit: AuditFile,
         progress: Callable[[], dict[str, Any]],
         clock: Callable[[], float] = time.monotonic,
@@ -82,7 +80,7 @@ class Desk:
         self._clock = clock
         self._rates = TokenBuckets(_RATE, _BURST)
         self._counting = threading.Lock()
-        self._uploading = threading.Lock()
+        self._sealing = sealing
         self._roles = {
             "owner": {owner.name for owner in study.owners},
             "party": {party.name for party in study.parties},
@@ -98,6 +96,7 @@ class Desk:
             "status": ("any", self._status),
             "model": ("analyst", self._model),
             "party.state": ("party", self._party_state),
+            "party.hold": ("party", self._hold),
             "party.begin": ("party", self._begin),
         }
 
@@ -119,16 +118,6 @@ class Desk:
         if not granted:
             raise BusyError("This party is busy: too many requests in a short time. Try again later.")
 
-    def ready(self) -> dict[str, str] | None:
-        """Return the hash of every owner's manifest when all contributions are here, of the same rows; else None."""
-        hashes = {}
-        for owner in self._expected:
-            upload = self._state.upload(owner)
-            if upload is None or not upload.committed:
-                return None
-            hashes[owner] = manifest_hash(upload.manifest["common"])
-        return None if any(self._other_rows(owner) for owner in self._expected) else hashes
-
     # --- owners ------------------------------------------------------------------------------------------
 
     def _begin_upload(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
@@ -144,7 +133,7 @@ class Desk:
         stored = {"common": manifest, "files": files_for(manifest, self._rank)}
         if self._state.forgotten:
             raise RefusedError("This party has deleted its shares of the study (`cofit forget`) and takes no new ones.")
-        with self._uploading:
+        with self._sealing.lock:
             self._retire(owner, manifest["upload"])
             sizes = self._state.begin_upload(owner, manifest["upload"], stored)
             known = self._state.upload(owner)
@@ -185,30 +174,16 @@ class Desk:
     def _commit(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "upload")
         upload = str(request.get("upload"))
-        with self._uploading:
+        with self._sealing.lock:
             known = self._state.upload(owner)
             waits = known is not None and known.upload == upload and not known.committed
-            if waits and (others := self._other_rows(owner)):
+            if waits and (others := self._sealing.other_rows(owner)):
                 self._of_other_rows[owner] = upload
                 self._audit.write("rows differ", owner=owner, upload=upload, others=others)
                 raise StateError(_rows_differ(owner, others))
             self._state.commit(owner, upload)
         self._audit.write("upload complete", owner=owner, upload=upload)
         return {"committed": True}, b""
-
-    def _other_rows(self, owner: str) -> list[str]:
-        """Return the owners whose complete contributions are of other rows than what this owner has announced."""
-        mine = self._state.upload(owner)
-        if mine is None:
-            return []
-        others = {other: self._state.upload(other) for other in self._expected if other != owner}
-        return [
-            other
-            for other, upload in others.items()
-            if upload is not None
-            and upload.committed
-            and upload.manifest["common"]["rows"] != mine.manifest["common"]["rows"]
-        ]
 
     # --- everybody ---------------------------------------------------------------------------------------
 
@@ -229,7 +204,7 @@ class Desk:
         if upload is None:
             return "missing"
         told = upload.committed or self._of_other_rows.get(owner) == upload.upload
-        if told and self._other_rows(owner):
+        if told and self._sealing.other_rows(owner):
             return "rows differ"
         return "complete" if upload.committed else "incomplete"
 
@@ -249,40 +224,36 @@ class Desk:
             "phase": self._state.phase,
             "forgotten": self._state.forgotten,
             "plan": self._plan.hash,
-            "contributions": self.ready(),
+            "contributions": self._sealing.ready(),
+            "held": self._sealing.held(),
         }, b""
+
+    def _hold(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
+        _only(request, "contributions", "instead_of")
+        self._check_leader(peer, "party.hold")
+        self._sealing.hold(request.get("contributions"), request.get("instead_of"))
+        return {}, b""
 
     def _begin(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "session", "contributions", "created")
+        self._check_leader(peer, "party.begin")
         session, created = request.get("session"), request.get("created")
-        if peer != self._study.parties[0].name:
-            self._refuse(peer, "party.begin", "only the first party of the study begins sessions")
         if not isinstance(session, str) or not _SESSION.fullmatch(session):
             raise parameter_error("session", "party.begin", "32 hexadecimal digits", session)
-        if self._state.phase == "failed":
-            raise RefusedError("A check failed here: this study is not resumed.")
-        self.seal(str(created), request.get("contributions"))
+        self._sealing.seal(str(created), request.get("contributions"))
         with self._inviting:  # only the newest invitation counts
             with contextlib.suppress(queue.Empty):
                 self.invitations.get_nowait()
             self.invitations.put_nowait(Begin(bytes.fromhex(session), self._state.fact("created") or ""))
         return {}, b""
 
-    def seal(self, created: str, contributions: object) -> None:
-        """Close these very contributions for good, and fix the date of the certificate. The first call counts.
-
-        RefusedError where others are here by now: an owner may have begun to replace its own a moment ago.
-        """
-        if not _is_date(created):
-            raise parameter_error("created", "party.begin", "a date as in 2026-01-02T03:04:05+00:00", created)
-        with self._uploading:
-            mine = self.ready()
-            if mine is None or contributions != mine:
-                raise RefusedError("The contributions here are not those of the invitation.")
-            if self._state.phase != "collecting":
-                return
-            self._state.record(phase="sealed", created=created)
-            self._audit.write("contributions sealed", owners=sorted(self._expected))
+    def _check_leader(self, peer: str, request: str) -> None:
+        if peer != self._study.parties[0].name:
+            self._refuse(peer, request, "only the first party of the study leads")
+        if self._state.phase == "failed":
+            raise RefusedError("A check failed here: this study is not resumed.")
+        if self._state.forgotten:
+            raise RefusedError("This party has deleted its shares of the study (`cofit forget`).")
 
     def _refuse(self, peer: str, request: str, why: str) -> NoReturn:
         self._audit.write("request refused", peer=peer, request=request, why=why)
@@ -295,14 +266,6 @@ def answerable(error: Exception) -> dict[str, Any] | None:
         kind = "busy" if isinstance(error, BusyError) else type(error).__name__
         return {"error": {"kind": kind, "message": str(error)[:2000]}}
     return None
-
-
-def _is_date(text: str) -> bool:
-    """Whether a text is a date in the one form that we write: what a certificate carries says nothing else."""
-    try:
-        return datetime.fromisoformat(text).isoformat(timespec="seconds") == text
-    except ValueError:
-        return False
 
 
 def _retired(owner: str, upload: str) -> str:

@@ -19,6 +19,7 @@ from cofit.roles.desk import Desk, answerable
 from cofit.roles.key_files import participants
 from cofit.roles.party_sessions import PartySessions, disk_problem
 from cofit.roles.party_state import PartyState
+from cofit.roles.sealing import Sealing
 from cofit.study.document import Study
 from cofit.study.expected import expected_contributions
 from cofit.study.plan import study_plan
@@ -53,11 +54,12 @@ class PartyService:
             self._state.close()
             raise
         self._stopping = threading.Event()
+        sealing = Sealing(tuple(expected), self._state, self._audit)
         self._desk = Desk(
-            study, self._plan, expected, rank, self._state, self._audit, lambda: dict(self._sessions.progress)
+            study, self._plan, expected, rank, self._state, sealing, self._audit, lambda: dict(self._sessions.progress)
         )
         self._sessions = PartySessions(
-            study, self._plan, expected, identity, self._state, self._audit, self._desk, self._stopping
+            study, self._plan, expected, identity, self._state, sealing, self._audit, self._desk, self._stopping
         )
 
     @property

@@ -1,9 +1,9 @@
 """The sessions of a computing party: when they begin, how they end, and what follows.
 
 The first party of the study leads: when it has all contributions it asks the others for theirs, and when all hold the
-same it invites them to a session with a fresh random id. A session that fails leads to the next one, after a pause.
-This goes on until *every* party has the model: a party that has released takes part again, and the same stored shares
-are opened again, for one that was stopped between the opening and its own publication.
+same (``sealing``) it invites them to a session with a fresh random id. A session that fails leads to the next one,
+after a pause. This goes on until *every* party has the model: a party that has released takes part again, and the same
+stored shares are opened again, for one that was stopped between the opening and its own publication.
 
 What may end a session: a peer (TransportError: tried again), this party's disk or ledger (tried again, whoever runs it
 is told what to do), a bug (tried again, and logged with its place), a failed check (ProtocolError: nothing is resumed
@@ -36,6 +36,7 @@ from cofit.roles.desk import Begin, Desk
 from cofit.roles.durable import write_durably
 from cofit.roles.party_state import PartyState
 from cofit.roles.published import Release
+from cofit.roles.sealing import Sealing
 from cofit.roles.session import run_session
 from cofit.secret import InputFacts, Opening
 from cofit.sharing import scheme_named
@@ -64,6 +65,7 @@ class PartySessions:
         expected: Mapping[str, Mapping[str, InputFacts]],
         identity: Identity,
         state: PartyState,
+        sealing: Sealing,
         audit: AuditFile,
         desk: Desk,
         stopping: threading.Event,
@@ -75,6 +77,7 @@ class PartySessions:
         self._names = [party.name for party in study.parties]
         self._rank = self._names.index(identity.name)
         self._state = state
+        self._sealing = sealing
         self._audit = audit
         self._desk = desk
         self._stopping = stopping
@@ -164,7 +167,7 @@ class PartySessions:
         return begin
 
     def _invitation(self) -> Begin | None:
-        mine = None if self._out() else self._desk.ready()
+        mine = None if self._out() else self._sealing.ready()
         if mine is None or (self._state.phase == "released" and self._with_model.issuperset(self._others)):
             return None
         told = {name: self._state_of(name) for name in self._others}
@@ -176,7 +179,8 @@ class PartySessions:
             self._with_model.issuperset(self._others) or time.monotonic() < self._reopen_after
         ):
             return None
-        self._desk.seal(datetime.now(UTC).isoformat(timespec="seconds"), mine)
+        self._hold(mine, told)
+        self._sealing.seal(datetime.now(UTC).isoformat(timespec="seconds"), mine)
         begin = Begin(secrets.token_bytes(16), self._state.fact("created") or "")
         for name in self._others:
             invitation = {"session": begin.session.hex(), "contributions": mine, "created": begin.created}
@@ -184,13 +188,21 @@ class PartySessions:
                 conversation.request({"request": "party.begin", **invitation})
         return begin
 
+    def _hold(self, mine: Mapping[str, str], told: Mapping[str, Mapping[str, Any]]) -> None:
+        """Let the others keep what is going to be sealed, whatever their owners do meanwhile (see ``sealing``)."""
+        for name, state in told.items():
+            if state.get("phase") == "collecting" and state.get("held") != mine:
+                with self._ask(name) as conversation:
+                    named = {"contributions": mine, "instead_of": state.get("held")}
+                    conversation.request({"request": "party.hold", **named})
+
     def _hindrance(self, name: str, state: Mapping[str, Any], mine: Mapping[str, str]) -> str:
         """Return why no session with this party can begin, or nothing."""
         if state.get("phase") == "failed":
             return f"'{name}' says that a check failed there: the study is not resumed. Compare the audit logs."
         if state.get("plan") != self._plan.hash:
             return f"'{name}' computes another plan of this study. Run the same cofit release everywhere."
-        theirs = state.get("contributions")
+        theirs = mine if state.get("held") == mine else state.get("contributions")
         if not isinstance(theirs, dict):
             return f"waits for contributions to arrive at '{name}'"
         if differing := sorted(owner for owner in mine if theirs.get(owner) != mine[owner]):

@@ -65,6 +65,7 @@ class PartyState(StateDirectory):
         super().__init__(directory, study, party)
         try:
             self._delete_leftovers()
+            self._delete_replaced()
         except BaseException:
             self.close()
             raise
@@ -83,6 +84,7 @@ class PartyState(StateDirectory):
         """Take the announcement of an upload; return how many bytes of each of its files are here already.
 
         The same upload goes on where it was; another one replaces what the owner sent before, until all is sealed.
+        What was replaced is deleted, unless it is held.
         """
         with self._mutex:
             known = self.upload(owner)
@@ -99,8 +101,7 @@ class PartyState(StateDirectory):
                 with self._transaction() as database:
                     row = (owner, upload, json.dumps(manifest, sort_keys=True))
                     database.execute("INSERT OR REPLACE INTO uploads VALUES (?, ?, ?, 0)", row)
-                if known is not None:
-                    shutil.rmtree(self._folder(owner, known.upload), ignore_errors=True)
+                self._delete_replaced()
             return {name: self._size(owner, upload, name) for name in _files(manifest)}
 
     def append(self, owner: str, upload: str, name: str, offset: int, data: bytes | memoryview) -> int:
@@ -143,6 +144,38 @@ class PartyState(StateDirectory):
             sync_directory(folder)
             with self._transaction() as database:
                 database.execute("UPDATE uploads SET committed = 1 WHERE owner = ?", (owner,))
+
+    def held(self) -> dict[str, Upload]:
+        """Return the complete uploads that are kept although their owners may have replaced them; see ``sealing``."""
+        held = json.loads(self.fact("held") or "{}")
+        return {owner: Upload(upload, manifest, True) for owner, (upload, manifest) in held.items()}
+
+    def hold(self) -> None:
+        """Keep every upload that is complete now, whatever replaces it, and let go of those that were held before."""
+        with self._mutex:
+            rows = self._database.execute("SELECT owner, upload, manifest FROM uploads WHERE committed").fetchall()
+            self.record(held=json.dumps({owner: (upload, json.loads(text)) for owner, upload, text in rows}))
+            self._delete_replaced()
+
+    def seal(self, created: str, *, take_back: bool) -> None:
+        """Let nothing be replaced any more, in one transaction: what is here now, or, taken back, what is held."""
+        with self._mutex:
+            held = self.held() if take_back else {}
+            rows = [(one.upload, json.dumps(one.manifest, sort_keys=True), owner) for owner, one in held.items()]
+            with self._transaction() as database:
+                database.executemany("UPDATE uploads SET upload = ?, manifest = ?, committed = 1 WHERE owner = ?", rows)
+                facts = {"phase": "sealed", "created": created}
+                database.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
+                database.execute("DELETE FROM facts WHERE name = 'held'")
+            self._delete_replaced()
+
+    def _delete_replaced(self) -> None:
+        """Delete the files of every upload that is neither the owner's last one nor held."""
+        rows = self._database.execute("SELECT owner, upload FROM uploads").fetchall()
+        kept = {self._folder(*row) for row in rows} | {self._folder(o, one.upload) for o, one in self.held().items()}
+        for folder in (self.directory / "uploads").glob("*/*"):
+            if folder not in kept:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def component(self, owner: str, name: str) -> memoryview:
         """Return the contents of a file of a committed upload, mapped and not read."""

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from cofit.errors import InvalidInputError, ProtocolError, parameter_error
 from cofit.privacy.certificate import Certificate
@@ -63,3 +64,11 @@ def agreed(copies: Mapping[str, Release]) -> Release:
                 f"audit logs of both."
             )
     return reference
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date in the one form that we write: what a certificate carries says nothing else."""
+    try:
+        return datetime.fromisoformat(text).isoformat(timespec="seconds") == text
+    except ValueError:
+        return False

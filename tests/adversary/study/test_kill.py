@@ -34,7 +34,17 @@ POINTS = (
     "before replace in state", "after write published.json", "before phase released", "after phase released",
     "after audit released",
 )  # fmt: skip
+SEALING = [
+    *((party, f"{when} hold") for party in ("party-b", "party-c") for when in ("before", "after")),
+    *(
+        ("party-a", f"{when} request {request}")
+        for request in ("party.hold", "party.hold#2", "party.begin", "party.begin#2")
+        for when in ("before", "after")
+    ),
+]
+"""What only the leader does, and what only the others do."""
 SAMPLE = {
+    ("party-a", "after request party.hold"),
     ("party-b", "before save release"),
     ("party-a", "after confirm"),
     ("party-c", "before replace in checkpoints"),
@@ -56,8 +66,7 @@ def finish(lab: Lab, owners: dict[str, Any]) -> Release:
     ("party", "point"),
     [
         pytest.param(party, point, marks=() if (party, point) in SAMPLE else pytest.mark.slow)
-        for point in POINTS
-        for party in PARTIES
+        for party, point in [*((party, point) for point in POINTS for party in PARTIES), *SEALING]
     ],
 )
 def test_a_party_killed_at_any_point(make_lab: MakeLab, party: str, point: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -394,6 +396,42 @@ def test_data_replaced_while_the_parties_seal(make_lab: MakeLab, pause: str, slo
     assert replacing.wait(60) in (0, 1)
     lab.wait_released(30)
     lab.check_one_release()
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["announced", "complete"])
+@pytest.mark.parametrize(
+    "pause", ["before send party.begin", pytest.param("before phase sealed", marks=pytest.mark.slow)]
+)
+def test_an_owner_that_replaces_at_one_party_alone_while_the_leader_seals(
+    make_lab: MakeLab, pause: str, whole: bool
+) -> None:
+    """The leader has asked everybody and seals one contribution; a party that has another by then must not be stuck."""
+    lab = make_lab()
+    lab.start("party-a", pause={pause: 2.0})
+    lab.start("party-b", "party-c")
+    lab.up()
+    study, a = impatient(lab), lab.identity("owner-a")
+    for party in PARTIES:
+        upload_whole(study, a, party, dealt(lab, seed=b"1" * 32))
+    assert lab.contribute("owner-b").wait() == 0
+    until(lambda: pause in lab.trace("party-a"), "the leader has asked the others")
+    other = dealt(lab, seed=b"2" * 32)
+    if whole:
+        upload_whole(study, a, "party-b", other)
+    else:
+        ask(study, a, "party-b", {"request": "upload.begin", "manifest": other.manifest})
+    lab.wait_released(30)
+    lab.check_one_release()
+    sealed = {_uploads(lab, party) for party in PARTIES}
+    assert len(sealed) == 1, "all parties sealed the same contributions"
+    assert dealt(lab, seed=b"1" * 32).manifest["upload"] in sealed.pop()
+    for party in PARTIES:
+        assert len(list((lab.state(party) / "uploads").glob("*/*"))) == 2, "the other shares are deleted"
+
+
+def _uploads(lab: Lab, party: str) -> tuple[str, ...]:
+    with contextlib.closing(sqlite3.connect(lab.state(party) / "state.sqlite")) as database:
+        return tuple(row[0] for row in database.execute("SELECT upload FROM uploads ORDER BY owner"))
 
 
 def test_parties_with_different_studies_do_not_begin(make_lab: MakeLab) -> None:

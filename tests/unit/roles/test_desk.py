@@ -18,9 +18,10 @@ from cofit.errors import CofitError, InvalidInputError, StateError
 from cofit.learn.plan import Plan
 from cofit.roles import desk as desk_module
 from cofit.roles.audit_file import AuditFile, read_audit
-from cofit.roles.desk import BusyError, Desk, RefusedError, answerable
+from cofit.roles.desk import BusyError, Desk, answerable
 from cofit.roles.manifest import DealtContribution, deal_contribution, fresh_upload_seed
 from cofit.roles.party_state import PartyState
+from cofit.roles.sealing import RefusedError, Sealing
 from cofit.secret import InputFacts
 from cofit.study import Study, study_plan
 from cofit.study.expected import expected_contributions
@@ -44,7 +45,8 @@ class Counter:
         self.state = PartyState(folder / "state", study.hash, "party-c")
         self.audit = AuditFile(folder / "state" / "audit.jsonl")
         self.now, self.pause = 0.0, 1.0  # a second passes between requests, unless a test says otherwise
-        self.desk = Desk(study, plan, self.expected, RANK, self.state, self.audit, dict, self.clock)
+        self.sealing = Sealing(tuple(self.expected), self.state, self.audit)
+        self.desk = Desk(study, plan, self.expected, RANK, self.state, self.sealing, self.audit, dict, self.clock)
 
     def clock(self) -> float:
         self.now += self.pause
@@ -130,9 +132,9 @@ def test_a_contribution_from_announcement_to_commit(horizontal: Counter) -> None
     assert horizontal.told()["owner-a"] == "incomplete"
     assert horizontal.commit("owner-a", dealt) == {"committed": True}
     assert horizontal.told() == {"owner-a": "complete", "owner-b": "missing"}
-    assert horizontal.desk.ready() is None
+    assert horizontal.sealing.ready() is None
     horizontal.whole("owner-b")
-    ready = horizontal.desk.ready()
+    ready = horizontal.sealing.ready()
     assert ready is not None
     assert set(ready) == set(OWNERS)
 
@@ -357,8 +359,8 @@ def test_nothing_changes_after_sealing(horizontal: Counter) -> None:
     old = horizontal.whole("owner-a")
     dealt = horizontal.whole("owner-a")
     horizontal.whole("owner-b")
-    ready, files = horizontal.desk.ready(), horizontal.files()
-    horizontal.desk.seal(SEALED_AT, ready)
+    ready, files = horizontal.sealing.ready(), horizontal.files()
+    horizontal.sealing.seal(SEALED_AT, ready)
     for past in (old, horizontal.dealt("owner-a")):
         assert "sealed" in horizontal.refused("owner-a", "upload.begin", manifest=past.manifest)
         horizontal.refused("owner-a", "upload.commit", upload=past.manifest["upload"])
@@ -366,7 +368,93 @@ def test_nothing_changes_after_sealing(horizontal: Counter) -> None:
     horizontal.refused("owner-a", "upload.chunk", b"x", upload=upload, file=FILE, offset=0)
     assert horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)["committed"] is True
     assert horizontal.commit("owner-a", dealt) == {"committed": True}
-    assert (horizontal.desk.ready(), horizontal.files()) == (ready, files)
+    assert (horizontal.sealing.ready(), horizontal.files()) == (ready, files)
+
+
+def hold(counter: Counter, contributions: Any, instead_of: Any = None) -> None:
+    counter.ask("party-a", "party.hold", contributions=contributions, instead_of=instead_of)
+
+
+def begin(counter: Counter, contributions: Any) -> None:
+    counter.ask("party-a", "party.begin", session="ab" * 16, contributions=contributions, created=SEALED_AT)
+
+
+def reopened(counter: Counter) -> None:
+    """The same as after a kill: what is in memory is gone."""
+    counter.state.close()
+    counter.state.__init__(counter.folder / "state", counter.desk._study.hash, "party-c")  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["announced", "complete"])
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_is_held_is_sealed_although_an_owner_replaces_it(horizontal: Counter, whole: bool, killed: bool) -> None:
+    """Between the leader's question and its invitation, and twice: the leader's set must not be lost."""
+    dealt = {owner: horizontal.whole(owner) for owner in OWNERS}
+    ready, files = horizontal.sealing.ready(), horizontal.files()
+    hold(horizontal, ready)
+    for _ in range(2):
+        other = horizontal.begin("owner-a")
+        if whole:
+            horizontal.send("owner-a", other)
+            horizontal.commit("owner-a", other)
+        if killed:
+            reopened(horizontal)
+    assert horizontal.ask("party-a", "party.state")["held"] == ready
+    assert horizontal.sealing.ready() != ready
+    hold(horizontal, ready)  # the leader asks again
+    begin(horizontal, ready)
+    assert (horizontal.state.phase, horizontal.sealing.ready()) == ("sealed", ready)
+    assert horizontal.files() == files, "what was sent since is deleted"
+    for past in (other, horizontal.dealt("owner-a")):
+        assert "sealed" in horizontal.refused("owner-a", "upload.begin", manifest=past.manifest)
+    horizontal.refused("owner-a", "upload.chunk", b"x", upload=other.manifest["upload"], file=FILE, offset=0)
+    for owner in OWNERS:
+        assert horizontal.ask(owner, "upload.begin", manifest=dealt[owner].manifest)["committed"] is True
+
+
+def test_what_is_held_is_let_go_only_by_its_name(horizontal: Counter) -> None:
+    """A leader that has another set by now names the one that it will never seal; a request that is late does not."""
+    for owner in OWNERS:
+        horizontal.whole(owner)
+    first = horizontal.sealing.ready()
+    hold(horizontal, first)
+    horizontal.whole("owner-a")
+    second, files = horizontal.sealing.ready(), horizontal.files()
+    for named in (None, second, {**(first or {}), "owner-b": "0" * 64}):
+        assert "held" in horizontal.refused("party-a", "party.hold", contributions=second, instead_of=named)
+    assert horizontal.files() == files
+    hold(horizontal, second, first)
+    assert len(horizontal.files()) < len(files), "shares that nobody will seal are deleted"
+    for late in (None, first):
+        horizontal.refused("party-a", "party.hold", contributions=first, instead_of=late)
+    horizontal.refused("party-a", "party.begin", session="ab" * 16, contributions=first, created=SEALED_AT)
+    third = horizontal.whole("owner-a")
+    begin(horizontal, second)
+    assert horizontal.sealing.ready() == second
+    assert third.manifest["upload"] not in str(horizontal.state.upload("owner-a"))
+
+
+def test_nothing_is_held_that_is_not_complete_here(horizontal: Counter) -> None:
+    horizontal.whole("owner-a")
+    named = dict.fromkeys(OWNERS, "0" * 64)
+    wrong: list[Any] = [None, {}, named, []]
+    for contributions in wrong:
+        horizontal.refused("party-a", "party.hold", contributions=contributions, instead_of=None)
+    horizontal.whole("owner-b")
+    horizontal.begin("owner-b")
+    for contributions in wrong:
+        horizontal.refused("party-a", "party.hold", contributions=contributions, instead_of=None)
+    assert horizontal.sealing.held() is None
+
+
+def test_only_the_leader_holds_and_begins(horizontal: Counter) -> None:
+    for owner in OWNERS:
+        horizontal.whole(owner)
+    ready = horizontal.sealing.ready()
+    for peer in ("party-b", "party-c", "owner-a", "analyst"):
+        horizontal.refused(peer, "party.hold", contributions=ready, instead_of=None)
+        horizontal.refused(peer, "party.begin", session="ab" * 16, contributions=ready, created=SEALED_AT)
+    assert (horizontal.sealing.held(), horizontal.state.phase) == (None, "collecting")
 
 
 @pytest.mark.parametrize(
@@ -376,7 +464,7 @@ def test_nothing_changes_after_sealing(horizontal: Counter) -> None:
 def test_dates_have_one_form(horizontal: Counter, created: str) -> None:
     for owner in OWNERS:
         horizontal.whole(owner)
-    fields: dict[str, Any] = {"session": "ab" * 16, "contributions": horizontal.desk.ready()}
+    fields: dict[str, Any] = {"session": "ab" * 16, "contributions": horizontal.sealing.ready()}
     assert "'created'" in horizontal.refused("party-a", "party.begin", created=created, **fields)
     assert horizontal.state.phase == "collecting"
     horizontal.ask("party-a", "party.begin", created=SEALED_AT, **fields)
@@ -396,7 +484,7 @@ def test_a_party_that_has_forgotten_takes_nothing_and_says_so(horizontal: Counte
 def test_only_the_newest_invitation_is_kept(horizontal: Counter) -> None:
     for owner in OWNERS:
         horizontal.whole(owner)
-    fields: dict[str, Any] = {"contributions": horizontal.desk.ready(), "created": SEALED_AT}
+    fields: dict[str, Any] = {"contributions": horizontal.sealing.ready(), "created": SEALED_AT}
     for session in range(50):
         horizontal.ask("party-a", "party.begin", session=f"{session:032x}", **fields)
     assert horizontal.desk.invitations.qsize() == 1
@@ -410,7 +498,7 @@ def test_equal_rows_are_ready(vertical: Counter) -> None:
     vertical.whole("owner-a", ROWS)
     vertical.whole("owner-b", ROWS)
     assert vertical.told() == dict.fromkeys(OWNERS, "complete")
-    assert vertical.desk.ready() is not None
+    assert vertical.sealing.ready() is not None
 
 
 def test_other_rows_are_refused_with_both_names_and_the_remedy(vertical: Counter) -> None:
@@ -423,12 +511,12 @@ def test_other_rows_are_refused_with_both_names_and_the_remedy(vertical: Counter
         assert part in text
     assert ROWS not in text and OTHER_ROWS not in text
     assert vertical.told() == {"owner-a": "complete", "owner-b": "rows differ"}
-    assert vertical.desk.ready() is None
+    assert vertical.sealing.ready() is None
     last = read_audit(vertical.folder / "state" / "audit.jsonl")[-1]
     assert (last["event"], last["owner"], last["others"]) == ("rows differ", "owner-b", ["owner-a"])
     vertical.whole("owner-b", ROWS)
     assert vertical.told() == dict.fromkeys(OWNERS, "complete")
-    assert vertical.desk.ready() is not None
+    assert vertical.sealing.ready() is not None
 
 
 def test_the_first_owner_may_be_the_one_who_was_wrong(vertical: Counter) -> None:
@@ -441,7 +529,7 @@ def test_the_first_owner_may_be_the_one_who_was_wrong(vertical: Counter) -> None
     vertical.send("owner-a", corrected)
     vertical.commit("owner-a", corrected)
     assert vertical.commit("owner-b", dealt) == {"committed": True}  # what it had sent before
-    assert vertical.desk.ready() is not None
+    assert vertical.sealing.ready() is not None
 
 
 def test_a_replacement_with_other_rows_is_refused_too(vertical: Counter) -> None:
@@ -450,7 +538,7 @@ def test_a_replacement_with_other_rows_is_refused_too(vertical: Counter) -> None
     dealt = vertical.begin("owner-b", OTHER_ROWS)
     vertical.send("owner-b", dealt)
     vertical.refused("owner-b", "upload.commit", upload=dealt.manifest["upload"])
-    assert vertical.desk.ready() is None
+    assert vertical.sealing.ready() is None
 
 
 def test_of_two_commits_at_once_with_different_rows_one_is_refused(vertical: Counter) -> None:
@@ -472,7 +560,7 @@ def test_of_two_commits_at_once_with_different_rows_one_is_refused(vertical: Cou
         for thread in threads:
             thread.join()
         assert len(refusals) == 1, attempt
-        assert vertical.desk.ready() is None
+        assert vertical.sealing.ready() is None
 
 
 def test_stored_contributions_of_different_rows_are_never_ready(vertical: Counter) -> None:
@@ -481,7 +569,7 @@ def test_stored_contributions_of_different_rows_are_never_ready(vertical: Counte
     dealt = vertical.begin("owner-b", OTHER_ROWS)
     vertical.send("owner-b", dealt)
     vertical.state.commit("owner-b", dealt.manifest["upload"])
-    assert vertical.desk.ready() is None
+    assert vertical.sealing.ready() is None
     assert vertical.told() == dict.fromkeys(OWNERS, "rows differ")
 
 
@@ -496,8 +584,8 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
     max_leaves=8,
 )
-FIELDS = ("manifest", "upload", "file", "offset", "session", "contributions", "created")
-KINDS = ("upload.begin", "upload.chunk", "upload.commit", "status", "model", "party.state", "party.begin")
+FIELDS = ("manifest", "upload", "file", "offset", "session", "contributions", "instead_of", "created")
+KINDS = ("upload.begin", "upload.chunk", "upload.commit", "status", "model", "party.state", "party.hold", "party.begin")
 PEERS = ("owner-a", "owner-b", "party-a", "party-b", "analyst", "stranger")
 ALLOWED = {("status", peer) for peer in PEERS} | {("party.state", "party-a"), ("party.state", "party-b")}
 

@@ -140,6 +140,53 @@ def test_replaced_until_sealed(state: PartyState) -> None:
         state.begin_upload("owner-a", "u2", manifest(b"other"))
 
 
+def folders(state: PartyState) -> int:
+    return len(list((state.directory / "uploads").glob("*/*")))
+
+
+def test_what_is_held_is_kept_and_taken_back(state: PartyState) -> None:
+    committed(state, "u1")
+    state.hold()
+    committed(state, "u2")
+    state.begin_upload("owner-a", "u3", manifest())
+    assert folders(state) == 2, "the last one, and the one that is held"
+    state.seal("2026-01-01T00:00:00+00:00", take_back=True)
+    taken = state.upload("owner-a")
+    assert taken is not None and (taken.upload, taken.committed) == ("u1", True)
+    assert bytes(state.component("owner-a", "x.0")) == CONTENT
+    assert (folders(state), state.phase, state.held()) == (1, "sealed", {})
+
+
+def test_what_is_held_is_let_go_by_the_next(state: PartyState) -> None:
+    committed(state, "u1")
+    state.hold()
+    committed(state, "u2")
+    state.hold()
+    assert (folders(state), [one.upload for one in state.held().values()]) == (1, ["u2"])
+    committed(state, "u3")
+    state.seal("2026-01-01T00:00:00+00:00", take_back=False)
+    assert (folders(state), state.held()) == (1, {})
+    current = state.upload("owner-a")
+    assert current is not None and current.upload == "u3"
+
+
+def test_replaced_shares_that_a_killed_process_left_are_deleted(
+    state: PartyState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committed(state, "u1")
+    state.hold()
+    with monkeypatch.context() as patch:
+        patch.setattr(PartyState, "_delete_replaced", lambda _: None)
+        committed(state, "u2")
+        committed(state, "u3")
+    assert folders(state) == 3
+    state.close()
+    state.__init__(state.directory, STUDY, "party-a")  # type: ignore[misc]
+    assert folders(state) == 2
+    state.seal("2026-01-01T00:00:00+00:00", take_back=True)
+    assert bytes(state.component("owner-a", "x.0")) == CONTENT
+
+
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "a b", "x" * 65, None, 3, "a\0"])
 def test_file_names(name: object) -> None:
     with pytest.raises(InvalidInputError):
