@@ -174,14 +174,17 @@ class Desk:
     def _commit(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "upload")
         upload = str(request.get("upload"))
-        with self._sealing.lock:
+
+        def check_rows() -> None:
             known = self._state.upload(owner)
             waits = known is not None and known.upload == upload and not known.committed
             if waits and (others := self._sealing.other_rows(owner)):
                 self._of_other_rows[owner] = upload
                 self._audit.write("rows differ", owner=owner, upload=upload, others=others)
                 raise StateError(_rows_differ(owner, others))
-            self._state.commit(owner, upload)
+
+        check_rows()  # before all of it is read; another owner's may be complete by the time it was
+        self._state.commit(owner, upload, check_rows)
         self._audit.write("upload complete", owner=owner, upload=upload)
         return {"committed": True}, b""
 

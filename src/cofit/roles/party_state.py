@@ -22,7 +22,9 @@ import mmap
 import os
 import re
 import shutil
-from collections.abc import Mapping
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,8 @@ class PartyState(StateDirectory):
 
     def __init__(self, directory: str | Path, study: str, party: str) -> None:
         super().__init__(directory, study, party)
+        self._checking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._intact: dict[Path, tuple[int, ...]] = {}
         try:
             self._delete_leftovers()
             self._delete_replaced()
@@ -124,26 +128,37 @@ class PartyState(StateDirectory):
                 os.close(descriptor)
             return self._size(owner, upload, name)
 
-    def commit(self, owner: str, upload: str) -> None:
+    def commit(self, owner: str, upload: str, allowed: Callable[[], None] | None = None) -> None:
         """Check that all of an upload is here and intact, sync it, and say so durably.
 
-        A file with other contents than announced is emptied, to be sent again, and StateError says so.
+        A file with other contents than announced is emptied, to be sent again, and StateError says so. The files are
+        read while other requests go on; what was replaced meanwhile does not count. ``allowed`` is called last, while
+        nothing can change, and may raise.
         """
-        with self._mutex:
+        with self._checking[owner]:  # one check at a time: nothing else empties a file
             known = self._current(owner, upload)
             if known.committed:
                 return
-            folder = self._folder(owner, upload)
             for name, wanted in _files(known.manifest).items():
-                path = folder / name
-                if self._size(owner, upload, name) != wanted["size"]:
-                    raise StateError(f"{name!r} is not complete: {self._size(owner, upload, name)} bytes are here.")
-                if _digest_and_sync(path) != wanted["sha256"]:
-                    os.truncate(path, 0)
-                    raise StateError(f"{name!r} arrived with other contents than announced. Send it again.")
-            sync_directory(folder)
-            with self._transaction() as database:
-                database.execute("UPDATE uploads SET committed = 1 WHERE owner = ?", (owner,))
+                if (size := self._size(owner, upload, name)) != wanted["size"]:
+                    raise StateError(f"{name!r} is not complete: {size} bytes are here.")
+            folder, damaged = self._folder(owner, upload), None
+            try:
+                wanted = {name: entry["sha256"] for name, entry in _files(known.manifest).items()}
+                damaged = next((name for name in wanted if _digest_and_sync(folder / name) != wanted[name]), None)
+                sync_directory(folder)
+            except FileNotFoundError:
+                self._current(owner, upload)  # another one has replaced it, and its files were deleted
+                raise
+            with self._mutex:
+                self._current(owner, upload)
+                if damaged is not None:
+                    os.truncate(folder / damaged, 0)
+                    raise StateError(f"{damaged!r} arrived with other contents than announced. Send it again.")
+                if allowed is not None:
+                    allowed()
+                with self._transaction() as database:
+                    database.execute("UPDATE uploads SET committed = 1 WHERE owner = ? AND upload = ?", (owner, upload))
 
     def held(self) -> dict[str, Upload]:
         """Return the complete uploads that are kept although their owners may have replaced them; see ``sealing``."""
@@ -179,14 +194,30 @@ class PartyState(StateDirectory):
 
     def component(self, owner: str, name: str) -> memoryview:
         """Return the contents of a file of a committed upload, mapped and not read."""
-        known = self.upload(owner)
-        if known is None or not known.committed:
-            raise StateError(f"The contribution of '{owner}' is not here.")
-        path = self._folder(owner, known.upload) / name
+        path = self._committed(owner)[0] / name
         if not path.stat().st_size:
             return memoryview(b"")
         with path.open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def damaged(self, owner: str) -> Path | None:
+        """Return a file of a committed upload that has not the announced contents, or is missing; None if all have.
+
+        Read in pieces, not mapped. A file that was intact is read again only if it has changed, or by another process:
+        so a session that fails because one party reads slowly is not followed by the same.
+        """
+        folder, known = self._committed(owner)
+        for name, wanted in _files(known.manifest).items():
+            path = folder / name
+            try:
+                facts = path.stat()
+                stamp = facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
+                if self._intact.get(path) != stamp and _digest_and_sync(path) != wanted["sha256"]:
+                    return path
+            except FileNotFoundError:
+                return path
+            self._intact[path] = stamp
+        return None
 
     def forget_shares(self) -> None:
         """Delete every share, for good: of the data, of checkpoints, and of the release. Facts, log and model stay."""
@@ -275,6 +306,12 @@ class PartyState(StateDirectory):
         if known is None or known.upload != upload:
             raise StateError(f"Upload {upload} was not announced, or another one replaced it.")
         return known
+
+    def _committed(self, owner: str) -> tuple[Path, Upload]:
+        known = self.upload(owner)
+        if known is None or not known.committed:
+            raise StateError(f"The contribution of '{owner}' is not here.")
+        return self._folder(owner, known.upload), known
 
     def _folder(self, owner: str, upload: str) -> Path:
         return self.directory / "uploads" / _safe(owner) / _safe(upload)

@@ -1,7 +1,8 @@
 """One session of a computing party: from stored contributions to the released weights.
 
-Every session has new seeds. It may end at any moment and another begin: contributions are read from disk, training
-goes on from the last common checkpoint, and once the noisy shares are stored only those are ever opened.
+Every session has new seeds. It may end at any moment and another begin: contributions are read from disk and checked
+against the owners' digests, training goes on from the last common checkpoint, and once the noisy shares are stored only
+those are ever opened.
 
 The order at every party: charge the ledger, store the noisy shares, meet all others, note that all have stored, meet
 again, send the first message of the opening. So an opening message of a party that follows the protocol means that
@@ -21,6 +22,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from cofit.errors import StateError
 from cofit.learn.plan import Plan
 from cofit.learn.private_training import private_training
 from cofit.learn.train import Holders
@@ -94,12 +96,14 @@ def run_session(
 
     party = Party(scheme, expected, AuditLog(opened), report)
     party.agree("plan and contributions", _basis(plan, state, expected))
-    for owner, inputs in expected.items():
-        for name, facts in inputs.items():
-            party.take(owner, name, _assembled(scheme, len(study.parties), state, owner, name, facts))
+    _settle(party, state, audit)
+    if not (state.directory / RELEASE).exists():  # otherwise it is opened, and the data are not needed
+        for owner, inputs in expected.items():
+            _check_intact(study, state, owner)
+            for name, facts in inputs.items():
+                party.take(owner, name, _assembled(scheme, len(study.parties), state, owner, name, facts))
     ledger = Ledger(state.directory / "ledger.sqlite")
     store = ChargedStore(FileStore(state.directory / RELEASE), ledger, study, plan, state, audit)
-    _settle(party, state, audit)
     checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan)
     weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints)
     return weights, party.audit.openings
@@ -127,6 +131,22 @@ def _basis(plan: Plan, state: PartyState, expected: Mapping[str, object]) -> byt
     uploads = {owner: state.upload(owner) for owner in expected}
     hashes = {owner: "" if u is None else manifest_hash(u.manifest["common"]) for owner, u in uploads.items()}
     return json.dumps([plan.hash, hashes], sort_keys=True).encode()
+
+
+def _check_intact(study: Study, state: PartyState, owner: str) -> None:
+    """Raise StateError, with the remedy, if a file of a contribution is not what the owner announced."""
+    damaged, upload = state.damaged(owner), state.upload(owner)
+    if damaged is None or upload is None:
+        return
+    ranks = upload.manifest["common"]["components"][damaged.name]["ranks"]
+    others = [f"'{party.name}'" for rank, party in enumerate(study.parties) if rank in ranks]
+    others = [name for name in others if name != f"'{state.fact('party')}'"]
+    copy = f", or a copy from {' or '.join(others)}, which may have the same file at the same place" if others else ""
+    raise StateError(
+        f"A share of the contribution of '{owner}' is damaged or missing: {damaged.relative_to(state.directory)} in "
+        f"the state directory. Nothing is computed with it. Put back a backup of this file{copy}. If there is none, "
+        f"agree on a new study."
+    )
 
 
 def _assembled(scheme: Scheme, parties: int, state: PartyState, owner: str, name: str, facts: InputFacts) -> DealtShare:

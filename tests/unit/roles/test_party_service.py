@@ -237,6 +237,32 @@ def test_a_damaged_checkpoint_is_not_used(site: Loopback, monkeypatch: pytest.Mo
     assert site.ended == dict.fromkeys(PARTIES, "released")
 
 
+def test_a_share_that_is_damaged_on_disk_is_not_computed_with(
+    site: Loopback, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The file and the remedy are named; with the copy of another holder in its place the study goes on."""
+    held = threading.Event()
+    invite = party_sessions.PartySessions._invitation
+    monkeypatch.setattr(
+        party_sessions.PartySessions, "_invitation", lambda self: invite(self) if held.is_set() else None
+    )
+    site.start(until_released=True)
+    site.contribute()
+    path = max(site.state("party-b").glob("uploads/*/*/features.x_2"))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    held.set()
+    place = path.relative_to(site.state("party-b"))
+    until(lambda: str(place) in caplog.text)
+    assert "Put back a backup of this file, or a copy from 'party-c'" in caplog.text
+    time.sleep(1.0)
+    assert not any((site.state(name) / "release").exists() for name in PARTIES), "nothing was computed"
+    path.write_bytes((site.state("party-c") / place).read_bytes())
+    site.join()
+    assert site.ended == dict.fromkeys(PARTIES, "released")
+
+
 def test_stopping_does_not_wait_for_the_network(site: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     hold = threading.Event()
     monkeypatch.setattr(party_sessions, "run_session", lambda *_: hold.wait(60))

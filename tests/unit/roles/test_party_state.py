@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from cofit.errors import InvalidInputError, StateError
+from cofit.roles import party_state
 from cofit.roles.party_state import Checkpoint, PartyState, check_file_name
 from cofit.roles.state_directory import FORMAT
 
@@ -185,6 +187,79 @@ def test_replaced_shares_that_a_killed_process_left_are_deleted(
     assert folders(state) == 2
     state.seal("2026-01-01T00:00:00+00:00", take_back=True)
     assert bytes(state.component("owner-a", "x.0")) == CONTENT
+
+
+def test_files_are_checked_while_other_requests_go_on(state: PartyState, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits for the disk; and what was replaced while it was read does not count."""
+    reading, go_on = threading.Event(), threading.Event()
+    original = party_state._digest_and_sync
+
+    def slowly(path: Path) -> str:
+        digest = original(path)
+        reading.set()
+        assert go_on.wait(20)
+        return digest
+
+    monkeypatch.setattr(party_state, "_digest_and_sync", slowly)
+    state.begin_upload("owner-a", "u1", manifest())
+    state.append("owner-a", "u1", "x.0", 0, CONTENT)
+    errors: list[Exception] = []
+
+    def commit() -> None:
+        try:
+            state.commit("owner-a", "u1")
+        except StateError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=commit, daemon=True)
+    thread.start()
+    assert reading.wait(20)
+    done = threading.Event()
+
+    def others() -> None:
+        state.begin_upload("owner-b", "v1", manifest())
+        state.append("owner-b", "v1", "x.0", 0, b"s")
+        state.begin_upload("owner-a", "u2", manifest())
+        done.set()
+
+    threading.Thread(target=others, daemon=True).start()
+    free = done.wait(5)
+    go_on.set()
+    thread.join(20)
+    assert free, "other requests waited for the check"
+    assert ["another one replaced it" in str(error) for error in errors] == [True]
+    current = state.upload("owner-a")
+    assert current is not None and (current.upload, current.committed) == ("u2", False)
+
+
+def test_a_commit_that_is_not_allowed_is_not_noted(state: PartyState) -> None:
+    state.begin_upload("owner-a", "u1", manifest())
+    state.append("owner-a", "u1", "x.0", 0, CONTENT)
+
+    def forbidden() -> None:
+        raise StateError("no")
+
+    with pytest.raises(StateError, match="no"):
+        state.commit("owner-a", "u1", forbidden)
+    current = state.upload("owner-a")
+    assert current is not None and not current.committed
+    state.commit("owner-a", "u1")
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut", "gone"])
+def test_damage_at_rest_is_found(state: PartyState, damage: str) -> None:
+    committed(state)
+    assert state.damaged("owner-a") is None
+    (path,) = state.directory.glob("uploads/*/*/x.0")
+    if damage == "changed":
+        path.write_bytes(b"!" + CONTENT[1:])
+    elif damage == "cut":
+        os.truncate(path, 100)
+    else:
+        path.unlink()
+    assert state.damaged("owner-a") == path
+    path.write_bytes(CONTENT)
+    assert state.damaged("owner-a") is None
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "a b", "x" * 65, None, 3, "a\0"])
