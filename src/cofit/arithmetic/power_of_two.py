@@ -208,6 +208,21 @@ class PowerOfTwoRing(Ring):
             kernels.matvec([self._matrix(m) for m in mats], flat, self._flat(out), self.words)
         return out
 
+    def matvec_pairs(self, mats: Sequence[RingArray], vecs: Sequence[RingArray]) -> RingArray:
+        """Return, as rows, mats[t] @ vecs[2 t] and mats[t] @ vecs[2 t + 1] for every t. Every matrix is read once."""
+        rows, cols = mats[0].shape
+        right = self.empty((len(vecs), cols))
+        for row, vec in zip(right, vecs, strict=True):
+            row[...] = vec
+        out = self.empty((len(vecs), rows))
+        if all(m.T.flags.c_contiguous for m in mats) and not all(m.flags.c_contiguous for m in mats):
+            kernels.matvec_t_pairs(
+                [self._matrix(m.T) for m in mats], self._matrix(right), self._matrix(out), self.words
+            )
+        else:
+            kernels.matvec_pairs([self._matrix(m) for m in mats], self._matrix(right), self._matrix(out), self.words)
+        return out
+
     # --- to the kernels' view of memory ------------------------------------------------------------------
 
     def _flat(self, a: RingArray) -> Words:

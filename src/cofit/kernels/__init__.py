@@ -13,6 +13,11 @@ default::
     matvec_t(mats, vecs, out, words, threads)    out = sum_t mats[t].T @ vecs[t]
     matmul(lhs, rhs, out, words, threads)        out = sum_t lhs[t] @ rhs[t]
 
+Every matrix by two vectors of its own, read once (the local product of four-party replicated sharing)::
+
+    matvec_pairs(mats, vecs, out, words, threads)     out[2t + i] = mats[t] @ vecs[2t + i], i = 0 and 1
+    matvec_t_pairs(mats, vecs, out, words, threads)   out[2t + i] = mats[t].T @ vecs[2t + i]
+
 Maps over flat arrays. ``out`` may be an input itself; ``b`` and ``rhs[t]`` may be one element for all::
 
     add, sub, mul(a, b, out, words)              out = a + b, a - b, a * b
@@ -42,7 +47,9 @@ from cofit.kernels._native import (
     isa,
     matmul,
     matvec,
+    matvec_pairs,
     matvec_t,
+    matvec_t_pairs,
     mul,
     mul_sum,
     neg,
@@ -65,7 +72,9 @@ __all__ = [
     "isa",
     "matmul",
     "matvec",
+    "matvec_pairs",
     "matvec_t",
+    "matvec_t_pairs",
     "mul",
     "mul_sum",
     "neg",

@@ -17,6 +17,12 @@ def matvec_t(
     words: int,
     threads: int = 0,
 ) -> None: ...
+def matvec_pairs(
+    mats: Sequence[NDArray[uint64]], vecs: NDArray[uint64], out: NDArray[uint64], words: int, threads: int = 0
+) -> None: ...
+def matvec_t_pairs(
+    mats: Sequence[NDArray[uint64]], vecs: NDArray[uint64], out: NDArray[uint64], words: int, threads: int = 0
+) -> None: ...
 def matmul(
     lhs: Sequence[NDArray[uint64]],
     rhs: Sequence[NDArray[uint64]],

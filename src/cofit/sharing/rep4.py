@@ -34,7 +34,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
@@ -168,20 +170,38 @@ class Rep4(KnownProducts):
     # --- products ----------------------------------------------------------------------------------------
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        terms = {}
-        for n in self._known_pairs:
-            g, h = PAIRS[n]
-            factors = [self._first_factor(ring, b, n), self._summand(b, g)]
-            terms[n] = ring.mul_sum([self._summand(a, g), self._summand(a, h)], factors)
-        return self._reduce("mul", ring, terms, shape, shift, plus)
+        return self._reduce("mul", ring, self._terms(ring, a, b, ring.mul_sum), shape, shift, plus)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        if isinstance(ring, PowerOfTwoRing) and len(a.shape) + len(b.shape) == 3:  # x @ B = B^T @ x
+            matrix, vector = (a, b) if len(a.shape) == 2 else (b.map(np.transpose), a)
+            terms = self._matvec_terms(ring, matrix, vector)
+        else:
+            terms = self._terms(ring, a, b, ring.matmul_sum)
+        return self._reduce("matmul", ring, terms, shape, shift, plus)
+
+    def _terms(
+        self, ring: Ring, a: Share, b: Share, product: Callable[[Sequence[RingArray], Sequence[RingArray]], RingArray]
+    ) -> dict[int, RingArray]:
+        """Return v_gh of a and b for the pairs that we know, by number."""
         terms = {}
         for n in self._known_pairs:
             g, h = PAIRS[n]
             factors = [self._first_factor(ring, b, n), self._summand(b, g)]
-            terms[n] = ring.matmul_sum([self._summand(a, g), self._summand(a, h)], factors)
-        return self._reduce("matmul", ring, terms, shape, shift, plus)
+            terms[n] = product([self._summand(a, g), self._summand(a, h)], factors)
+        return terms
+
+    def _matvec_terms(self, ring: PowerOfTwoRing, a: Share, b: Share) -> dict[int, RingArray]:
+        """As ``_terms`` for a matrix and a vector: each x_j is in two of the three terms, and is read once for both."""
+        places, factors = [], []
+        for index in self._others:
+            for n in self._known_pairs:
+                if index in PAIRS[n]:
+                    g, _ = PAIRS[n]
+                    places.append(n)
+                    factors.append(self._first_factor(ring, b, n) if index == g else self._summand(b, g))
+        products = ring.matvec_pairs(a.parts, factors)
+        return {n: total(ring, [p for p, m in zip(products, places, strict=True) if m == n]) for n in self._known_pairs}
 
     def _first_factor(self, ring: Ring, b: Share, n: int) -> RingArray:
         """What x_g is multiplied with in v_gh: y_h, and y_g too where the pair carries the square."""

@@ -68,6 +68,35 @@ def test_matrix_vector_products_of_every_shape(rng: np.random.Generator, words: 
         check_matvec_t(mats, [random_words(rng, (rows,), words) for _ in range(terms)], words, 1)
 
 
+def check_pairs(mats: list[Words], words: int, threads: int, rng: np.random.Generator) -> None:
+    rows, cols = mats[0].shape[0], mats[0].shape[1] // words
+    for transposed in (False, True):
+        kernel, size, length = (
+            (kernels.matvec_t_pairs, cols, rows) if transposed else (kernels.matvec_pairs, rows, cols)
+        )
+        vecs = random_words(rng, (2 * len(mats), length), words)
+        out = filled(2 * len(mats) * size * words).reshape(2 * len(mats), size * words)
+        kernel(mats, vecs, out, words, threads)
+        for n, vec in enumerate(vecs):
+            mat = decode(mats[n // 2], words)
+            expected = product(mat.T if transposed else mat, decode(vec, words))
+            np.testing.assert_array_equal(out[n], encode(reduce(expected, words), words))
+
+
+@pytest.mark.parametrize("terms", [1, 3, 8])
+def test_pairs_of_matrix_vector_products_of_every_shape(rng: np.random.Generator, words: int, terms: int) -> None:
+    for rows, cols in SHAPES if terms == 3 else SHAPES[::4]:
+        check_pairs([random_words(rng, (rows, cols), words) for _ in range(terms)], words, 1, rng)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("shape", [(211, 307), (2, 9001), (9001, 2)])
+def test_threads_do_not_change_pairs(
+    rng: np.random.Generator, words: int, threads: int, shape: tuple[int, int]
+) -> None:
+    check_pairs([random_words(rng, shape, words) for _ in range(3)], words, threads, rng)
+
+
 @pytest.mark.parametrize("terms", [1, 2, 8])
 def test_matrix_products_of_every_shape(rng: np.random.Generator, words: int, terms: int) -> None:
     for rows, depth, cols in DEPTHS if terms <= 2 else DEPTHS[::4]:

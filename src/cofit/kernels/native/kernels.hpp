@@ -29,6 +29,11 @@ using MatvecFn = void (*)(const Word* const* mats, const Word* const* vecs, size
 using MatvecTransposedFn = void (*)(const Word* const* mats, const Word* const* vecs, size_t terms,
                                     size_t rows, size_t cols, size_t col_begin, size_t col_end, Word* out);
 
+// Two vectors of one matrix: out[v * rows + i] = sum_j mat[i, j] * vecs[v * cols + j] for row_begin <= i < row_end, and
+// transposed: out[v * cols + j] = sum_i mat[i, j] * vecs[v * rows + i] for col_begin <= j < col_end.
+using MatvecPairFn = void (*)(const Word* mat, const Word* vecs, size_t rows, size_t cols, size_t begin,
+                              size_t end, Word* out);
+
 // out[i, j] = sum_t sum_l lhs[t][i, l] * rhs[t][l, j] for i, j in a block of the (m, n) result.
 struct MatmulBlock {
   size_t depth;  // l runs over [0, depth)
@@ -50,6 +55,7 @@ struct Kernels {
   const char* name;
   MatvecFn matvec[2];
   MatvecTransposedFn matvec_t[2];
+  MatvecPairFn matvec_pair[2], matvec_t_pair[2];
   MatmulFn matmul[2];
   MatmulScratchFn matmul_scratch[2];
   BinaryFn add[2], sub[2], mul[2];

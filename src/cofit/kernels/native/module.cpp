@@ -48,6 +48,30 @@ void py_matvec(nb::object mats_arg, nb::object vecs_arg, nb::object out_arg, int
   (kTransposed ? matvec_t : matvec)(current_kernels(), terms, rows, cols, out.data(), words, threads);
 }
 
+template <bool kTransposed>
+void py_matvec_pairs(nb::object mats_arg, nb::object vecs_arg, nb::object out_arg, int words_arg, int threads_arg) {
+  const char* const function = kTransposed ? "matvec_t_pairs" : "matvec_pairs";
+  const std::size_t words = checked_words(function, words_arg);
+  const std::size_t threads = checked_threads(function, threads_arg);
+  const Arrays mats = word_arrays(function, "mats", mats_arg, 2);
+  const WordArray vecs(function, "vecs", vecs_arg, 2), out(function, "out", out_arg, 2, Access::write);
+  const std::size_t rows = mats[0].shape(0), cols = mats[0].elements(words);
+  const std::size_t from = kTransposed ? rows : cols, to = kTransposed ? cols : rows;
+  for (const WordArray& mat : mats) mat.require_shape(rows, cols * words);
+  vecs.require_shape(2 * mats.size(), from * words);
+  out.require_shape(2 * mats.size(), to * words);
+  for (const WordArray& mat : mats) out.require_apart_from(mat);
+  out.require_apart_from(vecs);
+  Terms terms;
+  terms.count = mats.size();
+  for (std::size_t t = 0; t < terms.count; ++t) {
+    terms.left[t] = mats[t].data();
+    terms.right[t] = vecs.data() + 2 * t * from * words;
+  }
+  nb::gil_scoped_release unlocked;
+  matvec_pairs(current_kernels(), terms, kTransposed, rows, cols, out.data(), words, threads);
+}
+
 void py_matmul(nb::object lhs_arg, nb::object rhs_arg, nb::object out_arg, int words_arg, int threads_arg) {
   const std::size_t words = checked_words("matmul", words_arg);
   const std::size_t threads = checked_threads("matmul", threads_arg);
@@ -251,6 +275,10 @@ NB_MODULE(_native, m) {
         "threads"_a.noconvert() = 0);
   m.def("matvec_t", &py_matvec<true>, "mats"_a.none(), "vecs"_a.none(), "out"_a.none(), "words"_a.noconvert(),
         "threads"_a.noconvert() = 0);
+  m.def("matvec_pairs", &py_matvec_pairs<false>, "mats"_a.none(), "vecs"_a.none(), "out"_a.none(),
+        "words"_a.noconvert(), "threads"_a.noconvert() = 0);
+  m.def("matvec_t_pairs", &py_matvec_pairs<true>, "mats"_a.none(), "vecs"_a.none(), "out"_a.none(),
+        "words"_a.noconvert(), "threads"_a.noconvert() = 0);
   m.def("matmul", &py_matmul, "lhs"_a.none(), "rhs"_a.none(), "out"_a.none(), "words"_a.noconvert(), "threads"_a.noconvert() = 0);
   def_binary(m, "add", [](const Kernels& kernels) { return kernels.add; });
   def_binary(m, "sub", [](const Kernels& kernels) { return kernels.sub; });

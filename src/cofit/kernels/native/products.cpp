@@ -62,6 +62,20 @@ void matvec_t(const Kernels& kernels, const Terms& terms, std::size_t rows, std:
   for_pieces(threads, cuts.pieces(), body);
 }
 
+void matvec_pairs(const Kernels& kernels, const Terms& terms, bool transposed, std::size_t rows, std::size_t cols,
+                  Word* out, std::size_t words, std::size_t threads) {
+  threads = useful_threads(threads, word_products(terms, words, rows, cols, 2));
+  const std::size_t length = transposed ? cols : rows;
+  const Cuts cuts(length, threads, transposed ? 1 : 4);
+  const MatvecPairFn kernel = (transposed ? kernels.matvec_t_pair : kernels.matvec_pair)[words - 1];
+  auto body = [&](std::size_t piece, std::size_t) {
+    for (std::size_t t = 0; t < terms.count; ++t)
+      kernel(terms.left[t], terms.right[t], rows, cols, cuts.begin(piece), cuts.end(piece),
+             out + 2 * t * length * words);
+  };
+  for_pieces(threads, cuts.pieces(), body);
+}
+
 void matmul(const Kernels& kernels, const Terms& terms, std::size_t rows, std::size_t depth, std::size_t cols,
             Word* out, std::size_t words, std::size_t threads) {
   threads = useful_threads(threads, word_products(terms, words, rows, depth, cols));

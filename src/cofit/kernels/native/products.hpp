@@ -18,6 +18,9 @@ void matvec(const Kernels& kernels, const Terms& terms, std::size_t rows, std::s
             std::size_t words, std::size_t threads);
 void matvec_t(const Kernels& kernels, const Terms& terms, std::size_t rows, std::size_t cols, Word* out,
               std::size_t words, std::size_t threads);
+// Each matrix terms.left[t] by the two vectors at terms.right[t]; the results of matrix t are rows 2 t and 2 t + 1 of out.
+void matvec_pairs(const Kernels& kernels, const Terms& terms, bool transposed, std::size_t rows, std::size_t cols,
+                  Word* out, std::size_t words, std::size_t threads);
 void matmul(const Kernels& kernels, const Terms& terms, std::size_t rows, std::size_t depth, std::size_t cols,
             Word* out, std::size_t words, std::size_t threads);
 
