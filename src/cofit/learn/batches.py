@@ -3,7 +3,7 @@
 A function of one number a row (the derivative of the loss, the inverse of a norm) holds tens or hundreds of shared
 elements for every row while it runs: powers, bits as ring elements, masks. For data of few columns that would be many
 times the shares of the data themselves. So rows go in batches: what a batch holds is at most half of the shares of the
-data, or 64 MiB where that is more (with two summands an element, as in ``rep3``). Data of many columns need one batch.
+data, or 32 MiB where that is more (with two summands an element, as in ``rep3``). Data of many columns need one batch.
 
 Each batch costs the rounds of the function; the bytes are the same. How many there are follows from public shapes.
 """
@@ -17,7 +17,7 @@ from itertools import pairwise
 from cofit.arithmetic import Ring
 from cofit.secret import SecretArray, concatenate
 
-_SMALL_BYTES = 64 << 20
+_SMALL_BYTES = 32 << 20
 _SUMMANDS = 2
 
 

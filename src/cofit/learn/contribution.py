@@ -6,24 +6,44 @@ stays zero. Where the parties normalise: x / feature_bound, refused where a valu
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic import FixedPoint, RingArray
 from cofit.errors import InvalidInputError, RangeError
 from cofit.learn.plan import Plan
 
 Reals = npt.NDArray[np.float64]
+_BLOCK_BYTES = 2 << 20
 
 
-def prepared_features(plan: Plan, values: npt.ArrayLike) -> Reals:
-    """Return an owner's block of features as it is to be encoded, with ``plan.formats.data`` fractional bits."""
+def encoded_features(plan: Plan, values: npt.NDArray[Any], format: FixedPoint, bound: float) -> RingArray:
+    """Return ``format.encode(prepared_features(plan, values), bound)``, made block by block of rows.
+
+    Beside the table and the result, which are held, a few blocks of 2 MiB. Otherwise it would be ten tables.
+    """
+    out = format.ring.empty((len(values), prepared_features(plan, values[:0]).shape[1]))
+    step = max(1, _BLOCK_BYTES // max(1, 8 * out.shape[1]))
+    for start in range(0, len(values), step):
+        block = prepared_features(plan, values[start : start + step], first_row=start)
+        out[start : start + step] = format.encode(block, bound)
+    return out
+
+
+def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> Reals:
+    """Return an owner's block of features as it is to be encoded, with ``plan.formats.data`` fractional bits.
+
+    first_row: the place of the block in the owner's table, for errors.
+    """
     x = np.asarray(values, dtype=np.float64)
     if x.ndim != 2:
         raise InvalidInputError(f"Features must form a table with rows and columns; got shape {x.shape}.")
     if not np.isfinite(x).all():
         row, column = (int(i) for i in np.argwhere(~np.isfinite(x))[0])
         raise InvalidInputError(
-            f"Row {row}, column {column} of the features is not a finite number. Remove or impute it."
+            f"Row {first_row + row}, column {column} of the features is not a finite number. Remove or impute it."
         )
     facts = plan.facts
     if facts.normalised_by == "parties":
@@ -31,8 +51,8 @@ def prepared_features(plan: Plan, values: npt.ArrayLike) -> Reals:
         if (beyond := np.abs(x) > bound).any():
             row, column = (int(i) for i in np.argwhere(beyond)[0])
             raise RangeError(
-                f"Row {row}, column {column} of the features is larger in magnitude than the agreed feature_bound, "
-                f"{bound:g}. Scale the column, or agree on a larger feature_bound."
+                f"Row {first_row + row}, column {column} of the features is larger in magnitude than the agreed "
+                f"feature_bound, {bound:g}. Scale the column, or agree on a larger feature_bound."
             )
         return x / bound
     if facts.fit_intercept:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from cofit.arithmetic import RingArray
 from cofit.errors import BudgetExceededError, InvalidInputError
-from cofit.learn.contribution import prepared_features
+from cofit.learn.contribution import encoded_features
 from cofit.learn.plan import Plan
 from cofit.learn.train import FEATURES
 from cofit.roles.durable import write_durably
@@ -88,12 +88,16 @@ def prepare(study: Study, owner: str, table: EncodedTable, rows: str | None = No
     inputs = {}
     for name, facts in expected_contributions(study, plan)[owner].items():
         values = table.features if name == FEATURES else table.labels
-        if values is not None and name == FEATURES:
-            values = prepared_features(plan, values)
-        if values is None or values.shape != facts.shape:
-            got = None if values is None else values.shape
+        if values is None:
+            encoded = None
+        elif name == FEATURES:
+            encoded = encoded_features(plan, values, facts.format, facts.bound)
+        else:
+            encoded = facts.format.encode(values, facts.bound)
+        if encoded is None or encoded.shape != facts.shape:
+            got = None if encoded is None else encoded.shape
             raise InvalidInputError(f"The {name} must have shape {facts.shape} by the study; got {got}.")
-        inputs[name] = facts, facts.format.encode(values, facts.bound)
+        inputs[name] = facts, encoded
     return PreparedContribution(study, owner, plan, inputs, rows)
 
 

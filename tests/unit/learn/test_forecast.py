@@ -104,6 +104,16 @@ def test_rounds_and_bytes_are_those_of_a_run(case: tuple[int, int, int, dict[str
     assert cost.total.bytes == sum(counts.total.bytes_sent for counts in run.traffic.values())
 
 
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+def test_rounds_of_batches_are_those_of_a_run(partition: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned(60, 2, partition=partition, mechanism="laplace")
+    at_once = forecast(plan, owners=2)
+    monkeypatch.setattr("cofit.learn.batches._SMALL_BYTES", 2 * plan.formats.ring.element_bytes * 1000)
+    cost = forecast(plan, owners=2)
+    assert foretold(cost) == counted(run_training(plan, tables(plan, 2)).run)
+    assert cost.train.rounds > at_once.train.rounds, "there was one batch only"
+
+
 def test_the_cases_cover_what_plans_choose() -> None:
     plans = [planned(rows, cols, **facts) for rows, cols, _, facts in CASES]
     assert {p.formats.ring.bits for p in plans} == {64, 128}
