@@ -164,9 +164,7 @@ class Desk:
 
     def _chunk(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request, "upload", "file", "offset")
-        name, offset = check_file_name(request.get("file")), request.get("offset")
-        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-            raise parameter_error("offset", "upload.chunk", "an integer that is at least 0", offset)
+        name, offset = check_file_name(request.get("file")), _offset(request, "upload.chunk")
         if not 0 < len(payload) <= _LARGEST_PIECE:
             raise parameter_error("payload", "upload.chunk", f"1 to {_LARGEST_PIECE} bytes", len(payload))
         return {"size": self._state.append(owner, str(request.get("upload")), name, offset, payload)}, b""
@@ -212,12 +210,18 @@ class Desk:
         return "complete" if upload.committed else "incomplete"
 
     def _model(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
-        _only(request)
+        """A piece of the release from an offset on, and the size of all of it. It never changes once it is there."""
+        _only(request, "offset")
+        offset = _offset(request, "model")
         path = self._state.directory / "published.json"
         if self._state.phase != "released" or not path.exists():
             raise RefusedError(f"There is no model yet: the study is {self._state.phase}.")
-        self._audit.write("model fetched", analyst=peer)
-        return {}, path.read_bytes()
+        if not offset:
+            self._audit.write("model fetched", analyst=peer)
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            file.seek(min(offset, size))
+            return {"size": size}, file.read(_LARGEST_PIECE)
 
     # --- parties -----------------------------------------------------------------------------------------
 
@@ -282,6 +286,13 @@ def _rows_differ(owner: str, others: list[str]) -> str:
         f"that the tables have the same row keys and that all owners use the same secret (`cofit align --compare` "
         f"tells how many rows are missing where). Then whoever was wrong contributes again."
     )
+
+
+def _offset(request: dict[str, Any], kind: str) -> int:
+    offset = request.get("offset")
+    if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
+        raise parameter_error("offset", kind, "an integer that is at least 0", offset)
+    return offset
 
 
 def _only(request: dict[str, Any], *names: str) -> None:

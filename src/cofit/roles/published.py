@@ -46,6 +46,11 @@ class Release:
         return cls(tuple(weights), certificate)
 
 
+def largest_release(weights: int) -> int:
+    """Return how many bytes a release of so many weights may have, generously: nobody takes in more than that."""
+    return (4 << 20) + 32 * weights
+
+
 def agreed(copies: Mapping[str, Release]) -> Release:
     """Return the release if all parties' copies are the same, or raise ProtocolError naming who differs.
 

@@ -171,7 +171,7 @@ def test_everybody_keeps_to_its_own_requests(lab: Lab, party: str) -> None:
 def test_no_model_before_the_release_and_then_for_analysts_alone(lab: Lab) -> None:
     study = impatient(lab)
     with pytest.raises(RequestRefusedError, match="no model yet"):
-        ask(study, lab.identity("analyst"), "party-a", {"request": "model"})
+        ask(study, lab.identity("analyst"), "party-a", {"request": "model", "offset": 0})
     lab.contribute_all()
     lab.wait_released()
     for who in ("owner-a", "party-b"):
