@@ -39,7 +39,7 @@ class BitWords(Ring):
         return self.sub(a, b)
 
     def sub(self, a: RingArray, b: RingArray, out: RingArray | None = None) -> RingArray:
-        broadcast_shape(a.shape, b.shape)
+        _check_shapes(a, b)
         return np.asarray(np.bitwise_xor(self.check(a), self.check(b), out=out))
 
     def neg(self, a: RingArray) -> RingArray:
@@ -52,7 +52,7 @@ class BitWords(Ring):
         return total
 
     def _and(self, a: RingArray, b: RingArray) -> RingArray:
-        broadcast_shape(a.shape, b.shape)
+        _check_shapes(a, b)
         return np.asarray(np.bitwise_and(self.check(a), self.check(b)))
 
     def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
@@ -60,6 +60,11 @@ class BitWords(Ring):
 
     def matmul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
         raise InvalidInputError(f"Matrix products are not defined on {self.name}.")
+
+
+def _check_shapes(a: RingArray, b: RingArray) -> None:
+    if a.shape != b.shape:
+        broadcast_shape(a.shape, b.shape)
 
 
 BITS = BitWords()

@@ -104,13 +104,13 @@ class PowerOfTwoRing(Ring):
 
     def _is_small(self, *arrays: RingArray) -> bool:
         """Whether all are arrays of words of one small shape."""
-        first = arrays[0]
-        return (
-            self.words == 1
-            and first.ndim > 0
-            and first.size <= _SMALL
-            and all(x.shape == first.shape and x.dtype == self.dtype for x in arrays)
-        )
+        shape, dtype = arrays[0].shape, self.dtype
+        if self.words != 1 or not shape or arrays[0].size > _SMALL:
+            return False
+        for x in arrays:  # noqa: SIM110 (a generator would take longer than the rest)
+            if x.shape != shape or x.dtype != dtype:
+                return False
+        return True
 
     def add(self, a: RingArray, b: RingArray) -> RingArray:
         return np.asarray(np.add(a, b)) if self._is_small(a, b) else self._binary(kernels.add, a, b)

@@ -124,7 +124,7 @@ class Rep4(KnownProducts):
         """
         ring = share.ring
         drawn = self._draw_common(ring, share.shape, 3)
-        zero = (*drawn, ring.neg(ring.add(ring.add(drawn[0], drawn[1]), drawn[2])))
+        zero = (*drawn, ring.neg(ring.sum(drawn, axis=0)))
         return Share(ring, tuple(ring.add(self._summand(share, j), zero[j]) for j in self._others))
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
@@ -138,8 +138,8 @@ class Rep4(KnownProducts):
             raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
         summands = {source: ring.zeros(shape)}
         for key in (j, h):
-            if drawn := self._draw(key, ring, shape, 1):
-                summands[key] = drawn[0]
+            for drawn in self._draw(key, ring, shape, 1):  # one, or none
+                summands[key] = drawn
         if values is not None and self.rank == source:
             summands[k] = ring.sub(ring.sub(ring.check(values), summands[j]), summands[h])
             self._exchange("input", {rank: [summands[k]] for rank in (j, h)})
@@ -268,7 +268,8 @@ class Rep4(KnownProducts):
 
     def random_bits(self, rows: int, count: int) -> BitShare:
         shape = (rows, packed_length(count))
-        return BitShare(Share(BITS, tuple(self._draw(j, BITS, shape, 1)[0] for j in self._others)), count)
+        drawn = [self._draw(key, BITS, shape, 1) for key in range(4)]
+        return BitShare(Share(BITS, tuple(drawn[j][0] for j in self._others)), count)
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         """b = u XOR v with u = b_0 XOR b_1 known to 2 and 3, v = b_2 XOR b_3 known to 0 and 1; b = u + v - 2 u v."""

@@ -33,7 +33,7 @@ from cofit.transport import Mesh
 
 DIGEST_BYTES = 32
 _BINDING = struct.Struct("<QBBB")
-_SPREADS = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F)  # odd, so that different positions give different states
+_SPREAD = 0x9E3779B1  # an odd number, so that different draws give different states
 _ALL = 4  # the place of the key that all four know, after K_0 to K_3
 
 
@@ -64,6 +64,7 @@ class _Route:
 
     out: tuple[_Load, ...]
     back: tuple[_Load, ...]
+    peers: tuple[int, ...]
 
 
 @functools.cache
@@ -79,7 +80,7 @@ def _route(schedule: Schedule, rank: int) -> _Route:
             out.append(_Load(peer, sent, vouched))
         if received or heard:
             back.append(_Load(peer, received, heard))
-    return _Route(tuple(out), tuple(back))
+    return _Route(tuple(out), tuple(back), tuple({load.peer for load in (*out, *back)}))
 
 
 class JointMessages(Scheme):
@@ -90,6 +91,7 @@ class JointMessages(Scheme):
         self._others = tuple(rank for rank in range(4) if rank != self.rank)
         self._keys: dict[int, Generator] = {}
         self._step = 0
+        self._drawn = 0
         self._failure: str | None = None
 
     # --- keys --------------------------------------------------------------------------------------------
@@ -129,26 +131,25 @@ class JointMessages(Scheme):
         """The keys that we share with a rank."""
         return (*(j for j in self._others if j != rank), _ALL)
 
-    def _draw(self, key: int, ring: Ring, shape: Shape, count: int) -> tuple[RingArray, ...]:
-        """Return ``count`` arrays drawn from K_key, or none at the rank that lacks the key.
+    def _draw(self, key: int, ring: Ring, shape: Shape, count: int) -> RingArray:
+        """Return ``count`` arrays drawn from K_key, or none at the rank that lacks the key, as rows of one array.
 
-        All three holders must draw at the same point of the program.
+        All four parties call this at the same point of the program: who lacks the key takes note of the draw.
         """
-        if key == self.rank:
-            return ()
         self._refuse_after_failure()
-        return tuple(self._keys[key].ring(ring, (count, *shape)))
+        self._drawn = (self._drawn * _SPREAD + (key + 1) * count * math.prod(shape) + 1) & 0xFFFFFFFF
+        if key == self.rank:
+            return ring.empty((0, *shape))
+        return self._keys[key].ring(ring, (count, *shape))
 
-    def _draw_common(self, ring: Ring, shape: Shape, count: int) -> tuple[RingArray, ...]:
+    def _draw_common(self, ring: Ring, shape: Shape, count: int) -> RingArray:
         """Return arrays drawn from the key that all four know."""
-        return tuple(self._keys[_ALL].ring(ring, (count, *shape)))
+        return self._draw(_ALL, ring, shape, count)
 
     def _common_state(self, rank: int) -> int:
-        """The positions in the streams that we share with that rank, and the step, spread over 32 bits."""
-        if not self._keys:
-            return 0
-        positions = (self._step, *(self._keys[place].position for place in self._common_places(rank)))
-        return sum(p * spread for p, spread in zip(positions, _SPREADS, strict=True)) & 0xFFFFFFFF
+        """What was drawn so far, in order, and the step. All four have it in common."""
+        del rank
+        return self._drawn ^ (self._step & 0xFFFFFFFF)
 
     # --- joint messages ----------------------------------------------------------------------------------
 
@@ -180,12 +181,12 @@ class JointMessages(Scheme):
             np.empty(sum(schedule[n].count for n in data) * size + len(digests) * DIGEST_BYTES, np.uint8)
             for _, data, digests in route.back
         ]
-        peers = {load.peer for load in (*route.out, *route.back)}
+        state = self._common_state(self.rank) ^ self._agreement
         self.mesh.exchange(
             self._label + operation,
             send,
             {names[load.peer]: buffer.data for load, buffer in zip(route.back, buffers, strict=True)},
-            {names[peer]: self._common_state(peer) ^ self._agreement for peer in peers},
+            {names[peer]: state for peer in route.peers},
         )
         received: dict[int, RingArray] = {}
         vouched: dict[int, bytes] = {}

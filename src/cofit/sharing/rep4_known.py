@@ -37,7 +37,7 @@ class KnownProducts(DealtByOwners):
     ) -> tuple[Share, Share, Share]:
         """Return sharings of u (known to 2 and 3), v (known to 0 and 1) and u v. 1 round, 8 elements, 8 digests."""
         drawn = [self._draw(key, ring, shape, count) for key, count in enumerate((3, 3, 1, 1))]
-        a, b = _first(drawn, (0, 1)), _first(drawn, (2, 3))
+        a, b = ({key: drawn[key][0] for key in keys if key != self.rank} for keys in ((0, 1), (2, 3)))
         dealt = self._cross_deals(ring, drawn)
         known: dict[int, Sequence[RingArray]] = {n: [value] for n, value in dealt.items()}
         if v is not None:
@@ -66,21 +66,21 @@ class KnownProducts(DealtByOwners):
             Share(ring, tuple(product[j] for j in self._others)),
         )
 
-    def _cross_deals(self, ring: Ring, drawn: Sequence[Sequence[RingArray]]) -> dict[int, RingArray]:
+    def _cross_deals(self, ring: Ring, drawn: Sequence[RingArray]) -> dict[int, RingArray]:
         """Return a_i b_j minus its mask for those that we deal. The first draw of every key is a_i or b_j, the next two
         of K_0 and K_1 are the masks.
         """
         return {
             n: ring.sub(ring.mul(drawn[i][0], drawn[j][0]), drawn[i][1 + n % 2])
             for n, (i, j) in enumerate(_FACTORS)
-            if self.rank not in (i, j) and drawn[i] and drawn[j]
+            if self.rank not in (i, j)
         }
 
     def _cross_summands(
-        self, ring: Ring, drawn: Sequence[Sequence[RingArray]], dealt: Mapping[int, RingArray]
+        self, ring: Ring, drawn: Sequence[RingArray], dealt: Mapping[int, RingArray]
     ) -> dict[int, RingArray]:
         """Return our summands of a b: the masks are those of indices 0 and 1, what was sent those of 2 and 3."""
-        of_masks = {i: ring.add(drawn[i][1], drawn[i][2]) for i in (0, 1) if drawn[i]}
+        of_masks = {i: ring.add(drawn[i][1], drawn[i][2]) for i in (0, 1) if i != self.rank}
         return of_masks | {j: ring.add(dealt[j - 2], dealt[j]) for j in (2, 3) if j != self.rank}
 
     # --- truncation that never fails ---------------------------------------------------------------------
@@ -110,7 +110,7 @@ class KnownProducts(DealtByOwners):
         first = TRUNCATION if count == 1 else FUSED
         drawn = [self._draw(key, ring, shape, n) for key, n in enumerate((4, 3, count + 2, count + 1))]
         masks = {key: drawn[key][1 : count + 1] for key in lacked}
-        sums = {key: total(ring, own_masks) for key, own_masks in masks.items()}
+        sums = {key: ring.sum(own_masks, axis=0) for key, own_masks in masks.items()}
         plain = {key: drawn[key][-1] for key in (0, 2) if key != self.rank}  # our summands, but for the wrap
         dealt = self._cross_deals(ring, drawn)
         known: dict[int, Sequence[RingArray]] = {n: [value] for n, value in dealt.items()}
@@ -155,11 +155,6 @@ class KnownProducts(DealtByOwners):
 def total(ring: Ring, arrays: Sequence[RingArray]) -> RingArray:
     """Return the sum of some arrays of one shape."""
     return functools.reduce(ring.add, arrays)
-
-
-def _first(drawn: Sequence[Sequence[RingArray]], keys: tuple[int, int]) -> dict[int, RingArray]:
-    """The first draw of each of these keys that we have."""
-    return {key: drawn[key][0] for key in keys if drawn[key]}
 
 
 @functools.cache
