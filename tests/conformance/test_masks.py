@@ -1,12 +1,6 @@
 """Every message of ``rep3`` is hidden by randomness that its receiver lacks: the one-time-pad argument, by machine.
 
-A receiver lacks one seed. All parties run an operation with scripted generators; then again, with one draw from that
-seed shifted by a constant D at both its holders. Comparing the messages shows which of them the draw is in, and how.
-
-Messages to a receiver are jointly uniform, whatever the secrets are, if they can be put into an order in which each one
-contains, plus or minus once, a draw that is in none of the messages before it. ``unmasked`` looks for such an order
-from its end: a draw that changes exactly one of the remaining messages, by exactly +-D, settles that message. What
-cannot be settled is not proved to be hidden. Reused, missing or known masks all leave something over.
+A receiver lacks one seed. How the argument is found: see ``support.masks``.
 """
 
 from __future__ import annotations
@@ -18,17 +12,16 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.rep3 import Rep3
+from support.masks import constant, unsettled
 from support.runs import run_scheme
 from support.views import watched
 
 N = 64
-SHIFT = 0x0123456789ABCDEF
-RINGS = (Z64, Z128)
 Frames = dict[int, list[RingArray]]
 
 
@@ -48,11 +41,6 @@ class Scripted(Generator):
         if self.calls - 1 == self.shifted_call:
             drawn = ring.add(drawn, constant(ring, shape))
         return drawn
-
-
-def constant(ring: Ring, shape: Shape) -> RingArray:
-    value = ring.from_int(np.array(SHIFT, dtype=object) if isinstance(ring, PowerOfTwoRing) else np.uint64(SHIFT))
-    return np.broadcast_to(value, shape).copy()
 
 
 def shared(s: Scheme, ring: Ring, shape: Shape, salt: int) -> Share:
@@ -144,37 +132,9 @@ def unmasked(kind: type[Rep3], ring: PowerOfTwoRing, operation: str) -> list[tup
     for receiver in range(3):
         lacking = (receiver + 2) % 3
         plain, draws = messages(kind, ring, operation, lacking, None)
-        effects = [
-            _effects(plain[receiver], messages(kind, ring, operation, lacking, t)[0][receiver]) for t in range(draws)
-        ]
-        remaining = set(range(len(plain[receiver])))
-        progress = True
-        while progress and remaining:
-            progress = False
-            for changes in effects:
-                hit = [i for i in remaining if changes[i] != "none"]
-                if len(hit) == 1 and changes[hit[0]] == "shift":
-                    remaining.discard(hit[0])
-                    progress = True
-        left_over += [(receiver, i) for i in sorted(remaining)]
+        shifted = [messages(kind, ring, operation, lacking, t)[0][receiver] for t in range(draws)]
+        left_over += [(receiver, i) for i in unsettled(plain[receiver], shifted)]
     return left_over
-
-
-def _effects(plain: list[RingArray], changed: list[RingArray]) -> list[str]:
-    """How a shifted draw changed each message: not at all, by exactly plus or minus the shift, or otherwise."""
-    return [_effect(a, b) for a, b in zip(plain, changed, strict=True)]
-
-
-def _effect(plain: RingArray, changed: RingArray) -> str:
-    if np.array_equal(plain, changed):
-        return "none"
-    rings: list[Ring] = [BITS] if plain.dtype == np.uint64 else []
-    rings += [ring for ring in RINGS if ring.dtype == plain.dtype]
-    for ring in rings:
-        shift = constant(ring, plain.shape)
-        if np.array_equal(ring.add(plain, shift), changed) or np.array_equal(ring.sub(plain, shift), changed):
-            return "shift"
-    return "otherwise"
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

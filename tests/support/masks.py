@@ -1,0 +1,55 @@
+"""The one-time-pad argument by machine: which draw is in which message, and how.
+
+All parties run an operation with scripted generators; then again, with one draw shifted by a constant D at all its
+holders. Comparing the messages to a receiver that lacks the draw's seed shows which of them the draw is in.
+
+Messages to a receiver are jointly uniform, whatever the secrets are, if they can be put into an order in which each one
+contains, plus or minus once, a draw that is in none of the messages before it. ``unsettled`` looks for such an order
+from its end: a draw that changes exactly one of the remaining messages, by exactly +-D, settles that message. What
+cannot be settled is not proved to be hidden. Reused, missing or known masks all leave something over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+
+_SHIFT = 0x0123456789ABCDEF
+
+
+def constant(ring: Ring, shape: Shape) -> RingArray:
+    """The shift D, everywhere."""
+    value = ring.from_int(np.array(_SHIFT, dtype=object) if isinstance(ring, PowerOfTwoRing) else np.uint64(_SHIFT))
+    return np.broadcast_to(value, shape).copy()
+
+
+def unsettled(plain: Sequence[RingArray], shifted: Sequence[Sequence[RingArray]]) -> list[int]:
+    """Return which messages are not proved to be hidden, given all of them as they are and with each draw shifted."""
+    effects = [[_effect(a, b) for a, b in zip(plain, changed, strict=True)] for changed in shifted]
+    remaining = set(range(len(plain)))
+    progress = True
+    while progress and remaining:
+        progress = False
+        for changes in effects:
+            hit = [i for i in remaining if changes[i] != "none"]
+            if len(hit) == 1 and changes[hit[0]] == "shift":
+                remaining.discard(hit[0])
+                progress = True
+    return sorted(remaining)
+
+
+def _effect(plain: RingArray, changed: RingArray) -> str:
+    """How a shifted draw changed a message: not at all, by exactly plus or minus the shift, or otherwise."""
+    if np.array_equal(plain, changed):
+        return "none"
+    rings: list[Ring] = [BITS] if plain.dtype == np.uint64 else []
+    rings += [ring for ring in (Z64, Z128) if ring.dtype == plain.dtype]
+    for ring in rings:
+        shift = constant(ring, plain.shape)
+        if np.array_equal(ring.add(plain, shift), changed) or np.array_equal(ring.sub(plain, shift), changed):
+            return "shift"
+    return "otherwise"
