@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Ring, RingArray
 from cofit.arithmetic.bits import unpack
-from cofit.sharing import SCHEMES, BitShare, Scheme, Share
+from cofit.sharing import SCHEMES, BitShare, Scheme, Share, dealer_of
 from cofit.transport import (
     Counts,
     Delay,
@@ -34,28 +34,34 @@ from cofit.transport import (
 T = TypeVar("T")
 MESHES = ("memory", "tls", "faulty")
 OWNER = "owner"
+DEALER = "dealer"
 TIMEOUT = 20.0
 
 
 @dataclass(frozen=True)
 class Run(Generic[T]):
-    """Results and traffic by rank; ``owner`` is the traffic of the owner."""
+    """Results and traffic by rank; ``owner`` is the traffic of the owner, ``dealer`` that of the dealer."""
 
     results: list[T]
     traffic: list[Counts]
     owner: Counts | None
+    dealer: Counts | None
 
     def rounds(self, label: str) -> int:
         """Rounds of a label: the most that any party waited."""
         return max(counts.get_or_zero(label).rounds for counts in self.traffic)
 
     def bytes_sent(self, label: str) -> int:
-        """Payload bytes that all parties sent together under a label."""
-        return sum(counts.get_or_zero(label).bytes_sent for counts in self.traffic)
+        """Payload bytes that all parties (and the dealer) sent together under a label."""
+        return sum(counts.get_or_zero(label).bytes_sent for counts in self._counted)
 
     def everything(self) -> LabelCounts:
-        """All labels of all parties together."""
-        return sum((counts.total for counts in self.traffic), LabelCounts())
+        """All labels of all parties (and the dealer) together."""
+        return sum((counts.total for counts in self._counted), LabelCounts())
+
+    @property
+    def _counted(self) -> list[Counts]:
+        return self.traffic if self.dealer is None else [*self.traffic, self.dealer]
 
 
 def run_scheme(
@@ -64,21 +70,28 @@ def run_scheme(
     *,
     mesh: str = "memory",
     deal: Mapping[str, tuple[Ring, RingArray]] | None = None,
+    parties: int | None = None,
 ) -> Run[T]:
-    """Run ``program`` at every party after its setup; traffic counts what comes after the setup.
+    """Run ``program`` at every party (and the dealer) after its setup; traffic counts what comes after the setup.
 
     ``deal``: what an owner outside the parties deals, in order; the program calls ``receive_input`` for each.
     """
     kind = SCHEMES[scheme] if isinstance(scheme, str) else scheme
-    names = tuple(f"party-{i}" for i in range(kind.info.default_parties))
-    members = (*names, OWNER) if deal else names
+    names = tuple(f"party-{i}" for i in range(parties or kind.info.default_parties))
+    dealer = DEALER if kind.info.dealer else None
+    members = (*names, *([OWNER] if deal else []), *([dealer] if dealer else []))
     meshes = connected(members, mesh, kind.info.name)
 
     def party(own: Mesh) -> tuple[T, Counts]:
-        instance = kind(own, names)
+        side = dealer_of(kind.info.name) if own.name == dealer else kind
+        instance = side(own, names, dealer)
         instance.setup()
         before = own.counts
-        return program(instance), own.counts - before
+        try:
+            return program(instance), own.counts - before
+        except BaseException:
+            own.abort("The program failed.")
+            raise
 
     def owner(own: Mesh) -> Counts:
         for ring, values in (deal or {}).values():
@@ -89,6 +102,8 @@ def run_scheme(
     jobs: dict[str, Callable[[], object]] = {name: functools.partial(party, meshes[name]) for name in names}
     if deal:
         jobs[OWNER] = functools.partial(owner, meshes[OWNER])
+    if dealer:
+        jobs[dealer] = functools.partial(party, meshes[dealer])
     outcomes = in_threads(jobs)
     for own in meshes.values():
         own.close()
@@ -98,6 +113,7 @@ def run_scheme(
         [pair[0] for pair in pairs],  # type: ignore[index]
         [pair[1] for pair in pairs],  # type: ignore[index]
         counts if isinstance(counts, Counts) else None,
+        outcomes[dealer][1] if dealer else None,  # type: ignore[index]
     )
 
 

@@ -30,8 +30,8 @@ def private_training(
 ) -> npt.NDArray[np.float64]:
     """Return the noisy weights, opened to all parties; the intercept's weight, if any, is the last one.
 
-    ``stores``: each party's own, by name. The noisy shares are in all of them before anything is opened, and a restart
-    with the same ``key`` opens those, without training or drawing again.
+    ``stores``: each party's own, by name (a dealer has none). The noisy shares are in all of them before anything is
+    opened, and a restart with the same ``key`` opens those, without training or drawing again.
     """
 
     def draw() -> SecretArray:
@@ -42,6 +42,7 @@ def private_training(
         party.progress("release", 0, 1)
         return noisy
 
-    opened = release_once(party, draw, stores[party.name], reason=REASON, key=f"{plan.hash} {key}")
+    store = None if party.deals else stores[party.name]
+    opened = release_once(party, draw, store, reason=REASON, key=f"{plan.hash} {key}")
     party.progress("release", 1, 1)
     return np.asarray(opened, dtype=np.float64) if plan.mechanism.grid_bits else opened.astype(np.float64)

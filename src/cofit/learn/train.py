@@ -72,7 +72,9 @@ def _gather(party: Party, plan: Plan, holders: Holders) -> _Data:
     by_columns = plan.facts.partition == "vertical"
     if not by_columns:
         _refuse_misaligned(party, holders)
-    x = party.joined([(owner, FEATURES) for owner in holders.features], int(by_columns), constant=plan.constant)
+    pieces = [(owner, FEATURES) for owner in holders.features]
+    with party.label("hold"):
+        x = party.joined(pieces, int(by_columns), constant=plan.constant, held=True)
     y = party.joined([(owner, LABELS) for owner in holders.labels], 0)
     v = None
     if plan.geometry.floor is not None:

@@ -20,7 +20,17 @@ from cofit.errors import (
     TransportError,
     parameter_error,
 )
-from cofit.roles.member import Agenda, Contribution, Job, Outcome, Outcomes, ReportingParty, run_owner, run_party
+from cofit.roles.member import (
+    Agenda,
+    Contribution,
+    Job,
+    Outcome,
+    Outcomes,
+    ReportingParty,
+    run_dealer,
+    run_owner,
+    run_party,
+)
 from cofit.roles.processes import run_processes
 from cofit.roles.progress import Listener, Progress, silent
 from cofit.secret import Opening, Party
@@ -28,6 +38,7 @@ from cofit.sharing import scheme_named
 from cofit.transport import Counts, Mesh, Terms, memory_meshes
 
 R = TypeVar("R")
+DEALER = "dealer"
 _MOST_THREADS = 1024
 
 
@@ -62,7 +73,8 @@ def run_local(
     """Run ``program`` at every computing party and return their results.
 
     program: a plain function of one ``Party``. With ``processes=True`` it must be importable (defined at the top level
-        of a module), because every party is a fresh Python process.
+        of a module), because every party is a fresh Python process. With a scheme that has a dealer, the dealer runs
+        the program as well, without values: what is opened are zeros there, so the program must not branch on it.
     parties: how many computing parties, or their names; by default as many as the scheme needs.
     owners: what each owner contributes, by name. Owners run as members of their own, and only they see their values.
     processes: real processes over TLS on loopback instead of threads in memory.
@@ -102,10 +114,13 @@ def run_local(
     info = scheme_named(scheme).info
     names = party_names(info.default_parties if parties is None else parties)
     study = hashlib.sha256(repr((_program_name(program), scheme, names, facts)).encode()).digest()
-    agenda = Agenda(scheme, names, facts, Terms(secrets.token_bytes(16), study, scheme), timeout)
+    dealer = DEALER if info.dealer else None
+    agenda = Agenda(scheme, names, facts, Terms(secrets.token_bytes(16), study, scheme), timeout, dealer)
     jobs: dict[str, Job] = {name: partial(run_party, agenda=agenda, program=program) for name in names}
     jobs[names[0]] = ReportingParty(agenda, program, began)
     jobs |= {name: partial(run_owner, agenda=agenda, contributions=named) for name, named in owners.items()}
+    if dealer is not None:
+        jobs[dealer] = partial(run_dealer, agenda=agenda, program=program)
     listener = progress or silent
     outcomes = run_processes(agenda, jobs, threads, listener) if processes else run_threads(agenda, jobs, listener)
     return summarise(agenda, outcomes)

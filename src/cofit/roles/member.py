@@ -1,4 +1,4 @@
-"""What each member of a run does once it is connected: a computing party, or an owner."""
+"""What each member of a run does once it is connected: a computing party, a dealer, or an owner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cofit.arithmetic.fixed import as_bound
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.roles.progress import SHARE, START, Listener, Reporter, silent
 from cofit.secret import InputFacts, Opening, Party
-from cofit.sharing import scheme_named
+from cofit.sharing import dealer_of, scheme_named
 from cofit.transport import Counts, Mesh, Terms, check_name
 
 R = TypeVar("R")
@@ -55,21 +55,26 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Agenda:
-    """The public agreement of one run: scheme, computing parties by rank, and the facts of every owner's inputs."""
+    """The public agreement of one run: scheme, computing parties by rank, the facts of every owner's inputs, and the
+    dealer where the scheme has one.
+    """
 
     scheme: str
     parties: tuple[str, ...]
     inputs: Mapping[str, Mapping[str, InputFacts]]
     terms: Terms
     timeout: float
+    dealer: str | None = None
 
     def __post_init__(self) -> None:
-        scheme_named(self.scheme).info.check_parties(len(self.parties))
+        info = scheme_named(self.scheme).info
+        info.check_parties(len(self.parties))
+        info.check_dealer(self.dealer)
         members = self.members
         for name in members:
             check_name("name", "run_local", name)
         if len(set(members)) != len(members):
-            raise InvalidInputError(f"Parties and owners must have different names; got {list(members)}.")
+            raise InvalidInputError(f"All members of a run must have different names; got {list(members)}.")
         if not isinstance(self.timeout, int | float) or not 0 < self.timeout <= _LONGEST_TIMEOUT:
             allowed = f"a number of seconds, above 0 and at most {_LONGEST_TIMEOUT:g}"
             raise parameter_error("timeout", "run_local", allowed, self.timeout)
@@ -77,12 +82,17 @@ class Agenda:
     @property
     def members(self) -> tuple[str, ...]:
         """Everybody, parties first."""
-        return (*self.parties, *self.inputs)
+        return (*self.parties, *self._dealers, *self.inputs)
+
+    @property
+    def _dealers(self) -> tuple[str, ...]:
+        return () if self.dealer is None else (self.dealer,)
 
     def links(self) -> list[tuple[str, str]]:
-        """Who is connected to whom: all pairs of parties, and every owner with every party."""
+        """Who is connected to whom: all pairs of parties; the dealer and every owner with every party."""
         among_parties = [(a, b) for i, a in enumerate(self.parties) for b in self.parties[i + 1 :]]
-        return among_parties + [(party, owner) for owner in self.inputs for party in self.parties]
+        others = (*self._dealers, *self.inputs)
+        return among_parties + [(party, other) for other in others for party in self.parties]
 
 
 @dataclass(frozen=True)
@@ -113,7 +123,7 @@ def run_party(
     ``reporter`` times these steps and hears of the program's own; by default nobody is told.
     """
     reporter = reporter or Reporter(time.monotonic(), silent)
-    scheme = scheme_named(agenda.scheme)(mesh, agenda.parties)
+    scheme = scheme_named(agenda.scheme)(mesh, agenda.parties, agenda.dealer)
     scheme.setup()
     reporter.report(START, 1, 1)
     inputs = sum(map(len, agenda.inputs.values()))
@@ -126,6 +136,16 @@ def run_party(
         result = program(party)
         scheme.verify()
     return Outcome(result, mesh.counts, party.audit.openings, reporter.seconds)
+
+
+def run_dealer(mesh: Mesh, agenda: Agenda, program: Callable[[Party], object]) -> Outcome[None]:
+    """Run the party program without values: its steps say what to deal."""
+    scheme = dealer_of(agenda.scheme)(mesh, agenda.parties, agenda.dealer)
+    scheme.setup()
+    party = Party(scheme, agenda.inputs)
+    party.collect()
+    program(party)
+    return Outcome(None, mesh.counts, ())
 
 
 @dataclass(frozen=True)

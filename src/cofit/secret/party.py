@@ -56,7 +56,7 @@ class Party:
         self._facts = {owner: dict(named) for owner, named in inputs.items()}
         self._dealt: dict[tuple[str, str], DealtShare] = {}
         self._received: dict[tuple[str, str], SecretArray] = {}
-        self._joined: dict[tuple[_Pairs, int, Bound | None], SecretArray] = {}
+        self._joined: dict[tuple[_Pairs, int, Bound | None, bool], SecretArray] = {}
         self._report = report
         self.audit = audit or AuditLog()
 
@@ -69,6 +69,11 @@ class Party:
     def rank(self) -> int:
         """This party's place among the computing parties, from 0."""
         return self._scheme.rank
+
+    @property
+    def deals(self) -> bool:
+        """Whether this is the dealer, which runs the program without values and holds no shares."""
+        return self._scheme.rank >= len(self._scheme.names)
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -125,16 +130,21 @@ class Party:
             self._received[owner, name] = self._as_input(share, facts)
         return self._received[owner, name]
 
-    def joined(self, inputs: Sequence[tuple[str, str]], axis: int, *, constant: Bound | None = None) -> SecretArray:
-        """Return the contributions (owner, name) of several owners, in one format, joined along an axis. Local.
+    def joined(
+        self, inputs: Sequence[tuple[str, str]], axis: int, *, constant: Bound | None = None, held: bool = False
+    ) -> SecretArray:
+        """Return the contributions (owner, name) of several owners, in one format, joined along an axis.
 
         ``axis``: 0 to put rows below each other, 1 for columns beside each other. ``constant``: a public number that
         fills one more column, the last one (of the intercept, say). Every contribution is expanded into its place and
         then dropped, so that the data are never held twice; only inputs that the program took before are copied. Later
         calls with the same arguments return the same array, and ``input`` returns its pieces.
+
+        ``held``: prepare the array for many matrix products with it on the left (``X @ w`` in every epoch). Some
+        schemes open it under a mask for that, once: as many elements as it has. Otherwise nothing is sent.
         """
         pairs = _checked_pairs(inputs)
-        if len(pairs) == 1 and constant is None:
+        if len(pairs) == 1 and constant is None and not held:
             return self.input(*pairs[0])
         facts = [self._facts_of(owner, name, "joined") for owner, name in pairs]
         shape, places = _places(pairs, facts, axis)
@@ -142,13 +152,13 @@ class Party:
             raise parameter_error(
                 "constant", "joined", "one number, beside inputs of two dimensions, or None", constant
             )
-        key = pairs, axis, constant
+        key = pairs, axis, constant, held
         if key not in self._joined:
             element = None if constant is None else facts[0].format.encode(constant)
             if any(pair in self._received for pair in pairs):
-                self._joined[key] = self._join_taken(pairs, axis, element)
+                self._joined[key] = self._join_taken(pairs, axis, element, held)
             else:
-                self._joined[key] = self._join_dealt(pairs, facts, shape, places, element)
+                self._joined[key] = self._join_dealt(pairs, facts, shape, places, element, held)
         return self._joined[key]
 
     def _join_dealt(
@@ -158,6 +168,7 @@ class Party:
         shape: Shape,
         places: Sequence[Place],
         element: RingArray | None,
+        held: bool,
     ) -> SecretArray:
         format = facts[0].format
         limit = max(format.limit(fact.bound) for fact in facts)
@@ -168,18 +179,22 @@ class Party:
             limit = max(limit, format.ring.largest_magnitude(element))
         pieces = ((self._dealt_by(*pair), place) for pair, place in zip(pairs, places, strict=True))
         share = self._scheme.expand_joined(format.ring, shape, pieces, column)
+        if held:
+            share = self._scheme.hold(share)
         for pair, fact, place in zip(pairs, facts, places, strict=True):
             self._received[pair] = self._as_input(_piece(share, place), fact)
         return SecretArray(self._scheme, share, format, limit)
 
-    def _join_taken(self, pairs: _Pairs, axis: int, element: RingArray | None) -> SecretArray:
+    def _join_taken(self, pairs: _Pairs, axis: int, element: RingArray | None, held: bool) -> SecretArray:
         joint = concatenate([self.input(*pair) for pair in pairs], axis)
-        if element is None:
+        if element is not None:
+            ring = joint.format.ring
+            column = self._scheme.constant(ring, np.broadcast_to(element, (len(joint), 1)))
+            limit = ring.largest_magnitude(element)
+            joint = concatenate([joint, SecretArray(self._scheme, column, joint.format, limit)], 1)
+        if not held:
             return joint
-        ring = joint.format.ring
-        column = self._scheme.constant(ring, np.broadcast_to(element, (len(joint), 1)))
-        limit = ring.largest_magnitude(element)
-        return concatenate([joint, SecretArray(self._scheme, column, joint.format, limit)], 1)
+        return SecretArray(self._scheme, self._scheme.hold(joint._share), joint.format, joint.integer_limit)
 
     def facts(self, owner: str, name: str) -> InputFacts:
         """Return the public facts of an owner's input."""
@@ -222,8 +237,7 @@ class Party:
 
         Whoever told different parties different things before is found out here.
         """
-        digest = hashlib.sha256(decision).digest()
-        if any(other != digest for other in self.announce(label, digest)):
+        if len(set(self.announce(label, hashlib.sha256(decision).digest()))) > 1:
             raise ProtocolError(
                 f"The parties do not agree on the {label}. Compare their studies, releases of cofit and audit logs."
             )

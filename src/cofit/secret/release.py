@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import ProtocolError, parameter_error
@@ -22,12 +23,13 @@ _LABEL = "release"
 
 
 def release_once(
-    party: Party, draw: Callable[[], SecretArray], store: ReleaseStore, *, reason: str, key: str
+    party: Party, draw: Callable[[], SecretArray], store: ReleaseStore | None, *, reason: str, key: str
 ) -> npt.NDArray[Any]:
     """Open one secret value to all parties, the same one however often the parties start again.
 
     draw: computes the value, noise included. Called only if no party has stored one.
-    store: this party's own, empty or with the record of an earlier attempt at this release.
+    store: this party's own, empty or with the record of an earlier attempt at this release. None at a dealer, which
+        holds no shares: it hears what the parties found, and takes part in ``draw``.
     key: public text that names the release (such as the study's hash and the run); a record of another key is refused.
 
     Every party looks into its store and tells all others what it found (1 round). Then:
@@ -51,25 +53,29 @@ def release_once(
     """
     if not isinstance(key, str) or not key.strip():
         raise parameter_error("key", "release_once", "text that names the release", key)
+    if (store is None) != party.deals:
+        raise parameter_error("store", "release_once", "a ReleaseStore at a party, and None at a dealer", store)
     scheme = party._scheme
-    data = store.load()
+    data = None if store is None else store.load()
     found = None if data is None else _read(party, data, key)
     nothing = bytes(1 + len(scheme.mesh.terms.session))
     with scheme.agreeing_on(key):
         told = scheme.announce(_LABEL, nothing if found is None else b"\x01" + found[0])
-    if found is not None and len(set(told)) == 1:
-        value = found[1]
-    elif any(message != nothing for message in told):
-        raise _unproven(party, key, [message != nothing for message in told])
-    else:
+    holds = [message != nothing for message in told]
+    if any(holds) and len(set(told)) > 1:
+        raise _unproven(party, key, holds)
+    value = None if found is None else found[1]
+    if not any(holds):
         value = draw()
         scheme.verify()
-        header = {"key": key, "draw": scheme.mesh.terms.session.hex()}
-        store.save(pack(_RECORD, header, party.export_share(value)))
+        if store is not None:
+            header = {"key": key, "draw": scheme.mesh.terms.session.hex()}
+            store.save(pack(_RECORD, header, party.export_share(value)))
         party.barrier(_LABEL)
-    store.confirm()
+    if store is not None:
+        store.confirm()
     party.barrier(_LABEL)
-    return party.open(value, reason=reason)
+    return np.zeros(0) if value is None else party.open(value, reason=reason)
 
 
 def _read(party: Party, data: bytes, key: str) -> tuple[bytes, SecretArray]:

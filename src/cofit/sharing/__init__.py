@@ -1,6 +1,6 @@
 """Secret sharing: one small interface, one file a scheme."""
 
-from cofit.sharing.registry import SCHEMES, scheme_named
+from cofit.sharing.registry import SCHEMES, dealer_of, scheme_named
 from cofit.sharing.scheme import Scheme, SchemeInfo
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 
@@ -13,5 +13,6 @@ __all__ = [
     "Scheme",
     "SchemeInfo",
     "Share",
+    "dealer_of",
     "scheme_named",
 ]

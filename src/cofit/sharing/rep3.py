@@ -83,8 +83,8 @@ class Rep3(Scheme):
     _own: Generator  # of seed k_i, shared with the left neighbour
     _next: Generator  # of seed k_{i+1}, shared with the right neighbour
 
-    def __init__(self, mesh: Mesh, names: Sequence[str]) -> None:
-        super().__init__(mesh, names)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
+        super().__init__(mesh, names, dealer)
         self._left = (self.rank - 1) % 3
         self._right = (self.rank + 1) % 3
         self._constant_part = {0: 0, 1: None, 2: 1}[self.rank]  # a constant is summand x_0

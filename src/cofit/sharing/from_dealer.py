@@ -1,0 +1,134 @@
+"""Correlated randomness from a dealer: the two ends of it.
+
+The dealer gives every party a seed once. Each share that may be uniform is drawn from the seeds and costs no message;
+of a share that must fit the others, all but the last party's are drawn too, and the dealer sends the last party what is
+missing (one message an operation, to one party). Both ends are here because they must draw in the same order.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import packed_length, unpack
+from cofit.sharing.preprocessing import Bilinear, DoubleBits, Preprocessing, ProductMask, TruncationMask
+
+
+class FromDealer(Preprocessing):
+    """A party's end. ``dealer`` is the dealer's rank; ``last``: whether we are the party that it sends to."""
+
+    def __init__(self, seed: bytes, dealer: int, last: bool) -> None:
+        self._stream = Generator(seed)
+        self._dealer = dealer
+        self._last = last
+        self._awaited: dict[int, RingArray] = {}
+        self._asked = 0
+
+    @property
+    def position(self) -> int:
+        """Counts what was asked for: the stream of the last party is behind those of the others."""
+        return self._asked
+
+    @property
+    def stream_position(self) -> int:
+        """How far our seed was read; the dealer knows it too."""
+        return self._stream.position
+
+    def awaited(self) -> Mapping[int, RingArray]:
+        awaited, self._awaited = self._awaited, {}
+        return awaited
+
+    def _fitting(self, ring: Ring, shape: Shape) -> RingArray:
+        """Return a share that fits the others': drawn, or on its way from the dealer."""
+        if not self._last:
+            return self._stream.ring(ring, shape)
+        buffer = ring.empty(shape)
+        self._awaited[self._dealer] = buffer
+        return buffer
+
+    def _asks(self, *size: int) -> None:
+        for number in size:
+            self._asked = (self._asked * 31 + number + 1) & 0xFFFFFFFF
+
+    def matrix(self, ring: Ring, shape: Shape) -> RingArray:
+        self._asks(1, *shape)
+        return self._stream.ring(ring, shape)
+
+    def product(
+        self, multiply: Bilinear, ring: Ring, left: Shape | RingArray, right: Shape | None, shape: Shape
+    ) -> ProductMask:
+        self._asks(2, *shape)
+        a = self._stream.ring(ring, left) if isinstance(left, tuple) else left
+        b = a if right is None else self._stream.ring(ring, right)
+        return ProductMask(a, b, self._fitting(ring, shape))
+
+    def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> TruncationMask:
+        self._asks(3, shift, *shape)
+        mask = self._stream.ring(ring, shape)
+        both = self._fitting(ring, (2, *shape))
+        return TruncationMask(mask, both[0, ...], both[1, ...])
+
+    def bits(self, ring: Ring, rows: int, count: int) -> DoubleBits:
+        self._asks(4, rows, count)
+        words = self._stream.ring(BITS, (rows, packed_length(count)))
+        return DoubleBits(words, self._fitting(ring, (rows, count)))
+
+
+class Dealing:
+    """The dealer's end: every method returns what to send to the last party."""
+
+    def __init__(self, seeds: Sequence[bytes]) -> None:
+        self._streams = [Generator(seed) for seed in seeds]
+
+    def position(self, rank: int) -> int:
+        """How far the seed of that party was read."""
+        return self._streams[rank].position
+
+    def _drawn(self, ring: Ring, shape: Shape) -> RingArray:
+        """Return the sum of what all parties draw."""
+        return functools.reduce(ring.add, (stream.ring(ring, shape) for stream in self._streams))
+
+    def _rest(self, ring: Ring, value: RingArray, shape: Shape) -> RingArray:
+        """Return the last party's share of a value, given what the others draw."""
+        return functools.reduce(ring.sub, (stream.ring(ring, shape) for stream in self._streams[:-1]), value)
+
+    def matrix(self, ring: Ring, shape: Shape) -> RingArray:
+        """Return the mask of a held operand, for the dealer itself: no message."""
+        total = self._streams[0].ring(ring, shape)
+        if not total.flags.writeable:
+            total = total.copy()
+        for stream in self._streams[1:]:
+            _add_drawn(ring, total, stream)
+        return total
+
+    def product(
+        self, multiply: Bilinear, ring: Ring, left: Shape | RingArray, right: Shape | None, shape: Shape
+    ) -> RingArray:
+        a = self._drawn(ring, left) if isinstance(left, tuple) else left
+        b = a if right is None else self._drawn(ring, right)
+        return self._rest(ring, multiply(a, b), shape)
+
+    def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> RingArray:
+        mask = self._drawn(ring, shape)
+        both = ring.empty((2, *shape))
+        both[0, ...] = ring.shr(mask, shift)
+        both[1, ...] = ring.shr(mask, ring.bits - 1)
+        return self._rest(ring, both, both.shape)
+
+    def bits(self, ring: Ring, rows: int, count: int) -> RingArray:
+        words = self._drawn(BITS, (rows, packed_length(count)))
+        return self._rest(ring, ring.from_int(unpack(words, count)), (rows, count))
+
+
+_CHUNK_BYTES = 1 << 20
+
+
+def _add_drawn(ring: Ring, total: RingArray, stream: Generator) -> None:
+    """Add what a stream gives to ``total``, in place and in chunks that stay in the cache."""
+    flat = total.reshape(-1)
+    step = _CHUNK_BYTES // ring.element_bytes
+    for start in range(0, flat.size, step):
+        piece = flat[start : start + step]
+        piece[...] = ring.add(piece, stream.ring(ring, piece.shape))

@@ -1,0 +1,128 @@
+"""The dealer of ``semi2k``: it runs the party program on shares without values and sends what comes next.
+
+Shapes and control flow are public, so the program itself says which correlation every step needs. The dealer waits for
+nobody but at announcements: it streams ahead of the parties as far as the connection holds, and its work overlaps
+theirs. It sees no share, no opening and no masked value; see ``semi2k_proof.md``, "What the dealer sees".
+
+A mask that is held for many products is kept here, once as large as the matrix.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+
+from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.prg import derive_seed, fresh_seed
+from cofit.errors import InvalidInputError
+from cofit.sharing.adder import add_from_signals, top_bit_from_signals
+from cofit.sharing.blank import Blank, nothing
+from cofit.sharing.carry_save import carry_signals
+from cofit.sharing.from_dealer import Dealing
+from cofit.sharing.held import HeldShare
+from cofit.sharing.preprocessing import Bilinear
+from cofit.sharing.semi2k import _SPREAD, Semi2k, _rows_product
+from cofit.sharing.shares import BitShare, Share
+
+
+class Semi2kDealer(Blank):
+    """The dealer's side of a run of ``semi2k``; its rank is the one after the last party's."""
+
+    info = Semi2k.info
+    _dealing: Dealing | None = None
+
+    def _common_state(self, rank: int) -> int:
+        return 0 if self._dealing is None else (self._dealing.position(rank) * _SPREAD) & 0xFFFFFFFF
+
+    @property
+    def _sure(self) -> Dealing:
+        if self._dealing is None:
+            raise InvalidInputError("The dealer has not been set up: call setup() first.")
+        return self._dealing
+
+    def setup(self) -> None:
+        """Send every party a seed of its own."""
+        seeds = [fresh_seed() for _ in self.names]
+        self._exchange("setup", {rank: [np.frombuffer(seed, np.uint8)] for rank, seed in enumerate(seeds)})
+        session = self.mesh.terms.session
+        self._dealing = Dealing([derive_seed(s + session, f"semi2k dealer {i}") for i, s in enumerate(seeds)])
+
+    def _send(self, operation: str, array: RingArray) -> None:
+        self._exchange(operation, {len(self.names) - 1: [array]})
+
+    # --- what the parties do without the dealer ----------------------------------------------------------
+
+    def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
+        return self._blank(ring, shape)
+
+    def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
+        """The dealer sees nothing of it: zeros stand for what the parties see."""
+        return nothing(share.ring, share.shape) if to is None else None
+
+    def refresh(self, share: Share) -> Share:
+        return self._blank(share.ring, share.shape)
+
+    # --- what it deals for -------------------------------------------------------------------------------
+
+    def hold(self, a: Share) -> Share:
+        mask = self._sure.matrix(a.ring, a.shape)
+        return HeldShare(a.ring, nothing(a.ring, a.shape), mask, adds_public=False)
+
+    def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        return self._product("mul", ring, ring.mul, a.shape, None if a is b else b.shape, shape, shift)
+
+    def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        return self._product("matmul", ring, ring.matmul, _left(a), b.shape, shape, shift)
+
+    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+        multiply = functools.partial(_rows_product, ring)
+        return self._product("inner", ring, multiply, _left(a), None if a is b else b.shape, shape, shift)
+
+    def _product(
+        self,
+        operation: str,
+        ring: Ring,
+        multiply: Bilinear,
+        left: Shape | RingArray,
+        right: Shape | None,
+        shape: Shape,
+        shift: int,
+    ) -> Share:
+        self._send(operation, self._sure.product(multiply, ring, left, right, shape))
+        product = self._blank(ring, shape)
+        return self._truncated(operation, product, shift) if shift else product
+
+    def _truncate(self, a: Share, shift: int) -> Share:
+        return self._truncated("truncate", a, shift)
+
+    def _truncated(self, operation: str, a: Share, shift: int) -> Share:
+        if not isinstance(a.ring, PowerOfTwoRing):
+            raise InvalidInputError(f"Elements of {a.ring.name} cannot be truncated.")
+        self._send(operation, self._sure.truncation(a.ring, a.shape, shift))
+        return self._blank(a.ring, a.shape)
+
+    # --- bits --------------------------------------------------------------------------------------------
+
+    def from_bits(self, bits: BitShare, ring: Ring) -> Share:
+        self._send("from_bits", self._sure.bits(ring, bits.rows, bits.count))
+        return self._blank(ring, (bits.rows, bits.count))
+
+    def to_bits(self, a: Share) -> BitShare:
+        with self.label("to_bits"):
+            return add_from_signals(self, *carry_signals(self, self._summand_bits(a)))
+
+    def sign_bits(self, a: Share) -> BitShare:
+        with self.label("sign_bits"):
+            return top_bit_from_signals(self, *carry_signals(self, self._summand_bits(a)))
+
+    def _summand_bits(self, a: Share) -> list[BitShare]:
+        if not isinstance(a.ring, PowerOfTwoRing):
+            raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
+        return [self._blank_bits(a.ring.bits, int(np.prod(a.shape, dtype=np.int64))) for _ in self.names]
+
+
+def _left(a: Share) -> Shape | RingArray:
+    """The mask of a held operand, or the shape of another."""
+    return a.mask if isinstance(a, HeldShare) else a.shape
