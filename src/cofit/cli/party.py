@@ -47,7 +47,8 @@ def party(study: Path, name: str, key: Path, state: Path, until_released: bool, 
     and a party that starts again goes on where it was. Events go to the standard error, one line each, and to the
     audit log in the state directory. SIGTERM and SIGINT stop it.
 
-    Exit codes: 0 stopped, or released with --until-released; 1 it failed; 2 wrong usage or input.
+    Exit codes: 0 stopped, or released with --until-released; 1 it failed, or, with --until-released, another party
+    says that no release can come any more; 2 wrong usage or input.
     """
     loaded = load_study(study)
     identity = load_identity_for(loaded, name, key)

@@ -88,6 +88,7 @@ class Desk:
         }
         self.invitations: queue.Queue[Begin] = queue.Queue(1)
         self._inviting = threading.Lock()
+        self.told_of_failure: set[str] = set()
         self._of_other_rows: dict[str, str] = {}
         self._requests: dict[str, tuple[str, Callable[[str, dict[str, Any], bytes], Answer]]] = {
             "upload.begin": ("owner", self._begin_upload),
@@ -227,8 +228,11 @@ class Desk:
 
     def _party_state(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         _only(request)
+        phase = self._state.phase
+        if phase == "failed":
+            self.told_of_failure.add(peer)
         return {
-            "phase": self._state.phase,
+            "phase": phase,
             "forgotten": self._state.forgotten,
             "plan": self._plan.hash,
             "contributions": self._sealing.ready(),

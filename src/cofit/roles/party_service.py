@@ -72,7 +72,10 @@ class PartyService:
         self._stopping.set()
 
     def run(self, *, until_released: bool = False) -> str:
-        """Serve until stopped (or, if so asked, until all parties have the model); return the phase then."""
+        """Serve until stopped (or, if so asked, until all parties have the model); return the phase then.
+
+        StateError, if so asked, where no release can come any more; TransportError where nobody can connect any more.
+        """
         pins = {name: one.certificate_pem for name, one in participants(self._study).items()}
         with (
             contextlib.closing(self._state),
@@ -91,11 +94,13 @@ class PartyService:
             self._audit.write("started", study=self._study.hash, plan=self._plan.hash, party=self._identity.name)
             _log.info("study '%s' (%s), %s", self._study.name, self._study.hash[:16], self._state.phase)
             _log.info("answers at %s:%d", reception.host, reception.port)
-            self._sessions.work(reception, until_released)
-            phase = self._state.phase
-            with contextlib.suppress(OSError):
-                self._audit.write("stopped")
-            _log.info("stopped (%s)", phase)
+            try:
+                self._sessions.work(reception, until_released)
+            finally:
+                phase = self._state.phase
+                with contextlib.suppress(OSError):
+                    self._audit.write("stopped")
+                _log.info("stopped (%s)", phase)
         return phase
 
     def _listen(self) -> Listener:

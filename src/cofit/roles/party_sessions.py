@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.errors import CofitError, ProtocolError, StoppedError, TransportError
+from cofit.errors import CofitError, ProtocolError, StateError, StoppedError, TransportError
 from cofit.learn.certify import certify
 from cofit.learn.plan import Plan
 from cofit.roles.audit_file import AuditFile, Fact
 from cofit.roles.desk import Begin, Desk
 from cofit.roles.durable import write_durably
+from cofit.roles.other_parties import OtherParties
 from cofit.roles.party_state import PartyState
 from cofit.roles.published import Release
 from cofit.roles.sealing import Sealing
@@ -42,12 +43,13 @@ from cofit.secret import InputFacts, Opening
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.expected import holders
-from cofit.transport import Conversation, Identity, Peer, Reception, Terms, connect_mesh, converse
+from cofit.transport import Identity, Reception, connect_mesh
 
 _log = logging.getLogger(__name__)
 _ASK_SECONDS, _LONGEST_ASK = 0.2, 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
-_CONNECT_SECONDS = 5.0
+_TELL_SECONDS = 15.0
+"""How long a party in which a check failed stays to tell the others, who ask it every few seconds."""
 _GRACE_SECONDS = 3.0
 _LINGER_SECONDS = 2.0
 _STEP_SECONDS = 1.0
@@ -74,6 +76,7 @@ class PartySessions:
         self._plan = plan
         self._expected = expected
         self._identity = identity
+        self._others = OtherParties(study, identity)
         self._names = [party.name for party in study.parties]
         self._rank = self._names.index(identity.name)
         self._state = state
@@ -83,7 +86,6 @@ class PartySessions:
         self._stopping = stopping
         self.progress: dict[str, Any] = {}
         self._ended = False
-        self._with_model: set[str] = set()
         self._alone_since: float | None = None
         self._ask_pause = _ASK_SECONDS
         self._reopen_after = 0.0
@@ -94,11 +96,14 @@ class PartySessions:
         """Lead or follow sessions until stopped, or, if so asked, until all parties have the model or this one failed.
 
         Whoever cannot be asked whether it has the model is waited for as long as for a connection, and no longer.
+        StateError, if so asked, where another party says that no release can come any more; TransportError where the
+        reception has stopped.
         """
         pause = _FIRST_PAUSE
         while not self._stopping.is_set():
             if until_released and self._over():
                 return
+            self._check(reception)
             begin = self._lead() if self._rank == 0 else self._invited()
             if begin is None:
                 continue
@@ -107,10 +112,16 @@ class PartySessions:
             else:
                 self._stopping.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
+        self._check(reception)
 
-    @property
-    def _others(self) -> list[str]:
-        return [name for name in self._names if name != self._identity.name]
+    def _check(self, reception: Reception) -> None:
+        if not reception.running:
+            self._stopping.set()
+            raise TransportError(
+                self._identity.name,
+                f"The reception of '{self._identity.name}' has stopped, and nobody can connect any more. The log says "
+                "why; please report it. Start the party again: it goes on where it was.",
+            )
 
     def _out(self) -> bool:
         """Whether this party takes part in no further session."""
@@ -119,21 +130,38 @@ class PartySessions:
     # --- before a session --------------------------------------------------------------------------------
 
     def _over(self) -> bool:
-        """Whether nothing is left to do here: all have the model, and had the time to see that we have it."""
-        if self._state.phase == "failed":
-            return True
-        if self._state.phase != "released":
-            return False
+        """Whether nothing is left to do here; StateError where no release can come any more."""
+        phase = self._state.phase
+        if phase == "released":
+            return self._all_have_the_model()
+        if self._state.forgotten:
+            raise StateError("The shares here were deleted (`cofit forget`): this party gets no model of the study.")
+        self._others.glance()
+        if phase == "failed":
+            return self._all_know()
+        for why in self._others.out.values():
+            raise StateError(f"{why} This party stops: it gets no model.")
+        return False
+
+    def _all_know(self) -> bool:
+        """Whether all others know that a check failed here, or are out themselves, or had the time to ask."""
         now = time.monotonic()
         self._alone_since = now if self._alone_since is None else self._alone_since
-        for name in set(self._others) - self._with_model:
+        known = self._desk.told_of_failure.union(self._others.out)
+        return known.issuperset(self._others.names) or now - self._alone_since >= _TELL_SECONDS
+
+    def _all_have_the_model(self) -> bool:
+        """Whether all have the model, and had the time to see that we have it."""
+        now = time.monotonic()
+        self._alone_since = now if self._alone_since is None else self._alone_since
+        for name in self._others.without_model:
             with contextlib.suppress(TransportError):
-                self._state_of(name)
-        if not set(self._others) - self._with_model:
+                self._others.state_of(name)
+        if not self._others.without_model:
             return now - self._alone_since >= _LINGER_SECONDS
         if now - self._alone_since < max(self._study.compute.connect_timeout, _LINGER_SECONDS):
             return False
-        missing = ", ".join(sorted(set(self._others) - self._with_model))
+        missing = ", ".join(sorted(self._others.without_model))
         _log.warning("%s did not say that it has the model. If it has none, start this party again.", missing)
         return True
 
@@ -168,23 +196,23 @@ class PartySessions:
 
     def _invitation(self) -> Begin | None:
         mine = None if self._out() else self._sealing.ready()
-        if mine is None or (self._state.phase == "released" and self._with_model.issuperset(self._others)):
+        if mine is None or (self._state.phase == "released" and not self._others.without_model):
             return None
-        told = {name: self._state_of(name) for name in self._others}
+        told = {name: self._others.state_of(name) for name in self._others.names}
         for name, state in told.items():
             if problem := self._hindrance(name, state, mine):
                 self._say(problem)
                 return None
         if self._state.phase == "released" and (
-            self._with_model.issuperset(self._others) or time.monotonic() < self._reopen_after
+            not self._others.without_model or time.monotonic() < self._reopen_after
         ):
             return None
         self._hold(mine, told)
         self._sealing.seal(datetime.now(UTC).isoformat(timespec="seconds"), mine)
         begin = Begin(secrets.token_bytes(16), self._state.fact("created") or "")
-        for name in self._others:
+        for name in self._others.names:
             invitation = {"session": begin.session.hex(), "contributions": mine, "created": begin.created}
-            with self._ask(name) as conversation:
+            with self._others.conversation(name) as conversation:
                 conversation.request({"request": "party.begin", **invitation})
         return begin
 
@@ -192,14 +220,14 @@ class PartySessions:
         """Let the others keep what is going to be sealed, whatever their owners do meanwhile (see ``sealing``)."""
         for name, state in told.items():
             if state.get("phase") == "collecting" and state.get("held") != mine:
-                with self._ask(name) as conversation:
+                with self._others.conversation(name) as conversation:
                     named = {"contributions": mine, "instead_of": state.get("held")}
                     conversation.request({"request": "party.hold", **named})
 
     def _hindrance(self, name: str, state: Mapping[str, Any], mine: Mapping[str, str]) -> str:
         """Return why no session with this party can begin, or nothing."""
-        if state.get("phase") == "failed":
-            return f"'{name}' says that a check failed there: the study is not resumed. Compare the audit logs."
+        if name in self._others.out:
+            return self._others.out[name]
         if state.get("plan") != self._plan.hash:
             return f"'{name}' computes another plan of this study. Run the same cofit release everywhere."
         theirs = mine if state.get("held") == mine else state.get("contributions")
@@ -208,29 +236,6 @@ class PartySessions:
         if differing := sorted(owner for owner in mine if theirs.get(owner) != mine[owner]):
             return f"The contributions at '{name}' differ from those here: {differing} must repeat `cofit contribute`."
         return ""
-
-    def _state_of(self, name: str) -> dict[str, Any]:
-        with self._ask(name) as conversation:
-            told, _ = conversation.request({"request": "party.state"})
-        if told.get("phase") == "released":
-            self._with_model.add(name)
-        return told
-
-    @contextmanager
-    def _ask(self, name: str) -> Iterator[Conversation]:
-        timeout = self._study.compute.timeout
-        connect_timeout = min(timeout, _CONNECT_SECONDS)
-        peer = self._peers[self._names.index(name)]
-        terms = self._terms(bytes(16))
-        with converse(self._identity, peer, terms, timeout=timeout, connect_timeout=connect_timeout) as conversation:
-            yield conversation
-
-    @property
-    def _peers(self) -> list[Peer]:
-        return [Peer(p.name, p.host, p.port, p.certificate_pem) for p in self._study.parties]
-
-    def _terms(self, session: bytes) -> Terms:
-        return Terms(session, bytes.fromhex(self._study.hash), self._study.compute.scheme)
 
     # --- a session ---------------------------------------------------------------------------------------
 
@@ -246,6 +251,8 @@ class PartySessions:
         thread.start()
         while thread.is_alive() and not self._stopping.is_set():
             thread.join(_ASK_SECONDS)
+            if not reception.running:
+                self._stopping.set()
         thread.join(_GRACE_SECONDS)
         return succeeded.is_set()
 
@@ -271,15 +278,15 @@ class PartySessions:
         return True
 
     def _session(self, reception: Reception, begin: Begin) -> None:
-        peers, compute = self._peers, self._study.compute
-        _log.info("session %s begins with %s", begin.session.hex()[:8], ", ".join(self._others))
+        peers, compute = self._others.peers, self._study.compute
+        _log.info("session %s begins with %s", begin.session.hex()[:8], ", ".join(self._others.names))
         self._audit.write("session begins", session=begin.session.hex())
         with connect_mesh(
             self._identity,
             reception.mesh_listener,
             dial=peers[: self._rank],
             accept=peers[self._rank + 1 :],
-            terms=self._terms(begin.session),
+            terms=self._others.terms(begin.session),
             connect_timeout=compute.connect_timeout,
             timeout=compute.timeout,
         ) as mesh:

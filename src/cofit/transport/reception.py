@@ -143,6 +143,11 @@ class Reception:
         """How many were turned away so far, by kind."""
         return self._refusals.counts
 
+    @property
+    def running(self) -> bool:
+        """Whether anybody can connect: False once it is closed, or an error has stopped it, which the log tells."""
+        return self._thread.is_alive()
+
     def close(self) -> None:
         """Stop listening, end all conversations and drop what waits for a mesh. Closing twice is fine."""
         if not self._closing:

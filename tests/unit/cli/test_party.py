@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ from cofit.cli.main import cli, main
 from cofit.errors import InvalidInputError
 from cofit.roles.party_state import PartyState
 from cofit.roles.study_files import load_study
-from unit.roles.loopback import make_folder, until
+from cofit.transport import Reception
+from unit.roles.loopback import loopback, make_folder, until
 
 
 def command(folder: Path, *more: str, name: str = "party-a", key: str = "") -> list[str]:
@@ -57,6 +59,30 @@ def test_a_port_that_is_taken_is_exit_code_1(tmp_path: Path, capsys: pytest.Capt
         assert exit_of(*command(tmp_path, "--listen", f"127.0.0.1:{port}")) == 1
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith(f"cofit: 'party-a' cannot listen at 127.0.0.1:{port}")
+
+
+def test_a_peer_in_which_a_check_failed_is_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with loopback(tmp_path) as site:
+        state = PartyState(site.state("party-b"), site.study.hash, "party-b")
+        state.advance("failed")
+        state.close()
+        site.start("party-b")
+        assert exit_of(*command(tmp_path, "--until-released")) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("cofit: 'party-b' says that a check failed there") for line in lines)
+
+
+def test_a_reception_that_dies_is_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise MemoryError
+
+    make_folder(tmp_path)
+    monkeypatch.setattr(Reception, "_wait", broken)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    assert exit_of(*command(tmp_path)) == 1
+    assert "cofit: The reception of 'party-a' has stopped" in capsys.readouterr().err
 
 
 def test_a_state_directory_in_use_is_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

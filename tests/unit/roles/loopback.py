@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from cofit.errors import CofitError
 from cofit.roles.contributing import contribute_table
 from cofit.roles.key_files import load_key
 from cofit.roles.party_service import PartyService
@@ -99,6 +100,7 @@ class Loopback:
         self.study: Study = load_study(make_folder(folder, epochs))
         self.running: dict[str, tuple[PartyService, threading.Thread]] = {}
         self.ended: dict[str, str] = {}
+        self.errors: dict[str, CofitError] = {}
 
     def state(self, name: str) -> Path:
         return self.folder / f"{name}.state"
@@ -108,7 +110,10 @@ class Loopback:
             service = PartyService(self.study, load_key(self.study, self.folder / f"{name}.key"), self.state(name))
 
             def run(name: str = name, service: PartyService = service) -> None:
-                self.ended[name] = service.run(until_released=until_released)
+                try:
+                    self.ended[name] = service.run(until_released=until_released)
+                except CofitError as error:
+                    self.errors[name] = error
 
             thread = threading.Thread(target=run, daemon=True)
             thread.start()

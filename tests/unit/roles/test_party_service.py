@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cofit.errors import InvalidInputError, ProtocolError, TransportError
+from cofit.learn.private_training import private_training
 from cofit.roles import party_sessions, session
 from cofit.roles.analyst import fetch_release, statuses
 from cofit.roles.audit_file import AuditFile, read_audit
@@ -23,6 +24,7 @@ from cofit.roles.party_service import PartyService
 from cofit.roles.party_state import PartyState
 from cofit.roles.published import Release
 from cofit.roles.release_store import FileStore
+from cofit.transport import Reception
 from unit.roles.loopback import PARTIES, Loopback, loopback, until
 
 
@@ -219,6 +221,96 @@ def test_a_failed_check_ends_the_study_here(site: Loopback, monkeypatch: pytest.
     site.stop()
     assert any("check failed" in events(site, name) for name in PARTIES)
     assert not any((site.state(name) / "published.json").exists() for name in PARTIES)
+
+
+@pytest.mark.parametrize("culprit", ["party-a", "party-c"])
+def test_a_check_that_failed_at_one_party_ends_all_who_wait_for_a_release(
+    site: Loopback, monkeypatch: pytest.MonkeyPatch, culprit: str
+) -> None:
+    """The one stays until the others have asked it, and they end with an error that names it."""
+    original = private_training
+
+    def wrong(party: Any, *args: Any, **kwargs: Any) -> Any:
+        if party.name == culprit:
+            raise ProtocolError("the shares do not fit together")
+        return original(party, *args, **kwargs)
+
+    monkeypatch.setattr(session, "private_training", wrong)
+    site.start(until_released=True)
+    site.contribute()
+    site.join()
+    assert site.ended == {culprit: "failed"}
+    others = sorted(set(PARTIES) - {culprit})
+    assert sorted(site.errors) == others
+    for name in others:
+        assert f"'{culprit}' says that a check failed there" in str(site.errors[name])
+        assert events(site, name)[-1] == "stopped"
+
+
+@pytest.mark.parametrize("culprit", ["party-a", "party-b"])
+def test_a_party_that_has_forgotten_is_named(site: Loopback, culprit: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "cofit")
+    site.start(culprit)
+    site.start("party-c", until_released=True)
+    site.stop(culprit)
+    state = PartyState(site.state(culprit), site.study.hash, culprit)
+    state.forget_shares()
+    state.close()
+    site.start(culprit)
+    until(lambda: "party-c" in site.errors)
+    assert f"'{culprit}' says that its shares were deleted (`cofit forget`)" in str(site.errors["party-c"])
+    site.running.pop("party-c")
+
+
+def test_a_leader_says_plainly_that_another_has_forgotten(
+    site: Loopback, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "cofit")
+    monkeypatch.setattr(party_sessions, "run_session", lambda *_: threading.Event().wait(0.2))
+    site.start()
+    site.contribute()
+    until(lambda: all("session begins" in events(site, name) for name in PARTIES))
+    site.stop()
+    state = PartyState(site.state("party-b"), site.study.hash, "party-b")
+    state.forget_shares()
+    state.close()
+    site.start()
+    until(lambda: "'party-b' says that its shares were deleted" in caplog.text)
+
+
+@pytest.mark.parametrize("name", ["party-a", "party-b"])
+@pytest.mark.parametrize("training", [False, True])
+def test_a_reception_that_dies_ends_the_party(
+    site: Loopback, name: str, training: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody could reach it any more, and it would wait for ever; restarted, it goes on where it was."""
+    broken, hold = threading.Event(), threading.Event()
+    original = Reception._wait
+
+    def failing(self: Reception, now: float) -> set[int]:
+        if broken.is_set() and name in repr(self):
+            raise MemoryError
+        return original(self, now)
+
+    monkeypatch.setattr(Reception, "_wait", failing)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    if training:
+        monkeypatch.setattr(party_sessions, "run_session", lambda *_: hold.wait(60))
+    site.start()
+    if training:
+        site.contribute()
+        until(lambda: all("session begins" in events(site, name) for name in PARTIES))
+    broken.set()
+    until(lambda: name in site.errors, 20)
+    assert f"The reception of '{name}' has stopped" in str(site.errors[name])
+    assert events(site, name)[-1] == "stopped"
+    site.running.pop(name)
+    broken.clear()
+    hold.set()
+    monkeypatch.undo()
+    site.start(name)
+    site.contribute()
+    until(site.released)
 
 
 def test_a_damaged_checkpoint_is_not_used(site: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
