@@ -14,8 +14,8 @@ from rich.table import Table
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.roles.contributing import LEDGER, open_ledger
 from cofit.roles.ledger import Cap, Ledger
+from cofit.roles.owner_directory import ENDING, owner_directory
 
-_ENDING = ".state"
 _FIRST_DELTA = Fraction(1, 100_000)
 
 
@@ -23,7 +23,12 @@ _FIRST_DELTA = Fraction(1, 100_000)
 @click.option(
     "--state",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The owner's private directory.  [default: the only ./*.state]",
+    help="The owner's private directory.  [default: beside the key; without --key, the only ./*.state]",
+)
+@click.option(
+    "--key",
+    type=click.Path(path_type=Path),
+    help="The owner's private key, NAME.key: the ledger is in NAME.state beside it, where `cofit contribute` has it.",
 )
 @click.option("--dataset", help="Only this data set.  [with --set-cap, default: NAME, if the directory is NAME.state]")
 @click.option(
@@ -32,14 +37,16 @@ _FIRST_DELTA = Fraction(1, 100_000)
     help="The most that all studies may spend of the data set. Without DELTA it stays as it is, at first 1e-5.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def budget(state: Path | None, dataset: str | None, set_cap: str | None, as_json: bool) -> None:
+def budget(state: Path | None, key: Path | None, dataset: str | None, set_cap: str | None, as_json: bool) -> None:
     """Show the ledger of an owner: the charges of each data set, their sums, and the cap; or set the cap.
 
     Every study that an owner contributes to is charged once, before anything is sent, and once more if its parties
     have begun anew with empty state: they could release a second time. Epsilons and deltas add up (basic
     composition, which always holds). A contribution that would exceed the cap is refused.
     """
-    folder = _only_state() if state is None else state
+    if state is not None and key is not None:
+        raise InvalidInputError("Give either --state or --key.")
+    folder = state or (_only_state() if key is None else owner_directory(key.stem, key, Path()))
     if set_cap is not None:
         _set_cap(folder, dataset, set_cap)
     facts = _facts(folder, dataset)
@@ -53,15 +60,15 @@ def budget(state: Path | None, dataset: str | None, set_cap: str | None, as_json
 
 
 def _only_state() -> Path:
-    found = sorted(path.parent for path in Path().glob(f"*{_ENDING}/{LEDGER}"))
+    found = sorted(path.parent for path in Path().glob(f"*{ENDING}/{LEDGER}"))
     if len(found) != 1:
         listed = f": {', '.join(map(str, found))}" if found else ""
-        raise InvalidInputError(f"There are {len(found)} ledgers in ./*{_ENDING}{listed}. Say which with --state.")
+        raise InvalidInputError(f"There are {len(found)} ledgers in ./*{ENDING}{listed}. Say which with --state.")
     return found[0]
 
 
 def _set_cap(state: Path, dataset: str | None, text: str) -> None:
-    name = dataset or (state.name.removesuffix(_ENDING) if state.name.endswith(_ENDING) else "")
+    name = dataset or (state.name.removesuffix(ENDING) if state.name.endswith(ENDING) else "")
     if not name:
         raise InvalidInputError("Say with --dataset which data set the cap is for.")
     must_be = "a positive EPSILON, or EPSILON,DELTA with a delta from 0 to below 1, as in 3 or 3,1e-5"

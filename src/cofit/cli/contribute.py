@@ -23,6 +23,7 @@ from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateErr
 from cofit.roles.contributing import LEDGER, PreparedContribution, align_table, prepare, read_rows, read_secret, send
 from cofit.roles.ledger import Ledger
 from cofit.roles.owner import UploadProgress
+from cofit.roles.owner_directory import owner_directory
 from cofit.roles.study_files import load_identity_for, load_study, read_owner_table
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
@@ -43,7 +44,7 @@ _AGAIN = "Repeat the command: it goes on where it was, and the ledger is not cha
 @click.option(
     "--state",
     type=click.Path(file_okay=False, path_type=Path),
-    help="This owner's private directory, with its ledger.  [default: ./OWNER.state]",
+    help="This owner's private directory, with the ledger of all its studies.  [default: OWNER.state beside the key]",
 )
 @click.option("--dataset", help="The name under which the ledger knows the data.  [default: OWNER]")
 @click.option("--secret", type=click.Path(path_type=Path), help="Vertical studies: the secret that the owners share.")
@@ -71,12 +72,16 @@ def contribute(
     after an interruption it goes on where it was, and with another table it replaces what was sent before, until the
     parties have sealed the contributions.
 
+    The ledger of all studies that this owner takes part in is in its private directory, beside its key, wherever the
+    command is run. Keep that directory, and use the same one for every study: a second ledger knows nothing of what
+    the first has spent.
+
     Exit codes: 0 all parties have everything on disk, 1 it failed, was refused, or exceeds the budget, 2 wrong input.
     """
     loaded = load_study(study)
     owner_named(loaded, owner)
     identity = load_identity_for(loaded, owner, key)
-    folder = Path(f"{owner}.state") if state is None else state
+    folder = owner_directory(owner, key, Path(), study.parent) if state is None else state
     known_as = owner if dataset is None else dataset
     contribution = _prepared(loaded, owner, data, secret, rows_of)
     _show(contribution, folder, known_as)

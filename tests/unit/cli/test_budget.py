@@ -55,6 +55,23 @@ def test_what_people_see(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert ["cap", "none", "none"] in words
 
 
+def test_the_ledger_beside_a_key(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charged(folder)
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    clinic, _ = facts(capsys, "--key", "../clinic.key")
+    assert (clinic["dataset"], len(clinic["charges"])) == ("clinic", 2)
+    run(capsys, "--key", "../clinic.key", "--set-cap", "3")
+    cap = open_ledger(folder / "clinic.state").cap("clinic")
+    assert cap is not None and cap.epsilon == 3
+    assert run(capsys, "--key", "../clinic.key", "--state", "../clinic.state")[0] == 2
+    open_ledger(Path("clinic.state"))
+    code, _, err = run(capsys, "--key", "../clinic.key")
+    assert code == 2 and "Two ledgers do not add up" in err
+
+
 def test_what_machines_see(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     charged(folder)
     clinic, other = facts(capsys)

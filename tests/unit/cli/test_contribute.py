@@ -41,6 +41,8 @@ class Site:
 
     folder: Path
     capsys: pytest.CaptureFixture[str]
+    cwd: Path = Path()
+    """Where commands are run, relative to the folder."""
 
     @property
     def study(self) -> Path:
@@ -49,17 +51,16 @@ class Site:
     def run(self, *arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as info, pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", ["cofit", *arguments])
-            patch.chdir(self.folder)
+            patch.chdir(self.folder / self.cwd)
             main()
         captured = self.capsys.readouterr()
         code = info.value.code
         return (int(code) if code else 0), captured.out, captured.err
 
     def contribute(self, owner: str, *options: str, data: str = "") -> tuple[int, str, str]:
-        table = data or f"{owner}.csv"
-        return self.run(
-            "contribute", "study.toml", "--owner", owner, "--key", f"{owner}.key", "--data", table, *options
-        )
+        up = Path(*[".."] * len(self.cwd.parts))
+        study, key, table = (str(up / name) for name in ("study.toml", f"{owner}.key", data or f"{owner}.csv"))
+        return self.run("contribute", study, "--owner", owner, "--key", key, "--data", table, *options)
 
     def states(self) -> dict[str, Any]:
         study = load_study(self.study)
@@ -168,7 +169,7 @@ def test_a_dry_run_shows_everything_and_leaves_nothing(site: Site) -> None:
         f"{ROWS} rows, 3 features and the label",
         f"party-a ({study.parties[0].host}:{study.parties[0].port}): {128 + 4 * 32} bytes of random shares",
         f"party-b ({study.parties[1].host}:{study.parties[1].port}): {64 + ROWS * 40 + 128:,} bytes of random shares",
-        "Charged to data set 'owner-a' in the ledger owner-a.state",
+        f"Charged to data set 'owner-a' in the ledger {site.folder / 'owner-a.state'}",
         "epsilon 1, delta",
         "factor of at most 2.72",
         "of the data nothing, as long as",
@@ -176,6 +177,36 @@ def test_a_dry_run_shows_everything_and_leaves_nothing(site: Site) -> None:
     ):
         assert part in out, part
     assert sorted(site.folder.iterdir()) == before
+
+
+def test_the_ledger_is_beside_the_key_wherever_the_command_is_run(
+    site: Site,
+) -> None:
+    (site.folder / "keys").mkdir()
+    (site.folder / "owner-a.key").rename(site.folder / "keys" / "owner-a.key")
+    (site.folder / "owner-a.key").symlink_to(site.folder / "keys" / "owner-a.key")
+    place = site.folder / "keys" / "owner-a.state"
+    open_ledger(place).charge("owner-a", "ab" * 32, "earlier", Fraction(7), Fraction(0))
+    for folder in ("here", "there"):
+        site.cwd = Path(folder)
+        (site.folder / folder).mkdir()
+        code, out, _ = site.contribute("owner-a", "--dry-run")
+        assert code == 0
+        assert str(place) in out and "spent before: epsilon 7" in out
+
+
+@pytest.mark.parametrize("beside_the_key", [False, True])
+def test_a_second_ledger_is_never_taken_or_begun_silently(site: Site, beside_the_key: bool) -> None:
+    site.cwd = Path("elsewhere")
+    other = site.folder / site.cwd / "owner-a.state"
+    open_ledger(other).set_cap("owner-a", Fraction(1, 2), Fraction(0))
+    if beside_the_key:
+        open_ledger(site.folder / "owner-a.state")
+    code, out, err = site.contribute("owner-a", "--dry-run")
+    assert (code, out) == (2, "")
+    assert "Two ledgers do not add up" in err and str(other) in err
+    code, _, err = site.contribute("owner-a", "--dry-run", "--state", "owner-a.state")
+    assert code == 1 and "cap" in err
 
 
 @pytest.mark.parametrize(
