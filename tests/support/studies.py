@@ -41,12 +41,14 @@ PARTIES = ("party-a", "party-b", "party-c")
 _TESTS = Path(__file__).parents[1]
 
 
-def until(condition: Callable[[], object], what: str, seconds: float = 40.0, step: float = 0.02) -> None:
-    """Wait for a condition; fail with what was waited for."""
+def until(
+    condition: Callable[[], object], what: str | Callable[[], str], seconds: float = 40.0, step: float = 0.02
+) -> None:
+    """Wait for a condition; fail with what was waited for, as it is by then."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:g} s: {what}")
+            raise AssertionError(f"not within {seconds:g} s: {what if isinstance(what, str) else what()}")
         time.sleep(step)
 
 
@@ -349,7 +351,7 @@ class Lab:
         """Wait until every party says that the model is released."""
         until(
             lambda: set(self.phases()) == {"released"},
-            f"release at every party; they are {self.phases()}\n" + "\n".join(self.log(p) for p in PARTIES),
+            lambda: f"release at every party; they are {self.phases()}\n" + "\n".join(map(self.log, PARTIES)),
             seconds,
         )
 

@@ -5,6 +5,9 @@ same (``sealing``) it invites them to a session with a fresh random id. A sessio
 after a pause. This goes on until *every* party has the model: a party that has released takes part again, and the same
 stored shares are opened again, for one that was stopped between the opening and its own publication.
 
+Only the leader pauses. The others take the newest invitation as soon as they can: if they paused too, the pauses could
+fit together such that one party always comes when the leader has given up.
+
 What may end a session: a peer (TransportError: tried again), this party's disk or ledger (tried again, whoever runs it
 is told what to do), a bug (tried again, and logged with its place), a failed check (ProtocolError: nothing is resumed
 here after it). None of them ends the process.
@@ -109,7 +112,7 @@ class PartySessions:
                 continue
             if self._attempt(reception, begin):
                 pause = _FIRST_PAUSE
-            else:
+            elif self._rank == 0:
                 self._stopping.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
         self._check(reception)

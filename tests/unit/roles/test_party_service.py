@@ -17,10 +17,12 @@ from cofit.learn.private_training import private_training
 from cofit.roles import party_sessions, session
 from cofit.roles.analyst import fetch_release, statuses
 from cofit.roles.audit_file import AuditFile, read_audit
+from cofit.roles.desk import Begin
 from cofit.roles.durable import write_durably
 from cofit.roles.key_files import load_key
 from cofit.roles.ledger import Ledger
 from cofit.roles.party_service import PartyService
+from cofit.roles.party_sessions import PartySessions
 from cofit.roles.party_state import PartyState
 from cofit.roles.published import Release
 from cofit.roles.release_store import FileStore
@@ -313,6 +315,30 @@ def test_a_reception_that_dies_ends_the_party(
     until(site.released)
 
 
+@pytest.mark.parametrize(("name", "attempts"), [("party-a", 1), ("party-b", 4)])
+def test_only_the_leader_pauses_after_a_session_that_failed(
+    site: Loopback, monkeypatch: pytest.MonkeyPatch, name: str, attempts: int
+) -> None:
+    """Pauses of two parties could fit together such that one always comes when the other has given up."""
+    service = PartyService(site.study, load_key(site.study, site.folder / f"{name}.key"), site.state(name))
+    tried: list[Begin] = []
+
+    def fails(self: Any, reception: Any, begin: Begin) -> bool:
+        tried.append(begin)
+        if len(tried) == 4:
+            service.stop()
+        return False
+
+    invitation = Begin(bytes(16), "2026-01-01T00:00:00+00:00")
+    monkeypatch.setattr(party_sessions, "_FIRST_PAUSE", 60.0)
+    monkeypatch.setattr(PartySessions, "_attempt", fails)
+    monkeypatch.setattr(PartySessions, "_lead", lambda _: invitation)
+    monkeypatch.setattr(PartySessions, "_invited", lambda _: invitation)
+    threading.Timer(2.0, service.stop).start()
+    service.run()
+    assert len(tried) == attempts
+
+
 def test_a_damaged_checkpoint_is_not_used(site: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = once("party-a.state", FileStore.save, OSError(errno.EIO, "Input/output error"))
     monkeypatch.setattr(FileStore, "save", broken)
@@ -334,10 +360,8 @@ def test_a_share_that_is_damaged_on_disk_is_not_computed_with(
 ) -> None:
     """The file and the remedy are named; with the copy of another holder in its place the study goes on."""
     held = threading.Event()
-    invite = party_sessions.PartySessions._invitation
-    monkeypatch.setattr(
-        party_sessions.PartySessions, "_invitation", lambda self: invite(self) if held.is_set() else None
-    )
+    invite = PartySessions._invitation
+    monkeypatch.setattr(PartySessions, "_invitation", lambda self: invite(self) if held.is_set() else None)
     site.start(until_released=True)
     site.contribute()
     path = max(site.state("party-b").glob("uploads/*/*/features.x_2"))
