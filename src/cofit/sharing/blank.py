@@ -30,7 +30,8 @@ class _Dealt:
     share: Share
 
     def expand(self) -> Share:
-        return self.share
+        """A new one each time, as with values: the product of a share with itself is another operation."""
+        return Share(self.share.ring, self.share.parts)
 
 
 class Blank(Scheme):

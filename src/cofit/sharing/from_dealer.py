@@ -8,12 +8,37 @@ missing (one message an operation, to one party). Both ends are here because the
 from __future__ import annotations
 
 import functools
+import zlib
 from collections.abc import Mapping, Sequence
 
 from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, unpack
 from cofit.sharing.preprocessing import Bilinear, DoubleBits, Preprocessing, ProductMask, TruncationMask
+
+SPREAD = 0x9E3779B1
+
+
+class _Asked:
+    """A digest of everything that was asked for so far, the same at both ends as long as their programs are.
+
+    The streams alone would not do: a truncation by another shift, or a product with a transpose, reads as much of them,
+    and its result would not be wrong only: opened, it would show what truncation hides.
+    """
+
+    def __init__(self) -> None:
+        self.digest = 0
+
+    def note(self, kind: str, ring: Ring, *facts: Sequence[int] | None) -> None:
+        numbers = [None if fact is None else [int(number) for number in fact] for fact in facts]
+        self.digest = zlib.crc32(f"{kind} {ring.name} {numbers}".encode(), self.digest)
+
+    def note_product(self, ring: Ring, left: Shape | RingArray, right: Shape | None, shape: Shape) -> None:
+        """Of a held operand, its strides: in them a transpose differs."""
+        if isinstance(left, tuple):
+            self.note("product", ring, left, right, shape)
+        else:
+            self.note("held product", ring, left.shape, left.strides, right, shape)
 
 
 class FromDealer(Preprocessing):
@@ -24,17 +49,17 @@ class FromDealer(Preprocessing):
         self._dealer = dealer
         self._last = last
         self._awaited: dict[int, RingArray] = {}
-        self._asked = 0
+        self._asked = _Asked()
 
     @property
     def position(self) -> int:
-        """Counts what was asked for: the stream of the last party is behind those of the others."""
-        return self._asked
+        """What was asked for; not how far streams were read, as the last party's is behind those of the others."""
+        return self._asked.digest
 
     @property
-    def stream_position(self) -> int:
-        """How far our seed was read; the dealer knows it too."""
-        return self._stream.position
+    def position_at_dealer(self) -> int:
+        """What was asked for, and how far our seed was read: the dealer knows that too."""
+        return _joint_position(self._asked, self._stream)
 
     def awaited(self) -> Mapping[int, RingArray]:
         awaited, self._awaited = self._awaited, {}
@@ -48,30 +73,26 @@ class FromDealer(Preprocessing):
         self._awaited[self._dealer] = buffer
         return buffer
 
-    def _asks(self, *size: int) -> None:
-        for number in size:
-            self._asked = (self._asked * 31 + number + 1) & 0xFFFFFFFF
-
     def matrix(self, ring: Ring, shape: Shape) -> RingArray:
-        self._asks(1, *shape)
+        self._asked.note("matrix", ring, shape)
         return self._stream.ring(ring, shape)
 
     def product(
         self, multiply: Bilinear, ring: Ring, left: Shape | RingArray, right: Shape | None, shape: Shape
     ) -> ProductMask:
-        self._asks(2, *shape)
+        self._asked.note_product(ring, left, right, shape)
         a = self._stream.ring(ring, left) if isinstance(left, tuple) else left
         b = a if right is None else self._stream.ring(ring, right)
         return ProductMask(a, b, self._fitting(ring, shape))
 
     def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> TruncationMask:
-        self._asks(3, shift, *shape)
+        self._asked.note("truncation", ring, shape, (shift,))
         mask = self._stream.ring(ring, shape)
         both = self._fitting(ring, (2, *shape))
         return TruncationMask(mask, both[0, ...], both[1, ...])
 
     def bits(self, ring: Ring, rows: int, count: int) -> DoubleBits:
-        self._asks(4, rows, count)
+        self._asked.note("bits", ring, (rows, count))
         words = self._stream.ring(BITS, (rows, packed_length(count)))
         return DoubleBits(words, self._fitting(ring, (rows, count)))
 
@@ -81,10 +102,11 @@ class Dealing:
 
     def __init__(self, seeds: Sequence[bytes]) -> None:
         self._streams = [Generator(seed) for seed in seeds]
+        self._asked = _Asked()
 
     def position(self, rank: int) -> int:
-        """How far the seed of that party was read."""
-        return self._streams[rank].position
+        """What was asked for, and how far the seed of that party was read."""
+        return _joint_position(self._asked, self._streams[rank])
 
     def _drawn(self, ring: Ring, shape: Shape) -> RingArray:
         """Return the sum of what all parties draw."""
@@ -96,6 +118,7 @@ class Dealing:
 
     def matrix(self, ring: Ring, shape: Shape) -> RingArray:
         """Return the mask of a held operand, for the dealer itself: no message."""
+        self._asked.note("matrix", ring, shape)
         total = self._streams[0].ring(ring, shape)
         if not total.flags.writeable:
             total = total.copy()
@@ -106,11 +129,13 @@ class Dealing:
     def product(
         self, multiply: Bilinear, ring: Ring, left: Shape | RingArray, right: Shape | None, shape: Shape
     ) -> RingArray:
+        self._asked.note_product(ring, left, right, shape)
         a = self._drawn(ring, left) if isinstance(left, tuple) else left
         b = a if right is None else self._drawn(ring, right)
         return self._rest(ring, multiply(a, b), shape)
 
     def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> RingArray:
+        self._asked.note("truncation", ring, shape, (shift,))
         mask = self._drawn(ring, shape)
         both = ring.empty((2, *shape))
         both[0, ...] = ring.shr(mask, shift)
@@ -118,11 +143,16 @@ class Dealing:
         return self._rest(ring, both, both.shape)
 
     def bits(self, ring: Ring, rows: int, count: int) -> RingArray:
+        self._asked.note("bits", ring, (rows, count))
         words = self._drawn(BITS, (rows, packed_length(count)))
         return self._rest(ring, ring.from_int(unpack(words, count)), (rows, count))
 
 
 _CHUNK_BYTES = 1 << 20
+
+
+def _joint_position(asked: _Asked, stream: Generator) -> int:
+    return (stream.position * SPREAD ^ asked.digest) & 0xFFFFFFFF
 
 
 def _add_drawn(ring: Ring, total: RingArray, stream: Generator) -> None:

@@ -146,7 +146,7 @@ class Meter(Blank):
     def hold(self, a: Share) -> Share:
         """Count the messages that open the masked value."""
         cost = self._costs.hold
-        if cost is None:
+        if cost is None or isinstance(a, HeldShare):
             return a
         count = math.prod(a.shape)
         self._send(cost.rounds(a.ring, count), cost.bytes(a.ring, count))

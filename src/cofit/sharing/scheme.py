@@ -135,11 +135,17 @@ class Scheme(ABC):
     def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
         """Tell every other party a public message; return everybody's, by rank. All messages must be equally long.
 
-        1 round; every party sends the message to each other one, and to the dealer, which has nothing to say.
+        1 round; every party sends the message to each other one, and to the dealer. The dealer has nothing to say, but
+        sends the last party an empty message: if its program is here and theirs is not, nobody waits for the other.
         """
+        dealer = len(self.names)
         others = [rank for rank in range(len(self._members)) if rank != self.rank]
-        heard = {rank: np.empty(len(message), np.uint8) for rank in others if rank < len(self.names)}
-        told = {rank: [np.frombuffer(message, np.uint8)] for rank in others} if self.rank < len(self.names) else {}
+        heard = {rank: np.empty(len(message), np.uint8) for rank in others if rank < dealer}
+        told = {rank: [np.frombuffer(message, np.uint8)] for rank in others}
+        if self.rank == dealer:
+            told = {dealer - 1: [np.empty(0, np.uint8)]}
+        elif self.rank == dealer - 1 and dealer in others:
+            heard[dealer] = np.empty(0, np.uint8)
         with self.label(label):
             self._exchange("announce", told, heard)
         return tuple(message if rank == self.rank else heard[rank].tobytes() for rank in range(len(self.names)))

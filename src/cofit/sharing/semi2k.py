@@ -37,19 +37,17 @@ from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
-from cofit.errors import InvalidInputError
+from cofit.errors import InvalidInputError, PeerClosedError
 from cofit.sharing.adder import add_from_signals, top_bit_from_signals
 from cofit.sharing.carry_save import carry_signals, levels
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES, chunks, last_summand
-from cofit.sharing.from_dealer import FromDealer
+from cofit.sharing.from_dealer import SPREAD, FromDealer
 from cofit.sharing.held import HeldShare
 from cofit.sharing.preprocessing import Bilinear, ProductMask
 from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 from cofit.transport import Mesh
-
-_SPREAD = 0x9E3779B1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -130,8 +128,26 @@ class Semi2k(Scheme):
         if not self._pairs:
             return 0
         if rank == len(self.names):
-            return (self._source.stream_position * _SPREAD) & 0xFFFFFFFF
-        return (self._pairs[rank].position * _SPREAD ^ self._source.position) & 0xFFFFFFFF
+            return self._source.position_at_dealer
+        return (self._pairs[rank].position * SPREAD ^ self._source.position) & 0xFFFFFFFF
+
+    def _exchange(
+        self,
+        operation: str,
+        send: Mapping[int, Sequence[RingArray]] | None = None,
+        receive: Mapping[int, RingArray] | None = None,
+    ) -> None:
+        """As every scheme does; a dealer that left may have come to the end of a program with fewer steps."""
+        try:
+            super()._exchange(operation, send, receive)
+        except PeerClosedError as error:
+            if error.peer != self._members[-1]:
+                raise
+            raise PeerClosedError(
+                error.peer,
+                f"{error} If it did not fail, its program ended before ours: the dealer sees no opened value, so a "
+                "program must not branch on one.",
+            ) from error
 
     def setup(self) -> None:
         """Agree on seeds with every other party, k_ij = HKDF(half of i, half of j; session), and hear the dealer's."""
@@ -238,10 +254,12 @@ class Semi2k(Scheme):
     # --- products ----------------------------------------------------------------------------------------
 
     def hold(self, a: Share) -> Share:
-        """Open a under a mask, chunk by chunk, in the memory of our share of it."""
+        """Open a under a mask, chunk by chunk, in the memory of our share of it (in a copy if that is a view)."""
+        if isinstance(a, HeldShare):
+            return a
         ring, own = a.ring, a.parts[0]
         mask = self._source.matrix(ring, a.shape)
-        public = own if own.flags.writeable and own.flags.c_contiguous else np.array(own, order="C")
+        public = own if own.flags.owndata and own.flags.writeable and own.flags.c_contiguous else own.copy(order="C")
         flat, masks = public.reshape(-1), mask.reshape(-1)
         for chunk in chunks(ring, flat.size):
             piece = ring.sub(flat[chunk], masks[chunk])

@@ -23,7 +23,7 @@ from cofit.sharing.carry_save import carry_signals
 from cofit.sharing.from_dealer import Dealing
 from cofit.sharing.held import HeldShare
 from cofit.sharing.preprocessing import Bilinear
-from cofit.sharing.semi2k import _SPREAD, Semi2k, _rows_product
+from cofit.sharing.semi2k import Semi2k, _rows_product
 from cofit.sharing.shares import BitShare, Share
 
 
@@ -34,7 +34,7 @@ class Semi2kDealer(Blank):
     _dealing: Dealing | None = None
 
     def _common_state(self, rank: int) -> int:
-        return 0 if self._dealing is None else (self._dealing.position(rank) * _SPREAD) & 0xFFFFFFFF
+        return 0 if self._dealing is None else self._dealing.position(rank)
 
     @property
     def _sure(self) -> Dealing:
@@ -59,7 +59,7 @@ class Semi2kDealer(Blank):
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         """The dealer sees nothing of it: zeros stand for what the parties see."""
-        return nothing(share.ring, share.shape) if to is None else None
+        return share.ring.zeros(share.shape) if to is None else None
 
     def refresh(self, share: Share) -> Share:
         return self._blank(share.ring, share.shape)
@@ -67,6 +67,8 @@ class Semi2kDealer(Blank):
     # --- what it deals for -------------------------------------------------------------------------------
 
     def hold(self, a: Share) -> Share:
+        if isinstance(a, HeldShare):
+            return a
         mask = self._sure.matrix(a.ring, a.shape)
         return HeldShare(a.ring, nothing(a.ring, a.shape), mask, adds_public=False)
 

@@ -311,7 +311,8 @@ class Channel:
             raise SequenceError(
                 self.peer,
                 f"{who} is at another step of the program: its message does not belong to {self._label!r}. "
-                "Run the same program with the same public inputs at every party.",
+                "Run the same program with the same public inputs at every party; where there is a dealer, which sees "
+                "no opened value, a program must not branch on one.",
             )
         kind_of_error = OversizedFrameError if length > len(self._target) else FrameError
         raise kind_of_error(
