@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,12 @@ def check(study: Path, as_json: bool) -> None:
 
 
 def _participants(study: Study) -> list[dict[str, Any]]:
-    roles = {"party": study.parties, "owner": study.owners, "analyst": study.analysts}
+    roles: dict[str, Sequence[Participant]] = {
+        "party": study.parties,
+        "dealer": () if study.dealer is None else (study.dealer,),
+        "owner": study.owners,
+        "analyst": study.analysts,
+    }
     return [
         {"role": role, "name": entry.name, "fingerprint": entry.fingerprint, "part": _part(study, entry)}
         for role, entries in roles.items()

@@ -21,6 +21,7 @@ COMMANDS = {
     "budget": "budget:budget",
     "check": "check:check",
     "contribute": "contribute:contribute",
+    "dealer": "dealer:dealer",
     "demo": "demo:demo",
     "evaluate": "evaluate:evaluate_model",
     "forget": "forget:forget",

@@ -31,7 +31,7 @@ Told = dict[str, dict[str, Any] | str]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else; with --watch a line each time.")
 @click.option("--watch", is_flag=True, help="Ask every second until all parties have released or failed.")
 def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool) -> None:
-    """Ask every party of STUDY how far it is: phase, contributions, progress of the training.
+    """Ask every party of STUDY, and its dealer, how far it is: phase, contributions, progress of the training.
 
     Everybody who takes part may ask. The answers hold public facts only.
 
@@ -43,12 +43,18 @@ def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool)
     told = statuses(loaded, identity)
     with _display(console, loaded, as_json, watch) as show:
         show(told)
-        while watch and not all(isinstance(one, dict) and one.get("phase") in _LAST_PHASES for one in told.values()):
+        while watch and not _over(loaded, told):
             time.sleep(_SECONDS)
             told = statuses(loaded, identity)
             show(told)
     if not all(isinstance(one, dict) and one.get("phase") != "failed" for one in told.values()):
         raise click.exceptions.Exit(1)
+
+
+def _over(study: Study, told: Told) -> bool:
+    """Whether every party has released or failed; a dealer does neither."""
+    answers = [told[party.name] for party in study.parties]
+    return all(isinstance(one, dict) and one.get("phase") in _LAST_PHASES for one in answers)
 
 
 @contextmanager

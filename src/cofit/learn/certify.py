@@ -23,6 +23,7 @@ def certify(
     openings: Sequence[Opening],
     created: str,
     warnings: Sequence[str] = (),
+    dealer: str | None = None,
 ) -> Certificate:
     """Return the certificate. ``owners``: the public shapes of what each contributed; ``created``: ISO 8601.
 
@@ -67,6 +68,7 @@ def certify(
         adversary=info.adversary,
         threshold=info.threshold,
         parties=tuple(parties),
+        dealers=() if dealer is None else (dealer,),
         owners=owners,
         learned=_learned(plan),
         openings=tuple(CertifiedOpening(o.number, o.reason, o.shape, o.learned_by) for o in openings),

@@ -103,6 +103,7 @@ class Certificate:
     adversary: str
     threshold: str
     parties: tuple[str, ...]
+    dealers: tuple[str, ...]
     owners: Mapping[str, Mapping[str, tuple[int, ...]]]
     learned: Mapping[str, tuple[str, ...]]
     openings: tuple[CertifiedOpening, ...]
@@ -203,6 +204,8 @@ def _check_fields(c: Certificate) -> None:
     _require(c, "learned", set(c.learned) == set(ROLES), f"a mapping with the keys {list(ROLES)}")
     _require(c, "warnings", c.proven or len(c.warnings) > 0, "the reason first, if the guarantee is not proven")
     _require(c, "parties", len(set(c.parties)) == len(c.parties) > 0, "different names, at least one")
+    apart = len(c.dealers) <= 1 and not set(c.dealers) & set(c.parties)
+    _require(c, "dealers", apart, "empty, or one name that is none of the parties")
 
 
 def _check_proof(c: Certificate) -> None:
@@ -264,6 +267,7 @@ Who learned what during the computation
   adversary = Protects against
   threshold = Corrupted parties that it withstands
   parties = Computing parties
+  dealers = Dealer of randomness, trusted to collude with no computing party
   owners = Owners, and the public shapes of what they contributed
 The model
   model = Model

@@ -64,7 +64,9 @@ def _no_release(party: str) -> TransportError:
 
 
 def statuses(study: Study, identity: Identity, patience: float = _PATIENCE) -> dict[str, dict[str, Any] | str]:
-    """Return what every party says of the study, or, as text, why one does not answer. All are asked at once.
+    """Return what every party, and the dealer, says of the study, or, as text, why one does not answer.
+
+    All are asked at once.
 
     patience: how many seconds a party is dialled.
     """
@@ -77,6 +79,6 @@ def statuses(study: Study, identity: Identity, patience: float = _PATIENCE) -> d
         except CofitError as error:
             return str(error)
 
-    names = [party.name for party in study.parties]
+    names = [party.name for party in (*study.parties, *([] if study.dealer is None else [study.dealer]))]
     with ThreadPoolExecutor(len(names)) as pool:
         return dict(zip(names, pool.map(ask, names), strict=True))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cofit.errors import InvalidInputError
@@ -27,6 +28,7 @@ _log = logging.getLogger(__name__)
 _MOST = 2
 _ENTRY = struct.Struct("!q16s")
 _NONE = _ENTRY.pack(-1, bytes(16))
+NO_CHECKPOINTS = _NONE * _MOST
 _KIND, _NAME = b"cofitckp", "a checkpoint"
 
 
@@ -41,14 +43,7 @@ class CheckpointFiles:
     def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
         kept = {c: shares for c in self.state.checkpoints()[:_MOST] if (shares := self._intact(party, c)) is not None}
         mine = [_ENTRY.pack(c.epoch, bytes.fromhex(c.session)) for c in kept]
-        told = party.announce("checkpoints", b"".join(mine) + _NONE * (_MOST - len(mine)))
-        common = set.intersection(*(set(_ENTRY.iter_unpack(message)) for message in told))
-        common = {entry for entry in common if entry[0] >= 0}
-        chosen = max(
-            (Checkpoint(epoch, session.hex()) for epoch, session in common),
-            key=lambda one: (one.epoch, one.session),
-            default=None,
-        )
+        chosen = common_checkpoint(party.announce("checkpoints", b"".join(mine) + _NONE * (_MOST - len(mine))))
         party.agree("checkpoint", b"" if chosen is None else chosen.file.encode())
         for checkpoint in self.state.checkpoints():  # else one that is of no use would push out the common one
             if checkpoint != chosen:
@@ -61,7 +56,8 @@ class CheckpointFiles:
             header, body = unpack(_KIND, _NAME, ("plan", "epoch", "length"), self.state.checkpoint(checkpoint))
             if header["plan"] != self.plan.hash or header["epoch"] != checkpoint.epoch:
                 raise InvalidInputError("it belongs to another plan of this study")
-            both = [party.import_share(body[: header["length"]]), party.import_share(body[header["length"] :])]
+            stored = [party.import_share(body[: header["length"]]), party.import_share(body[header["length"] :])]
+            both = [value.loosened(resumed_limit(self.plan)) for value in stored]
             wanted = (self.plan.geometry.cols,), self.plan.formats.of(self.plan.formats.weights)
             if any((value.shape, value.format) != wanted for value in both) or checkpoint.epoch > self.plan.epochs:
                 raise InvalidInputError("it does not fit the plan of this study")
@@ -78,3 +74,21 @@ class CheckpointFiles:
             shares = [party.export_share(party.refreshed(value)) for value in (weights, before)]
         header = {"plan": self.plan.hash, "epoch": epoch, "length": len(shares[0])}
         self.state.save_checkpoint(Checkpoint(epoch, party.session.hex()), pack(_KIND, header, shares[0] + shares[1]))
+
+
+def common_checkpoint(told: Sequence[bytes]) -> Checkpoint | None:
+    """Return the last checkpoint that every party has announced."""
+    common = set.intersection(*(set(_ENTRY.iter_unpack(message)) for message in told))
+    return max(
+        (Checkpoint(epoch, session.hex()) for epoch, session in common if epoch >= 0),
+        key=lambda one: (one.epoch, one.session),
+        default=None,
+    )
+
+
+def resumed_limit(plan: Plan) -> int:
+    """Return the bound of the weights that a resumed training goes on with: the plan's, which a dealer knows as well.
+
+    That of the stored value may be smaller, and the steps of a program depend on bounds.
+    """
+    return plan.formats.of(plan.formats.weights).limit(plan.formats.radius)

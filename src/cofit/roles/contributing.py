@@ -168,11 +168,12 @@ def open_ledger(state: Path) -> Ledger:
 def connector(
     study: Study, identity: Identity, patience: float = _PATIENCE
 ) -> Callable[[str], AbstractContextManager[Conversation]]:
-    """Return a function that opens a conversation with a party of the study, by name.
+    """Return a function that opens a conversation with a party of the study, or its dealer, by name.
 
     patience: how many seconds it dials a party that does not answer.
     """
-    entries = {party.name: party for party in study.parties}
+    dealers = [] if study.dealer is None else [study.dealer]
+    entries = {party.name: party for party in (*study.parties, *dealers)}
     terms = Terms(bytes(16), bytes.fromhex(study.hash), study.compute.scheme)
 
     def connect(name: str) -> AbstractContextManager[Conversation]:

@@ -21,7 +21,8 @@ _LARGEST_KEY = 1 << 16
 
 def participants(study: Study) -> dict[str, Participant]:
     """Return everybody who takes part, by name; who has several roles has one certificate."""
-    everybody: Sequence[Participant] = (*study.parties, *study.owners, *study.analysts)
+    dealers = () if study.dealer is None else (study.dealer,)
+    everybody: Sequence[Participant] = (*study.parties, *dealers, *study.owners, *study.analysts)
     return {one.name: one for one in everybody}
 
 

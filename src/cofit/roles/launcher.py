@@ -52,13 +52,23 @@ class Rehearsal:
         for owner, table in self.data.items():
             if not table.is_file():
                 raise InvalidInputError(f"The table of '{owner}' must be a file that exists. Got '{table}' instead.")
-        for name in (*(party.name for party in self.study.parties), *owners, self.analyst):
+        for name in (*self.parties, *self.dealers, *owners, self.analyst):
             load_identity_for(self.study, name, self.key(name))
 
     @classmethod
     def of(cls, path: Path, keys: Path, data: Mapping[str, Path], out: Path, secret: Path | None) -> Rehearsal:
         """Read the study, and check that everything is there before anything is started."""
         return cls(path, load_study(path), keys, data, out, secret)
+
+    @property
+    def parties(self) -> list[str]:
+        """The computing parties."""
+        return [party.name for party in self.study.parties]
+
+    @property
+    def dealers(self) -> list[str]:
+        """The dealer, if there is one."""
+        return [] if self.study.dealer is None else [self.study.dealer.name]
 
     @property
     def analyst(self) -> str:
@@ -73,6 +83,10 @@ class Rehearsal:
     def party_command(self, name: str) -> list[str]:
         """The command of a computing party."""
         return self._command("party", "--name", name, "--key", self.key(name), "--state", self._state(name, "party"))
+
+    def dealer_command(self, name: str) -> list[str]:
+        """The command of the dealer."""
+        return self._command("dealer", "--name", name, "--key", self.key(name), "--state", self._state(name, "dealer"))
 
     def owner_command(self, name: str) -> list[str]:
         """The command of an owner."""
@@ -120,36 +134,40 @@ def run_rehearsal(rehearsal: Rehearsal, tell: Callable[[str], None], watch: Call
     identity = load_identity_for(study, rehearsal.analyst, rehearsal.key(rehearsal.analyst))
     for folder in ("state", "logs"):
         (rehearsal.out / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _parties(rehearsal) as parties:
-        tell(f"Started {len(parties)} parties; waiting until they answer.")
+    with _servers(rehearsal) as servers:
+        dealer = " and a dealer" if rehearsal.dealers else ""
+        tell(f"Started {len(rehearsal.parties)} parties{dealer}; waiting until they answer.")
         deadline = time.monotonic() + _START_SECONDS
         while silent := [(name, why) for name, why in statuses(study, identity, 1.0).items() if isinstance(why, str)]:
-            _check(rehearsal, parties)
+            _check(rehearsal, servers)
             if time.monotonic() > deadline:
                 name, why = silent[0]
-                raise _failure(rehearsal, name, "party", f"does not answer: {why}")
+                raise _failure(rehearsal, name, _role(rehearsal, name), f"does not answer: {why}")
         _contribute(rehearsal, tell)
         tell("Every owner has contributed; the parties train.")
         while True:
             told = statuses(study, identity)
             watch(told)
-            phases = {name: one["phase"] if isinstance(one, dict) else None for name, one in told.items()}
+            phases = {name: _phase(told[name]) for name in rehearsal.parties}
             if all(phase == "released" for phase in phases.values()):
                 break
             for name, phase in phases.items():
                 if phase == "failed":
                     raise _failure(rehearsal, name, "party", "says that a check failed")
-            _check(rehearsal, parties)
+            _check(rehearsal, servers)
             time.sleep(_ASK_SECONDS)
         return fetch_release(study, identity)
 
 
 @contextmanager
-def _parties(rehearsal: Rehearsal) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+def _servers(rehearsal: Rehearsal) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """Run the parties and the dealer for as long as the block takes."""
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
-        for party in rehearsal.study.parties:
-            running[party.name] = _start(rehearsal.party_command(party.name), rehearsal.log(party.name, "party"))
+        for name in rehearsal.dealers:
+            running[name] = _start(rehearsal.dealer_command(name), rehearsal.log(name, "dealer"))
+        for name in rehearsal.parties:
+            running[name] = _start(rehearsal.party_command(name), rehearsal.log(name, "party"))
         yield running
     finally:
         _stop(running)
@@ -195,16 +213,23 @@ def _stop(running: Mapping[str, subprocess.Popen[bytes]]) -> None:
             process.wait()
 
 
-def _check(rehearsal: Rehearsal, parties: Mapping[str, subprocess.Popen[bytes]]) -> None:
-    for name, process in parties.items():
+def _check(rehearsal: Rehearsal, servers: Mapping[str, subprocess.Popen[bytes]]) -> None:
+    for name, process in servers.items():
         if (code := process.poll()) is not None:
-            raise _failure(rehearsal, name, "party", f"ended with exit code {code}")
+            raise _failure(rehearsal, name, _role(rehearsal, name), f"ended with exit code {code}")
+
+
+def _role(rehearsal: Rehearsal, name: str) -> str:
+    return "dealer" if name in rehearsal.dealers else "party"
+
+
+def _phase(told: dict[str, Any] | str) -> Any:
+    return told["phase"] if isinstance(told, dict) else None
 
 
 def _failure(rehearsal: Rehearsal, name: str, role: str, what: str) -> PartyFailedError:
     log = rehearsal.log(name, role)
-    title = "Party" if role == "party" else "Owner"
-    return PartyFailedError(name, f"{title} '{name}' {what}. Its log is {log}; it ends with: {_last_line(log)}")
+    return PartyFailedError(name, f"{role.title()} '{name}' {what}. Its log is {log}; it ends with: {_last_line(log)}")
 
 
 def _last_line(log: Path) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from cofit.errors import TransportError
-from cofit.study.document import Study
+from cofit.study.document import PartyEntry, Study
 from cofit.transport import Conversation, Identity, Peer, Terms, converse
 
 _PATIENCE = 5.0
@@ -26,7 +26,8 @@ class OtherParties:
     def __init__(self, study: Study, identity: Identity) -> None:
         self._study = study
         self._identity = identity
-        self.peers = [Peer(p.name, p.host, p.port, p.certificate_pem) for p in study.parties]
+        self.peers = [_peer(party) for party in study.parties]
+        self.dealers = [] if study.dealer is None else [_peer(study.dealer)]
         self.names = [peer.name for peer in self.peers if peer.name != identity.name]
         self.with_model: set[str] = set()
         self.out: dict[str, str] = {}
@@ -43,9 +44,9 @@ class OtherParties:
 
     @contextmanager
     def conversation(self, name: str, patience: float = _PATIENCE) -> Iterator[Conversation]:
-        """A conversation with one party, which is dialled for ``patience`` seconds at most."""
+        """A conversation with one party, or the dealer, which is dialled for ``patience`` seconds at most."""
         timeout = self._study.compute.timeout
-        peer = next(peer for peer in self.peers if peer.name == name)
+        peer = next(peer for peer in (*self.peers, *self.dealers) if peer.name == name)
         with converse(
             self._identity, peer, self.terms(bytes(16)), timeout=timeout, connect_timeout=min(timeout, patience)
         ) as conversation:
@@ -68,6 +69,10 @@ class OtherParties:
                 with contextlib.suppress(TransportError):
                     self.state_of(name, _GLANCE_SECONDS)
             self._ask_again = time.monotonic() + _PAUSE
+
+
+def _peer(entry: PartyEntry) -> Peer:
+    return Peer(entry.name, entry.host, entry.port, entry.certificate_pem)
 
 
 def _why_out(name: str, state: Mapping[str, Any]) -> str:

@@ -13,17 +13,18 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from cofit.errors import CofitError, InvalidInputError, TransportError
+from cofit.errors import CofitError, InvalidInputError
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.desk import Desk, answerable
 from cofit.roles.key_files import participants
 from cofit.roles.party_sessions import PartySessions, disk_problem
 from cofit.roles.party_state import PartyState
 from cofit.roles.sealing import Sealing
+from cofit.roles.service_ports import listen_at
 from cofit.study.document import Study
 from cofit.study.expected import expected_contributions
 from cofit.study.plan import study_plan
-from cofit.transport import Conversation, Identity, Listener, Reception, Terms, listen
+from cofit.transport import Conversation, Identity, Reception, Terms
 
 _log = logging.getLogger(__name__)
 _IDLE_SECONDS = 600.0
@@ -81,10 +82,10 @@ class PartyService:
             contextlib.closing(self._state),
             contextlib.closing(self._audit),
             Reception(
-                self._listen(),
+                listen_at(self._identity.name, self._listen_at),
                 self._identity,
                 pins,
-                self._names,
+                [*self._names, *([] if self._study.dealer is None else [self._study.dealer.name])],
                 Terms(bytes(16), bytes.fromhex(self._study.hash), self._study.compute.scheme),
                 self._converse,
                 timeout=self._study.compute.timeout,
@@ -102,17 +103,6 @@ class PartyService:
                     self._audit.write("stopped")
                 _log.info("stopped (%s)", phase)
         return phase
-
-    def _listen(self) -> Listener:
-        host, port = self._listen_at
-        try:
-            return listen(host, port)
-        except OSError as error:
-            raise TransportError(
-                self._identity.name,
-                f"'{self._identity.name}' cannot listen at {host}:{port}: {error.strerror or error}. If another "
-                "process has the port, stop it. If the address is not this machine's, give --listen.",
-            ) from None
 
     # --- conversations -----------------------------------------------------------------------------------
 

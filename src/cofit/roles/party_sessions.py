@@ -210,6 +210,13 @@ class PartySessions:
             not self._others.without_model or time.monotonic() < self._reopen_after
         ):
             return None
+        dealers = [dealer.name for dealer in self._others.dealers]
+        for name in dealers:
+            with self._others.conversation(name) as conversation:
+                told_plan = conversation.request({"request": "dealer.state"})[0].get("plan")
+            if told_plan != self._plan.hash:
+                self._say(_another_plan(name))
+                return None
         self._hold(mine, told)
         self._sealing.seal(datetime.now(UTC).isoformat(timespec="seconds"), mine)
         begin = Begin(secrets.token_bytes(16), self._state.fact("created") or "")
@@ -217,6 +224,9 @@ class PartySessions:
             invitation = {"session": begin.session.hex(), "contributions": mine, "created": begin.created}
             with self._others.conversation(name) as conversation:
                 conversation.request({"request": "party.begin", **invitation})
+        for name in dealers:
+            with self._others.conversation(name) as conversation:
+                conversation.request({"request": "dealer.begin", "session": begin.session.hex()})
         return begin
 
     def _hold(self, mine: Mapping[str, str], told: Mapping[str, Mapping[str, Any]]) -> None:
@@ -232,7 +242,7 @@ class PartySessions:
         if name in self._others.out:
             return self._others.out[name]
         if state.get("plan") != self._plan.hash:
-            return f"'{name}' computes another plan of this study. Run the same cofit release everywhere."
+            return _another_plan(name)
         theirs = mine if state.get("held") == mine else state.get("contributions")
         if not isinstance(theirs, dict):
             return f"waits for contributions to arrive at '{name}'"
@@ -288,18 +298,22 @@ class PartySessions:
             self._identity,
             reception.mesh_listener,
             dial=peers[: self._rank],
-            accept=peers[self._rank + 1 :],
+            accept=[*peers[self._rank + 1 :], *self._others.dealers],
             terms=self._others.terms(begin.session),
             connect_timeout=compute.connect_timeout,
             timeout=compute.timeout,
         ) as mesh:
-            scheme = scheme_named(compute.scheme)(mesh, self._names)
+            scheme = scheme_named(compute.scheme)(mesh, self._names, self._dealer)
             scheme.setup()
             parts = holders(self._study)
             weights, openings = run_session(
                 scheme, self._study, self._plan, parts, self._expected, self._state, self._audit, self._report
             )
         self._publish(weights, openings, begin.created)
+
+    @property
+    def _dealer(self) -> str | None:
+        return None if self._study.dealer is None else self._study.dealer.name
 
     def _publish(self, weights: npt.NDArray[np.float64], openings: tuple[Opening, ...], created: str) -> None:
         if self._state.phase == "released":
@@ -308,6 +322,7 @@ class PartySessions:
         certificate = certify(
             self._plan,
             parties=self._names,
+            dealer=self._dealer,
             owners={o: {name: facts.shape for name, facts in i.items()} for o, i in self._expected.items()},
             openings=openings,
             created=created,
@@ -360,6 +375,10 @@ class PartySessions:
             yield
         except (OSError, sqlite3.Error, CofitError) as error:
             _log.error("the state directory cannot be written: %s", disk_problem(error) or error)
+
+
+def _another_plan(name: str) -> str:
+    return f"'{name}' computes another plan of this study. Run the same cofit release everywhere."
 
 
 def disk_problem(error: Exception) -> str | None:

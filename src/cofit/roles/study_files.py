@@ -34,7 +34,7 @@ from cofit.transport import Identity
 
 _LARGEST_TOML = 64 << 20
 _LARGEST_CERTIFICATE = 1 << 16
-_ROLES = ("parties", "owners", "analysts")
+_ROLES = ("parties", "owners", "analysts", "dealer")
 _SUFFIXES = ".csv, .tsv, .parquet, .arrow, .feather or .npz"
 
 
@@ -69,10 +69,12 @@ def _certificates(study: Path, document: Mapping[str, Any]) -> Iterator[tuple[st
     """Yield every certificate that the document names; what is malformed is left to ``parse_study``."""
     for role in _ROLES:
         entries = document.get(role)
-        for i, entry in enumerate(entries if isinstance(entries, list) else []):
+        single = isinstance(entries, dict)
+        for i, entry in enumerate([entries] if single else entries if isinstance(entries, list) else []):
             name = entry.get("certificate") if isinstance(entry, dict) else None
             if isinstance(name, str) and name:
-                raw = _bytes(study.parent / name, f"{study}: the file of {role}[{i}].certificate", _LARGEST_CERTIFICATE)
+                field = f"{role}.certificate" if single else f"{role}[{i}].certificate"
+                raw = _bytes(study.parent / name, f"{study}: the file of {field}", _LARGEST_CERTIFICATE)
                 yield name, raw.decode("ascii", errors="replace")
 
 

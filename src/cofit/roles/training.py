@@ -24,7 +24,7 @@ from cofit.learn.private_training import private_training
 from cofit.learn.train import FEATURES, LABELS, Holders
 from cofit.privacy.certificate import Certificate
 from cofit.roles.durable import write_durably
-from cofit.roles.local import LocalRun, party_names, run_local
+from cofit.roles.local import DEALER, LocalRun, party_names, run_local
 from cofit.roles.member import Contribution
 from cofit.roles.progress import Progress
 from cofit.roles.release_store import FileStore, MemoryStore
@@ -91,7 +91,8 @@ def run_training(
     key = secrets.token_hex(16) if state is None else _release_key(Path(state), contributions)
     shapes = {owner: {name: np.shape(c.values) for name, c in named.items()} for owner, named in contributions.items()}
     created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    stated = partial(certify, plan, parties=names, owners=shapes, created=created, warnings=warnings)
+    dealer = DEALER if scheme_named(plan.facts.scheme).info.dealer else None
+    stated = partial(certify, plan, parties=names, dealer=dealer, owners=shapes, created=created, warnings=warnings)
     stated(openings=())  # whatever cannot be certified is refused before anything is computed
     run = run_local(
         partial(private_training, plan=plan, holders=holders, stores=stores, key=key),

@@ -94,6 +94,12 @@ class SecretArray:
             raise parameter_error("limit", "with_integer_limit", f"at most {self._limit}", limit, RangeError)
         return self._like(self._share, limit)
 
+    def loosened(self, limit: int) -> SecretArray:
+        """Return the same value with a larger integer limit: for values that many must treat alike."""
+        if limit < self._limit:
+            raise parameter_error("limit", "loosened", f"at least {self._limit}", limit, RangeError)
+        return self._like(self._share, limit)
+
     def with_bound(self, bound: Bound) -> SecretArray:
         """Return the same value with a tighter public bound, which the caller has proved.
 

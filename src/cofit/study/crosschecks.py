@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cofit.errors import InvalidInputError
 from cofit.sharing import scheme_named
-from cofit.study.document import Data, OwnerEntry, Study
+from cofit.study.document import Data, OwnerEntry, Participant, Study
 from cofit.study.fields import field_error
 
 _SHOWN = 5
@@ -47,22 +47,42 @@ def check_owners(data: Data, owners: Sequence[OwnerEntry], *, stated: bool) -> D
 
 
 def check_parties(study: Study) -> None:
-    """Raise unless the scheme runs with as many computing parties as the study names."""
-    scheme = scheme_named(study.compute.scheme)
+    """Raise unless the scheme runs with as many computing parties as the study names, and has its dealer."""
+    info, dealer = scheme_named(study.compute.scheme).info, study.dealer
     try:
-        scheme.info.check_parties(len(study.parties))
+        info.check_parties(len(study.parties))
     except InvalidInputError as error:
         raise InvalidInputError(f"[[parties]] and compute.scheme do not fit together: {error}") from None
+    if info.dealer and dealer is None:
+        must_be = f"a table with name, certificate and address: scheme '{info.name}' needs a dealer"
+        raise field_error("dealer", must_be, None)
+    if dealer is None:
+        return
+    if not info.dealer:
+        raise field_error("dealer", f"left out: scheme '{info.name}' has no dealer", dealer.name)
+    for i, party in enumerate(study.parties):
+        if dealer.name == party.name:
+            must_be = f"somebody else than parties[{i}]: a dealer that is a computing party could read all data"
+            raise field_error("dealer.name", must_be, dealer.name)
+        if (dealer.host.lower(), dealer.port) == (party.host.lower(), party.port):
+            raise field_error(
+                "dealer.address", f"another address than parties[{i}].address", f"{dealer.host}:{dealer.port}"
+            )
 
 
 def check_identities(study: Study) -> None:
     """Raise unless every name stands for one certificate and every certificate for one name, in all roles together."""
-    roles = {"parties": study.parties, "owners": study.owners, "analysts": study.analysts}
+    roles: dict[str, Sequence[Participant]] = {
+        "parties": study.parties,
+        "owners": study.owners,
+        "analysts": study.analysts,
+        "dealer": () if study.dealer is None else (study.dealer,),
+    }
     by_name: dict[str, tuple[str, str]] = {}
     by_print: dict[str, tuple[str, str]] = {}
     for role, entries in roles.items():
         for i, entry in enumerate(entries):
-            path = f"{role}[{i}].certificate"
+            path = "dealer.certificate" if role == "dealer" else f"{role}[{i}].certificate"
             known, where = by_name.setdefault(entry.name, (entry.fingerprint, path))
             if known != entry.fingerprint:
                 must_be = f"the same as {where}, because both are named '{entry.name}'; or use another name"

@@ -120,7 +120,7 @@ class Participant:
 
 @dataclass(frozen=True)
 class PartyEntry(Participant):
-    """A computing party and where it listens. Its place in the list is its rank."""
+    """A computing party, or the dealer, and where it listens. A party's place in the list is its rank."""
 
     host: str
     port: int
@@ -152,6 +152,7 @@ class Study:
     parties: tuple[PartyEntry, ...]
     owners: tuple[OwnerEntry, ...]
     analysts: tuple[AnalystEntry, ...]
+    dealer: PartyEntry | None = None
 
     def canonical(self) -> str:
         """Return the resolved study as JSON with sorted keys and no spaces: equal studies, equal texts."""
@@ -167,6 +168,8 @@ class Study:
             "owners": [owner.to_dict() for owner in self.owners],
             "analysts": [analyst.to_dict() for analyst in self.analysts],
         }
+        if self.dealer is not None:
+            resolved["dealer"] = self.dealer.to_dict()
         return json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @cached_property

@@ -17,7 +17,7 @@ from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES
 from cofit.study.crosschecks import check_identities, check_owners, check_parties
-from cofit.study.document import FORMAT, AnalystEntry, Compute, Data, Model, Privacy, Study
+from cofit.study.document import FORMAT, AnalystEntry, Compute, Data, Model, PartyEntry, Privacy, Study
 from cofit.study.features import FEATURE_FIELDS, column_name, parse_features, parse_values
 from cofit.study.fields import OWNER, Table, field_error
 from cofit.study.participants import ROLE_FIELDS, parse_owners, parse_parties, participant_name, participants
@@ -50,7 +50,6 @@ def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) ->
     top = Table(document, "", _DOCUMENT)
     if top.raw("format", must_be=str(FORMAT)) != FORMAT or isinstance(top.raw("format"), bool):
         raise field_error("format", f"{FORMAT}, the only format that this release of cofit reads", top.raw("format"))
-    top.absent(["dealer"], "no scheme of this release needs a dealer")
     data_table = top.table("data", _DATA)
     data = _data(data_table)
     owners = parse_owners(top.tables("owners", ROLE_FIELDS["owners"]), certificates, data)
@@ -64,11 +63,19 @@ def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) ->
         parties=parse_parties(top.tables("parties", ROLE_FIELDS["parties"]), certificates),
         owners=owners,
         analysts=tuple(AnalystEntry(*analyst) for analyst in analysts),
+        dealer=_dealer(top, certificates),
     )
     check_parties(study)
     check_identities(study)
     _check_facts(study)
     return study
+
+
+def _dealer(top: Table, certificates: Mapping[str, str]) -> PartyEntry | None:
+    if "dealer" not in top:
+        return None
+    (dealer,) = parse_parties([top.table("dealer", ROLE_FIELDS["dealer"])], certificates)
+    return dealer
 
 
 def _model(table: Table) -> Model:

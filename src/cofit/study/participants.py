@@ -1,4 +1,4 @@
-"""Who takes part, from the tables [[parties]], [[owners]] and [[analysts]]: names, certificates, addresses, parts."""
+"""Who takes part, from the tables [[parties]], [dealer], [[owners]], [[analysts]]: names, certificates, addresses."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from cofit.transport import check_name, fingerprint
 
 ROLE_FIELDS = {
     "parties": ("name", "certificate", "address"),
+    "dealer": ("name", "certificate", "address"),
     "owners": ("name", "certificate", "rows", "columns", "holds_label"),
     "analysts": ("name", "certificate"),
 }

@@ -28,6 +28,7 @@ def expected_certificate(study: Study, plan: Plan) -> Certificate:
     return certify(
         plan,
         parties=[party.name for party in study.parties],
+        dealer=None if study.dealer is None else study.dealer.name,
         owners=shapes,
         openings=(),
         created=_BEFORE_THE_RUN,
@@ -48,9 +49,17 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
         if info.secret
         else f"EVERYTHING: the scheme '{info.name}' keeps nothing secret and is for testing only"
     )
+    dealer = {}
+    if study.dealer is not None:
+        dealer["dealer"] = (
+            "of the data nothing: it gets no share and no message that depends on data",
+            "with any one computing party together, everything: it must collude with none of them",
+            facts,
+        )
     return {
         "owners": tuple(owners),
         "parties": tuple(parties),
+        **dealer,
         "analysts": ("the released (noisy) weights and the certificate", facts),
         "network": ("who talks to whom, when, and how many bytes",),
     }

@@ -48,8 +48,8 @@ BY_PATH = dict(ALL)
 
 def test_the_commands_there_are() -> None:
     assert {" ".join(path) for path in BY_PATH} == {
-        "", "align", "budget", "check", "contribute", "demo", "evaluate", "forget", "keygen", "model", "party", "plan",
-        "predict", "run", "schemes", "status", "bench",
+        "", "align", "budget", "check", "contribute", "dealer", "demo", "evaluate", "forget", "keygen", "model", "party",
+        "plan", "predict", "run", "schemes", "status", "bench",
         "bench epoch", "bench exchange", "bench share", "bench kernels", "bench functions", "bench sampling",
         "bench train",
     }  # fmt: skip
@@ -95,7 +95,7 @@ def test_version() -> None:
 
 
 def test_schemes_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "250")
+    monkeypatch.setenv("COLUMNS", "600")
     result = CliRunner().invoke(cli, ["schemes"])
     assert result.exit_code == 0
     for name, scheme in SCHEMES.items():

@@ -62,6 +62,7 @@ EXAMPLE = Certificate(
     adversary="passive: a corrupted party follows the protocol but looks at all it sees",
     threshold="1 of 3 (honest majority)",
     parties=("party-a", "party-b", "party-c"),
+    dealers=(),
     owners={
         "clinic-a": {"X": (1000, 12), "y": (1000,)},
         "clinic-b": {"X": (713, 12), "y": (713,)},
@@ -154,6 +155,7 @@ def certificates(draw: st.DrawFn) -> Certificate:
         adversary=draw(lines),
         threshold=draw(lines),
         parties=tuple(draw(st.lists(lines, min_size=1, max_size=4, unique=True))),
+        dealers=(),
         owners=draw(st.dictionaries(lines, st.dictionaries(lines, shapes, max_size=2), max_size=3)),
         learned={role: draw(sentences) for role in ROLES},
         openings=tuple(
@@ -300,6 +302,8 @@ def test_a_guarantee_that_protects_nobody_says_so_first(change: dict[str, Fracti
         ("learned", {"learned": {"owners": ()}}),
         ("parties", {"parties": ("a", "a")}),
         ("parties", {"parties": "abc"}),
+        ("dealers", {"dealers": ("one", "two")}),
+        ("dealers", {"dealers": EXAMPLE.parties[:1]}),
         ("model", {"model": " "}),
         ("model", {"model": "a\nNO SECRECY"}),
         ("solver", {"solver": "\ud800"}),

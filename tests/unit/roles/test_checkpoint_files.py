@@ -24,12 +24,12 @@ def states(tmp_path: Path) -> dict[str, PartyState]:
 
 
 def save(states: dict[str, PartyState], epochs: range, every: int = 1) -> None:
-    """One session in which the weights after epoch t are (t, t + 1), and before it (t - 1, t)."""
+    """One session in which the weights after epoch t are (t, t + 1) / 1024, and before it (t - 1, t) / 1024."""
 
     def program(party: Party) -> None:
         files = CheckpointFiles(states[party.name], every, PLAN)
         for t in epochs:
-            now, before = (party.constant(np.array([t + i, t + i + 1.0]), FORMAT) for i in (0, -1))
+            now, before = (party.constant(np.array([t + i, t + i + 1.0]) / 1024, FORMAT) for i in (0, -1))
             files.reached(party, t, now, before)
 
     run_local(program)
@@ -43,7 +43,8 @@ def resume(states: dict[str, PartyState], plan: Plan = PLAN) -> tuple[int, list[
         if found is None:
             return None
         epoch, weights, before = found
-        return epoch, *(party.open(value, reason="a test").tolist() for value in (weights, before))
+        assert weights.integer_limit == before.integer_limit == FORMAT.limit(plan.formats.radius)
+        return epoch, *((1024 * party.open(value, reason="a test")).tolist() for value in (weights, before))
 
     results = run_local(program).results
     assert len({repr(result) for result in results.values()}) == 1

@@ -155,7 +155,7 @@ BAD_VALUES: list[tuple[str, Any, str]] = [
     ("data.features.4.count", 10**12, r"'data.features\[4\].count'.*1048576"),
     ("data.features.4.count", 1 << 20, r"'data.features\[4\]'.*1048576 encoded columns"),
     ("compute", {}, "'compute.scheme'.*add it"),
-    ("compute.scheme", "rep4", "'compute.scheme'.*did you mean 'rep3'"),
+    ("compute.scheme", "rep33", "'compute.scheme'.*did you mean 'rep3'"),
     ("compute.timeout", 0, "'compute.timeout'.*from 1 to 604800"),
     ("compute.connect_timeout", "60", "'compute.connect_timeout'"),
     ("compute.checkpoint_epochs", 0, "'compute.checkpoint_epochs'"),
@@ -187,7 +187,9 @@ BAD_VALUES: list[tuple[str, Any, str]] = [
     ("owners.0.certificate", "analyst.pem", r"'analysts\[0\].certificate'.*'owner-a'"),
     ("analysts", [], "'analysts'.*at least one"),
     ("analysts", LEFT_OUT, "'analysts'.*add it"),
-    ("dealer", {"name": "dealer"}, "'dealer'.*no scheme of this release needs a dealer"),
+    ("dealer", {"name": "dealer"}, r"'dealer.address'.*add it"),
+    ("dealer", {"name": "analyst", "certificate": "analyst.pem", "address": "d.example:7100"},
+     "'dealer'.*left out: scheme 'rep3' has no dealer.*'analyst'"),
 ]  # fmt: skip
 
 
@@ -251,3 +253,31 @@ def test_every_field_is_in_the_reference() -> None:
     )  # fmt: skip
     for field in {field for fields in lists for field in fields}:
         assert f"`{field}`" in text or f"[{field}]" in text, field
+
+
+TWO = {**HORIZONTAL, "parties": HORIZONTAL["parties"][:2], "compute": {"scheme": "semi2k"}}
+DEALER = HORIZONTAL["parties"][2]
+
+
+def test_a_dealer_is_read() -> None:
+    study = parse_study({**TWO, "dealer": DEALER}, CERTIFICATES)
+    assert study.dealer is not None
+    assert (study.dealer.name, study.dealer.host, study.dealer.port) == ("party-c", "party-c.example", 7100)
+
+
+@pytest.mark.parametrize(
+    ("dealer", "message"),
+    [
+        (None, "'dealer'.*scheme 'semi2k' needs a dealer"),
+        ({**DEALER, "address": "nowhere"}, r"'dealer.address'.*host:port"),
+        (HORIZONTAL["parties"][0], r"'dealer.name'.*somebody else than parties\[0\].*'party-a'"),
+        ({**DEALER, "address": HORIZONTAL["parties"][1]["address"]}, r"'dealer.address'.*another address than parties"),
+        ({**DEALER, "certificate": "owner-a.pem"}, r"'dealer.certificate'.*another certificate than owners\[0\]"),
+        ({**DEALER, "rank": 3}, r"'dealer.rank'.*Remove it"),
+    ],
+)
+def test_a_dealer_that_does_not_fit_is_refused(dealer: Any, message: str) -> None:
+    document = TWO if dealer is None else {**TWO, "dealer": dealer}
+    with pytest.raises(InvalidInputError) as refused:
+        parse_study(document, CERTIFICATES)
+    assert re.search(message, str(refused.value)), str(refused.value)

@@ -1,0 +1,38 @@
+"""``cofit dealer``: the dealer of a study, until it is stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cofit.cli.serving import listen_option, log_to_stderr, run_until_signalled
+from cofit.roles.dealer_service import DealerService
+from cofit.roles.study_files import load_identity_for, load_study
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--key", required=True, type=click.Path(path_type=Path), help="Its private key, from `cofit keygen`.")
+@click.option("--name", help="The dealer, as the study calls it.  [default: the key's file name without .key]")
+@click.option(
+    "--state",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Its private directory, for the audit log; made if it does not exist, and used for this study only.",
+)
+@listen_option
+def dealer(study: Path, key: Path, name: str | None, state: Path, listen: tuple[str, int] | None) -> None:
+    """Run the dealer of STUDY: hand out correlated randomness to the computing parties, session by session.
+
+    Schemes for two parties (`cofit schemes`) need one. It sees no data and no masked data, but together with any one
+    computing party it could read everything: let somebody run it who colludes with none of them, on a machine of its
+    own. It may start and stop at any time; the parties wait for it. SIGTERM and SIGINT stop it.
+
+    Exit codes: 0 stopped, 1 it failed, 2 wrong usage or input.
+    """
+    loaded = load_study(study)
+    identity = load_identity_for(loaded, key.stem if name is None else name, key)
+    log_to_stderr(identity.name)
+    service = DealerService(loaded, identity, state, listen)
+    run_until_signalled(service.run, service.stop)
