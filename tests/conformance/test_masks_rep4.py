@@ -186,8 +186,8 @@ def broken(key: int, row: int, what: str) -> type[Rep4]:
 
 
 # how many rows an operation draws from K_0, K_1, K_2 and K_3
-DRAWS = {"product": (1, 1, 2, 2), "truncation": (4, 3, 3, 2), "product plus and truncation": (4, 3, 5, 4)}
-DRAWS["bits to elements"] = (3, 3, 1, 1)
+DRAWS = {"product": (0, 1, 3, 2), "truncation": (2, 1, 5, 4), "product plus and truncation": (2, 1, 7, 6)}
+DRAWS["bits to elements"] = (1, 1, 3, 3)
 BROKEN = [
     (operation, key, row, what)
     for operation, counts in DRAWS.items()

@@ -33,13 +33,13 @@ COSTS: list[Case] = [
     ("open", lambda s, r: s.open(vector(s, r), [2]), 1, N, 1),
     ("mul", lambda s, r: s.mul(vector(s, r), vector(s, r)), 1, 6 * N, 6),
     ("mul", lambda s, r: s.mul(vector(s, r), vector(s, r), plus=vector(s, r)), 1, 6 * N, 6),
-    ("mul", lambda s, r: s.mul(vector(s, r), vector(s, r), 5, vector(s, r)), 2, 16 * N, 12),
-    ("truncate", lambda s, r: s.truncate(vector(s, r), 5), 2, 12 * N, 8),
+    ("mul", lambda s, r: s.mul(vector(s, r), vector(s, r), 5, vector(s, r)), 2, 16 * N, 9),
+    ("truncate", lambda s, r: s.truncate(vector(s, r), 5), 2, 12 * N, 9),
     ("matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS)), 1, 6 * ROWS, 6),
-    ("matmul", lambda s, r: s.matmul(vector(s, r, ROWS), matrix(s, r), 5), 2, 16 * COLS, 12),
+    ("matmul", lambda s, r: s.matmul(vector(s, r, ROWS), matrix(s, r), 5), 2, 16 * COLS, 9),
     ("matmul", lambda s, r: s.matmul(matrix(s, r), matrix(s, r).map(np.transpose)), 1, 6 * ROWS * ROWS, 6),
     ("inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r)), 1, 6 * ROWS, 6),
-    ("inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r), shift=5), 2, 16 * ROWS, 12),
+    ("inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r), shift=5), 2, 16 * ROWS, 9),
     ("from_bits", lambda s, r: s.from_bits(s.random_bits(1, N), r), 1, 8 * N, 8),
 ]
 

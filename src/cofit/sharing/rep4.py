@@ -16,8 +16,8 @@ Cost in ring elements per output element, digests of 32 bytes per operation (all
     open to all                  1  4               4   ``open``
     product, matrix product,
       row-wise inner product     1  6               6   ``_reduce``; adding a shared value to the product is free
-    those, with truncation       2  16             12   ``_truncated_sum``; likewise, before the truncation
-    truncation                   2  12              8   ``_truncate``
+    those, with truncation       2  16              9   ``_truncated_sum``; likewise, before the truncation
+    truncation                   2  12              9   ``_truncate``
     fresh sharing                0  0               0   ``refresh``
     random bits (Boolean)        0  0               0   ``random_bits``
     bit -> ring element          1  8               8   ``from_bits``
@@ -53,12 +53,11 @@ from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
 # A product is the sum of v_gh over these pairs, each known to the two parties outside the pair:
-# v_gh = x_g y_h + x_h y_g, and x_g y_g too in the first four. Its joint deal sends v_gh - r to h, with r from K_h.
+# v_gh = x_g y_h + x_h y_g, and x_g y_g too in the first four. Who deals to whom is chosen so that few links are used.
 PAIRS = ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 3))
 _WITH_SQUARE = 4
-PRODUCT: Schedule = (Joint(2, 3, 1), Joint(3, 0, 2), Joint(0, 1, 3), Joint(1, 2, 0), Joint(1, 3, 2), Joint(0, 2, 3))
-_MASKS_OF = {key: tuple(n for n, (_, h) in enumerate(PAIRS) if h == key) for key in range(4)}
-
+PRODUCT: Schedule = (Joint(2, 3, 1), Joint(3, 0, 2), Joint(0, 1, 2), Joint(2, 1, 3), Joint(1, 3, 2), Joint(2, 0, 3))
+_MASKS_OF = {key: tuple(n for n, joint in enumerate(PRODUCT) if joint.receiver == key) for key in (1, 2, 3)}
 _LACKED = {2: (2, 4, 1), 3: (2, 3, 5)}  # the pairs whose terms 2 and 3 lack, in the order of the messages
 
 
@@ -229,7 +228,7 @@ class Rep4(KnownProducts):
         return product if plus is None else self.add(product, plus)
 
     def _deal_terms(self, operation: str, ring: Ring, terms: Mapping[int, RingArray], shape: Shape) -> Share:
-        """Deal every v_gh jointly: summand h is the mask drawn from K_h, summand g is what h is sent."""
+        """Deal every v_gh jointly, to g or h: its summand is the mask, the other one's is what it is sent."""
         masks: dict[int, RingArray] = {}
         for key, numbers in _MASKS_OF.items():
             masks.update(zip(numbers, self._draw(key, ring, shape, len(numbers)), strict=False))
@@ -239,8 +238,11 @@ class Rep4(KnownProducts):
         return Share(
             ring,
             tuple(
-                total(ring, [(dealt if g == index else masks)[n] for n, (g, h) in enumerate(PAIRS) if index in (g, h)])
-                for index in self._others
+                total(
+                    ring,
+                    [(masks if PRODUCT[n].receiver == j else dealt)[n] for n, pair in enumerate(PAIRS) if j in pair],
+                )
+                for j in self._others
             ),
         )
 
@@ -249,8 +251,8 @@ class Rep4(KnownProducts):
     def _truncate(self, a: Share, shift: int) -> Share:
         """Party 2 lacks x_2 and party 3 lacks x_3; 0 and 1 know both."""
         own = total(a.ring, a.parts) if self.rank in (2, 3) else None
-        lacked = {index: [self._summand(a, index)] for index in (2, 3) if index != self.rank}
-        return self._masked_truncation("truncate", a.ring, a.shape, shift, lacked, own)
+        lacked = {index: {0: self._summand(a, index)} for index in (2, 3) if index != self.rank}
+        return self._masked_truncation("truncate", a.ring, a.shape, shift, lacked, own, TRUNCATION)
 
     def _truncated_sum(
         self, operation: str, ring: Ring, terms: dict[int, RingArray], shape: Shape, shift: int, plus: Share | None
@@ -261,8 +263,12 @@ class Rep4(KnownProducts):
                 if n < _WITH_SQUARE:
                     terms[n] = ring.add(terms[n], self._summand(plus, PAIRS[n][0]))
         own = total(ring, list(terms.values())) if self.rank in (2, 3) else None
-        lacked = {index: [terms.get(n) for n in _LACKED[index]] for index in (2, 3) if index != self.rank}
-        return self._masked_truncation(operation, ring, shape, shift, lacked, own)
+        lacked = {
+            index: {place: terms[n] for place, n in enumerate(numbers) if n in terms}
+            for index, numbers in _LACKED.items()
+            if index != self.rank
+        }
+        return self._masked_truncation(operation, ring, shape, shift, lacked, own, FUSED)
 
     # --- bits --------------------------------------------------------------------------------------------
 

@@ -19,14 +19,19 @@ from cofit.sharing.rep4_dealing import DealtByOwners
 from cofit.sharing.rep4_joint import Joint, Schedule
 from cofit.sharing.shares import Share
 
-# a_1 b_2 and a_1 b_3, dealt to 1 with masks from K_1; a_0 b_2 and a_0 b_3, dealt to 0 with masks from K_0.
-_FACTORS = ((1, 2), (1, 3), (0, 2), (0, 3))
-_CROSS = (Joint(0, 3, 1), Joint(0, 2, 1), Joint(1, 3, 0), Joint(1, 2, 0))
-KNOWN: Schedule = (*_CROSS, Joint(0, 1, 2), Joint(1, 0, 3), Joint(2, 3, 0), Joint(3, 2, 1))
-# Truncation: what 0 and 1 tell 2 and 3; after a product, also the terms that only one of 0 and 1 knows.
-TRUNCATION: Schedule = (*_CROSS, Joint(0, 1, 2, 3), Joint(1, 0, 3, 2))
-FUSED: Schedule = (*TRUNCATION, Joint(3, 1, 2), Joint(3, 0, 2), Joint(2, 1, 3), Joint(2, 0, 3))
-SECOND: Schedule = (Joint(2, 3, 0, 2), Joint(3, 2, 1))
+# The joint deals of a_0 b_2, a_1 b_2, a_0 b_3 and a_1 b_3, messages 2 to 5 of an exchange: to 2 with masks from K_2, to
+# 3 with masks from K_3. ``count`` 2: each time with one more array that the same two know.
+_FACTORS = {2: (0, 2), 3: (1, 2), 4: (0, 3), 5: (1, 3)}
+
+
+def _deals(count: int) -> Schedule:
+    return Joint(3, 1, 2, count), Joint(3, 0, 2, count), Joint(2, 1, 3, count), Joint(2, 0, 3, count)
+
+
+KNOWN: Schedule = (Joint(0, 1, 2), Joint(1, 0, 3), *_deals(1), Joint(2, 3, 0), Joint(3, 2, 1))
+TRUNCATION: Schedule = (Joint(0, 1, 2, 2), Joint(1, 0, 3, 2), *_deals(1))
+FUSED: Schedule = (*TRUNCATION[:2], *_deals(2))
+SECOND: Schedule = (Joint(2, 3, 0, 2), Joint(3, 2, 1), Joint(0, 1, 2))
 
 
 class KnownProducts(DealtByOwners):
@@ -36,30 +41,29 @@ class KnownProducts(DealtByOwners):
         self, operation: str, ring: Ring, u: RingArray | None, v: RingArray | None, shape: Shape
     ) -> tuple[Share, Share, Share]:
         """Return sharings of u (known to 2 and 3), v (known to 0 and 1) and u v. 1 round, 8 elements, 8 digests."""
-        drawn = [self._draw(key, ring, shape, count) for key, count in enumerate((3, 3, 1, 1))]
+        drawn = [self._draw(key, ring, shape, count) for key, count in enumerate((1, 1, 3, 3))]
         a, b = ({key: drawn[key][0] for key in keys if key != self.rank} for keys in ((0, 1), (2, 3)))
         dealt = self._cross_deals(ring, drawn)
         known: dict[int, Sequence[RingArray]] = {n: [value] for n, value in dealt.items()}
         if v is not None:
             delta = ring.sub(ring.sub(v, b[2]), b[3])
-            known |= {4: [delta], 5: [delta]}
+            known |= {0: [delta], 1: [delta]}
         if u is not None:
             epsilon = ring.sub(ring.sub(u, a[0]), a[1])
             known |= {6: [epsilon], 7: [epsilon]}
         received = {n: value[0] for n, value in self._jointly(operation, ring, shape, KNOWN, known).items()}
-        if self.rank in (0, 1):
+        if u is None:
             epsilon = received[6 + self.rank]
         else:
-            delta = received[2 + self.rank]
-        dealt.update((n, value) for n, value in received.items() if n < len(_CROSS))
-        zeros = ring.zeros(shape)
+            delta = received[self.rank - 2]
+        of_a_b = self._cross_summands(ring, drawn, dealt | received)
         if 0 in a:
             a[0] = ring.add(a[0], epsilon)
-        of_a_b = self._cross_summands(ring, drawn, dealt)
         factors = {**dict.fromkeys(a, delta), **dict.fromkeys(b, epsilon)}
-        product = {j: ring.add(ring.mul((a | b)[j], factors[j]), of_a_b[j]) for j in self._others}
+        product = {j: ring.add(ring.mul(value, factors[j]), of_a_b[j]) for j, value in (a | b).items()}
         if 2 in b:
             b[2] = ring.add(b[2], delta)
+        zeros = ring.zeros(shape)
         return (
             Share(ring, tuple(a.get(j, zeros) for j in self._others)),
             Share(ring, tuple(b.get(j, zeros) for j in self._others)),
@@ -67,21 +71,22 @@ class KnownProducts(DealtByOwners):
         )
 
     def _cross_deals(self, ring: Ring, drawn: Sequence[RingArray]) -> dict[int, RingArray]:
-        """Return a_i b_j minus its mask for those that we deal. The first draw of every key is a_i or b_j, the next two
-        of K_0 and K_1 are the masks.
+        """Return a_i b_j minus its mask for those that we deal, by the number of the message.
+
+        The first draw of every key is a_i or b_j, the next two of K_2 and K_3 are the masks.
         """
         return {
-            n: ring.sub(ring.mul(drawn[i][0], drawn[j][0]), drawn[i][1 + n % 2])
-            for n, (i, j) in enumerate(_FACTORS)
+            n: ring.sub(ring.mul(drawn[i][0], drawn[j][0]), drawn[j][1 + i])
+            for n, (i, j) in _FACTORS.items()
             if self.rank not in (i, j)
         }
 
     def _cross_summands(
         self, ring: Ring, drawn: Sequence[RingArray], dealt: Mapping[int, RingArray]
     ) -> dict[int, RingArray]:
-        """Return our summands of a b: the masks are those of indices 0 and 1, what was sent those of 2 and 3."""
-        of_masks = {i: ring.add(drawn[i][1], drawn[i][2]) for i in (0, 1) if i != self.rank}
-        return of_masks | {j: ring.add(dealt[j - 2], dealt[j]) for j in (2, 3) if j != self.rank}
+        """Return our summands of a b: what was sent is those of indices 0 and 1, the masks are those of 2 and 3."""
+        sent = {i: ring.add(dealt[2 + i], dealt[4 + i]) for i in (0, 1) if i != self.rank}
+        return sent | {j: ring.add(drawn[j][1], drawn[j][2]) for j in (2, 3) if j != self.rank}
 
     # --- truncation that never fails ---------------------------------------------------------------------
 
@@ -91,14 +96,16 @@ class KnownProducts(DealtByOwners):
         ring: Ring,
         shape: Shape,
         shift: int,
-        lacked: Mapping[int, Sequence[RingArray | None]],
+        lacked: Mapping[int, Mapping[int, RingArray]],
         own: RingArray | None,
+        first: Schedule,
     ) -> Share:
         """Divide z by 2^shift; the error is 0 or +1 against the floor, always. 2 rounds.
 
-        ``lacked``: the summands of z (one, or three) that rank 2 lacks and those that rank 3 lacks, as far as we know
-        them; ``own``: the sum of the others, at ranks 2 and 3. Each summand is sent with a mask from K_2 (from K_3).
-        The sum of all masks is r, known to 0 and 1; 2 and 3 learn c = z + 2^(k-2) + r. As in ``rep3``
+        ``lacked``: the summands of z (one; three if ``first`` is FUSED) that rank 2 lacks and those that rank 3 lacks,
+        by place, as far as we know them; ``own``: the sum of the others, at ranks 2 and 3. Each summand is sent with a
+        mask from K_2 (from K_3). The sum of all masks is r, known to 0 and 1; 2 and 3 learn c = z + 2^(k-2) + r. As in
+        ``rep3``
 
             z / 2^shift = (c >> shift) - (r >> shift) + u v 2^(k-shift) - 2^(k-2-shift),  u = 1 - top(c), v = top(r)
 
@@ -106,46 +113,45 @@ class KnownProducts(DealtByOwners):
         """
         if not isinstance(ring, PowerOfTwoRing):
             raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
-        count = len(next(iter(lacked.values())))
-        first = TRUNCATION if count == 1 else FUSED
-        drawn = [self._draw(key, ring, shape, n) for key, n in enumerate((4, 3, count + 2, count + 1))]
-        masks = {key: drawn[key][1 : count + 1] for key in lacked}
+        count = 3 if first is FUSED else 1
+        drawn = [self._draw(key, ring, shape, n) for key, n in enumerate((2, 1, count + 4, count + 3))]
+        masks = {key: drawn[key][3 : count + 3] for key in lacked}
         sums = {key: ring.sum(own_masks, axis=0) for key, own_masks in masks.items()}
         plain = {key: drawn[key][-1] for key in (0, 2) if key != self.rank}  # our summands, but for the wrap
         dealt = self._cross_deals(ring, drawn)
         known: dict[int, Sequence[RingArray]] = {n: [value] for n, value in dealt.items()}
-        hidden = {
-            (key, n): ring.add(value, masks[key][n])
-            for key, values in lacked.items()
-            for n, value in enumerate(values)
-            if value is not None
-        }
-        known |= {len(TRUNCATION) + 2 * (key - 2) + n - 1: [value] for (key, n), value in hidden.items() if n}
+        if count > 1:
+            for n in known:
+                key, place = 2 + (n > 3), 1 + n % 2
+                known[n] = [dealt[n], ring.add(lacked[key][place], masks[key][place])]
         if self.rank in (0, 1):
             r = ring.add(sums[2], sums[3])
             delta = ring.sub(ring.shr(r, ring.bits - 1), ring.add(drawn[2][0], drawn[3][0]))
             plain[3] = ring.neg(ring.add(ring.shr(r, shift), plain[2]))
-            known |= {4: [hidden[2, 0], delta, plain[3]], 5: [hidden[3, 0], delta]}
+            known[0] = [ring.add(lacked[2][0], masks[2][0]), delta]
+            known[1] = [ring.add(lacked[3][0], masks[3][0]), delta]
         received = self._jointly(operation, ring, shape, first, known)
-        dealt.update((n, value[0]) for n, value in received.items() if n < len(_CROSS))
 
         second: dict[int, Sequence[RingArray]] = {}
-        if own is not None:
-            told = received.pop(self.rank + 2)
-            arrived = [told[0], *(value[0] for n, value in received.items() if n >= len(TRUNCATION))]
+        if own is None:
+            second[2] = [plain[3]]
+        else:
+            told = received.pop(self.rank - 2)
+            dealt |= {n: value[0] for n, value in received.items()}
+            arrived = [told[0], *(value[1] for value in received.values() if count > 1)]
             c = ring.add(total(ring, [own, *arrived, sums[5 - self.rank]]), _element(ring, ring.bits - 2))
             u = ring.sub(_element(ring, 0), ring.shr(c, ring.bits - 1))
             epsilon = ring.sub(u, ring.add(drawn[0][0], drawn[1][0]))
             high = ring.add(ring.shr(c, shift), ring.shl(ring.mul(u, told[1]), ring.bits - shift))
             plain[1] = ring.sub(ring.sub(high, _element(ring, ring.bits - 2 - shift)), plain[0])
-            if self.rank == 2:
-                plain[3] = told[2]
-            second = {0: [epsilon, plain[1]], 1: [epsilon]}
+            second |= {0: [epsilon, plain[1]], 1: [epsilon]}
         received = self._jointly(operation, ring, shape, SECOND, second)
         if self.rank == 0:
             epsilon, plain[1] = received[0]
         elif self.rank == 1:
             epsilon = received[1][0]
+        elif self.rank == 2:
+            plain[3] = received[2][0]
         wraps = self._cross_summands(ring, drawn, dealt)
         for j in lacked:
             wraps[j] = ring.add(wraps[j], ring.mul(epsilon, drawn[j][0]))
