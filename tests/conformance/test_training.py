@@ -97,6 +97,20 @@ def test_weights_are_within_tau_with_rep3(given_facts: dict[str, Any], seed: int
     assert_within_tau(given_facts, seed, 1, "rep3")
 
 
+@settings(FAST, max_examples=2)
+@given(facts(least_l2=1.0, most_rows=40), st.integers(0, 1 << 30))
+def test_weights_are_within_tau_with_rep4(given_facts: dict[str, Any], seed: int) -> None:
+    assert_within_tau(given_facts, seed, 1, "rep4")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@settings(FAST, max_examples=12)
+@given(facts(least_l2=0.3, most_rows=80), st.integers(0, 1 << 30))
+def test_weights_are_within_tau_with_rep4_long(given_facts: dict[str, Any], seed: int) -> None:
+    assert_within_tau(given_facts, seed, 1, "rep4")
+
+
 @pytest.mark.parametrize("partition", ["horizontal", "vertical"])
 def test_weights_are_within_tau_with_rep3_and_the_range_safe_sigmoid(partition: str) -> None:
     assert_within_tau({"rows": 30, "cols": 4, "l2": 0.1, "partition": partition, "tolerance": 0.05}, 5, 1, "rep3")
