@@ -88,10 +88,13 @@ def run_scheme(
         instance.setup()
         before = own.counts
         try:
-            return program(instance), own.counts - before
+            outcome = program(instance), own.counts - before
         except BaseException:
             own.abort("The program failed.")
             raise
+        if own.name == dealer:
+            own.close()
+        return outcome
 
     def owner(own: Mesh) -> Counts:
         for ring, values in (deal or {}).values():
