@@ -89,6 +89,8 @@ CASES: list[tuple[int, int, int, dict[str, Any]]] = [  # rows, columns, owners, 
     (6000, 60, 2, {"mechanism": "laplace"}),  # an owner's input in several messages
     (40, 5, 2, {"l2": 0.3, "mechanism": "laplace"}),
     (40, 5, 2, {"scheme": "clear"}),
+    (40, 5, 2, {"scheme": "rep4", "mechanism": "laplace"}),
+    (40, 5, 2, {"scheme": "rep4", "partition": "vertical", "mechanism": "gaussian", "delta": 1e-6}),
 ]
 
 
