@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import string
 import subprocess
 import sys
 import time
@@ -30,6 +31,7 @@ from cofit.roles.audit_file import read_audit
 from cofit.roles.ledger import Ledger
 from cofit.roles.published import Release
 from cofit.roles.study_files import load_study, write_identity
+from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
 from cofit.transport import Identity, generate_identity
@@ -38,6 +40,8 @@ from support.training import minimiser
 
 Reals = npt.NDArray[np.float64]
 PARTIES = ("party-a", "party-b", "party-c")
+"""The parties of a lab with rep3."""
+DEALER = "dealer"
 _TESTS = Path(__file__).parents[1]
 
 
@@ -144,10 +148,14 @@ class Lab:
     """A study among processes. Directories: one for each participant, with its key, the study and its state.
 
     ``rows``: of every owner (horizontal), or how many all have (vertical). ``owners``: a name of a party makes it both.
+    ``count``: of the parties; without it, the number that the scheme has by default. Where the scheme has a dealer, it
+    is a participant and a process like the parties. ``nursery`` is needed by those who start processes only.
     """
 
     root: Path
-    nursery: Nursery
+    nursery: Nursery | None
+    scheme: str = "rep3"
+    count: int | None = None
     owners: Sequence[str] = ("owner-a", "owner-b")
     rows: Sequence[int] = (30, 40)
     features: int = 3
@@ -155,13 +163,19 @@ class Lab:
     model: Mapping[str, Any] = field(default_factory=dict)
     epsilon: float = 1.0
     compute: Mapping[str, Any] = field(default_factory=dict)
-    hosts: Sequence[str] = ("127.0.0.1",) * 3
+    hosts: Sequence[str] = ()
     seed: int = 1
     children: dict[str, Child] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
-        self.names = tuple(dict.fromkeys((*PARTIES, *self.owners, "analyst")))
+        info = scheme_named(self.scheme).info
+        self.parties = tuple(
+            f"party-{letter}" for letter in string.ascii_lowercase[: self.count or info.default_parties]
+        )
+        self.dealers = (DEALER,) if info.dealer else ()
+        self.servers = (*self.parties, *self.dealers)
+        self.names = tuple(dict.fromkeys((*self.servers, *self.owners, "analyst")))
         rng = np.random.default_rng(self.seed)
         n = sum(self.rows) if self.partition == "horizontal" else self.rows[0]
         self.X: Reals = rng.uniform(-1, 1, (n, self.features))
@@ -184,7 +198,13 @@ class Lab:
 
     def write_study(self, folder: Path, **changes: Any) -> None:
         """Write study.toml; ``changes``: sections to replace."""
-        ports = free_ports(3)
+        ports = free_ports(len(self.servers))
+        hosts = self.hosts or ["127.0.0.1"] * len(self.servers)
+        servers = [
+            {"name": name, "address": f"{host}:{port}", "certificate": f"{name}.pem"}
+            for name, host, port in zip(self.servers, hosts, ports, strict=True)
+        ]
+        dealer: dict[str, Any] = {"dealer": servers[-1]} if self.dealers else {}
         vertical = self.partition == "vertical"
         columns = np.array_split(np.arange(self.features), len(self.owners))
         document: dict[str, Any] = {
@@ -196,11 +216,9 @@ class Lab:
                 "label_values": [0, 1],
                 **({"row_key": "id", "rows": self.rows[0], "norm_floor": 0.05} if vertical else {}),
             },
-            "compute": {"scheme": "rep3", "timeout": 10, "connect_timeout": 10, **self.compute},
-            "parties": [
-                {"name": name, "address": f"{host}:{port}", "certificate": f"{name}.pem"}
-                for name, host, port in zip(PARTIES, self.hosts, ports, strict=True)
-            ],
+            "compute": {"scheme": self.scheme, "timeout": 10, "connect_timeout": 10, **self.compute},
+            "parties": servers[: len(self.parties)],
+            **dealer,
             "owners": [
                 {"name": name, "certificate": f"{name}.pem"}
                 | (
@@ -270,10 +288,10 @@ class Lab:
 
     # --- processes ---------------------------------------------------------------------------------------
 
-    def start(self, *parties: str, **job: Any) -> None:
-        """Start parties (all, if none is named)."""
-        for name in parties or PARTIES:
-            self.children[name] = self._launch("party", name, job)
+    def start(self, *servers: str, **job: Any) -> None:
+        """Start parties and the dealer (all, if none is named)."""
+        for name in servers or self.servers:
+            self.children[name] = self._launch("dealer" if name in self.dealers else "party", name, job)
 
     def contribute(self, owner: str, *, table: str = "", **job: Any) -> Child:
         """Start the process of an owner that contributes."""
@@ -287,25 +305,31 @@ class Lab:
 
     def _launch(self, main: str, name: str, job: Mapping[str, Any]) -> Child:
         folder = self.root / name
+        assert self.nursery is not None
         return self.nursery.start(
             {"main": main, "name": name, "cwd": str(folder), "log": str(folder / f"{main}.log"), **job}
         )
 
-    def kill(self, *parties: str) -> None:
+    def kill(self, *servers: str) -> None:
         """kill -9."""
-        for name in parties:
+        for name in servers:
             self.children[name].kill()
 
     def stop(self) -> None:
-        """End all parties in good order."""
+        """End all parties and the dealer in good order."""
         for child in self.children.values():
             child.end()
 
-    def up(self, *parties: str) -> None:
-        """Wait until parties answer."""
-        for party in self.study.parties:
-            if party.name in (parties or PARTIES):
-                until(lambda entry=party: _answers(entry.host, entry.port), f"'{party.name}' answers")  # type: ignore[misc]
+    def up(self, *servers: str) -> None:
+        """Wait until parties and the dealer answer (all, if none is named)."""
+        for name in servers or self.servers:
+            host, port = self.address(name)
+            until(lambda host=host, port=port: _answers(host, port), f"'{name}' answers")  # type: ignore[misc]
+
+    def address(self, server: str) -> tuple[str, int]:
+        """Where a party or the dealer listens."""
+        entries = [*self.study.parties, *([] if self.study.dealer is None else [self.study.dealer])]
+        return next((entry.host, entry.port) for entry in entries if entry.name == server)
 
     # --- what has happened -------------------------------------------------------------------------------
 
@@ -336,7 +360,7 @@ class Lab:
             return "none"
 
     def phases(self) -> list[str]:
-        return [self.phase(party) for party in PARTIES]
+        return [self.phase(party) for party in self.parties]
 
     def statuses(self) -> dict[str, dict[str, Any] | str]:
         return statuses(self.study, self.identity("analyst"))
@@ -351,7 +375,7 @@ class Lab:
         """Wait until every party says that the model is released."""
         until(
             lambda: set(self.phases()) == {"released"},
-            lambda: f"release at every party; they are {self.phases()}\n" + "\n".join(map(self.log, PARTIES)),
+            lambda: f"release at every party; they are {self.phases()}\n" + "\n".join(map(self.log, self.servers)),
             seconds,
         )
 
@@ -359,9 +383,13 @@ class Lab:
         return fetch_release(self.study, self.identity("analyst"))
 
     def check_one_release(self) -> Release:
-        """Every party holds the same release; everything that was ever stored, charged or opened belongs to it."""
+        """Every party holds the same release; everything that was ever stored, charged or opened belongs to it.
+
+        A dealer keeps its audit log and facts about itself, and nothing else.
+        """
         release = self.release()
-        for party in PARTIES:
+        assert release.certificate.scheme == self.scheme
+        for party in self.parties:
             state = self.state(party)
             records = self.audit(party)
             assert {record["reason"] for record in records if record["event"] == "opening"} == {REASON}
@@ -370,7 +398,11 @@ class Lab:
             charges = Ledger(state / "ledger.sqlite").charges()
             assert [(charge.dataset, charge.study) for charge in charges] == [("release", self.study.hash)]
             assert Release.from_json((state / "published.json").read_text()) == release
-            for path in (state, *state.rglob("*")):
+        for dealer in self.dealers:
+            assert {path.name for path in self.state(dealer).iterdir()} == {"audit.jsonl", "lock", "state.sqlite"}
+            assert not {"opening", "released", "check failed"} & set(self.events(dealer))
+        for server in self.servers:
+            for path in (self.state(server), *self.state(server).rglob("*")):
                 wanted = 0o700 if path.is_dir() else 0o600
                 assert path.stat().st_mode & 0o777 == wanted, path
         return release
@@ -386,7 +418,7 @@ class Lab:
         discarded = [r["event"] for r in records].count("stored release discarded")
         assert len({digest for _, digest in stored} | {record}) <= 1 + discarded, "another record was stored"
         opened = [
-            time for other in PARTIES for time, point in self.timed_trace(other) if point == "before begin opening"
+            time for other in self.parties for time, point in self.timed_trace(other) if point == "before begin opening"
         ]
         assert all(digest == record for time, digest in stored if time > min(opened)), "a second draw after an opening"
 

@@ -1,4 +1,4 @@
-"""Parties and owners of a study as processes of their own, which can be killed at a chosen point.
+"""Parties, dealers and owners of a study as processes of their own, which can be killed at a chosen point.
 
 ``python -m support.study_process`` reads one command a line (JSON) and forks a process for each ``start``: all is
 imported once, so a party is up within milliseconds, and kill -9 hits a real process. ``python -m support.study_process
@@ -6,7 +6,8 @@ JSON`` runs one job in this process.
 
 A job names what happens at points of the program: ``die`` maps "before open" (or "after open", see ``_instrument``) to
 the how-manieth time the process kills itself there; ``pause`` maps a point to seconds. Every point that is reached goes
-to the file ``trace`` in the working directory.
+to the file ``trace`` in the working directory. ``tamper`` maps a part of a message's label to the how-manieth exchange
+of that label in which one bit of one message is flipped.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cofit.roles.dealer_service as dealer_module
 import cofit.roles.party_sessions as sessions_module
 from cofit.errors import CofitError
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.contributing import align_table, contribute_table
+from cofit.roles.dealer_service import DealerService
 from cofit.roles.ledger import Ledger
 from cofit.roles.party_service import PartyService
 from cofit.roles.party_sessions import PartySessions
@@ -39,7 +42,8 @@ from cofit.roles.release_store import FileStore
 from cofit.roles.study_files import load_study, read_owner_table
 from cofit.secret import Party
 from cofit.study.encode import encode_table
-from cofit.transport import Conversation, Identity
+from cofit.transport import Conversation, Identity, Mesh
+from cofit.transport.buffers import byte_view
 
 Job = dict[str, Any]
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG: however the tests end, no party is left behind
@@ -58,6 +62,14 @@ def run_party(job: Job) -> None:
     service.run()
 
 
+def run_dealer(job: Job) -> None:
+    """The same for a dealer."""
+    study = load_study("study.toml")
+    service = DealerService(study, identity_of(job["name"], Path()), "state")
+    signal.signal(signal.SIGTERM, lambda *_: service.stop())
+    service.run()
+
+
 def run_owner(job: Job) -> None:
     """Contribute the table in the working directory; in a vertical study in the order of the keyed hashes."""
     study = load_study("study.toml")
@@ -69,7 +81,7 @@ def run_owner(job: Job) -> None:
     print(contribute_table(study, identity, table, Path("owner-state"), "data", rows=rows), flush=True)
 
 
-_MAINS = {"party": run_party, "owner": run_owner}
+_MAINS = {"party": run_party, "dealer": run_dealer, "owner": run_owner}
 
 
 # --- points at which to die --------------------------------------------------------------------------------
@@ -127,21 +139,49 @@ def _instrument(points: _Points) -> None:
     around(Party, "open", lambda *_, **__: "open")
     around(Party, "barrier", lambda *_, **__: "barrier")
     around(AuditFile, "write", lambda _, event, **__: f"audit {event}")
+    around(DealerService, "_answer", lambda _, __, request: f"answer {request.get('request')}")
+    around(dealer_module, "connect_mesh", lambda *_, **__: "connect")
     around(sessions_module, "write_durably", lambda path, *_, **__: f"write {path.name}")
     around(Path, "replace", lambda _, target: f"replace in {Path(target).parent.name}")
     around(Conversation, "send", lambda _, header, *__: f"send {header['request']}" if "request" in header else None)
     around(Conversation, "request", lambda _, header, *__, **___: f"request {header['request']}")
-    report = PartySessions._report
+    for service in (PartySessions, DealerService):
+        _note_progress(service, points)
 
-    def noted(self: PartySessions, step: str, done: int, total: int) -> None:
+
+def _note_progress(service: Any, points: _Points) -> None:
+    report = service._report
+
+    def noted(self: Any, step: str, done: int, total: int) -> None:
         report(self, step, done, total)
         points.reached(f"progress {step}", str(done))
 
-    PartySessions._report = noted  # type: ignore[method-assign]
+    service._report = noted
+
+
+def _tamper(label: str, when: int) -> None:
+    """Flip one bit of the first message of one exchange."""
+    exchange = Mesh.exchange
+    seen = 0
+
+    def tampered(self: Mesh, said: str, send: Any, *args: Any, **kwargs: Any) -> None:
+        nonlocal seen
+        seen += label in said and bool(send)
+        if seen == when and label in said and send:
+            seen += 1
+            peer, message = next(iter(send.items()))
+            pieces = message if isinstance(message, list | tuple) else (message,)
+            changed = bytearray(b"".join(byte_view(piece) for piece in pieces))
+            changed[0] ^= 1
+            send = {**send, peer: changed}
+            logging.info("tampers with a message to %s in %s", peer, said)
+        exchange(self, said, send, *args, **kwargs)
+
+    Mesh.exchange = tampered  # type: ignore[method-assign, assignment]
 
 
 def run_job(job: Job) -> int:
-    """Run one party or owner in this process."""
+    """Run one party, dealer or owner in this process."""
     os.chdir(job["cwd"])
     if "file_limit" in job:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -151,6 +191,8 @@ def run_job(job: Job) -> int:
     if "before" in job:
         exec(job["before"], {})
     _instrument(_Points(job.get("die", {}), job.get("pause", {})))
+    for label, when in job.get("tamper", {}).items():
+        _tamper(label, when)
     try:
         _MAINS[job["main"]](job)
     except CofitError as error:

@@ -1,0 +1,55 @@
+"""The whole story with every scheme that a study may name, and what changes where there is a dealer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cofit.learn.private_training import REASON
+from support.studies import Lab
+
+MakeLab = Callable[..., Lab]
+SEMI2K, REP4 = {"scheme": "semi2k"}, {"scheme": "rep4"}
+SEMI2K_3 = {"scheme": "semi2k", "count": 3}
+HORIZONTAL = {"rows": (300, 500)}
+VERTICAL = {"partition": "vertical", "rows": (700, 700), "features": 4}
+BOTH_ROLES = {"owners": ("party-b", "owner-a"), "rows": (300, 500)}
+
+
+def check_weights(lab: Lab) -> None:
+    """Within 8 times the expected norm of the noise, which is Gamma: beyond that less than once in 10^9."""
+    weights = np.asarray(lab.check_one_release().weights)
+    limit = 8 * lab.plan.mechanism.expected_norm
+    assert np.linalg.norm(weights - lab.minimum()) <= limit
+    assert limit < np.linalg.norm(lab.minimum()) / 2, "the test would accept anything"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "settings"),
+    [
+        pytest.param(SEMI2K, BOTH_ROLES, id="semi2k-owner-is-party"),
+        pytest.param(SEMI2K, VERTICAL, id="semi2k-vertical"),
+        pytest.param(SEMI2K_3, HORIZONTAL, id="semi2k-three-parties"),
+        pytest.param(REP4, BOTH_ROLES, id="rep4-owner-is-party"),
+        pytest.param(REP4, VERTICAL, id="rep4-vertical"),
+        pytest.param(SEMI2K, HORIZONTAL, id="semi2k-horizontal", marks=pytest.mark.slow),
+        pytest.param(SEMI2K_3, VERTICAL, id="semi2k-three-parties-vertical", marks=pytest.mark.slow),
+        pytest.param(REP4, HORIZONTAL, id="rep4-horizontal", marks=pytest.mark.slow),
+    ],
+)
+def test_a_study_gives_every_party_the_weights_within_noise(
+    make_lab: MakeLab, scheme: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    lab = make_lab(epsilon=20.0, **scheme, **settings)
+    lab.start()
+    lab.contribute_all()
+    lab.wait_released()
+    check_weights(lab)
+    for party in lab.parties:
+        openings = [record for record in lab.audit(party) if record["event"] == "opening"]
+        assert [(o["reason"], o["shape"]) for o in openings] == [(REASON, [len(lab.minimum())])]
+    lab.stop()
+    assert all(lab.events(server)[-1] == "stopped" for server in lab.servers)
