@@ -152,8 +152,8 @@ class StoppedError(CofitError):
 
 class PartyFailedError(CofitError):
     """A member of a run failed. ``party`` names the culprit: a member with an error of its own, or else the one that
-    the others saw fail (silent, gone, misbehaving). ``__cause__`` is the error closest to the cause, and ``failures``
-    maps every failed member's name to its error.
+    the others saw fail (silent, gone, misbehaving; all of those in dispute). ``__cause__`` is the error closest to the
+    cause, and ``failures`` maps every failed member's name to its error.
     """
 
     def __init__(self, party: str, message: str, failures: dict[str, BaseException] | None = None) -> None:

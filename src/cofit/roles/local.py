@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from cofit.errors import (
     CofitError,
+    DisputeError,
     PartyFailedError,
     PeerAbortedError,
     PeerSilentError,
@@ -200,6 +201,8 @@ def _failure(failures: dict[str, Any], members: tuple[str, ...]) -> PartyFailedE
     culprit, seen = witness, ""
     if isinstance(error, TransportError) and not isinstance(error, PeerAbortedError) and error.peer in members:
         culprit, seen = error.peer, f", as '{witness}' noticed"
+    elif isinstance(error, DisputeError):  # the witness is the one that is not under suspicion
+        culprit, seen = "' or '".join(error.parties), f", as '{witness}' noticed"
     failed = PartyFailedError(culprit, f"'{culprit}' failed{seen}: {type(error).__name__}: {error}", failures)
     failed.__cause__ = error
     return failed

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit import FixedPoint, Party
-from cofit.errors import TransportError
+from cofit.errors import DisputeError, TransportError
 
 SILENCE = 4.0
 """How long ``fall_silent`` sleeps, seconds: much longer than the time-outs of the tests."""
@@ -55,6 +55,14 @@ def fail_at_b(party: Party) -> list[int]:
     if party.name == "party-b":
         raise TestError("on purpose")
     return [int(v) for _ in range(3) for v in meet(party)]
+
+
+def dispute_at_b(party: Party) -> None:
+    """Let party-b find out that two others say different things."""
+    meet(party)
+    if party.name == "party-b":
+        raise DisputeError("They differ.", ("party-a", "party-c"))
+    meet(party)
 
 
 def fail_awkwardly_at_b(party: Party) -> None:

@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 from cofit import Contribution, FixedPoint, LocalRun, Party, run_local
-from cofit.errors import CofitError, InvalidInputError, PartyFailedError, PeerSilentError, RangeError, TransportError
+from cofit.errors import (
+    CofitError,
+    DisputeError,
+    InvalidInputError,
+    PartyFailedError,
+    PeerSilentError,
+    RangeError,
+    TransportError,
+)
 from unit.roles import programs
 
 PARTIES = ("party-a", "party-b", "party-c")
@@ -109,6 +117,15 @@ def test_an_error_of_a_program(processes: bool) -> None:
         assert not isinstance(noticed, PeerSilentError)
         assert "party-b" in str(noticed)
         assert "on purpose" not in str(noticed)  # what a program says may be secret: peers get the kind alone
+
+
+@MODES
+def test_a_dispute_is_blamed_on_those_in_dispute(processes: bool) -> None:
+    with pytest.raises(PartyFailedError, match="'party-a' or 'party-c' failed, as 'party-b' noticed: Dispute") as info:
+        run_local(programs.dispute_at_b, processes=processes, timeout=LONG)
+    cause = info.value.__cause__
+    assert isinstance(cause, DisputeError)
+    assert cause.parties == ("party-a", "party-c")
 
 
 def test_the_traceback_of_a_process_is_told() -> None:
