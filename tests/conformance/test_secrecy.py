@@ -5,6 +5,8 @@ Level of the tests: alpha = 1e-6 for each p-value.
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -13,6 +15,8 @@ from scipy import stats
 from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
 from cofit.sharing import SCHEMES, Scheme, Share
 from cofit.sharing.rep3 import Rep3
+from cofit.sharing.semi2k import Semi2k
+from cofit.sharing.semi2k_dealer import Semi2kDealer
 from support.runs import DEALER, OWNER, run_scheme
 from support.views import Views, p_uniform_bytes, watched
 
@@ -36,21 +40,27 @@ def work(s: Scheme, ring: PowerOfTwoRing, constant: int) -> dict[str, Share]:
     for rank in range(len(s.names)):
         s.input(rank, values(ring, constant) if s.rank == rank else None, ring, (N,))
     bits = s.to_bits(x)
+    held = s.hold(s.refresh(x).map(lambda p: p.reshape(64, 64)))
     return {
         "input": x,
         "product": s.mul(x, y),
         "product and truncation": s.mul(x, y, shift=9),
         "truncation": s.truncate(x, 9),
         "matrix product": s.matmul(x.map(lambda p: p.reshape(64, 64)), y.map(lambda p: p.reshape(64, 64))),
+        "product with a held matrix": s.matmul(held, y.map(lambda p: p.reshape(64, 64))),
+        "product with its transpose": s.matmul(held.map(np.transpose), y.map(lambda p: p.reshape(64, 64)), 9),
+        "fresh sharing": s.refresh(x),
         "bits": s.select_rows(bits, slice(0, 32)).packed,
         "bits as elements": s.from_bits(s.select_rows(bits, slice(0, 1)), ring),
     }
 
 
-def observe(scheme: str | type[Scheme], ring: PowerOfTwoRing, constant: int) -> tuple[list[dict[str, Share]], Views]:
+def observe(
+    scheme: str | type[Scheme], ring: PowerOfTwoRing, constant: int, parties: int | None = None
+) -> tuple[list[dict[str, Share]], Views]:
     with watched() as views:
         dealt = {name: (ring, values(ring, constant)) for name in ("x", "y")}
-        run = run_scheme(scheme, lambda s: work(s, ring, constant), deal=dealt)
+        run = run_scheme(scheme, lambda s: work(s, ring, constant), deal=dealt, parties=parties)
     views.received.pop(OWNER)
     assert not views.received.pop(DEALER, []), "the dealer is told something"
     return run.results, views
@@ -114,6 +124,58 @@ class WithStuckGenerators(Rep3):
 def test_stuck_generators_fail_the_uniformity_test(ring: PowerOfTwoRing) -> None:
     _, views = observe(WithStuckGenerators, ring, 1)
     assert any(p_uniform_bytes(without_setup(view)) < ALPHA for view in views.received.values())
+
+
+class Semi2kWithStuckCorrelations(Semi2k):
+    def setup(self) -> None:
+        super().setup()
+        self._source._stream = Stuck()
+
+
+class DealerWithStuckGenerators(Semi2kDealer):
+    def setup(self) -> None:
+        super().setup()
+        self._sure._streams = [Stuck() for _ in self.names]
+
+
+class Semi2kWithStuckPairs(Semi2k):
+    def setup(self) -> None:
+        super().setup()
+        self._pairs = {rank: Stuck() for rank in self._others}
+
+
+def repeated_words(views: Views) -> int:
+    """How many words of 64 bits a party gets more than once: with uniform ones, none."""
+    found = 0
+    for view in views.received.values():
+        words = np.frombuffer(without_setup(view), np.uint64)
+        found += len(words) - len(np.unique(words))
+    return found
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+def test_semi2k_sends_no_word_twice(parties: int, ring: PowerOfTwoRing) -> None:
+    _, views = observe("semi2k", ring, 1, parties)
+    assert repeated_words(views) == 0
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+def test_stuck_correlations_of_semi2k_fail_both_tests(parties: int, ring: PowerOfTwoRing) -> None:
+    with mock.patch("support.runs.dealer_of", return_value=DealerWithStuckGenerators):
+        _, views = observe(Semi2kWithStuckCorrelations, ring, 1, parties)
+    assert all(p_uniform_bytes(without_setup(view)) < ALPHA for view in views.received.values())
+    assert repeated_words(views) > 0
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+def test_stuck_pairs_of_semi2k_show_in_an_input(parties: int, ring: PowerOfTwoRing) -> None:
+    def program(s: Scheme) -> Share:
+        return s.refresh(s.input(0, values(ring, 7) if s.rank == 0 else None, ring, (N,)))
+
+    for kind, uniform in ((Semi2k, True), (Semi2kWithStuckPairs, False)):
+        for share in run_scheme(kind, program, parties=parties).results:
+            p = p_uniform_bytes(np.ascontiguousarray(share.parts[0]).view(np.uint8).tobytes())
+            assert (p > ALPHA) == uniform
 
 
 @pytest.mark.parametrize("constant", [0, 7])

@@ -27,6 +27,8 @@ AMOUNTS = [
     pytest.param("rep3", 20_000, id="rep3"),
     pytest.param("clear", 1_000_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
 ]
+AMOUNTS_AND_DEALER = [*AMOUNTS, pytest.param("semi2k", 5_000, id="semi2k")]
+"""For one sampler of each kind: with a dealer as well, where bits and correlations come from elsewhere."""
 
 
 def draws(draw: Draw, scheme: str, count: int) -> Values:

@@ -14,7 +14,7 @@ from cofit.sampling import geometric
 from cofit.sampling.coin import coins
 from cofit.sampling.discrete_laplace import discrete_laplace
 from statistical.sampling.checks import (
-    AMOUNTS,
+    AMOUNTS_AND_DEALER,
     PValues,
     Values,
     accept,
@@ -63,7 +63,7 @@ def battery(values: Values, t: Fraction) -> PValues:
     }
 
 
-@pytest.mark.parametrize(("scheme", "count"), AMOUNTS)
+@pytest.mark.parametrize(("scheme", "count"), AMOUNTS_AND_DEALER)
 def test_discrete_laplace(scheme: str, count: int) -> None:
     accept(battery(draws(small, scheme, count), SMALL))
     accept(battery(draws(large, scheme, count), LARGE))

@@ -14,7 +14,7 @@ from cofit.sampling import uniform
 from cofit.sampling.gaussian import gaussian
 from cofit.secret import SecretBits
 from statistical.sampling.checks import (
-    AMOUNTS,
+    AMOUNTS_AND_DEALER,
     PValues,
     Values,
     accept,
@@ -65,7 +65,7 @@ def _moment(n: int) -> float:
     return 0.0 if n % 2 else float(math.prod(range(1, n, 2)))
 
 
-@pytest.mark.parametrize(("scheme", "count"), AMOUNTS)
+@pytest.mark.parametrize(("scheme", "count"), AMOUNTS_AND_DEALER)
 def test_gaussian(scheme: str, count: int) -> None:
     accept(battery(draws(draw, scheme, count)))
 

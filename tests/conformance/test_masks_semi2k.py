@@ -1,0 +1,355 @@
+"""Whatever n - 1 parties of ``semi2k`` receive is hidden by draws from the dealer's seed of the one that is left.
+
+They see the messages of the honest party and, if the last party is among them, those of the dealer; of all seeds they
+lack only the one that the dealer gave the honest party. Fewer parties see less and lack more. How the argument is
+found: see ``support.masks``. An opening is no secret, but its summands are: for these, one of three parties at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.semi2k import Semi2k
+from cofit.sharing.semi2k_dealer import Semi2kDealer
+from support.masks import constant, unsettled
+from support.runs import run_scheme
+
+N = 16
+
+
+class Scripted(Generator):
+    """The stream of a fixed seed, with one draw shifted; some draws are zero, or those of an earlier place again."""
+
+    __slots__ = ("drawn", "repeat", "shifted", "zero")
+
+    def __init__(self, seed: int, shifted: int | None, zero: int | None, repeat: tuple[int, int] | None) -> None:
+        super().__init__(bytes([seed + 1] * 32))
+        self.drawn: list[RingArray] = []
+        self.shifted, self.zero, self.repeat = shifted, zero, repeat
+
+    def ring(self, ring: Ring, shape: Shape) -> RingArray:
+        drawn, place = super().ring(ring, shape), len(self.drawn)
+        if place == self.shifted:
+            drawn = ring.add(drawn, constant(ring, shape))
+        if place == self.zero:
+            drawn = ring.zeros(shape)
+        if self.repeat is not None and place == self.repeat[1]:
+            drawn = self.drawn[self.repeat[0]].reshape(shape)
+        self.drawn.append(drawn)
+        return drawn
+
+
+def shared(s: Scheme, ring: Ring, shape: Shape, salt: int) -> Share:
+    """A fixed sharing with random-looking summands, made without any message."""
+    count = len(s.names)
+    summands = [Generator(bytes([100 + salt + i] * 32)).ring(ring, shape) for i in range(count)]
+    if isinstance(ring, PowerOfTwoRing):  # small values, so that truncation is within its domain
+        summands[0] = ring.from_int(np.full(shape, 12345 + salt))
+        for other in summands[1:]:
+            summands[0] = ring.sub(summands[0], other)
+    return Share(ring, (summands[s.rank] if s.rank < count else summands[0],))
+
+
+def numbers(s: Scheme, ring: PowerOfTwoRing, salt: int) -> Share:
+    return shared(s, ring, (N,), salt)
+
+
+def square(s: Scheme, ring: PowerOfTwoRing, salt: int) -> Share:
+    return shared(s, ring, (4, 4), salt)
+
+
+def words(s: Scheme, salt: int) -> BitShare:
+    return BitShare(shared(s, BITS, (N, 1), salt), 64)
+
+
+def squared(s: Scheme, ring: PowerOfTwoRing) -> None:
+    a, rows = numbers(s, ring, 0), square(s, ring, 20)
+    s.mul(a, a)
+    s.inner(rows, rows, 9)
+
+
+def held_products(s: Scheme, ring: PowerOfTwoRing) -> None:
+    x = s.hold(square(s, ring, 0))
+    s.matmul(x, square(s, ring, 10))
+    s.matmul(x, square(s, ring, 20))
+
+
+def held_transposes(s: Scheme, ring: PowerOfTwoRing) -> None:
+    x = s.hold(square(s, ring, 0))
+    z = s.matmul(x, square(s, ring, 10), 9)
+    s.matmul(x.map(np.transpose), z, 9)
+
+
+def held_norms(s: Scheme, ring: PowerOfTwoRing) -> None:
+    x = s.hold(square(s, ring, 0))
+    s.inner(x, x, 9)
+    s.inner(x, x)
+
+
+def held_elsewhere(s: Scheme, ring: PowerOfTwoRing) -> None:
+    x = s.hold(square(s, ring, 0))
+    s.truncate(s.mul(x, x), 9)
+    s.truncate(x, 3)
+
+
+def two_held(s: Scheme, ring: PowerOfTwoRing) -> None:
+    s.hold(square(s, ring, 0))
+    s.hold(square(s, ring, 10))
+
+
+def two_truncations(s: Scheme, ring: PowerOfTwoRing) -> None:
+    s.truncate(s.truncate(numbers(s, ring, 0), 9), 3)
+
+
+OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
+    "product": lambda s, r: s.mul(numbers(s, r, 0), numbers(s, r, 10)),
+    "product plus and truncation": lambda s, r: s.mul(numbers(s, r, 0), numbers(s, r, 10), 9, numbers(s, r, 20)),
+    "squares": squared,
+    "matrix product and truncation": lambda s, r: s.matmul(square(s, r, 0), square(s, r, 10), shift=9),
+    "inner products": lambda s, r: s.inner(square(s, r, 0), square(s, r, 10)),
+    "truncations": two_truncations,
+    "two held matrices": two_held,
+    "products with a held matrix": held_products,
+    "held matrix and its transpose": held_transposes,
+    "squared norms of a held matrix": held_norms,
+    "held matrix as an ordinary share": held_elsewhere,
+    "and": lambda s, r: s.and_(words(s, 0), words(s, 10)),
+    "bits to elements": lambda s, r: s.from_bits(words(s, 0), r),
+    "elements to bits": lambda s, r: s.to_bits(shared(s, r, (64,), 0)),
+    "signs": lambda s, r: s.sign_bits(shared(s, r, (64,), 0)),
+}
+CASES = [(name, ring, n) for name in OPERATIONS for ring, n in ((Z64, 2), (Z64, 3))]
+CASES += [(name, Z128, 2) for name in OPERATIONS if name not in ("and", "elements to bits")]
+
+
+def messages(
+    operation: str,
+    ring: PowerOfTwoRing,
+    parties: int,
+    honest: int,
+    shifted: int | None = None,
+    zero: int | None = None,
+    repeat: tuple[int, int] | None = None,
+) -> tuple[list[RingArray], list[RingArray]]:
+    """What all parties but one are sent from outside, one array for each masked value; and the draws of its seed.
+
+    ``shifted``, ``zero``, ``repeat``: draws from that seed that are changed, at both ends.
+    """
+    seen: dict[int, list[tuple[int, RingArray]]] = {}
+    draws: list[RingArray] = []
+
+    def stream(rank: int) -> Scripted:
+        return Scripted(rank, shifted, zero, repeat) if rank == honest else Scripted(rank, None, None, None)
+
+    class Instrumented(Semi2k):
+        def setup(self) -> None:
+            super().setup()
+            self._source._stream = stream(self.rank)
+            seen[self.rank] = []
+
+        def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
+            self.sizes = [array.size for array in own]
+            return super()._opened(operation, ring, own)
+
+        def _reveal(self, operation: str, ring: Ring, own: RingArray, receivers: Sequence[int]) -> RingArray | None:
+            if operation == "hold":
+                self.sizes = [own.size]
+            return super()._reveal(operation, ring, own, receivers)
+
+        def _exchange(
+            self,
+            operation: str,
+            send: Mapping[int, Sequence[RingArray]] | None = None,
+            receive: Mapping[int, RingArray] | None = None,
+        ) -> None:
+            super()._exchange(operation, send, receive)
+            for rank, array in (receive or {}).items() if operation != "setup" else ():
+                if rank == parties:
+                    seen[self.rank].append((rank, array.copy()))
+                else:
+                    pieces = np.split(array.reshape(-1), np.cumsum(self.sizes)[:-1])
+                    seen[self.rank] += [(rank, piece.copy()) for piece in pieces]
+
+    class InstrumentedDealer(Semi2kDealer):
+        def setup(self) -> None:
+            super().setup()
+            self._sure._streams = [stream(rank) for rank in range(parties)]
+
+    def program(s: Scheme) -> None:
+        OPERATIONS[operation](s, ring)
+        if isinstance(s, Semi2k) and s.rank == honest:
+            draws.extend(s._source._stream.drawn)  # type: ignore[attr-defined]
+
+    with mock.patch("support.runs.dealer_of", return_value=InstrumentedDealer):
+        run_scheme(Instrumented, program, parties=parties)
+    others = [rank for rank in range(parties) if rank != honest]
+    from_honest = [[array for sender, array in seen[rank] if sender == honest] for rank in others]
+    for copies in from_honest[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(copies, from_honest[0], strict=True)), "not the same for all"
+    from_dealer = [array for rank in others for sender, array in seen[rank] if sender == parties]
+    return from_honest[0] + from_dealer, draws
+
+
+def unmasked(
+    operation: str,
+    ring: PowerOfTwoRing,
+    parties: int,
+    honest: int,
+    zero: int | None = None,
+    repeat: tuple[int, int] | None = None,
+) -> list[int]:
+    """Return the messages to all but the honest party that are not proved to be hidden."""
+    plain, draws = messages(operation, ring, parties, honest, None, zero, repeat)
+    assert plain
+    shifted = [messages(operation, ring, parties, honest, t, zero, repeat)[0] for t in range(len(draws))]
+    return unsettled(plain, shifted)
+
+
+@pytest.mark.parametrize(("operation", "ring", "parties"), CASES, ids=str)
+def test_every_message_is_masked_by_a_draw_that_all_receivers_lack(
+    operation: str, ring: PowerOfTwoRing, parties: int
+) -> None:
+    assert [unmasked(operation, ring, parties, honest) for honest in range(parties)] == [[]] * parties
+
+
+# --- the same check must notice every way to get it wrong -----------------------------------------------------------
+
+BREAKABLE = (
+    "product",
+    "product plus and truncation",
+    "squares",
+    "truncations",
+    "two held matrices",
+    "products with a held matrix",
+    "squared norms of a held matrix",
+    "bits to elements",
+)
+
+
+@pytest.mark.parametrize("operation", BREAKABLE)
+@pytest.mark.parametrize("honest", [0, 1])
+def test_every_draw_that_is_left_out_is_noticed(operation: str, honest: int) -> None:
+    _, draws = messages(operation, Z64, 2, honest)
+    for place in range(len(draws)):
+        assert unmasked(operation, Z64, 2, honest, zero=place), f"draw {place} is not needed"
+
+
+@pytest.mark.parametrize("operation", BREAKABLE)
+@pytest.mark.parametrize("honest", [0, 1])
+def test_every_draw_that_is_used_twice_is_noticed(operation: str, honest: int) -> None:
+    """Among others: A for two held matrices, B for two products with one, the mask of one truncation for another."""
+    _, draws = messages(operation, Z64, 2, honest)
+    sizes = [draw.size for draw in draws]
+    pairs = [(i, j) for j in range(len(sizes)) for i in range(j) if sizes[i] == sizes[j]]
+    for pair in pairs:
+        assert unmasked(operation, Z64, 2, honest, repeat=pair), f"draws {pair} may be the same"
+
+
+def test_the_draws_are_those_that_are_broken_above() -> None:
+    """A, then B and C for each product; of the last party no C, which the dealer sends it."""
+    assert [len(messages("products with a held matrix", Z64, 2, honest)[1]) for honest in (0, 1)] == [5, 3]
+    assert [len(messages("truncations", Z64, 2, honest)[1]) for honest in (0, 1)] == [4, 2]
+    assert [len(messages("two held matrices", Z64, 2, honest)[1]) for honest in (0, 1)] == [2, 2]
+
+
+# --- openings -------------------------------------------------------------------------------------------------------
+
+
+def summands(kind: type[Semi2k], receiver: int, shift: bool, to: Sequence[int] | None) -> list[RingArray]:
+    """What the two other parties of three send to one that opens a value, with a shift in the seed that it lacks."""
+    seen: list[RingArray] = []
+    others = [rank for rank in range(3) if rank != receiver]
+
+    class Instrumented(kind):  # type: ignore[misc, valid-type]
+        def setup(self) -> None:
+            super().setup()
+            for rank in self._others:
+                pair = sorted((rank, self.rank))
+                moved = 0 if shift and pair == others else None
+                self._pairs[rank] = Scripted(10 * pair[0] + pair[1], moved, None, None)
+
+        def _exchange(
+            self,
+            operation: str,
+            send: Mapping[int, Sequence[RingArray]] | None = None,
+            receive: Mapping[int, RingArray] | None = None,
+        ) -> None:
+            super()._exchange(operation, send, receive)
+            if operation == "open" and self.rank == receiver:
+                seen.extend(array.copy() for array in (receive or {}).values())
+
+    def program(s: Scheme) -> None:
+        opened = s.open(numbers(s, Z64, 0), to)
+        if s.rank == receiver:
+            assert opened is not None
+            assert set(Z64.to_int(opened).tolist()) == {12345}
+
+    run_scheme(Instrumented, program, parties=3)
+    return seen
+
+
+class WithoutZeroSharing(Semi2k):
+    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
+        return ring.zeros(shape)
+
+
+@pytest.mark.parametrize("to_all", [True, False])
+@pytest.mark.parametrize("receiver", range(3))
+def test_an_opening_shows_the_sum_and_no_summand(receiver: int, to_all: bool) -> None:
+    to = None if to_all else [receiver]
+    plain, shifted = (summands(Semi2k, receiver, shift, to) for shift in (False, True))
+    assert unsettled(plain[:1], [shifted[:1]]) == []
+    assert unsettled(plain[1:], [shifted[1:]]) == []
+    np.testing.assert_array_equal(Z64.add(*plain), Z64.add(*shifted))
+
+
+@pytest.mark.parametrize("receiver", range(3))
+def test_an_opening_without_a_sharing_of_zero_is_noticed(receiver: int) -> None:
+    plain, shifted = (summands(WithoutZeroSharing, receiver, shift, None) for shift in (False, True))
+    assert unsettled(plain[:1], [shifted[:1]]) == [0]
+
+
+# --- seeds ----------------------------------------------------------------------------------------------------------
+
+
+def first_draws(session: bytes, seeds: Callable[[int], bytes], halves: bytes) -> dict[str, bytes]:
+    """The beginning of every stream, for fixed seeds of the dealer and halves of the parties."""
+    numbers_ = iter(range(100))
+    found: dict[str, bytes] = {}
+
+    def program(s: Scheme) -> None:
+        if isinstance(s, Semi2k):
+            found[f"dealer {s.rank}"] = s._source._stream.draw(32).tobytes()
+            for rank, pair in s._pairs.items():
+                drawn = pair.draw(32).tobytes()
+                assert found.setdefault(f"pair {sorted((rank, s.rank))}", drawn) == drawn
+
+    dealer = mock.patch("cofit.sharing.semi2k_dealer.fresh_seed", side_effect=lambda: seeds(next(numbers_)))
+    party = mock.patch("cofit.sharing.semi2k.fresh_seed", side_effect=lambda: halves)
+    token = mock.patch("support.runs.secrets.token_bytes", side_effect=lambda n: session[:n])
+    with dealer, party, token:
+        run_scheme("semi2k", program, parties=3)
+    return found
+
+
+def test_every_seed_is_one_of_its_own_and_of_its_session() -> None:
+    def alike(rank: int) -> bytes:
+        return bytes([7] * 32)
+
+    base = first_draws(bytes(16), alike, bytes(32))
+    assert len(base) == 6
+    assert len(set(base.values())) == 6, "equal material must not give equal seeds"
+    assert base == first_draws(bytes(16), alike, bytes(32))
+    assert not set(base.values()) & set(first_draws(bytes([9] * 16), alike, bytes(32)).values())
+    for changed in range(3):
+        other = first_draws(bytes(16), lambda rank, c=changed: bytes([8 if rank == c else 7] * 32), bytes(32))  # type: ignore[misc]
+        assert [name for name in base if base[name] != other[name]] == [f"dealer {changed}"]
+    other = first_draws(bytes(16), alike, bytes([1] * 32))
+    assert {name for name in base if base[name] == other[name]} == {f"dealer {rank}" for rank in range(3)}
