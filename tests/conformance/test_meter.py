@@ -137,6 +137,7 @@ def test_multiply_adds_are_those_of_every_party() -> None:
         s.matmul_public(matrix(s, Z64), Z64.zeros((7, 3)))
 
     assert metered("rep3", work).multiply_adds == 2 * 77 + 3 * 77 + 2 * 77 * 3
+    assert metered("rep4", work).multiply_adds == 6 * 77 + 8 * 77 + 3 * 77 * 3
     assert metered("clear", work).multiply_adds == 77 + 77 + 77 * 3
 
 
