@@ -93,11 +93,12 @@ def measure_epoch(
 
 
 def _program(party: Party, epochs: int, repetitions: int) -> tuple[list[_Phase], LabelCounts]:
-    x, w = party.input("owner", "X"), party.input("owner", "w")
+    x, w = party.joined([("owner", "X")], 0, held=True), party.input("owner", "w")
     mesh = party._scheme.mesh
     phases = []
     traffic = LabelCounts()
-    kernel_calls(x, 2)
+    if not party.deals:
+        kernel_calls(x, 2)
     _secure_phase(x, w, 2)
     for _ in range(repetitions):
         kernel = time_kernel_calls(party, x, epochs)

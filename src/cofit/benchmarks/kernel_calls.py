@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from cofit.secret import Party, SecretArray
+from cofit.sharing.held import HeldShare
 
 
 def kernel_calls(x: SecretArray, epochs: int) -> None:
@@ -15,7 +16,8 @@ def kernel_calls(x: SecretArray, epochs: int) -> None:
     One product with X and one with its transpose for each epoch, on all parts of the share at once, as the schemes do
     it. The vectors hold elements of the shares themselves: a kernel's time depends on shapes alone.
     """
-    ring, parts = x.format.ring, x._share.parts
+    ring, share = x.format.ring, x._share
+    parts = (share.public, share.mask) if isinstance(share, HeldShare) else share.parts
     rows = len(x)
     transposed = tuple(part.T for part in parts)
     wide = tuple(np.ascontiguousarray(part[0]) for part in parts)
@@ -26,8 +28,13 @@ def kernel_calls(x: SecretArray, epochs: int) -> None:
 
 
 def time_kernel_calls(party: Party, x: SecretArray, epochs: int) -> float:
-    """Return the seconds of ``kernel_calls`` at this party, while all parties make theirs: a barrier starts them."""
+    """Return the seconds of ``kernel_calls`` at this party, while all parties make theirs: a barrier starts them.
+
+    A dealer makes none.
+    """
     party.barrier("barrier")
+    if party.deals:
+        return 0.0
     start = time.perf_counter()
     kernel_calls(x, epochs)
     return time.perf_counter() - start

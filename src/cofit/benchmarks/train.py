@@ -40,7 +40,7 @@ class TrainResult:
     """What ``cofit bench train`` prints. Times are medians over the repetitions, and so are ratios within each.
 
     ``seconds_total``: from connected processes to the released weights (sharing, training, noise, release), at the
-    party of rank 0. ``bytes_total``: payload sent by all parties and owners. ``rounds``: of a party.
+    party of rank 0. ``bytes_total``: payload sent by parties, dealer and owners. ``rounds``: of a party.
     ``peak_memory_bytes``: the largest party's peak resident memory above that of a party which connects and does
     nothing; ``peak_memory_ratio``: over the bytes of all parts of its share of X.
     """
@@ -138,7 +138,7 @@ def _once(
     kernel = max(m.kernel_seconds for m in measured)
     sklearn = _sklearn_seconds(plan, features, labels)
     memory = max(run.peak_memory[name] for name in run.results) - idle
-    by_owners = sum(c.total.bytes_sent for name, c in run.traffic.items() if name not in run.results)
+    by_others = sum(c.total.bytes_sent for name, c in run.traffic.items() if name not in run.results)
     return TrainResult(
         scheme=facts.scheme,
         partition=facts.partition,
@@ -156,7 +156,7 @@ def _once(
         seconds_train=seconds[_TRAIN],
         seconds_noise=seconds[_NOISE],
         rounds=max(m.traffic.rounds for m in measured),
-        bytes_total=by_owners + sum(m.traffic.bytes_sent for m in measured),
+        bytes_total=by_others + sum(m.traffic.bytes_sent for m in measured),
         sklearn_seconds=sklearn,
         ratio_to_sklearn=total / sklearn,
         kernel_seconds=kernel,
@@ -197,12 +197,13 @@ def _program(party: Party, plan: Plan, holders: Holders, stores: Mapping[str, Re
     party.progress(_TRAIN, 0, plan.epochs)
     by_columns = plan.facts.partition == "vertical"
     pairs = [(owner, FEATURES) for owner in holders.features]
-    x = party.joined(pairs, int(by_columns), constant=plan.constant)  # training asks for the same array, and gets it
+    with party.label("hold"):  # training asks for the same array, and gets it
+        x = party.joined(pairs, int(by_columns), constant=plan.constant, held=True)
     party.progress(_KERNEL, 0, 1)
     before = party._scheme.mesh.counts
     kernel = time_kernel_calls(party, x, plan.epochs)
     barrier = party._scheme.mesh.counts - before
-    size = sum(part.nbytes for part in x._share.parts)
+    size = x.size * x.format.ring.element_bytes * party._scheme._part_count
     del x  # training drops it before the noise is drawn
     party.progress(_TRAIN, 0, plan.epochs)
     private_training(party, plan, holders, stores, key="benchmark")
