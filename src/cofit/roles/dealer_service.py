@@ -6,8 +6,10 @@ What a peer may ask, and who:
     dealer.state    the computing parties: which plan it computes
     dealer.begin    the first party: come to a session
 
-The dealer dials the parties, never the other way round; it accepts no mesh connection and no payload. Its state
-directory holds the audit log and nothing about anybody's data; no randomness is kept between sessions.
+Everything else is refused and logged. Whoever asks too often is told that the dealer is busy, and that is not logged.
+The dealer dials the parties, never the other way round; it accepts no mesh connection, and no payload: a request that
+announces one ends the conversation. Its state directory holds the audit log and nothing about anybody's data; no
+randomness is kept between sessions.
 """
 
 from __future__ import annotations
@@ -19,14 +21,15 @@ import re
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from cofit.errors import CofitError, InvalidInputError, StoppedError, TransportError, parameter_error
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.dealing import run_dealing
-from cofit.roles.desk import answerable
+from cofit.roles.desk import BusyError, answerable
 from cofit.roles.key_files import participants
 from cofit.roles.other_parties import OtherParties
+from cofit.roles.party_sessions import disk_problem
 from cofit.roles.sealing import RefusedError
 from cofit.roles.service_ports import listen_at
 from cofit.roles.state_directory import StateDirectory
@@ -34,7 +37,7 @@ from cofit.sharing import dealer_of
 from cofit.study.document import Study
 from cofit.study.expected import expected_contributions, holders
 from cofit.study.plan import study_plan
-from cofit.transport import Conversation, Identity, Reception, Terms, connect_mesh
+from cofit.transport import Conversation, Identity, Reception, Terms, TokenBuckets, connect_mesh
 
 _log = logging.getLogger(__name__)
 _IDLE_SECONDS = 600.0
@@ -42,6 +45,9 @@ _ASK_SECONDS = 0.2
 _GRACE_SECONDS = 3.0
 _STEP_SECONDS = 1.0
 _SESSION = re.compile(r"[0-9a-f]{32}")
+_RATE, _BURST = 10.0, 100
+"""How many requests a second, in the long run and at once, are answered to each participant."""
+_FIELDS = {"status": set[str](), "dealer.state": set[str](), "dealer.begin": {"session"}}
 
 
 class DealerService:
@@ -54,6 +60,8 @@ class DealerService:
         if entry is None or identity.name != entry.name:
             who = "it has none" if entry is None else f"that is '{entry.name}'"
             raise InvalidInputError(f"'{identity.name}' is not the dealer of study '{study.name}': {who}.")
+        if identity.certificate_pem.strip() != entry.certificate_pem.strip():
+            raise InvalidInputError(f"The certificate of '{identity.name}' is not the one in the study.")
         self._study = study
         self._identity = identity
         self._address = address or (entry.host, entry.port)
@@ -67,7 +75,10 @@ class DealerService:
             self._state.close()
             raise
         self._stopping = threading.Event()
-        self._invitations: queue.Queue[bytes] = queue.Queue()
+        self._invitations: queue.Queue[bytes] = queue.Queue(1)
+        self._inviting = threading.Lock()
+        self._rates = TokenBuckets(_RATE, _BURST)
+        self._parties = [party.name for party in study.parties]
         self._progress: dict[str, Any] = {}
         self._told_at = 0.0
 
@@ -113,13 +124,14 @@ class DealerService:
                     "says why; please report it. Start the dealer again.",
                 )
             with contextlib.suppress(queue.Empty):
-                session = self._invitations.get(timeout=_ASK_SECONDS)
-                while not self._invitations.empty():  # only the newest invitation counts
-                    session = self._invitations.get_nowait()
-                self._attempt(reception, session)
+                self._attempt(reception, self._invitations.get(timeout=_ASK_SECONDS))
 
     def _attempt(self, reception: Reception, session: bytes) -> None:
-        """Deal in a thread of its own, so that stopping, and a newer session, need not wait for the network."""
+        """Deal in a thread of its own, so that stopping need not wait for the network.
+
+        A newer invitation waits for the end of this session: when the parties leave it they tell the dealer, or their
+        connections end, or the study's time-out does.
+        """
         thread = threading.Thread(target=self._guarded, args=(reception, session), name="session", daemon=True)
         thread.start()
         while thread.is_alive() and not self._stopping.is_set():
@@ -133,6 +145,9 @@ class DealerService:
             return
         except CofitError as error:
             _log.warning("session failed: %s", error)
+            self._note_failure(error)
+        except OSError as error:
+            _log.error("session failed: %s", disk_problem(error))
             self._note_failure(error)
         except Exception as error:
             _log.exception("session failed with an unexpected %s. Please report this.", type(error).__name__)
@@ -177,7 +192,7 @@ class DealerService:
 
     def _converse(self, conversation: Conversation) -> None:
         while True:
-            request, _ = conversation.receive(timeout=_IDLE_SECONDS)
+            request, _ = conversation.receive(0, timeout=_IDLE_SECONDS)
             try:
                 conversation.send(self._answer(conversation.peer, request))
             except CofitError as error:
@@ -187,20 +202,41 @@ class DealerService:
                 conversation.send(refusal)
 
     def _answer(self, peer: str, request: dict[str, Any]) -> dict[str, Any]:
+        with self._inviting:
+            granted = self._rates.take(peer, time.monotonic())
+        if not granted:
+            raise BusyError("The dealer is busy: too many requests in a short time. Try again later.")
         kind = request.get("request")
+        if not isinstance(kind, str) or kind not in _FIELDS:
+            self._refuse(peer, str(kind)[:64], "unknown request")
+        if kind == "dealer.state" and peer not in self._parties:
+            self._refuse(peer, kind, "only a computing party of the study may ask this")
+        if kind == "dealer.begin" and peer != self._parties[0]:
+            self._refuse(peer, kind, "only the first party of the study leads")
+        if unknown := request.keys() - {"request"} - _FIELDS[kind]:
+            self._refuse(peer, kind, f"unknown fields {sorted(name[:64] for name in unknown)[:5]}")
         if kind == "status":
             phase = "dealing" if self._progress else "waiting"
             return {"party": self._identity.name, "phase": phase, "progress": dict(self._progress)}
-        if kind == "dealer.state" and peer in [party.name for party in self._study.parties]:
+        if kind == "dealer.state":
             return {"plan": self._plan.hash}
-        if kind == "dealer.begin" and peer == self._study.parties[0].name:
-            session = request.get("session")
-            if not isinstance(session, str) or not _SESSION.fullmatch(session):
-                raise parameter_error("session", "dealer.begin", "32 hexadecimal digits", session)
-            self._invitations.put(bytes.fromhex(session))
-            return {}
-        self._audit.write("request refused", peer=peer, request=str(kind)[:64])
-        raise RefusedError("Refused: a dealer answers status to all, and calls to sessions of the first party.")
+        return self._begin(request.get("session"))
+
+    def _begin(self, session: object) -> dict[str, Any]:
+        if not isinstance(session, str) or not _SESSION.fullmatch(session):
+            raise parameter_error("session", "dealer.begin", "32 hexadecimal digits", str(session)[:64])
+        with self._inviting:  # only the newest invitation counts
+            with contextlib.suppress(queue.Empty):
+                self._invitations.get_nowait()
+            self._invitations.put_nowait(bytes.fromhex(session))
+        return {}
+
+    def _refuse(self, peer: str, request: str, why: str) -> NoReturn:
+        try:
+            self._audit.write("request refused", peer=peer, request=request, why=why)
+        except OSError as error:
+            _log.error("a request of '%s' was refused (%s) and could not be noted: %s", peer, why, disk_problem(error))
+        raise RefusedError(f"Refused: {why}.")
 
     def _refused(self, kind: str, peer: str | None, address: str) -> None:
         _log.warning("a connection from %s (%s) was refused: %s", address, peer or "unknown", kind)

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.errors import CofitError, ProtocolError, StateError, StoppedError, TransportError
+from cofit.errors import CofitError, DisputeError, ProtocolError, StateError, StoppedError, TransportError
 from cofit.learn.certify import certify
 from cofit.learn.plan import Plan
 from cofit.roles.audit_file import AuditFile, Fact
@@ -276,10 +276,10 @@ class PartySessions:
             return False
         except ProtocolError as error:
             self._ended = True
-            self._fail("check failed", error)
-            if self._state.phase != "released":
+            if self._state.phase != "released":  # durable before anything is told: a kill must not undo it
                 with self._disk_errors_logged():
                     self._state.advance("failed")
+            self._fail("check failed", error)
             return False
         except Exception as error:
             if not self._stopping.is_set():
@@ -365,7 +365,11 @@ class PartySessions:
             _log.error(
                 "%s with an unexpected %s; it is tried again. Please report this.\n%s", event, _kind(error), where
             )
-        facts: dict[str, Fact] = {"peer": error.peer} if isinstance(error, TransportError) else {}
+        facts: dict[str, Fact] = {}
+        if isinstance(error, TransportError):
+            facts["peer"] = error.peer
+        elif isinstance(error, DisputeError):
+            facts["dispute"] = list(error.parties)
         with self._disk_errors_logged():
             self._audit.write(event, error=_kind(error), **facts)
 
