@@ -137,7 +137,8 @@ class JointMessages(Scheme):
         All four parties call this at the same point of the program: who lacks the key takes note of the draw.
         """
         self._refuse_after_failure()
-        self._drawn = (self._drawn * _SPREAD + (key + 1) * count * math.prod(shape) + 1) & 0xFFFFFFFF
+        size = count * math.prod(shape) * ring.element_bytes
+        self._drawn = (self._drawn * _SPREAD + (key + 1) * size + 1) & 0xFFFFFFFF
         if key == self.rank:
             return ring.empty((0, *shape))
         return self._keys[key].ring(ring, (count, *shape))
