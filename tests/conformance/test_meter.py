@@ -191,6 +191,18 @@ def test_documented_costs_of_rep3_are_the_published_ones(operation: str, ring: P
     assert tally.bytes == int(elements.split()[0]) * N * ring.element_bytes
 
 
+_ROW_OF_REP4 = re.compile(r"^\| ([^|]+?) \| (\d) \| (\d+) \+ (\d+) \|$", re.M)
+
+
+def test_documented_costs_of_rep4_are_the_published_ones(ring: PowerOfTwoRing) -> None:
+    rows = _ROW_OF_REP4.findall((DOCS / "reference" / "costs.md").read_text())
+    assert len(rows) == 7
+    for operation, rounds, elements, digests in rows:
+        tally = metered("rep4", lambda s, work=_WORK[operation]: work(s, ring))  # type: ignore[misc]
+        assert tally.rounds == int(rounds)
+        assert tally.bytes == int(elements) * N * ring.element_bytes + 32 * int(digests)
+
+
 @pytest.mark.parametrize("operation", ["ring element to bits", "sign of a ring element"])
 def test_documented_bits_of_rep3_are_those_of_the_adder(operation: str, ring: PowerOfTwoRing) -> None:
     def work(s: Scheme) -> Any:
