@@ -9,9 +9,12 @@ from cofit.benchmarks.exchange import measure_exchange
 from cofit.benchmarks.functions import measure_functions
 from cofit.benchmarks.kernels import measure_kernels
 from cofit.benchmarks.sampling import measure_sampling
+from cofit.benchmarks.schemes import measure_schemes
 from cofit.benchmarks.share import measure_share
 from cofit.cli.bench_train import train
+from cofit.cli.plan import epochs_of
 from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, scheme_option, show_result
+from cofit.learn.facts import PARTITIONS
 
 
 @click.group()
@@ -94,6 +97,25 @@ def functions(count: int, repetitions: int, scheme: str, ring_bits: str, fractio
 def sampling(count: int, repetitions: int, scheme: str, as_json: bool) -> None:
     """The samplers of secret noise, for as many coordinates as a model has: seconds, rounds, bytes."""
     show_result(measure_sampling(count, repetitions, scheme), as_json)
+
+
+@bench.command()
+@rows_option
+@cols_option
+@click.option(
+    "--partition", default="horizontal", show_default=True, type=click.Choice(PARTITIONS), help="What owners hold."
+)
+@click.option(
+    "--epochs", default="auto", show_default=True, callback=epochs_of, metavar="N|auto", help="Epochs of training."
+)
+@click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads a party.")
+@repetitions_option(3)
+@as_json_option
+def schemes(
+    rows: int, cols: int, partition: str, epochs: int | str, threads: int, repetitions: int, as_json: bool
+) -> None:
+    """Whole training runs under every scheme that keeps secrets, in turns, with the ratio to `rep3`."""
+    show_result(measure_schemes(rows, cols, partition, epochs, threads, repetitions), as_json)
 
 
 bench.add_command(train)

@@ -13,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cofit.cli.plan_table import print_plan
+from cofit.cli.scheme_table import choice_table
+from cofit.learn.comparison import compare_schemes
 from cofit.learn.forecast import forecast
 from cofit.roles.study_files import load_study
 from cofit.study.document import OwnerEntry, Participant, PartyEntry, Study
@@ -34,7 +36,9 @@ def check(study: Path, as_json: bool) -> None:
     """
     loaded = load_study(study)
     plan = study_plan(loaded)
-    cost = forecast(plan, owners=sum(1 for owner in loaded.owners if owner.columns))
+    owners = sum(1 for owner in loaded.owners if owner.columns)
+    cost = forecast(plan, owners=owners, parties=len(loaded.parties))
+    choices = compare_schemes(plan.facts, owners)
     certificate = expected_certificate(loaded, plan)
     if as_json:
         click.echo(
@@ -48,6 +52,7 @@ def check(study: Path, as_json: bool) -> None:
                     "assumptions": certificate.assumptions,
                     "plan": {**plan.to_dict(), "hash": plan.hash},
                     "forecast": cost.to_dict(),
+                    "schemes": [choice.to_dict() for choice in choices],
                     "study": json.loads(loaded.canonical()),
                 }
             )
@@ -57,6 +62,8 @@ def check(study: Path, as_json: bool) -> None:
     console.print(f"Study '{loaded.name}'", style="bold", markup=False, highlight=False)
     _print_participants(console, loaded)
     print_plan(console, plan, cost)
+    console.print()
+    console.print(choice_table(choices, plan.facts.scheme))
     _print_list(
         console, "What everybody will learn", [f"{w}: {f}" for w, facts in learned(loaded).items() for f in facts]
     )

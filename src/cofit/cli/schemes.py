@@ -1,4 +1,4 @@
-"""``cofit schemes``: which secret-sharing schemes there are and what each protects against."""
+"""``cofit schemes``: which secret-sharing schemes there are, what each protects against, and what it costs."""
 
 from __future__ import annotations
 
@@ -6,16 +6,40 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from cofit.cli.scheme_table import choice_table
+from cofit.cli.show import cols_option, rows_option
+from cofit.errors import InvalidInputError
+from cofit.learn.comparison import compare_schemes
+from cofit.learn.facts import PARTITIONS, training_facts
 from cofit.sharing import SCHEMES
 
 
 @click.command()
-def schemes() -> None:
-    """List the secret-sharing schemes: parties, adversary, threshold, assumptions."""
-    table = Table("scheme", "parties", "adversary", "corrupted", "assumptions")
+@rows_option
+@cols_option
+@click.option(
+    "--partition", default="horizontal", show_default=True, type=click.Choice(PARTITIONS), help="What owners hold."
+)
+def schemes(rows: int, cols: int, partition: str) -> None:
+    """List the secret-sharing schemes: parties, adversary, threshold, assumptions, and the cost for data of this size.
+
+    \b
+    No two of three organisations would collude, nobody cheats:      rep3
+    Only two organisations compute, somebody else can deal:          semi2k
+    One of four organisations might cheat, not only look:            rep4
+    """
+    table = Table("scheme", "parties", "dealer", "adversary", "corrupted", "assumptions")
     for name in sorted(SCHEMES):
         info = SCHEMES[name].info
         fewest, most = info.parties
         span = str(fewest) if fewest == most else f"{fewest} to {most or 'any'}"
-        table.add_row(info.name, span, info.adversary, info.threshold, info.assumptions)
-    Console().print(table)
+        dealer = "yes" if info.dealer else "no"
+        table.add_row(info.name, span, dealer, info.adversary, info.threshold, info.assumptions)
+    console = Console()
+    console.print(table)
+    try:
+        choices = compare_schemes(training_facts(rows, cols, partition=partition))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"No plan fits {rows} rows and {cols} columns: {error}") from None
+    console.print()
+    console.print(choice_table(choices))

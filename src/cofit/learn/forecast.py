@@ -92,12 +92,19 @@ class Forecast:
 
 
 def forecast(
-    plan: Plan, *, owners: int = 2, latency: float = 1e-4, bandwidth: float = 1e9, processors: int = 2
+    plan: Plan,
+    *,
+    owners: int = 2,
+    parties: int | None = None,
+    latency: float = 1e-4,
+    bandwidth: float = 1e9,
+    processors: int = 2,
 ) -> Forecast:
     """Return what a run of this plan costs. Rounds and bytes are exact; seconds estimate the reference machine.
 
     owners: how many contribute equal parts of the rows (or columns; then the first has the labels), as far as there is
     a row (or a column) for each.
+    parties: how many compute; None takes the scheme's usual number.
     latency: seconds from the sending of a small message to its receipt. bandwidth: bytes a second, of all members
     together. processors: how many cores the parties have, all together.
     """
@@ -106,9 +113,10 @@ def forecast(
     _check_positive("processors", processors)
     inputs, holders = _inputs(plan, owners)
     scheme = scheme_named(plan.facts.scheme)
-    machine = _Machine(scheme.info.default_parties, latency, bandwidth, processors)
+    parties = scheme.info.default_parties if parties is None else parties
+    machine = _Machine(parties, latency, bandwidth, processors)
 
-    meter = Meter(scheme)
+    meter = Meter(scheme, parties)
     party = Party(meter, inputs)
     meter.setup()
     party.collect()

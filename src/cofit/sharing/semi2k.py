@@ -80,7 +80,7 @@ class Semi2k(Scheme):
         parties=(2, None),
         default_parties=2,
         adversary="passive: corrupted parties follow the protocol but look at all they see",
-        threshold="all but one of the computing parties (dishonest majority); the dealer with none of them",
+        threshold="all but one of n (dishonest majority), the dealer not among them",
         assumptions="the dealer follows the protocol and colludes with no party; AES-256 is a pseudorandom function",
         dealer=True,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ import cofit
 from cofit.cli import demo as demo_module
 from cofit.cli.main import cli, main
 from cofit.errors import InvalidInputError, PartyFailedError, ProtocolError
+from cofit.learn.comparison import compare_schemes
+from cofit.learn.facts import training_facts
 from cofit.sharing import SCHEMES
 
 ENTRY = "from cofit.cli.main import main; main()"
@@ -48,10 +51,10 @@ BY_PATH = dict(ALL)
 
 def test_the_commands_there_are() -> None:
     assert {" ".join(path) for path in BY_PATH} == {
-        "", "align", "budget", "check", "contribute", "dealer", "demo", "evaluate", "forget", "keygen", "model", "party",
-        "plan", "predict", "run", "schemes", "status", "bench",
+        "", "align", "budget", "check", "contribute", "dealer", "demo", "evaluate", "forget", "keygen", "model",
+        "party", "plan", "predict", "run", "schemes", "status", "bench",
         "bench epoch", "bench exchange", "bench share", "bench kernels", "bench functions", "bench sampling",
-        "bench train",
+        "bench schemes", "bench train",
     }  # fmt: skip
 
 
@@ -101,6 +104,10 @@ def test_schemes_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, scheme in SCHEMES.items():
         for fact in (name, scheme.info.adversary, scheme.info.threshold, scheme.info.assumptions):
             assert fact in result.output
+    costs = {one.scheme: one for one in compare_schemes(training_facts(1713, 1874))}
+    assert set(costs) == {name for name, scheme in SCHEMES.items() if scheme.info.secret}
+    for one in costs.values():
+        assert re.search(rf"{one.scheme} .* {one.rounds_per_epoch:,} .* {one.bytes_per_epoch:,} ", result.output)
 
 
 @pytest.mark.parametrize(

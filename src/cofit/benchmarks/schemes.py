@@ -1,0 +1,73 @@
+"""Whole training runs under every scheme, in turns, so that a noisy machine slows all of them alike."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from cofit.benchmarks.train import TrainResult, measure_train
+from cofit.errors import parameter_error
+from cofit.sharing import SCHEMES
+
+BASE = "rep3"
+
+
+@dataclass(frozen=True)
+class SchemeResult:
+    """Medians over the repetitions; ``ratio_total`` and ``ratio_train`` are those to ``rep3`` in the same repetition."""
+
+    scheme: str
+    epochs: int
+    repetitions: int
+    seconds_total: float
+    seconds_train: float
+    seconds_noise: float
+    rounds: int
+    bytes_total: int
+    ratio_total: float
+    ratio_train: float
+    ratio_to_kernel: float
+
+
+def measure_schemes(
+    rows: int = 1713,
+    cols: int = 1874,
+    partition: str = "horizontal",
+    epochs: int | str = "auto",
+    threads: int = 2,
+    repetitions: int = 3,
+) -> list[SchemeResult]:
+    """Measure every scheme that keeps secrets, each once in a repetition."""
+    if repetitions < 1:
+        raise parameter_error("repetitions", "bench schemes", "at least 1", repetitions)
+    names = [name for name, scheme in SCHEMES.items() if scheme.info.secret]
+    turns: list[dict[str, TrainResult]] = []
+    for _ in range(repetitions):
+        turns.append(
+            {
+                name: measure_train(rows, cols, partition, scheme=name, epochs=epochs, threads=threads, repetitions=1)
+                for name in names
+            }
+        )
+
+    def median(name: str, field: str, base: str | None = None) -> float:
+        return statistics.median(
+            getattr(turn[name], field) / (1 if base is None else getattr(turn[base], field)) for turn in turns
+        )
+
+    return [
+        SchemeResult(
+            scheme=name,
+            epochs=turns[0][name].epochs,
+            repetitions=repetitions,
+            seconds_total=median(name, "seconds_total"),
+            seconds_train=median(name, "seconds_train"),
+            seconds_noise=median(name, "seconds_noise"),
+            rounds=turns[0][name].rounds,
+            bytes_total=turns[0][name].bytes_total,
+            ratio_total=median(name, "seconds_total", BASE),
+            ratio_train=median(name, "seconds_train", BASE),
+            ratio_to_kernel=median(name, "ratio_to_kernel"),
+        )
+        for name in names
+    ]

@@ -1,0 +1,28 @@
+"""The table that helps to choose a scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from cofit.learn.comparison import Choice
+
+
+def choice_table(choices: Sequence[Choice], chosen: str | None = None) -> Table:
+    """Return a table of schemes for one plan; ``chosen`` is the one of the plan."""
+    table = Table(title="Schemes for this plan", title_justify="left", caption_justify="left")
+    table.caption = "Rounds and bytes of an epoch are exact; seconds of the whole run are an estimate for two cores."
+    for name in ("scheme", "who computes", "holds against", "corrupted at most", "rounds", "bytes an epoch", "seconds"):
+        table.add_column(name, overflow="fold", justify="right" if name in _NUMBERS else "left")
+    for one in choices:
+        style = "bold" if one.scheme == chosen else ""
+        marked = f"{one.scheme} (this study)" if one.scheme == chosen else one.scheme
+        numbers = (f"{one.rounds_per_epoch:,}", f"{one.bytes_per_epoch:,}", f"about {one.seconds:.2g}")
+        words = (marked, one.members, one.adversary.partition(":")[0], one.threshold)
+        table.add_row(*(Text(word, style) for word in (*words, *numbers)))
+    return table
+
+
+_NUMBERS = ("rounds", "bytes an epoch", "seconds")

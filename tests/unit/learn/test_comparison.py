@@ -1,0 +1,32 @@
+"""The table for choosing a scheme says what a forecast of each says."""
+
+from __future__ import annotations
+
+import pytest
+
+from cofit.learn.comparison import compare_schemes
+from cofit.learn.facts import training_facts
+from cofit.learn.forecast import forecast
+from cofit.learn.plan import plan_training
+from cofit.sharing import SCHEMES
+
+
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+def test_every_secret_scheme_with_its_own_costs(partition: str) -> None:
+    facts = training_facts(40, 5, partition=partition, scheme="rep4")
+    choices = compare_schemes(facts, owners=3)
+    assert {one.scheme for one in choices} == {name for name, scheme in SCHEMES.items() if scheme.info.secret}
+    assert [one.bytes_per_epoch for one in choices] == sorted(one.bytes_per_epoch for one in choices)
+    for one in choices:
+        own = training_facts(40, 5, partition=partition, scheme=one.scheme)
+        cost = forecast(plan_training(own), owners=3)
+        assert (one.rounds_per_epoch, one.bytes_per_epoch) == (cost.epoch.rounds, cost.epoch.bytes)
+        assert one.members == f"{one.parties} parties" + (" and a dealer" if one.dealer else "")
+        assert one.to_dict()["threshold"] == SCHEMES[one.scheme].info.threshold
+
+
+def test_more_parties_cost_more() -> None:
+    plan = plan_training(training_facts(40, 5, scheme="semi2k"))
+    two, three = (forecast(plan, parties=n) for n in (2, 3))
+    assert three.total.bytes > two.total.bytes
+    assert three.epoch.rounds == two.epoch.rounds
