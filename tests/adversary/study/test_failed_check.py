@@ -42,14 +42,15 @@ def test_a_flipped_bit_ends_the_study_without_a_release(make_lab: MakeLab, cheat
     until(lambda: "tampers with" in lab.log(cheat), lambda: f"the bit is flipped\n{lab.log(cheat)}")
     until(lambda: failed(lab), lambda: "a check fails\n" + "\n".join(map(lab.log, lab.parties)))
     found = failed(lab)
-    for party in found:
-        records = [record for record in lab.audit(party) if record["event"] == "check failed"]
-        assert len(records) == 1
-        dispute = records[0]["dispute"]
-        assert cheat in dispute and party not in dispute, "the cheat is among those in dispute, whoever saw it is not"
-        assert "check failed:" in lab.log(party)
-        assert all(f"'{name}'" in lab.log(party) for name in dispute[:1])
     notice(lab)
+    for party in found:
+        until(lambda name=party: "check failed" in lab.events(name), f"'{party}' notes it")  # type: ignore[misc]
+        (record,) = (record for record in lab.audit(party) if record["event"] == "check failed")
+        dispute = record["dispute"]
+        assert party not in dispute, "whoever noticed is not in dispute"
+        assert party == cheat or cheat in dispute, "the cheat is; its own program, which is honest, blames the others"
+        (line,) = (line for line in lab.log(party).splitlines() if "check failed:" in line)
+        assert len(dispute) > 2 or all(f"'{name}'" in line for name in dispute), "a pair is named in the log"
     sessions = {party: lab.events(party).count("session begins") for party in lab.parties}
     lab.stop()
     lab.start()
