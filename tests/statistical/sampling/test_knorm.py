@@ -16,9 +16,10 @@ from statistical.sampling.checks import PValues, Values, accept, count_of, mean_
 from statistical.sampling.checks import draws as draws_of
 
 FORMAT = FixedPoint(52, Z128)
-AMOUNTS_AND_DEALER = [  # in d = 30: 120,000 coordinates, and more than a million
+AMOUNTS = [  # in d = 30: 120,000 coordinates, and more than a million
     pytest.param("clear", 4_000, id="clear"),
     pytest.param("rep3", 700, id="rep3"),
+    pytest.param("semi2k", 400, id="semi2k"),
     pytest.param("clear", 34_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
 ]
 AT_ONCE = 500
@@ -55,7 +56,7 @@ def battery(noise: Values) -> PValues:
     }
 
 
-@pytest.mark.parametrize(("scheme", "count"), AMOUNTS_AND_DEALER)
+@pytest.mark.parametrize(("scheme", "count"), AMOUNTS)
 @pytest.mark.parametrize("d", [3, 30])
 def test_knorm(scheme: str, count: int, d: int) -> None:
     accept(battery(many(noise_of, d, scheme, count if d == 30 else count // 4)))
