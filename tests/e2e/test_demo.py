@@ -32,9 +32,12 @@ def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
-def test_demo(partition: str, tmp_path: Path) -> None:
-    result = demo(tmp_path, "--partition", partition, "--seed", "7", "--epsilon", "2")
+@pytest.mark.parametrize(
+    ("partition", "scheme"),
+    [("horizontal", "rep3"), ("vertical", "rep3"), ("vertical", "semi2k"), ("horizontal", "rep4")],
+)
+def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
+    result = demo(tmp_path, "--partition", partition, "--seed", "7", "--epsilon", "2", "--scheme", scheme)
     assert (result.returncode, result.stderr) == (0, "")
     folder = tmp_path / "cofit-demo"
     assert {path.name for path in folder.iterdir()} == FILES
@@ -50,7 +53,8 @@ def test_demo(partition: str, tmp_path: Path) -> None:
 
     model = LinearModel.from_json((folder / "model.json").read_text())
     assert (model.classes, model.feature_names) == (CLASSES, tuple(RANGES))
-    plan = plan_training(training_facts(426, 30, partition=partition, epsilon=2))
+    plan = plan_training(training_facts(426, 30, partition=partition, epsilon=2, scheme=scheme))
+    assert (certificate.scheme, len(certificate.dealers)) == (scheme, int(scheme == "semi2k"))
     assert certificate.plan_hash == plan.hash
     figures = accuracies(plan, model, demo_data(7))
     assert f"the released model                                   {figures.private:.1%}\n" in output

@@ -61,13 +61,16 @@ MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT = "model.json", "certificate.json",
 def demo(partition: str, epsilon: float, scheme: str, seed: int, out: Path, force: bool) -> None:
     """Two hospitals train one private model: a few seconds, each hospital and party a process, over TLS.
 
-    The hospitals hold scikit-learn's breast-cancer data and show them to nobody. They send random shares to three
-    computing parties, who train a logistic regression on the shares, add noise that nobody knows, and open the noisy
-    weights, once. The result is compared with a model without privacy.
+    The hospitals hold scikit-learn's breast-cancer data and show them to nobody. They send random shares to two to
+    four computing parties, who train a logistic regression on the shares, add noise that nobody knows, and open the
+    noisy weights, once. The result is compared with a model without privacy.
 
     \b
     Different columns of the same patients, and more privacy:
         cofit demo --partition vertical --epsilon 0.5 --out vertical-demo
+    Two parties and a dealer; four parties of whom one may cheat:
+        cofit demo --scheme semi2k --out two-parties
+        cofit demo --scheme rep4 --out four-parties
     """
     prepare_folder(out, force)
     console = Console(record=True)

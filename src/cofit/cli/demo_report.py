@@ -29,6 +29,7 @@ _PHASES = {
     "setup": "share",
     "input": "share",
     "receipt": "share",
+    "hold": "train",
     "norm": "train",
     "initial": "train",
     "epoch": "train",
@@ -51,7 +52,8 @@ class Accuracies:
 
 def print_introduction(console: Console, plan: Plan, owners: Mapping[str, OwnerTable]) -> None:
     """Print who takes part and with what."""
-    parties = scheme_named(plan.facts.scheme).info.default_parties
+    info = scheme_named(plan.facts.scheme).info
+    parties, dealer = info.default_parties, " and a dealer" if info.dealer else ""
     console.print("Breast cancer: benign or malignant?", style="bold")
     for name, table in owners.items():
         patients, columns = (0, 0) if table.features is None else table.features.shape
@@ -59,8 +61,8 @@ def print_introduction(console: Console, plan: Plan, owners: Mapping[str, OwnerT
         console.print(f"  {name}: {patients} patients, {columns} columns{diagnoses}")
     _say(
         console,
-        f"{parties} computing parties, scheme {plan.facts.scheme}. Each of the {len(owners) + parties} is a process of "
-        f"its own; all connections use TLS.",
+        f"{parties} computing parties{dealer}, scheme {plan.facts.scheme}. Each of the "
+        f"{len(owners) + parties + info.dealer} is a process of its own; all connections use TLS.",
     )
     _say(
         console,

@@ -78,7 +78,7 @@ def certify(
 def _assumptions(plan: Plan) -> tuple[str, ...]:
     info = scheme_named(plan.facts.scheme).info
     given = [
-        f"computing parties: {info.threshold} corrupted at most; {info.adversary}; {info.assumptions}",
+        f"computing parties, corrupted at most: {info.threshold}; {info.adversary}; {info.assumptions}",
         "every person is in the data with at most one record",
         "the study itself (rows, columns, bounds, penalty, classes) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
