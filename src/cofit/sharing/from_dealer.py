@@ -23,7 +23,7 @@ class _Asked:
     """A digest of everything that was asked for so far, the same at both ends as long as their programs are.
 
     The streams alone would not do: a truncation by another shift, or a product with a transpose, reads as much of them,
-    and its result would not be wrong only: opened, it would show what truncation hides.
+    and its result would be wrong; opened, it could show bits that the truncation was to take away.
     """
 
     def __init__(self) -> None:
