@@ -51,9 +51,10 @@ def measure_schemes(
         )
 
     def median(name: str, field: str, base: str | None = None) -> float:
-        return statistics.median(
-            getattr(turn[name], field) / (1 if base is None else getattr(turn[base], field)) for turn in turns
-        )
+        values = [
+            float(getattr(turn[name], field) / (1 if base is None else getattr(turn[base], field))) for turn in turns
+        ]
+        return statistics.median(values)
 
     return [
         SchemeResult(

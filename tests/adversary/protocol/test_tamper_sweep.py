@@ -25,7 +25,7 @@ import pytest
 from cofit.errors import CofitError, DisputeError, ProtocolError
 from cofit.learn.private_training import private_training
 from cofit.learn.train import Holders
-from cofit.roles.member import Agenda, Contribution, run_owner
+from cofit.roles.member import Agenda, run_owner
 from cofit.roles.release_store import MemoryStore
 from cofit.secret import Party
 from cofit.sharing.rep4 import Rep4
@@ -176,12 +176,9 @@ def train(script: Script, timeout: float = 10.0, kind: type[Rep4] = Rep4) -> dic
     def member(name: str, mesh: Mesh) -> None:
         try:
             with mesh:
-                outcomes[name] = owner(mesh, shared[name]) if name in shared else party(mesh, holders)
+                outcomes[name] = run_owner(mesh, agenda, shared[name]) if name in shared else party(mesh, holders)
         except Exception as error:
             outcomes[name] = error
-
-    def owner(mesh: Mesh, named: Mapping[str, Contribution]) -> None:
-        run_owner(mesh, agenda, named)
 
     def party(mesh: Mesh, holders: Holders) -> object:
         scheme = kind(mesh, NAMES)
