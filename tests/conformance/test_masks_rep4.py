@@ -109,7 +109,7 @@ def messages(
             items = list(items)
             super()._check(operation, items)
             for joint, data, digest in items if self.rank == key else []:
-                arrived.extend(data.copy().view(self.in_use.dtype).reshape(joint.count, -1))
+                arrived.extend(data.copy().view(self.in_use.dtype).reshape(joint.arrays, -1))
                 compared.append(digest)
 
         def _jointly(

@@ -38,12 +38,12 @@ _ALL = 4  # the place of the key that all four know, after K_0 to K_3
 
 
 class Joint(NamedTuple):
-    """``count`` arrays that two ranks know and a third is to learn: who sends them, who vouches, who receives."""
+    """Some arrays that two ranks know and a third is to learn: who sends them, who vouches, who receives."""
 
     sender: int
     voucher: int
     receiver: int
-    count: int = 1
+    arrays: int = 1
 
 
 Schedule: TypeAlias = tuple[Joint, ...]
@@ -165,13 +165,13 @@ class JointMessages(Scheme):
         """Run the joint messages of one exchange and check all that came. 1 round.
 
         ``known``: the arrays of each message that we send or vouch for, by its number in the schedule. Returns what we
-        received, by number, each of shape (count, *shape). All four parties call this, also with nothing to do.
+        received, by number, each of shape (arrays, *shape). All four parties call this, also with nothing to do.
         """
         self._refuse_after_failure()
         self._step += 1
         route, size = _route(schedule, self.rank), math.prod(shape) * ring.element_bytes
         names = self.names
-        send = {
+        send: dict[str, list[memoryview | bytes]] = {
             names[peer]: [
                 *(as_bytes(array) for n in data for array in known[n]),
                 *(self._digest(schedule[n], *map(as_bytes, known[n])) for n in digests),
@@ -179,7 +179,7 @@ class JointMessages(Scheme):
             for peer, data, digests in route.out
         }
         buffers = [
-            np.empty(sum(schedule[n].count for n in data) * size + len(digests) * DIGEST_BYTES, np.uint8)
+            np.empty(sum(schedule[n].arrays for n in data) * size + len(digests) * DIGEST_BYTES, np.uint8)
             for _, data, digests in route.back
         ]
         state = self._common_state(self.rank) ^ self._agreement
@@ -194,14 +194,14 @@ class JointMessages(Scheme):
         for load, buffer in zip(route.back, buffers, strict=True):
             start = 0
             for n in load.data:
-                end = start + schedule[n].count * size
+                end = start + schedule[n].arrays * size
                 received[n] = buffer[start:end]
                 start = end
             for n in load.digests:
                 vouched[n] = buffer[start : start + DIGEST_BYTES].tobytes()
                 start += DIGEST_BYTES
         self._check(operation, [(schedule[n], data, vouched[n]) for n, data in received.items()])
-        return {n: data.view(ring.dtype).reshape(schedule[n].count, *shape) for n, data in received.items()}
+        return {n: data.view(ring.dtype).reshape(schedule[n].arrays, *shape) for n, data in received.items()}
 
     def _digest(self, joint: Joint, *data: memoryview) -> bytes:
         binding = _BINDING.pack(self._step, joint.sender, joint.voucher, joint.receiver)
