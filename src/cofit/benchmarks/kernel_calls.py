@@ -9,12 +9,15 @@ import numpy as np
 from cofit.secret import Party, SecretArray
 from cofit.sharing.held import HeldShare
 
+_READ_FOR_TWO = 3
+
 
 def kernel_calls(x: SecretArray, epochs: int) -> None:
     """Make the calls of ``epochs`` epochs into the ring's matrix kernels, on the shares of X, without any message.
 
     One product with X and one with its transpose for each epoch, on all parts of the share at once, as the schemes do
-    it. The vectors hold elements of the shares themselves: a kernel's time depends on shapes alone.
+    it: each part with one vector, or with two where parties hold three parts. The vectors hold elements of the shares
+    themselves: a kernel's time depends on shapes alone.
     """
     ring, share = x.format.ring, x._share
     parts = (share.public, share.mask) if isinstance(share, HeldShare) else share.parts
@@ -22,6 +25,11 @@ def kernel_calls(x: SecretArray, epochs: int) -> None:
     transposed = tuple(part.T for part in parts)
     wide = tuple(np.ascontiguousarray(part[0]) for part in parts)
     tall = tuple(np.ascontiguousarray(np.resize(part, rows)) for part in wide)
+    if len(parts) == _READ_FOR_TWO:
+        for _ in range(epochs):
+            ring.matvec_pairs(parts, wide * 2)
+            ring.matvec_pairs(transposed, tall * 2)
+        return
     for _ in range(epochs):
         ring.matmul_sum(parts, wide)
         ring.matmul_sum(transposed, tall)

@@ -14,7 +14,7 @@ BASE = "rep3"
 
 @dataclass(frozen=True)
 class SchemeResult:
-    """Medians over the repetitions; ``ratio_total`` and ``ratio_train`` are those to ``rep3`` in the same repetition."""
+    """Medians over the repetitions; ``ratio_total`` and ``ratio_train`` compare with ``rep3`` in the same turn."""
 
     scheme: str
     epochs: int
