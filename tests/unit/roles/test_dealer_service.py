@@ -194,7 +194,10 @@ def test_a_refusal_needs_no_disk(
     assert "could not be noted" in caplog.text and dealer._invitations.empty()
 
 
-@pytest.mark.parametrize("error", [ValueError("secret"), OSError(errno.ENOSPC, "No space left on device")])
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, "No space left on device"), pytest.param(ValueError("x"), marks=pytest.mark.slow)],
+)
 def test_a_session_that_fails_leads_to_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
