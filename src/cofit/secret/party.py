@@ -56,6 +56,7 @@ class Party:
         self._facts = {owner: dict(named) for owner, named in inputs.items()}
         self._dealt: dict[tuple[str, str], DealtShare] = {}
         self._received: dict[tuple[str, str], SecretArray] = {}
+        self._pieces: dict[tuple[str, str], tuple[SecretArray, Place]] = {}  # joined ones, cut out when asked for
         self._joined: dict[tuple[_Pairs, int, Bound | None, bool], SecretArray] = {}
         self._report = report
         self.audit = audit or AuditLog()
@@ -126,7 +127,11 @@ class Party:
         """Return the secret array that ``owner`` contributed under ``name``."""
         facts = self._facts_of(owner, name, "input")
         if (owner, name) not in self._received:
-            share = self._dealt_by(owner, name).expand()
+            if (owner, name) in self._pieces:
+                joint, place = self._pieces.pop((owner, name))
+                share = joint._share.map(lambda part: part[place])
+            else:
+                share = self._dealt_by(owner, name).expand()
             self._received[owner, name] = self._as_input(share, facts)
         return self._received[owner, name]
 
@@ -155,10 +160,11 @@ class Party:
         key = pairs, axis, constant, held
         if key not in self._joined:
             element = None if constant is None else facts[0].format.encode(constant)
-            if any(pair in self._received for pair in pairs):
+            if any(pair in self._received or pair in self._pieces for pair in pairs):
                 self._joined[key] = self._join_taken(pairs, axis, element, held)
             else:
                 self._joined[key] = self._join_dealt(pairs, facts, shape, places, element, held)
+                self._pieces |= {pair: (self._joined[key], place) for pair, place in zip(pairs, places, strict=True)}
         return self._joined[key]
 
     def _join_dealt(
@@ -181,8 +187,6 @@ class Party:
         share = self._scheme.expand_joined(format.ring, shape, pieces, column)
         if held:
             share = self._scheme.hold(share)
-        for pair, fact, place in zip(pairs, facts, places, strict=True):
-            self._received[pair] = self._as_input(_piece(share, place), fact)
         return SecretArray(self._scheme, share, format, limit)
 
     def _join_taken(self, pairs: _Pairs, axis: int, element: RingArray | None, held: bool) -> SecretArray:
@@ -244,7 +248,7 @@ class Party:
 
     def forget_inputs(self) -> None:
         """Drop every contribution, taken or not: a program that needs them no longer gives their memory back. Local."""
-        for held in (self._dealt, self._received, self._joined):
+        for held in (self._dealt, self._received, self._pieces, self._joined):
             held.clear()
 
     def collect(self) -> None:
@@ -356,10 +360,6 @@ def _checked_pairs(inputs: Sequence[tuple[str, str]]) -> _Pairs:
     if len(set(pairs)) != len(pairs):
         raise parameter_error("inputs", "joined", "pairs (owner, name of an input), all different", inputs)
     return pairs
-
-
-def _piece(share: Share, place: Place) -> Share:
-    return share.map(lambda part: part[place])
 
 
 def _places(pairs: _Pairs, facts: Sequence[InputFacts], axis: int) -> tuple[Shape, list[Place]]:

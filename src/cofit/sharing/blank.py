@@ -19,6 +19,7 @@ from cofit.arithmetic.bits import packed_length
 from cofit.arithmetic.ring import broadcast_shape, matmul_shape
 from cofit.errors import InvalidInputError
 from cofit.sharing.costs import Costs
+from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Bytes, Place, Scheme, common_count, common_ring
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 
@@ -28,6 +29,7 @@ _ZERO = bytes(16)
 @dataclass(frozen=True, slots=True, repr=False)
 class _Dealt:
     share: Share
+    holder: int | None = None
 
     def expand(self) -> Share:
         """A new one each time, as with values: the product of a share with itself is another operation."""
@@ -76,6 +78,13 @@ class Blank(Scheme):
         """Whatever was dealt, nothing of it came here."""
         return _Dealt(Share(ring, (nothing(ring, shape),)))
 
+    @classmethod
+    def known(cls, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:
+        """The values are the holder's, and nothing of them came here."""
+        if values is not None:
+            raise _without_values()
+        return _Dealt(Share(ring, (nothing(ring, shape),)), holder)
+
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         return _Dealt(self._blank(ring, shape))
 
@@ -86,12 +95,14 @@ class Blank(Scheme):
         pieces: Iterable[tuple[DealtShare, Place]],
         constant: tuple[RingArray, Place] | None = None,
     ) -> Share:
-        return self._expand_joined(ring, shape, pieces)
+        """Only the regions that parties know are worked out."""
+        holders = [(place, dealt.holder if isinstance(dealt, _Dealt) else None) for dealt, place in pieces]
+        regions = joined_regions(shape, holders, None if constant is None else constant[1])
+        share = self._blank(ring, shape)
+        return share if regions is None else KnownShare(ring, share.parts, regions)
 
     def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
-        for _ in pieces:
-            pass
-        return self._blank(ring, shape)
+        return self.expand_joined(ring, shape, pieces)
 
     # --- local, linear -----------------------------------------------------------------------------------
 

@@ -63,8 +63,8 @@ class Costs:
     without any message. ``product_terms``, ``inner_terms`` and ``public_terms``: how many products of plain matrices
     (of plain rows) a party computes for one of secrets, and for one of a secret and a public matrix. ``bit_words``:
     words that ``from_bits`` sends for every packed word, beside the elements of ``bit_to_ring``. ``hold``: what
-    preparing a value for many products takes; None if nothing. ``listeners``: how many hear announcements beside the
-    parties.
+    preparing a value for many products takes; None if nothing. ``hold_known``: the same for a part of it that one party
+    knows. ``listeners``: how many hear announcements beside the parties.
     """
 
     setup_rounds: int
@@ -84,4 +84,5 @@ class Costs:
     echo: Cost = Cost(0, 0)
     bit_words: int = 0
     hold: DealingCost | None = None
+    hold_known: DealingCost | None = None
     listeners: int = 0

@@ -14,7 +14,15 @@ from collections.abc import Mapping, Sequence
 from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, unpack
-from cofit.sharing.preprocessing import Bilinear, DoubleBits, Preprocessing, ProductMask, TruncationMask
+from cofit.sharing.held import HeldMask
+from cofit.sharing.preprocessing import (
+    Bilinear,
+    DoubleBits,
+    HeldProductMask,
+    Preprocessing,
+    ProductMask,
+    TruncationMask,
+)
 
 SPREAD = 0x9E3779B1
 
@@ -33,21 +41,19 @@ class _Asked:
         numbers = [None if fact is None else [int(number) for number in fact] for fact in facts]
         self.digest = zlib.crc32(f"{kind} {ring.name} {numbers}".encode(), self.digest)
 
-    def note_product(self, ring: Ring, left: Shape | RingArray, right: Shape | None, shape: Shape) -> None:
-        """Of a held operand, its strides: in them a transpose differs."""
-        if isinstance(left, tuple):
-            self.note("product", ring, left, right, shape)
-        else:
-            self.note("held product", ring, left.shape, left.strides, right, shape)
+    def note_held_product(self, ring: Ring, left: HeldMask, right: Shape | None, shape: Shape) -> None:
+        """With whether the transpose is meant: the shape of a square matrix does not tell."""
+        self.note("held product", ring, left.shape, (left.transposed,), right, shape)
 
 
 class FromDealer(Preprocessing):
-    """A party's end. ``dealer`` is the dealer's rank; ``last``: whether we are the party that it sends to."""
+    """The end of the party ``rank`` of so many; the dealer's rank is the one after the last party's."""
 
-    def __init__(self, seed: bytes, dealer: int, last: bool) -> None:
+    def __init__(self, seed: bytes, rank: int, parties: int) -> None:
         self._stream = Generator(seed)
-        self._dealer = dealer
-        self._last = last
+        self._rank = rank
+        self._dealer = parties
+        self._last = rank == parties - 1
         self._awaited: dict[int, RingArray] = {}
         self._asked = _Asked()
 
@@ -77,13 +83,25 @@ class FromDealer(Preprocessing):
         self._asked.note("matrix", ring, shape)
         return self._stream.ring(ring, shape)
 
-    def product(
-        self, multiply: Bilinear, ring: Ring, left: Shape | RingArray, right: Shape | None, shape: Shape
-    ) -> ProductMask:
-        self._asked.note_product(ring, left, right, shape)
-        a = self._stream.ring(ring, left) if isinstance(left, tuple) else left
+    def known_matrix(self, ring: Ring, shape: Shape, holder: int) -> RingArray | None:
+        self._asked.note("known matrix", ring, shape, (holder,))
+        return self._stream.ring(ring, shape) if self._rank == holder else None
+
+    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> ProductMask:
+        self._asked.note("product", ring, left, right, shape)
+        a = self._stream.ring(ring, left)
         b = a if right is None else self._stream.ring(ring, right)
         return ProductMask(a, b, self._fitting(ring, shape))
+
+    def held_product(
+        self, multiply: Bilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape
+    ) -> HeldProductMask:
+        self._asked.note_held_product(ring, left, right, shape)
+        return HeldProductMask(self._stream.ring(ring, right), self._fitting(ring, shape))
+
+    def held_square(self, multiply: Bilinear, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
+        self._asked.note_held_product(ring, mask, None, shape)
+        return self._fitting(ring, shape)
 
     def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> TruncationMask:
         self._asked.note("truncation", ring, shape, (shift,))
@@ -126,13 +144,27 @@ class Dealing:
             _add_drawn(ring, total, stream)
         return total
 
-    def product(
-        self, multiply: Bilinear, ring: Ring, left: Shape | RingArray, right: Shape | None, shape: Shape
-    ) -> RingArray:
-        self._asked.note_product(ring, left, right, shape)
-        a = self._drawn(ring, left) if isinstance(left, tuple) else left
+    def known_matrix(self, ring: Ring, shape: Shape, holder: int) -> RingArray:
+        """The same for an operand that a party knows: what that party draws."""
+        self._asked.note("known matrix", ring, shape, (holder,))
+        return self._streams[holder].ring(ring, shape)
+
+    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> RingArray:
+        self._asked.note("product", ring, left, right, shape)
+        a = self._drawn(ring, left)
         b = a if right is None else self._drawn(ring, right)
         return self._rest(ring, multiply(a, b), shape)
+
+    def held_product(self, multiply: Bilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape) -> RingArray:
+        """``left``: as ``matrix`` returned it, or its transpose."""
+        self._asked.note_held_product(ring, left, right, shape)
+        ((_, a),) = left.pieces
+        return self._rest(ring, multiply(a, self._drawn(ring, right)), shape)
+
+    def held_square(self, multiply: Bilinear, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
+        self._asked.note_held_product(ring, mask, None, shape)
+        ((_, a),) = mask.pieces
+        return self._rest(ring, multiply(a, a), shape)
 
     def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> RingArray:
         self._asked.note("truncation", ring, shape, (shift,))

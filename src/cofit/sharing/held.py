@@ -1,26 +1,60 @@
 """A share that is held for many products: a public part, opened once, and a share of the mask that hides the value.
 
 X = E + A, where E = X - A is known to all parties and A is additively shared. Every product with X then opens its other
-operand only. ``parts`` are those of an ordinary share, worked out when something else than a product asks for them.
+operand only. A party has a share of A where it has a share of X: not in the regions that another party knows, and there
+it has nothing to multiply either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from cofit.arithmetic import Ring, RingArray, Shape
+from cofit.sharing.regions import Region, whole
+from cofit.sharing.scheme import Place
 from cofit.sharing.shares import Share
 
 
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class HeldMask:
+    """Our share of the mask of a held array: ``pieces``, each with its place; zero elsewhere.
+
+    The rest are public facts, the same at all members: the shape, whether this is the transpose of what was held, and
+    how many elements only one party has a mask of (``known``).
+    """
+
+    shape: Shape
+    pieces: tuple[tuple[Place, RingArray], ...]
+    known: int = 0
+    transposed: bool = False
+
+    @property
+    def full(self) -> RingArray | None:
+        """The mask as one array, if that is what we have."""
+        return self.pieces[0][1] if [place for place, _ in self.pieces] == [whole(self.shape)] else None
+
+    def transpose(self) -> HeldMask:
+        """Return the mask of the transpose, in the same memory."""
+        pieces = tuple((place[::-1], np.transpose(piece)) for place, piece in self.pieces)
+        return replace(self, shape=self.shape[::-1], pieces=pieces, transposed=not self.transposed)
+
+
 class HeldShare(Share):
-    """``public``: E. ``mask``: our share of A. ``adds_public``: whether E belongs to our ordinary share."""
+    """``public``: E. ``mask``: our share of A. ``adds_public``: whether E belongs to our ordinary share.
+
+    ``parts`` are those of an ordinary share, worked out whenever something else than a product asks for them.
+    """
 
     __slots__ = ("adds_public", "mask", "public")
     public: RingArray
-    mask: RingArray
+    mask: HeldMask
     adds_public: bool
 
-    def __init__(self, ring: Ring, public: RingArray, mask: RingArray, *, adds_public: bool) -> None:
+    def __init__(self, ring: Ring, public: RingArray, mask: HeldMask, *, adds_public: bool) -> None:
         object.__setattr__(self, "ring", ring)
         object.__setattr__(self, "public", public)
         object.__setattr__(self, "mask", mask)
@@ -29,13 +63,66 @@ class HeldShare(Share):
     @property
     def parts(self) -> tuple[RingArray, ...]:
         """Our ordinary share."""
-        return (self.ring.add(self.mask, self.public),) if self.adds_public else (self.mask,)
+        own = self.mask.full
+        if own is None:
+            own = self.ring.zeros(self.shape)
+            for place, piece in self.mask.pieces:
+                own[place] = piece
+        return (self.ring.add(own, self.public),) if self.adds_public else (own,)
 
     @property
     def shape(self) -> Shape:
         """The shape of the shared array."""
         return self.mask.shape
 
-    def map(self, local: Callable[[RingArray], RingArray]) -> HeldShare:
-        """Apply an indexing, a transposition or another linear map to both."""
-        return HeldShare(self.ring, local(self.public), local(self.mask), adds_public=self.adds_public)
+    def map(self, local: Callable[[RingArray], RingArray]) -> Share:
+        """Apply a linear map: the transpose (``np.transpose``) is held too, all else is an ordinary share."""
+        if local is np.transpose:
+            return HeldShare(self.ring, self.public.T, self.mask.transpose(), adds_public=self.adds_public)
+        return self.linear(local)
+
+    # --- our part of products, without the share of the masks' product -----------------------------------
+
+    def matmul(self, right: RingArray, opened: RingArray) -> RingArray:
+        """Return E @ right + A_i @ opened, for our share of the right operand and its opened f = b - B."""
+        full = self.mask.full
+        if full is not None:
+            return self.ring.matmul_sum((self.public, full), (right, opened))
+        product = self.ring.matmul(self.public, right)
+        for place, piece in self.mask.pieces:
+            self._add_to(product, place, self.ring.matmul(piece, opened[place[1]]))
+        return product
+
+    def inner(self, right: RingArray, opened: RingArray) -> RingArray:
+        """The same for the inner products of rows."""
+        full = self.mask.full
+        if full is not None:
+            return self.ring.inner_sum((self.public, full), (right, opened))
+        product = self.ring.inner_sum((self.public,), (right,))
+        for place, piece in self.mask.pieces:
+            self._add_to(product, place, self.ring.inner_sum((piece,), (opened[place],)))
+        return product
+
+    def squares(self) -> RingArray:
+        """Return 2 E . A_i, and E . E where E belongs to our share, of rows."""
+        full = self.mask.full
+        own = [(self.public, self.public)] if self.adds_public else []
+        if full is not None:
+            return self.ring.inner_sum(*zip(*([(self.public, full)] * 2 + own), strict=True))
+        product = self.ring.inner_sum(*zip(*own, strict=True)) if own else self.ring.zeros(self.shape[:-1])
+        for place, piece in self.mask.pieces:
+            self._add_to(product, place, self.ring.inner_sum((self.public[place],) * 2, (piece,) * 2))
+        return product
+
+    def _add_to(self, product: RingArray, place: Place, summand: RingArray) -> None:
+        product[place[0]] = self.ring.add(product[place[0]], summand)
+
+
+def known_elements(regions: Sequence[Region]) -> int:
+    """Return how many elements are known to a party."""
+    return sum(region.size for region in regions if region.holder is not None)
+
+
+def masked_elements(shape: Shape, known: int, parties: int) -> int:
+    """Return of how many elements a party has a mask, on average: of a known one only one party has."""
+    return math.prod(shape) - known + -(-known // parties)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
@@ -22,7 +22,8 @@ from cofit.errors import InvalidInputError
 from cofit.sharing.adder import add_from_signals, top_bit_from_signals
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.costs import Cost, Costs
-from cofit.sharing.held import HeldShare
+from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
+from cofit.sharing.regions import regions_in, whole
 from cofit.sharing.scheme import Scheme, SchemeInfo
 from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Terms, memory_meshes
@@ -143,15 +144,29 @@ class Meter(Blank):
         self._send(dealing.rounds(ring, count), dealing.bytes(ring, count))
         return super().receive_input(owner, ring, shape)
 
+    def receive_known(self, ring: Ring, shape: Shape, holder: int) -> DealtShare:
+        """Count the input of an owner that is the party ``holder``: its values, as they are, from one to the other."""
+        known = replace(self._costs.dealing, seed_bytes=0, elements=1, seeds_first=False, check=Cost(0, 0))
+        self._send(known.rounds(ring, math.prod(shape)), known.bytes(ring, math.prod(shape)))
+        return self.known(ring, shape, self.rank, holder, None)
+
     def hold(self, a: Share) -> Share:
-        """Count the messages that open the masked value."""
+        """Count the messages that open the masked value; those of parties that know a part each go at once."""
         cost = self._costs.hold
         if cost is None or isinstance(a, HeldShare):
             return a
-        count = math.prod(a.shape)
-        self._send(cost.rounds(a.ring, count), cost.bytes(a.ring, count))
+        regions, known = regions_in(a), self._costs.hold_known or cost
+        rounds: dict[int, int] = {}
+        for region in regions:
+            if region.holder is None:
+                self._send(cost.rounds(a.ring, region.size), cost.bytes(a.ring, region.size))
+            else:
+                rounds[region.holder] = rounds.get(region.holder, 0) + known.rounds(a.ring, region.size)
+                self._send(0, known.bytes(a.ring, region.size))
+        self._send(max(rounds.values(), default=0), 0)
         blank = nothing(a.ring, a.shape)
-        return HeldShare(a.ring, blank, blank, adds_public=False)
+        mask = HeldMask(a.shape, ((whole(a.shape), blank),), known_elements(regions))
+        return HeldShare(a.ring, blank, mask, adds_public=False)
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         return self._count(self._costs.input, ring, shape)
@@ -174,13 +189,20 @@ class Meter(Blank):
         return self._product(ring, a.shape, None if b is a else b.shape, shape, shift)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        self._count_products(ring, self._costs.product_terms * math.prod(shape) * a.shape[-1])
+        self._count_products(ring, self._terms(a, self._costs.product_terms) * math.prod(b.shape[1:]))
         return self._product(ring, None if isinstance(a, HeldShare) else a.shape, b.shape, shape, shift)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        self._count_products(ring, self._costs.inner_terms * math.prod(a.shape))
+        self._count_products(ring, self._terms(a, self._costs.inner_terms))
         left = None if isinstance(a, HeldShare) else a.shape
         return self._product(ring, left, None if b is a else b.shape, shape, shift)
+
+    def _terms(self, a: Share, terms: int) -> int:
+        """Return how many multiply-adds a product of a with one vector takes: fewer where there is no mask."""
+        full = math.prod(a.shape)
+        if not isinstance(a, HeldShare):
+            return terms * full
+        return (terms - 1) * full + masked_elements(a.shape, a.mask.known, len(self.names))
 
     def _product(self, ring: Ring, left: Shape | None, right: Shape | None, shape: Shape, shift: int) -> Share:
         cost = self._costs.truncated_product if shift else self._costs.product

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.sharing.held import HeldMask
 
 Bilinear: TypeAlias = Callable[[RingArray, RingArray], RingArray]
 """A product of plain arrays: element-wise, of matrices, or of rows."""
@@ -24,9 +25,17 @@ Bilinear: TypeAlias = Callable[[RingArray, RingArray], RingArray]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProductMask:
-    """Shares of A, B and C = A . B; for the square of a value B is A, for a held operand A is its own mask."""
+    """Shares of A, B and C = A . B; for the square of a value B is A."""
 
     left: RingArray
+    right: RingArray
+    product: RingArray
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HeldProductMask:
+    """Shares of B and C = A . B, where A is the mask of a held operand."""
+
     right: RingArray
     product: RingArray
 
@@ -65,14 +74,25 @@ class Preprocessing(ABC):
         """Return our share of a uniform matrix, the mask of an operand that is held for many products."""
 
     @abstractmethod
-    def product(
-        self, multiply: Bilinear, ring: Ring, left: Shape | RingArray, right: Shape | None, shape: Shape
-    ) -> ProductMask:
-        """Return masks of the operands of a product, and our share of the masks' product, of ``shape``.
+    def known_matrix(self, ring: Ring, shape: Shape, holder: int) -> RingArray | None:
+        """The same for an operand that the party ``holder`` knows: that party has all of the mask, the others None."""
 
-        left: a shape, or our share of the mask of a held operand (or a transpose of it). right: a shape, or None for
-        the product of the left operand with itself.
+    @abstractmethod
+    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> ProductMask:
+        """Return masks of operands of these shapes, and our share of the masks' product, of ``shape``.
+
+        right: None for the product of the left operand with itself.
         """
+
+    @abstractmethod
+    def held_product(
+        self, multiply: Bilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape
+    ) -> HeldProductMask:
+        """The same where the left operand is held under ``left`` (or is the transpose of one that is)."""
+
+    @abstractmethod
+    def held_square(self, multiply: Bilinear, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
+        """Return our share of the product of a held operand's mask with itself."""
 
     @abstractmethod
     def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> TruncationMask:

@@ -46,6 +46,7 @@ class SchemeInfo:
     assumptions: str
     secret: bool = True
     dealer: bool = False  # whether a dealer hands out correlated randomness
+    knows_inputs: bool = False  # whether a party that is an owner may keep its data as they are (``Scheme.known``)
 
     def check_parties(self, count: int) -> None:
         """Raise InvalidInputError unless the scheme runs with this many computing parties."""
@@ -196,6 +197,14 @@ class Scheme(ABC):
     @abstractmethod
     def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
         """Return the share of ``rank`` from the components that it got, by name."""
+
+    @classmethod
+    def known(cls, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:
+        """Return the share of ``rank`` of values that the party ``holder`` knows: it has them, the others nothing.
+
+        Only where ``info.knows_inputs``. Whoever has nothing passes None.
+        """
+        raise InvalidInputError(f"With scheme '{cls.info.name}' no party keeps its own data as they are: share them.")
 
     @abstractmethod
     def refresh(self, share: Share) -> Share:

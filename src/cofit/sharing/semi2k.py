@@ -11,12 +11,13 @@ operands, z that of the result, m = n (n - 1), 2 for two parties:
 
     operation               rounds  elements             where
     input by an owner            1  z + seeds            ``deal`` (one way; each message waited for counts as a round)
-    input by a party             0  0                    ``input``
+    input by a party             0  0                    ``input``; ``known`` for data that outlive a run
     open to all                  1  m z                  ``open``
     product of any kind          1  m a + m b + z        ``_product``; m a + z for a square
     those, with truncation       2  that + (m + 2) z     ``_truncate``
     product with a held matrix   1  m b + z              likewise; row-wise squares of it: z
     holding a matrix             1  m a                  ``hold`` (in chunks; each counts as a round)
+    holding what a party knows   1  (n - 1) a            likewise; all of it at once, whichever party knows it
     truncation                   1  (m + 2) z            ``_truncate``
     fresh sharing                0  0                    ``refresh``
     random bits (Boolean)        0  0                    ``random_bits``
@@ -28,8 +29,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 import numpy as np
 
@@ -41,38 +42,18 @@ from cofit.errors import InvalidInputError, PeerClosedError
 from cofit.sharing.adder import add_from_signals, top_bit_from_signals
 from cofit.sharing.carry_save import carry_signals, levels
 from cofit.sharing.costs import Cost, Costs, DealingCost
-from cofit.sharing.dealing import CHUNK_BYTES, chunks, last_summand
+from cofit.sharing.dealing import CHUNK_BYTES, chunks
 from cofit.sharing.from_dealer import SPREAD, FromDealer
-from cofit.sharing.held import HeldShare
+from cofit.sharing.held import HeldMask, HeldShare, known_elements
 from cofit.sharing.preprocessing import Bilinear, ProductMask
-from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
-from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
+from cofit.sharing.regions import Region, cut, paste, regions_in
+from cofit.sharing.scheme import SchemeInfo
+from cofit.sharing.semi2k_inputs import DealtToParties
+from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Semi2kDealt:
-    """What an owner dealt to one party: a seed, or (to rank 0) the summand itself."""
-
-    ring: Ring
-    shape: Shape
-    content: bytes | RingArray
-
-    def expand(self) -> Share:
-        """Draw the summand if it came as a seed."""
-        if isinstance(self.content, bytes):
-            return Share(self.ring, (Generator(self.content).ring(self.ring, self.shape),))
-        return Share(self.ring, (self.content,))
-
-    def expand_into(self, out: RingArray) -> None:
-        """Write the summand to its place in a larger array."""
-        if isinstance(self.content, bytes):
-            Generator(self.content).ring_into(self.ring, out)
-        else:
-            out[...] = self.content
-
-
-class Semi2k(Scheme):
+class Semi2k(DealtToParties):
     """One of the computing parties."""
 
     info = SchemeInfo(
@@ -83,6 +64,7 @@ class Semi2k(Scheme):
         threshold="all but one of n (dishonest majority), the dealer not among them",
         assumptions="the dealer follows the protocol and colludes with no party; AES-256 is a pseudorandom function",
         dealer=True,
+        knows_inputs=True,
     )
     _source: FromDealer
 
@@ -120,6 +102,7 @@ class Semi2k(Scheme):
             public_terms=1,
             bit_words=opened,
             hold=DealingCost(0, opened, CHUNK_BYTES, seeds_first=False),
+            hold_known=DealingCost(0, parties - 1, CHUNK_BYTES, seeds_first=False),
             listeners=1,
         )
 
@@ -161,60 +144,12 @@ class Semi2k(Scheme):
             ordered = halves if self.rank == low else halves[::-1]
             self._pairs[rank] = Generator(derive_seed(b"".join(ordered) + session, f"semi2k seed {low} {high}"))
         dealt = derive_seed(heard[len(self.names)].tobytes() + session, f"semi2k dealer {self.rank}")
-        self._source = FromDealer(dealt, len(self.names), self.rank == len(self.names) - 1)
+        self._source = FromDealer(dealt, self.rank, len(self.names))
 
     def verify(self) -> None:
         """Nothing to check: security is passive."""
 
     # --- input and output --------------------------------------------------------------------------------
-
-    @classmethod
-    def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
-        """Seeds to all but the first party, which gets the rest in chunks (the last hears from the dealer already)."""
-        cls.info.check_parties(parties)
-        seeds = {rank: fresh_seed() for rank in range(1, parties)}
-        yield {rank: memoryview(seed) for rank, seed in seeds.items()}
-        for rest in last_summand(ring, values, list(seeds.values())):
-            yield {0: rest}
-
-    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
-        if self.rank:
-            seed = np.empty(SEED_BYTES, np.uint8)
-            self.mesh.exchange(self._label + "input", {}, {owner: seed.data})
-            return Semi2kDealt(ring, shape, seed.tobytes())
-        values = ring.empty(shape)
-        for chunk in chunks(ring, values.size):
-            self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(values.reshape(-1)[chunk])})
-        return Semi2kDealt(ring, shape, values)
-
-    @classmethod
-    def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
-        cls.info.check_parties(parties)
-        seeds = [ComponentFacts(f"seed_{rank}", (rank,), SEED_BYTES) for rank in range(1, parties)]
-        return (*seeds, ComponentFacts("x_0", (0,), math.prod(shape) * ring.element_bytes))
-
-    @classmethod
-    def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
-        *facts, rest = cls.layout(ring, values.shape, parties)
-        seeds = [derive_seed(seed, f"semi2k summand {fact.ranks[0]}") for fact in facts]
-        drawn = [
-            Component(fact, functools.partial(_whole, content)) for fact, content in zip(facts, seeds, strict=True)
-        ]
-        return (*drawn, Component(rest, lambda: last_summand(ring, values, seeds)))
-
-    @classmethod
-    def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
-        if rank:
-            return Semi2kDealt(ring, shape, bytes(received[f"seed_{rank}"]))
-        return Semi2kDealt(ring, shape, np.frombuffer(received["x_0"], ring.dtype).reshape(shape))
-
-    def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
-        joint = ring.empty(shape)
-        for dealt, place in pieces:
-            if not isinstance(dealt, Semi2kDealt):
-                raise InvalidInputError(f"Only shares dealt by semi2k can be joined; got {type(dealt).__name__}.")
-            dealt.expand_into(joint[place])
-        return Share(ring, (joint,))
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         """The others' summands come from the seeds that the source shares with them."""
@@ -254,18 +189,53 @@ class Semi2k(Scheme):
     # --- products ----------------------------------------------------------------------------------------
 
     def hold(self, a: Share) -> Share:
-        """Open a under a mask, chunk by chunk, in the memory of our share of it (in a copy if that is a view)."""
+        """Open a under a mask, chunk by chunk, in the memory of our share of it (in a copy if that is a view).
+
+        What nobody knows is opened by all; what a party knows it sends alone, under a mask of its own.
+        """
         if isinstance(a, HeldShare):
             return a
-        ring, own = a.ring, a.parts[0]
-        mask = self._source.matrix(ring, a.shape)
+        ring, own, regions = a.ring, a.parts[0], regions_in(a)
+        masks = [(region.place, self._mask_of(ring, region)) for region in regions]
+        pieces = tuple((place, piece) for place, piece in masks if piece is not None)
         public = own if own.flags.owndata and own.flags.writeable and own.flags.c_contiguous else own.copy(order="C")
-        flat, masks = public.reshape(-1), mask.reshape(-1)
-        for chunk in chunks(ring, flat.size):
-            piece = ring.sub(flat[chunk], masks[chunk])
-            opened = self._reveal("hold", ring, piece, range(len(self.names)))
-            flat[chunk] = opened
+        for place, piece in pieces:
+            block = public[place]
+            for chunk in chunks(ring, piece.size):
+                paste(block, chunk, ring.sub(cut(block, chunk), cut(piece, chunk)))
+        for region in regions:
+            if region.holder is None:
+                block = public[region.place]
+                for chunk in chunks(ring, region.size):
+                    opened = self._reveal("hold", ring, cut(block, chunk), range(len(self.names)))
+                    assert opened is not None  # noqa: S101 - for the type checker: everybody receives
+                    paste(block, chunk, opened)
+        self._tell_known(ring, public, regions)
+        mask = HeldMask(a.shape, pieces, known_elements(regions))
         return HeldShare(ring, public, mask, adds_public=self.rank == 0)
+
+    def _mask_of(self, ring: Ring, region: Region) -> RingArray | None:
+        """Return our share of the mask of a region; None where another party knows the region."""
+        if region.holder is None:
+            return self._source.matrix(ring, region.shape)
+        return self._source.known_matrix(ring, region.shape, region.holder)
+
+    def _tell_known(self, ring: Ring, public: RingArray, regions: Sequence[Region]) -> None:
+        """Every holder sends the others its regions of ``public``, which it has masked; all holders at once."""
+        told: dict[int, list[tuple[RingArray, slice]]] = {}
+        for region in regions:
+            if region.holder is not None:
+                block = public[region.place]
+                told.setdefault(region.holder, []).extend((block, chunk) for chunk in chunks(ring, region.size))
+        for step in zip_longest(*told.values()):
+            now = {holder: message for holder, message in zip(told, step, strict=True) if message is not None}
+            heard = {rank: ring.empty((at.stop - at.start,)) for rank, (_, at) in now.items() if rank != self.rank}
+            own = [cut(*now[self.rank])] if self.rank in now else []
+            send = {rank: own for rank in self._others if own}
+            self._exchange("hold", send, heard)
+            for rank, elements in heard.items():
+                block, chunk = now[rank]
+                paste(block, chunk, elements)
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         """As ``_product``, for operands that may have to be broadcast; the square of a value opens it once."""
@@ -273,47 +243,58 @@ class Semi2k(Scheme):
         if a is b:
             masks = self._source.product(ring.mul, ring, left.shape, None, shape)
             (e,) = self._opened("mul", ring, [ring.sub(left, masks.left)])
-            return self._finished("mul", ring, ring.mul(e, ring.add(left, masks.left)), masks, shape, shift, plus)
+            return self._finished(
+                "mul", ring, ring.mul(e, ring.add(left, masks.left)), masks.product, shape, shift, plus
+            )
         masks = self._source.product(ring.mul, ring, left.shape, right.shape, shape)
         e, f = self._opened("mul", ring, [ring.sub(left, masks.left), ring.sub(right, masks.right)])
-        return self._finished("mul", ring, ring.mul_sum((e, masks.left), (right, f)), masks, shape, shift, plus)
+        return self._finished("mul", ring, ring.mul_sum((e, masks.left), (right, f)), masks.product, shape, shift, plus)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         right = b.parts[0]
-        e, f, masks = self._masked("matmul", ring, ring.matmul, a, right, shape)
+        if isinstance(a, HeldShare):
+            f, rest = self._held_product("matmul", ring, ring.matmul, a.mask, right, shape)
+            return self._finished("matmul", ring, a.matmul(right, f), rest, shape, shift, plus)
+        e, f, masks = self._masked("matmul", ring, ring.matmul, a.parts[0], right, shape)
         product = ring.matmul_sum((e, masks.left), (right, f))
-        return self._finished("matmul", ring, product, masks, shape, shift, plus)
+        return self._finished("matmul", ring, product, masks.product, shape, shift, plus)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
         multiply = functools.partial(_rows_product, ring)
         if isinstance(a, HeldShare) and a is b:
-            masks = self._source.product(multiply, ring, a.mask, None, shape)
+            rest = self._source.held_square(multiply, ring, a.mask, shape)
             self._opened("inner", ring, [])
-            twice = [(a.public, a.mask)] * 2 + ([(a.public, a.public)] if self.rank == 0 else [])
-            product = ring.inner_sum(*zip(*twice, strict=True))
-        elif a is b:
-            own = a.parts[0]
+            return self._finished("inner", ring, a.squares(), rest, shape, shift, None)
+        if isinstance(a, HeldShare):
+            right = b.parts[0]
+            f, rest = self._held_product("inner", ring, multiply, a.mask, right, shape)
+            return self._finished("inner", ring, a.inner(right, f), rest, shape, shift, None)
+        own = a.parts[0]
+        if a is b:
             masks = self._source.product(multiply, ring, own.shape, None, shape)
             (e,) = self._opened("inner", ring, [ring.sub(own, masks.left)])
             product = ring.inner_sum((e, e), (own, masks.left))
         else:
             right = b.parts[0]
-            e, f, masks = self._masked("inner", ring, multiply, a, right, shape)
+            e, f, masks = self._masked("inner", ring, multiply, own, right, shape)
             product = ring.inner_sum((e, masks.left), (right, f))
-        return self._finished("inner", ring, product, masks, shape, shift, None)
+        return self._finished("inner", ring, product, masks.product, shape, shift, None)
 
     def _masked(
-        self, operation: str, ring: Ring, multiply: Bilinear, a: Share, right: RingArray, shape: Shape
+        self, operation: str, ring: Ring, multiply: Bilinear, left: RingArray, right: RingArray, shape: Shape
     ) -> tuple[RingArray, RingArray, ProductMask]:
-        """Open a - A and b - B; of a held a only the latter."""
-        if isinstance(a, HeldShare):
-            masks = self._source.product(multiply, ring, a.mask, right.shape, shape)
-            (f,) = self._opened(operation, ring, [ring.sub(right, masks.right)])
-            return a.public, f, masks
-        left = a.parts[0]
+        """Open a - A and b - B."""
         masks = self._source.product(multiply, ring, left.shape, right.shape, shape)
         e, f = self._opened(operation, ring, [ring.sub(left, masks.left), ring.sub(right, masks.right)])
         return e, f, masks
+
+    def _held_product(
+        self, operation: str, ring: Ring, multiply: Bilinear, left: HeldMask, right: RingArray, shape: Shape
+    ) -> tuple[RingArray, RingArray]:
+        """Open b - B; return it, and our share of A . B."""
+        masks = self._source.held_product(multiply, ring, left, right.shape, shape)
+        (f,) = self._opened(operation, ring, [ring.sub(right, masks.right)])
+        return f, masks.product
 
     def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
         """Open several masked values to everybody in one exchange."""
@@ -333,13 +314,13 @@ class Semi2k(Scheme):
         operation: str,
         ring: Ring,
         product: RingArray,
-        masks: ProductMask,
+        rest: RingArray,
         shape: Shape,
         shift: int,
         plus: Share | None,
     ) -> Share:
         """Add our share of the masks' product, and ``plus``; truncate."""
-        summand = ring.add(product.reshape(shape), masks.product)
+        summand = ring.add(product.reshape(shape), rest)
         if plus is not None:
             summand = ring.add(summand, plus.parts[0])
         return self._masked_truncation(operation, ring, summand, shift) if shift else Share(ring, (summand,))
@@ -400,10 +381,6 @@ class Semi2k(Scheme):
 
 def _rows_product(ring: Ring, a: RingArray, b: RingArray) -> RingArray:
     return ring.inner_sum([a], [b])
-
-
-def _whole(content: bytes) -> Iterator[Bytes]:
-    yield memoryview(content)
 
 
 def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:

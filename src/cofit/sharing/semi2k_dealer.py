@@ -4,7 +4,7 @@ Shapes and control flow are public, so the program itself says which correlation
 nobody but at announcements: it streams ahead of the parties as far as the connection holds, and its work overlaps
 theirs. It sees no share, no opening and no masked value; see ``semi2k_proof.md``, "What the dealer sees".
 
-A mask that is held for many products is kept here, once as large as the matrix.
+A mask that is held for many products is kept here, once as large as the matrix, whoever has which part of it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from cofit.sharing.adder import add_from_signals, top_bit_from_signals
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.carry_save import carry_signals
 from cofit.sharing.from_dealer import Dealing
-from cofit.sharing.held import HeldShare
-from cofit.sharing.preprocessing import Bilinear
+from cofit.sharing.held import HeldMask, HeldShare, known_elements
+from cofit.sharing.regions import Region, regions_in, whole
 from cofit.sharing.semi2k import Semi2k, _rows_product
 from cofit.sharing.shares import BitShare, Share
 
@@ -69,30 +69,45 @@ class Semi2kDealer(Blank):
     def hold(self, a: Share) -> Share:
         if isinstance(a, HeldShare):
             return a
-        mask = self._sure.matrix(a.ring, a.shape)
+        regions = regions_in(a)
+        if len(regions) == 1:
+            joint = self._mask_of(a.ring, regions[0])
+        else:
+            joint = a.ring.empty(a.shape)
+            for region in regions:
+                joint[region.place] = self._mask_of(a.ring, region)
+        mask = HeldMask(a.shape, ((whole(a.shape), joint),), known_elements(regions))
         return HeldShare(a.ring, nothing(a.ring, a.shape), mask, adds_public=False)
 
+    def _mask_of(self, ring: Ring, region: Region) -> RingArray:
+        if region.holder is None:
+            return self._sure.matrix(ring, region.shape)
+        return self._sure.known_matrix(ring, region.shape, region.holder)
+
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        return self._product("mul", ring, ring.mul, a.shape, None if a is b else b.shape, shape, shift)
+        dealt = self._sure.product(ring.mul, ring, a.shape, None if a is b else b.shape, shape)
+        return self._sent("mul", ring, dealt, shape, shift)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        return self._product("matmul", ring, ring.matmul, _left(a), b.shape, shape, shift)
+        if isinstance(a, HeldShare):
+            dealt = self._sure.held_product(ring.matmul, ring, a.mask, b.shape, shape)
+        else:
+            dealt = self._sure.product(ring.matmul, ring, a.shape, b.shape, shape)
+        return self._sent("matmul", ring, dealt, shape, shift)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
         multiply = functools.partial(_rows_product, ring)
-        return self._product("inner", ring, multiply, _left(a), None if a is b else b.shape, shape, shift)
+        if not isinstance(a, HeldShare):
+            dealt = self._sure.product(multiply, ring, a.shape, None if a is b else b.shape, shape)
+        elif a is b:
+            dealt = self._sure.held_square(multiply, ring, a.mask, shape)
+        else:
+            dealt = self._sure.held_product(multiply, ring, a.mask, b.shape, shape)
+        return self._sent("inner", ring, dealt, shape, shift)
 
-    def _product(
-        self,
-        operation: str,
-        ring: Ring,
-        multiply: Bilinear,
-        left: Shape | RingArray,
-        right: Shape | None,
-        shape: Shape,
-        shift: int,
-    ) -> Share:
-        self._send(operation, self._sure.product(multiply, ring, left, right, shape))
+    def _sent(self, operation: str, ring: Ring, dealt: RingArray, shape: Shape, shift: int) -> Share:
+        """Send what was dealt for a product; return the product."""
+        self._send(operation, dealt)
         product = self._blank(ring, shape)
         return self._truncated(operation, product, shift) if shift else product
 
@@ -123,8 +138,3 @@ class Semi2kDealer(Blank):
         if not isinstance(a.ring, PowerOfTwoRing):
             raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
         return [self._blank_bits(a.ring.bits, int(np.prod(a.shape, dtype=np.int64))) for _ in self.names]
-
-
-def _left(a: Share) -> Shape | RingArray:
-    """The mask of a held operand, or the shape of another."""
-    return a.mask if isinstance(a, HeldShare) else a.shape

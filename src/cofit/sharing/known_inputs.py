@@ -1,0 +1,71 @@
+"""How an owner's values reach the parties if the owner may be one of them.
+
+``holder`` is the rank of the party that the owner is, or None for an owner outside. Where the scheme lets a party keep
+its own data as they are (``SchemeInfo.knows_inputs``), a holder gets the values in one component, and nobody else gets
+anything; in all other cases the values are shared as the scheme does it. Every member must come to the same holder, so
+it is a fact of the study: the party that has the owner's name and certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from cofit.arithmetic import Ring, RingArray, Shape
+from cofit.errors import parameter_error
+from cofit.sharing.dealing import chunks
+from cofit.sharing.scheme import Scheme, as_bytes
+from cofit.sharing.shares import Component, ComponentFacts, DealtShare
+
+_VALUES = "values"
+
+
+def layout_of(
+    scheme: type[Scheme], ring: Ring, shape: Shape, parties: int, holder: int | None
+) -> tuple[ComponentFacts, ...]:
+    """Return the public facts of the components of an owner's value."""
+    keeper = _keeper(scheme, parties, holder)
+    if keeper is None:
+        return scheme.layout(ring, shape, parties)
+    return (ComponentFacts(_VALUES, (keeper,), math.prod(shape) * ring.element_bytes),)
+
+
+def components_of(
+    scheme: type[Scheme], ring: Ring, values: RingArray, parties: int, seed: bytes, holder: int | None
+) -> tuple[Component, ...]:
+    """Return the components of an owner's value; those that are shared follow from ``seed``."""
+    if _keeper(scheme, parties, holder) is None:
+        return scheme.components(ring, values, parties, seed)
+    (facts,) = layout_of(scheme, ring, values.shape, parties, holder)
+
+    def content() -> Iterator[memoryview]:
+        flat = ring.check(values).reshape(-1)
+        return (as_bytes(flat[chunk]) for chunk in chunks(ring, flat.size))
+
+    return (Component(facts, content),)
+
+
+def assembled(
+    scheme: type[Scheme],
+    ring: Ring,
+    shape: Shape,
+    rank: int,
+    parties: int,
+    received: Mapping[str, memoryview],
+    holder: int | None,
+) -> DealtShare:
+    """Return the share of ``rank`` (a dealer's too, which has received nothing) from the components that it got."""
+    keeper = _keeper(scheme, parties, holder)
+    if keeper is None:
+        return scheme.assemble(ring, shape, rank, received)
+    values = np.frombuffer(received[_VALUES], ring.dtype).reshape(shape) if rank == keeper else None
+    return scheme.known(ring, shape, rank, keeper, values)
+
+
+def _keeper(scheme: type[Scheme], parties: int, holder: int | None) -> int | None:
+    """Return the holder if it keeps the values as they are."""
+    if holder is not None and not 0 <= holder < parties:
+        raise parameter_error("holder", "an owner's input", f"a rank from 0 to {parties - 1}, or None", holder)
+    return holder if scheme.info.knows_inputs else None
