@@ -7,6 +7,7 @@ found: see ``support.masks``. An opening is no secret, but its summands are: for
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from unittest import mock
 
@@ -16,6 +17,7 @@ import pytest
 from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.regions import KnownShare, Region
 from cofit.sharing.semi2k import Semi2k
 from cofit.sharing.semi2k_dealer import Semi2kDealer
 from support.masks import constant, unsettled
@@ -104,6 +106,56 @@ def two_held(s: Scheme, ring: PowerOfTwoRing) -> None:
     s.hold(square(s, ring, 10))
 
 
+def known(s: Scheme, ring: PowerOfTwoRing, salt: int, axis: int, unknown: bool = False) -> Share:
+    """A 4 x 4 matrix of which every party knows a part (``unknown``: but the first one)."""
+    count, full = len(s.names), slice(0, 4)
+    cuts = [*range(count), 4]
+    parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
+    places = [(part, full) if axis == 0 else (full, part) for part in parts]
+    regions = tuple(Region(p, None if unknown and rank == 0 else rank) for rank, p in enumerate(places))
+    own = square(s, ring, salt).parts[0].copy()
+    for region in regions:
+        if region.holder is not None:
+            value = ring.from_int(np.full(region.shape, 321 + salt))
+            own[region.place] = value if region.holder == s.rank else ring.zeros(region.shape)
+    return KnownShare(ring, (own,), regions)
+
+
+def known_products(s: Scheme, ring: PowerOfTwoRing) -> None:
+    x = s.hold(known(s, ring, 0, axis=0))
+    z = s.matmul(x, square(s, ring, 10), 9)
+    s.matmul(x.map(np.transpose), z, 9)
+
+
+def known_columns(s: Scheme, ring: PowerOfTwoRing) -> None:
+    x = s.hold(known(s, ring, 0, axis=1))
+    s.matmul(x, square(s, ring, 10))
+    s.matmul(x.map(np.transpose), square(s, ring, 20), 9)
+
+
+def known_in_part(s: Scheme, ring: PowerOfTwoRing) -> None:
+    x = s.hold(known(s, ring, 0, axis=1, unknown=True))
+    s.inner(x, x, 9)
+    s.matmul(x, square(s, ring, 10))
+
+
+def known_norms(s: Scheme, ring: PowerOfTwoRing) -> None:
+    x = s.hold(known(s, ring, 0, axis=0))
+    s.inner(x, x, 9)
+    s.inner(x, square(s, ring, 10))
+
+
+def known_elsewhere(s: Scheme, ring: PowerOfTwoRing) -> None:
+    x = known(s, ring, 0, axis=0)
+    s.mul(x, x, 9)
+    s.truncate(s.hold(x), 3)
+
+
+def two_known(s: Scheme, ring: PowerOfTwoRing) -> None:
+    s.hold(known(s, ring, 0, axis=0))
+    s.hold(known(s, ring, 10, axis=0))
+
+
 def two_truncations(s: Scheme, ring: PowerOfTwoRing) -> None:
     s.truncate(s.truncate(numbers(s, ring, 0), 9), 3)
 
@@ -120,6 +172,12 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "held matrix and its transpose": held_transposes,
     "squared norms of a held matrix": held_norms,
     "held matrix as an ordinary share": held_elsewhere,
+    "known rows and their transpose": known_products,
+    "known columns": known_columns,
+    "columns known in part": known_in_part,
+    "squared norms of known rows": known_norms,
+    "known rows as ordinary shares": known_elsewhere,
+    "two matrices with known rows": two_known,
     "and": lambda s, r: s.and_(words(s, 0), words(s, 10)),
     "bits to elements": lambda s, r: s.from_bits(words(s, 0), r),
     "elements to bits": lambda s, r: s.to_bits(shared(s, r, (64,), 0)),
@@ -158,11 +216,6 @@ def messages(
             self.sizes = [array.size for array in own]
             return super()._opened(operation, ring, own)
 
-        def _reveal(self, operation: str, ring: Ring, own: RingArray, receivers: Sequence[int]) -> RingArray | None:
-            if operation == "hold":
-                self.sizes = [own.size]
-            return super()._reveal(operation, ring, own, receivers)
-
         def _exchange(
             self,
             operation: str,
@@ -174,7 +227,8 @@ def messages(
                 if rank == parties:
                     seen[self.rank].append((rank, array.copy()))
                 else:
-                    pieces = np.split(array.reshape(-1), np.cumsum(self.sizes)[:-1])
+                    sizes = [array.size] if operation == "hold" else self.sizes
+                    pieces = np.split(array.reshape(-1), np.cumsum(sizes)[:-1])
                     seen[self.rank] += [(rank, piece.copy()) for piece in pieces]
 
     class InstrumentedDealer(Semi2kDealer):
@@ -229,6 +283,10 @@ BREAKABLE = (
     "two held matrices",
     "products with a held matrix",
     "squared norms of a held matrix",
+    "two matrices with known rows",
+    "known columns",
+    "columns known in part",
+    "squared norms of known rows",
     "bits to elements",
 )
 
@@ -257,6 +315,8 @@ def test_the_draws_are_those_that_are_broken_above() -> None:
     assert [len(messages("products with a held matrix", Z64, 2, honest)[1]) for honest in (0, 1)] == [5, 3]
     assert [len(messages("truncations", Z64, 2, honest)[1]) for honest in (0, 1)] == [4, 2]
     assert [len(messages("two held matrices", Z64, 2, honest)[1]) for honest in (0, 1)] == [2, 2]
+    assert [len(messages("two matrices with known rows", Z64, 2, honest)[1]) for honest in (0, 1)] == [2, 2]
+    assert [len(messages("columns known in part", Z64, 2, honest)[1]) for honest in (0, 1)] == [6, 4]
 
 
 # --- openings -------------------------------------------------------------------------------------------------------

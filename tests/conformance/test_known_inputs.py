@@ -1,0 +1,433 @@
+"""Parts of a matrix that a party of ``semi2k`` knows: results, messages, what they reveal, and the meter."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from cofit import Party
+from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing, RingArray, Shape
+from cofit.errors import InvalidInputError, TransportError
+from cofit.secret import InputFacts
+from cofit.sharing import SCHEMES, Scheme, Share, scheme_named
+from cofit.sharing.held import HeldShare
+from cofit.sharing.known_inputs import assembled, components_of, layout_of
+from cofit.sharing.meter import Meter
+from cofit.sharing.regions import KnownShare, Region, cut, joined_regions, paste
+from cofit.sharing.scheme import Place
+from cofit.sharing.semi2k import Semi2k
+from support.runs import run_scheme
+
+RNG = np.random.default_rng(77)
+SEED = bytes(range(32))
+LENGTHS = (3, 2, 4)
+WIDTH = 5
+CONSTANT = -9
+
+Holders = tuple[int | None, ...]
+
+
+def elements(ring: PowerOfTwoRing, *shape: int) -> RingArray:
+    drawn = [int.from_bytes(RNG.bytes(ring.element_bytes), "little", signed=True) for _ in range(math.prod(shape))]
+    return ring.from_int(np.array(drawn, dtype=object).reshape(shape))
+
+
+def owned(
+    s: Scheme, ring: PowerOfTwoRing, blocks: Sequence[RingArray], holders: Holders, axis: int, constant: bool
+) -> Share:
+    """The joint matrix of owners, each a party (its rank) or none, as a run would put it together."""
+    parties = len(s.names)
+    places: list[Place] = []
+    start = 0
+    for block in blocks:
+        part = slice(start, start + block.shape[axis])
+        places.append((part, slice(0, block.shape[1])) if axis == 0 else (slice(0, block.shape[0]), part))
+        start = part.stop
+    rows, cols = (start, blocks[0].shape[1]) if axis == 0 else (blocks[0].shape[0], start)
+
+    def pieces() -> object:
+        for block, holder, place in zip(blocks, holders, places, strict=True):
+            sent = components_of(scheme_named("semi2k"), ring, block, parties, SEED, holder)
+            mine = {
+                c.facts.name: memoryview(b"".join(bytes(part) for part in c.content()))
+                for c in sent
+                if s.rank in c.facts.ranks
+            }
+            yield assembled(type(s), ring, block.shape, s.rank, parties, mine, holder), place
+
+    column = (ring.from_int(np.array(CONSTANT)), (slice(None), slice(cols, cols + 1))) if constant else None
+    return s.expand_joined(ring, (rows, cols + constant), pieces(), column)  # type: ignore[arg-type]
+
+
+def blocks_of(ring: PowerOfTwoRing, axis: int, count: int = 3) -> list[RingArray]:
+    return [elements(ring, n, WIDTH) if axis == 0 else elements(ring, WIDTH, n) for n in LENGTHS[:count]]
+
+
+def joint_of(ring: PowerOfTwoRing, blocks: Sequence[RingArray], axis: int, constant: bool) -> RingArray:
+    joint = np.concatenate(blocks, axis=axis)
+    column = ring.from_int(np.full((len(joint), 1), CONSTANT))
+    return np.concatenate([joint, column], axis=1) if constant else joint
+
+
+def all_holders(parties: int) -> list[Holders]:
+    """Two parties: whatever may be; three: those that differ in kind."""
+    if parties == 2:
+        return list(itertools.product((None, 0, 1), repeat=3))
+    return [(0, 1, 2), (2, 1, 0), (None, 2, 1), (1, None, 1), (2, 2, None), (1, 1, 1)]
+
+
+CASES = [(n, holders) for n in (2, 3) for holders in all_holders(n)]
+
+
+# --- results --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(("parties", "holders"), CASES, ids=str)
+def test_products_with_what_parties_know(
+    parties: int, holders: Holders, axis: int, constant: bool, ring: PowerOfTwoRing
+) -> None:
+    blocks = blocks_of(ring, axis)
+    x = joint_of(ring, blocks, axis, constant)
+    w, v, m, y = (elements(ring, *shape) for shape in ((x.shape[1],), (len(x),), (x.shape[1], 2), x.shape))
+
+    def program(s: Scheme) -> dict[str, RingArray | None]:
+        whole = owned(s, ring, blocks, holders, axis, constant)
+        before = s.refresh(whole)
+        held = s.hold(whole)
+        back = held.map(np.transpose)
+        assert isinstance(held, HeldShare)
+        assert isinstance(back, HeldShare)
+        values = [s.input(0, v if s.rank == 0 else None, ring, v.shape) for v in (w, v, m, y)]
+        row, column, matrix, other = values
+        shares = {
+            "joined": before,
+            "held": held,
+            "vector": s.matmul(held, row),
+            "again": s.matmul(held, row, plus=column),
+            "transposed": s.matmul(back, column),
+            "and back": s.matmul(back.map(np.transpose), row),
+            "matrix": s.matmul(held, matrix),
+            "inner": s.inner(held, other),
+            "squares": s.inner(held, held),
+            "squares of columns": s.inner(back, back),
+            "rows": s.matmul(held.map(lambda part: part[1:3]), row),
+            "on the right": s.matmul(column, held),
+            "element-wise": s.mul(held, other),
+        }
+        return {name: s.open(share) for name, share in shares.items()}
+
+    def plain(a: RingArray, b: RingArray) -> RingArray:
+        return ring.matmul(np.ascontiguousarray(a), np.ascontiguousarray(b))
+
+    squares = ring.inner_sum([x], [x])
+    columns = ring.inner_sum([np.ascontiguousarray(x.T)], [np.ascontiguousarray(x.T)])
+    want = {
+        "joined": x,
+        "held": x,
+        "vector": plain(x, w),
+        "again": ring.add(plain(x, w), v),
+        "transposed": plain(x.T, v),
+        "and back": plain(x, w),
+        "matrix": plain(x, m),
+        "inner": ring.inner_sum([x], [y]),
+        "squares": squares,
+        "squares of columns": columns,
+        "rows": plain(x[1:3], w),
+        "on the right": plain(v, x),
+        "element-wise": ring.mul(x, y),
+    }
+    for result in run_scheme("semi2k", program, parties=parties).results:
+        assert list(result) == list(want)
+        for name, values in want.items():
+            np.testing.assert_array_equal(result[name], values, name)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_party_has_its_own_values_and_zeros_elsewhere(axis: int, constant: bool) -> None:
+    blocks = blocks_of(Z64, axis, 2)
+    x = joint_of(Z64, blocks, axis, constant)
+
+    def program(s: Scheme) -> RingArray:
+        return owned(s, Z64, blocks, (1, 0), axis, constant).parts[0]
+
+    first, second = run_scheme("semi2k", program).results
+    cut_at = LENGTHS[0]
+    known_to_0 = (slice(cut_at, None), slice(None)) if axis == 0 else (slice(None), slice(cut_at, None))
+    expected = np.zeros_like(x)
+    expected[known_to_0] = x[known_to_0]
+    np.testing.assert_array_equal(first, expected)
+    np.testing.assert_array_equal(second, Z64.sub(x, expected))
+
+
+def test_a_party_that_holds_nothing_of_a_region_has_no_mask_of_it() -> None:
+    blocks = blocks_of(Z64, 0)
+
+    def program(s: Scheme) -> tuple[list[Place], int]:
+        held = s.hold(owned(s, Z64, blocks, (0, None, 1), 0, True))
+        assert isinstance(held, HeldShare)
+        return [place for place, _ in held.mask.pieces], held.mask.known
+
+    rows = [slice(0, 3), slice(3, 5), slice(5, 9)]
+    everything = slice(0, WIDTH + 1)
+    first, second = run_scheme("semi2k", program).results
+    assert first == ([(rows[0], everything), (rows[1], everything)], 7 * (WIDTH + 1))
+    assert second == ([(rows[1], everything), (rows[2], everything)], 7 * (WIDTH + 1))
+
+
+# --- regions --------------------------------------------------------------------------------------------------------
+
+
+def rows_at(*ends: int) -> list[Place]:
+    return [(slice(a, b), slice(0, 4)) for a, b in itertools.pairwise(ends)]
+
+
+REGIONS: dict[str, tuple[Shape, list[tuple[Place, int | None]], Place | None, list[Region] | None]] = {
+    "nobody": ((5, 4), list(zip(rows_at(0, 2, 5), (None, None), strict=True)), None, None),
+    "rows": (
+        (5, 4),
+        list(zip(rows_at(0, 2, 5), (1, None), strict=True)),
+        None,
+        [Region((slice(0, 2), slice(0, 4)), 1), Region((slice(2, 5), slice(0, 4)), None)],
+    ),
+    "neighbours": (
+        (9, 4),
+        list(zip(rows_at(0, 2, 5, 9), (1, 1, 0), strict=True)),
+        None,
+        [Region((slice(0, 5), slice(0, 4)), 1), Region((slice(5, 9), slice(0, 4)), 0)],
+    ),
+    "no rows": (
+        (5, 4),
+        list(zip(rows_at(0, 0, 5), (0, 1), strict=True)),
+        None,
+        [Region((slice(0, 5), slice(0, 4)), 1)],
+    ),
+    "constant": (
+        (5, 5),
+        list(zip(rows_at(0, 2, 5), (1, None), strict=True)),
+        (slice(None), slice(4, 5)),
+        [Region((slice(0, 2), slice(0, 5)), 1), Region((slice(2, 5), slice(0, 5)), None)],
+    ),
+    "a gap": ((6, 4), list(zip(rows_at(0, 2, 5), (1, 0), strict=True)), None, None),
+    "a vector": ((5,), [((slice(0, 5),), 1)], None, None),
+}
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_regions_of_a_joined_matrix(name: str) -> None:
+    shape, pieces, constant, want = REGIONS[name]
+    regions = joined_regions(shape, pieces, constant)
+    assert (None if regions is None else list(regions)) == want
+
+
+@pytest.mark.parametrize("size", [1, 5, 7, 12])
+@pytest.mark.parametrize("view", [False, True])
+def test_chunks_of_a_block(size: int, view: bool) -> None:
+    whole = np.arange(70, dtype=np.uint64).reshape(7, 10)
+    block = whole[1:6, 2:7] if view else whole[1:6]
+    copied, flat = np.zeros_like(whole), block.reshape(-1)
+    target = copied[1:6, 2:7] if view else copied[1:6]
+    for start in range(0, block.size, size):
+        chunk = slice(start, min(start + size, block.size))
+        np.testing.assert_array_equal(cut(block, chunk), flat[chunk])
+        paste(target, chunk, cut(block, chunk))
+    np.testing.assert_array_equal(target, block)
+    assert copied.sum() == block.sum(), "something was written elsewhere"
+
+
+# --- messages -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(("parties", "holders"), CASES, ids=str)
+def test_holding_sends_what_is_known_once(parties: int, holders: Holders, axis: int, constant: bool) -> None:
+    blocks = blocks_of(Z64, axis)
+    run = run_scheme(
+        "semi2k", lambda s: s.hold(owned(s, Z64, blocks, holders, axis, constant)) and None, parties=parties
+    )
+    sizes = [block.size + (len(block) if constant and (axis == 0 or i == 2) else 0) for i, block in enumerate(blocks)]
+    for rank, counts in enumerate(run.traffic):
+        sent = sum(size for size, holder in zip(sizes, holders, strict=True) if holder in (None, rank))
+        assert counts.total.bytes_sent == (parties - 1) * sent * 8
+    assert run.dealer is not None and run.dealer.total.bytes_sent == 0
+
+
+def test_what_two_parties_know_goes_both_ways_at_once() -> None:
+    rows = 2 * (1 << 20) // 8 // 64 + 1
+    shapes = [(rows, 64), (100, 64)]
+
+    def program(s: Scheme) -> None:
+        blocks = [Z64.zeros(shape) for shape in shapes]
+        s.hold(owned(s, Z64, blocks, (0, 1), 0, False))
+
+    run = run_scheme("semi2k", program)
+    assert [counts.total.rounds for counts in run.traffic] == [1, 3]
+    assert [counts.total.bytes_sent for counts in run.traffic] == [rows * 64 * 8, 100 * 64 * 8]
+
+
+@pytest.mark.parametrize("holders", [(0, 1, 0), (None, 1, 1), (None, None, None)], ids=str)
+def test_products_send_what_they_send_without(holders: Holders) -> None:
+    blocks = blocks_of(Z64, 0)
+
+    def program(s: Scheme) -> None:
+        held = s.hold(owned(s, Z64, blocks, holders, 0, True))
+        with s.label("products"):
+            z = s.matmul(held, s.constant(Z64, Z64.zeros((WIDTH + 1,))), 5)
+            s.matmul(held.map(np.transpose), z)
+            s.inner(held, held)
+
+    run = run_scheme("semi2k", program)
+    sent = sum(
+        counts[label].bytes_sent
+        for counts in (*run.traffic, *([] if run.dealer is None else [run.dealer]))
+        for label in counts
+        if label.startswith("products/")
+    )
+    n, d = 9, WIDTH + 1
+    assert sent == 8 * ((2 * d + n + 4 * n) + (2 * n + d) + n)
+
+
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("holder", [None, 0, 1])
+def test_components_go_to_the_holder_alone_or_as_the_scheme_shares_them(scheme: str, holder: int | None) -> None:
+    kind = scheme_named(scheme)
+    parties, values = kind.info.default_parties, elements(Z64, 4, 3)
+    if holder is not None and holder >= parties:
+        pytest.skip("there is no such party")
+    facts = layout_of(kind, Z64, values.shape, parties, holder)
+    sent = components_of(kind, Z64, values, parties, SEED, holder)
+    assert tuple(c.facts for c in sent) == facts
+    contents = [b"".join(bytes(part) for part in c.content()) for c in sent]
+    assert [len(content) for content in contents] == [fact.size for fact in facts]
+    if scheme == "semi2k" and holder is not None:
+        assert [fact.ranks for fact in facts] == [(holder,)]
+        assert contents == [values.tobytes()]
+    else:
+        assert facts == kind.layout(Z64, values.shape, parties)
+        if kind.info.secret:
+            assert all(values.tobytes() not in content for content in contents)
+
+
+@pytest.mark.parametrize("holder", [-1, 2, 7])
+def test_a_holder_must_be_a_party(holder: int) -> None:
+    with pytest.raises(InvalidInputError, match="'holder' parameter"):
+        layout_of(Semi2k, Z64, (2, 2), 2, holder)
+
+
+def test_only_the_holder_has_values() -> None:
+    values = elements(Z64, 2, 2)
+    for rank, given in ((0, values), (1, None)):
+        with pytest.raises(InvalidInputError, match="rank 1"):
+            Semi2k.known(Z64, (2, 2), rank, 1, given)
+    with pytest.raises(InvalidInputError, match="shape"):
+        Semi2k.known(Z64, (2, 3), 1, 1, values)
+    with pytest.raises(InvalidInputError, match="rep3"):
+        scheme_named("rep3").known(Z64, (2, 2), 0, 0, values)
+
+
+# --- members that do not agree --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("odd", [0, 1, 2])
+@pytest.mark.parametrize(
+    "holders", [((0, 1, 1), (0, 1, 0)), ((0, 1, 1), (None, 1, 1)), ((0, 1, 1), (0, 0, 1))], ids=str
+)
+def test_a_member_that_thinks_otherwise_is_noticed(holders: tuple[Holders, Holders], odd: int) -> None:
+    def program(s: Scheme) -> None:
+        mine = holders[1] if s.rank == odd else holders[0]
+        shape = (9, WIDTH)
+        places: list[Place] = [(slice(a, b), slice(0, WIDTH)) for a, b in itertools.pairwise((0, 3, 5, 9))]
+        regions = joined_regions(shape, list(zip(places, mine, strict=True)), None)
+        assert regions is not None
+        held = s.hold(KnownShare(Z64, (Z64.zeros(shape),), regions))
+        s.open(s.matmul(held, s.constant(Z64, Z64.zeros((WIDTH,)))))
+
+    with pytest.raises(TransportError):
+        run_scheme("semi2k", program)
+
+
+# --- the meter ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(("parties", "holders"), CASES, ids=str)
+def test_the_meter_agrees_with_the_run(parties: int, holders: Holders, axis: int, constant: bool) -> None:
+    blocks = blocks_of(Z128, axis)
+
+    def steps(s: Scheme, held: Share) -> None:
+        z = s.matmul(held, s.constant(Z128, Z128.zeros(held.shape[1:])), 5)
+        s.matmul(held.map(np.transpose), z)
+
+    def program(s: Scheme) -> None:
+        steps(s, s.hold(owned(s, Z128, blocks, holders, axis, constant)))
+
+    run = run_scheme("semi2k", program, parties=parties)
+    meter = Meter(scheme_named("semi2k"), parties)
+    shape = tuple(int(n) for n in joint_of(Z128, blocks, axis, constant).shape)
+    starts = [0, *np.cumsum([block.shape[axis] for block in blocks]).tolist()]
+    places: list[Place] = [
+        (slice(a, b), slice(0, WIDTH)) if axis == 0 else (slice(0, WIDTH), slice(a, b))
+        for a, b in itertools.pairwise(starts)
+    ]
+    dealt = [
+        meter.assemble(Z128, block.shape, 0, {}) if holder is None else meter.known(Z128, block.shape, 0, holder, None)
+        for block, holder in zip(blocks, holders, strict=True)
+    ]
+    column = (Z128.zeros(()), (slice(None), slice(shape[1] - 1, shape[1]))) if constant else None
+    share = meter.expand_joined(Z128, shape, zip(dealt, places, strict=True), column)
+    before = meter.tally
+    steps(meter, meter.hold(share))
+    assert (meter.tally - before).bytes == run.everything().bytes_sent
+    waits = {counts.total.rounds for counts in run.traffic}
+    assert (meter.tally - before).rounds == max(waits)
+
+
+def test_the_meter_counts_fewer_multiply_adds() -> None:
+    def counted(holders: Holders) -> int:
+        meter = Meter(scheme_named("semi2k"), 2)
+        places: list[Place] = [(slice(0, 30), slice(0, 7)), (slice(30, 70), slice(0, 7))]
+        regions = joined_regions((70, 7), list(zip(places, holders, strict=True)), None)
+        blank = meter.constant(Z64, Z64.zeros((70, 7)))
+        held = meter.hold(blank if regions is None else KnownShare(Z64, blank.parts, regions))
+        meter.matmul(held, meter.constant(Z64, Z64.zeros((7,))))
+        return meter.tally.multiply_adds
+
+    assert counted((None, None)) == 2 * 490
+    assert counted((0, 1)) == 490 + 245
+    assert counted((0, None)) == 490 + 280 + 105
+
+
+# --- inputs of a party ----------------------------------------------------------------------------------------------
+
+
+def test_inputs_of_what_was_held_are_there_and_cut_out_when_asked_for() -> None:
+    blocks = blocks_of(Z64, 0, 2)
+    facts = {
+        "a": {"x": InputFacts(blocks[0].shape, FixedPoint(0, Z64), 100)},
+        "b": {"x": InputFacts(blocks[1].shape, FixedPoint(0, Z64), 100)},
+    }
+    small = [Z64.from_int(np.arange(block.size).reshape(block.shape)) for block in blocks]
+
+    def program(s: Scheme) -> list[object]:
+        party = Party(s, facts)
+        for holder, (owner, block) in enumerate(zip(facts, small, strict=True)):
+            values = block if s.rank == holder else None
+            party.take(owner, "x", s.known(Z64, block.shape, s.rank, holder, values))
+        x = party.joined([("a", "x"), ("b", "x")], 0, constant=3, held=True)
+        assert isinstance(x._share, HeldShare)
+        assert [joint is x for joint, _ in party._pieces.values()] == [True, True], "there are copies"
+        assert party.joined([("a", "x"), ("b", "x")], 0, constant=3, held=True) is x
+        return [party.open(value, reason="test") for value in (party.input("b", "x"), party.input("a", "x"), x)]
+
+    for second, first, joint in run_scheme("semi2k", program).results:
+        np.testing.assert_array_equal(first, Z64.to_int(small[0]))
+        np.testing.assert_array_equal(second, Z64.to_int(small[1]))
+        np.testing.assert_array_equal(joint, np.column_stack([np.concatenate([first, second]), np.full(5, 3)]))
