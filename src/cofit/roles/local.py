@@ -202,7 +202,7 @@ def _failure(failures: dict[str, Any], members: tuple[str, ...]) -> PartyFailedE
     if isinstance(error, TransportError) and not isinstance(error, PeerAbortedError) and error.peer in members:
         culprit, seen = error.peer, f", as '{witness}' noticed"
     elif isinstance(error, DisputeError):  # the witness is the one that is not under suspicion
-        culprit, seen = "' or '".join(error.parties), f", as '{witness}' noticed"
+        culprit, seen = " or ".join(error.parties), f", as '{witness}' noticed"
     failed = PartyFailedError(culprit, f"'{culprit}' failed{seen}: {type(error).__name__}: {error}", failures)
     failed.__cause__ = error
     return failed

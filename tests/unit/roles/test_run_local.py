@@ -121,7 +121,7 @@ def test_an_error_of_a_program(processes: bool) -> None:
 
 @MODES
 def test_a_dispute_is_blamed_on_those_in_dispute(processes: bool) -> None:
-    with pytest.raises(PartyFailedError, match="'party-a' or 'party-c' failed, as 'party-b' noticed: Dispute") as info:
+    with pytest.raises(PartyFailedError, match="'party-a or party-c' failed, as 'party-b' noticed: Dispute") as info:
         run_local(programs.dispute_at_b, processes=processes, timeout=LONG)
     cause = info.value.__cause__
     assert isinstance(cause, DisputeError)
