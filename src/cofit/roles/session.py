@@ -95,6 +95,7 @@ def run_session(
         audit.write("opening", reason=opening.reason, shape=list(opening.shape), learned_by=list(opening.learned_by))
 
     party = Party(scheme, expected, AuditLog(opened), report)
+    begin_once(state, party.session)
     party.agree("plan and contributions", _basis(plan, state, expected))
     _settle(party, state, audit)
     if not (state.directory / RELEASE).exists():  # otherwise it is opened, and the data are not needed
@@ -107,6 +108,18 @@ def run_session(
     checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan)
     weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints)
     return weights, party.audit.openings
+
+
+def begin_once(state: PartyState, session: bytes) -> None:
+    """Note a session, or raise StateError if this party has begun it before.
+
+    The leader chooses ids, and it may be the corrupted party. Checkpoints and releases of different sessions must never
+    pass for those of one: their shares do not fit together, and an opening of such a mixture shows a second draw.
+    """
+    name = f"session {session.hex()}"
+    if state.fact(name) is not None:
+        raise StateError("The leading party has called to a session that was before. It must take a new id each time.")
+    state.record(**{name: "begun"})
 
 
 def _settle(party: Party, state: PartyState, audit: AuditFile) -> None:
@@ -127,10 +140,12 @@ def _settle(party: Party, state: PartyState, audit: AuditFile) -> None:
 
 
 def _basis(plan: Plan, state: PartyState, expected: Mapping[str, object]) -> bytes:
-    """What every party must have in common before it touches a share: the plan, and every owner's manifest."""
+    """What every party must have in common before it touches a share: the plan, every owner's manifest, and the date
+    of the certificate, which the leader told each of them.
+    """
     uploads = {owner: state.upload(owner) for owner in expected}
     hashes = {owner: "" if u is None else manifest_hash(u.manifest["common"]) for owner, u in uploads.items()}
-    return json.dumps([plan.hash, hashes], sort_keys=True).encode()
+    return json.dumps([plan.hash, hashes, state.fact("created")], sort_keys=True).encode()
 
 
 def _check_intact(study: Study, state: PartyState, owner: str) -> None:
