@@ -15,9 +15,10 @@ from rich.text import Text
 from cofit.cli.plan_table import print_plan
 from cofit.cli.scheme_table import choice_table
 from cofit.learn.comparison import compare_schemes
-from cofit.learn.forecast import forecast
+from cofit.learn.forecast import Contributors, forecast
 from cofit.roles.study_files import load_study
 from cofit.study.document import OwnerEntry, Participant, PartyEntry, Study
+from cofit.study.expected import expected_contributions, holders, party_ranks
 from cofit.study.plan import study_plan
 from cofit.study.statement import expected_certificate, learned
 
@@ -37,7 +38,8 @@ def check(study: Path, as_json: bool) -> None:
     loaded = load_study(study)
     plan = study_plan(loaded)
     owners = sum(1 for owner in loaded.owners if owner.columns)
-    cost = forecast(plan, owners=owners, parties=len(loaded.parties))
+    given = Contributors(expected_contributions(loaded, plan), holders(loaded), party_ranks(loaded))
+    cost = forecast(plan, owners=given, parties=len(loaded.parties))
     choices = compare_schemes(plan.facts, owners)
     certificate = expected_certificate(loaded, plan)
     if as_json:

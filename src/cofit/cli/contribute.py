@@ -137,7 +137,14 @@ def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None
     click.echo("\nSent, over TLS, to")
     shares = "bytes of random shares" if scheme_named(study.compute.scheme).info.secret else "bytes, NOT SECRET to it"
     for rank, party in enumerate(study.parties):
-        click.echo(f"  {party.name} ({party.host}:{party.port}): {contribution.bytes_for(rank):,} {shares}")
+        size = contribution.bytes_for(rank)
+        if not contribution.kept:
+            sent = f"{size:,} {shares}"
+        elif rank == contribution.holder:
+            sent = f"{size:,} bytes, the encoded data as they are: this party is '{contribution.owner}' itself"
+        else:
+            sent = "nothing of the data, not even shares"
+        click.echo(f"  {party.name} ({party.host}:{party.port}): {sent}")
     if contribution.rows is not None:
         click.echo(
             "  and to each a keyed digest of the row keys, which tells only whether all owners have the same rows"

@@ -31,7 +31,7 @@ from cofit.learn.plan import Plan
 from cofit.learn.private_training import private_training
 from cofit.learn.train import FEATURES, LABELS, Holders, _gather, _initial, _step
 from cofit.secret import InputFacts, Party, SecretArray
-from cofit.sharing import scheme_named
+from cofit.sharing import Scheme, scheme_named
 from cofit.sharing.meter import Meter, Tally
 
 MULTIPLY_ADDS_PER_SECOND = 2.1e9  # Z_2^64: `cofit bench kernels`, less a third because cores share the memory
@@ -91,10 +91,19 @@ class Forecast:
         return {name: dict(phase.__dict__) for name, phase in named.items()}
 
 
+@dataclass(frozen=True)
+class Contributors:
+    """Who contributes what: the public facts of every owner's inputs. ``ranks``: of the owners that are parties."""
+
+    inputs: Mapping[str, Mapping[str, InputFacts]]
+    holders: Holders
+    ranks: Mapping[str, int]
+
+
 def forecast(
     plan: Plan,
     *,
-    owners: int = 2,
+    owners: int | Contributors = 2,
     parties: int | None = None,
     latency: float = 1e-4,
     bandwidth: float = 1e9,
@@ -102,8 +111,8 @@ def forecast(
 ) -> Forecast:
     """Return what a run of this plan costs. Rounds and bytes are exact; seconds estimate the reference machine.
 
-    owners: how many contribute equal parts of the rows (or columns; then the first has the labels), as far as there is
-    a row (or a column) for each.
+    owners: how many, none of them a party, contribute equal parts of the rows (or columns; then the first has the
+    labels), as far as there is a row (or a column) for each; or who contributes what.
     parties: how many compute; None takes the scheme's usual number.
     latency: seconds from the sending of a small message to its receipt. bandwidth: bytes a second, of all members
     together. processors: how many cores the parties have, all together.
@@ -111,7 +120,8 @@ def forecast(
     _check_positive("latency", latency, zero=True)
     _check_positive("bandwidth", bandwidth)
     _check_positive("processors", processors)
-    inputs, holders = _inputs(plan, owners)
+    given = owners if isinstance(owners, Contributors) else Contributors(*_inputs(plan, owners), {})
+    inputs, holders = given.inputs, given.holders
     scheme = scheme_named(plan.facts.scheme)
     parties = scheme.info.default_parties if parties is None else parties
     machine = _Machine(parties, latency, bandwidth, processors)
@@ -119,13 +129,15 @@ def forecast(
     meter = Meter(scheme, parties)
     party = Party(meter, inputs)
     meter.setup()
-    party.collect()
+    _collect(party, meter, scheme, given)
     shared = meter.tally
     private_training(party, replace(plan, epochs=1), holders, {party.name: _NoStore()}, "forecast")
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
     rest = meter.tally - shared - trained - noise
-    further, epoch = _further_epochs(Party(meter, inputs), meter, plan, holders)
+    again = Party(meter, inputs)
+    _collect(again, meter, scheme, given)
+    further, epoch = _further_epochs(again, meter, plan, holders)
 
     receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
     return Forecast(
@@ -137,6 +149,18 @@ def forecast(
     )
 
 
+def _collect(party: Party, meter: Meter, scheme: type[Scheme], given: Contributors) -> None:
+    """Receive every owner's contribution; owners that are parties keep theirs, where the scheme lets them."""
+    for owner, named in given.inputs.items():
+        holder = given.ranks.get(owner) if scheme.info.knows_inputs else None
+        for name, facts in named.items():
+            ring = facts.format.ring
+            if holder is None:
+                party.take(owner, name, meter.receive_input(owner, ring, facts.shape))
+            else:
+                party.take(owner, name, meter.receive_known(ring, facts.shape, holder))
+
+
 def _further_epochs(party: Party, meter: Meter, plan: Plan, holders: Holders) -> tuple[Tally, Tally]:
     """Return what all epochs but the first cost together, and what one from the largest bounds costs."""
 
@@ -144,7 +168,6 @@ def _further_epochs(party: Party, meter: Meter, plan: Plan, holders: Holders) ->
         start = meter.tally
         return _step(data, plan, weights, before), meter.tally - start
 
-    party.collect()
     data = _gather(party, plan, holders)
     weights = before = _initial(party, plan)
     format = weights.format

@@ -29,10 +29,11 @@ from cofit.roles.manifest import SALT_BYTES, check_rows_digest
 from cofit.roles.owner import UploadProgress, contribute, incarnations
 from cofit.secret import InputFacts
 from cofit.sharing import scheme_named
+from cofit.sharing.known_inputs import layout_of
 from cofit.study.align import HASH_BYTES, SECRET_BYTES, aligned_rows, key_hashes, set_digest
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable, owner_named
-from cofit.study.expected import expected_contributions
+from cofit.study.expected import expected_contributions, party_ranks
 from cofit.study.plan import study_plan
 from cofit.transport import Conversation, Identity, Peer, Terms, converse
 
@@ -70,10 +71,21 @@ class PreparedContribution:
         """What the release will cost the owner's ledger."""
         return Fraction(self.plan.mechanism.total_delta)
 
+    @property
+    def holder(self) -> int | None:
+        """The rank of the party that the owner is, if it is one."""
+        return party_ranks(self.study).get(self.owner)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the owner is a party that keeps its data as they are, and the other parties get nothing of them."""
+        return self.holder is not None and scheme_named(self.study.compute.scheme).info.knows_inputs
+
     def bytes_for(self, rank: int) -> int:
         """Return how many bytes the party of this rank gets: its components, each with its salt."""
-        scheme, parties = scheme_named(self.study.compute.scheme), len(self.study.parties)
-        layouts = [scheme.layout(facts.format.ring, facts.shape, parties) for facts, _ in self.inputs.values()]
+        scheme, parties, holder = scheme_named(self.study.compute.scheme), len(self.study.parties), self.holder
+        shapes = [(facts.format.ring, facts.shape) for facts, _ in self.inputs.values()]
+        layouts = [layout_of(scheme, ring, shape, parties, holder) for ring, shape in shapes]
         return sum(c.size + SALT_BYTES for layout in layouts for c in layout if rank in c.ranks)
 
 
@@ -126,6 +138,7 @@ def send(
         contribution.plan.hash,
         progress,
         contribution.rows,
+        contribution.holder,
     )
 
 

@@ -35,7 +35,7 @@ from cofit.roles.service_ports import listen_at
 from cofit.roles.state_directory import StateDirectory
 from cofit.sharing import dealer_of
 from cofit.study.document import Study
-from cofit.study.expected import expected_contributions, holders
+from cofit.study.expected import expected_contributions, holders, party_ranks
 from cofit.study.plan import study_plan
 from cofit.transport import Conversation, Identity, Reception, Terms, TokenBuckets, connect_mesh
 
@@ -174,7 +174,8 @@ class DealerService:
         ) as mesh:
             scheme = dealer_of(compute.scheme)(mesh, names, self._identity.name)
             scheme.setup()
-            run_dealing(scheme, self._study.hash, self._plan, holders(self._study), self._expected, self._report)
+            parts, ranks = holders(self._study), party_ranks(self._study)
+            run_dealing(scheme, self._study.hash, self._plan, parts, self._expected, ranks, self._report)
         self._audit.write("session done", session=session.hex())
         _log.info("session %s is done", session.hex()[:8])
 

@@ -18,6 +18,7 @@ from cofit.learn.train import Holders
 from cofit.roles.checkpoint_files import NO_CHECKPOINTS, common_checkpoint, resumed_limit
 from cofit.secret import InputFacts, Party, SecretArray
 from cofit.sharing import Scheme
+from cofit.sharing.known_inputs import assembled
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,19 @@ def run_dealing(
     plan: Plan,
     holders: Holders,
     expected: Mapping[str, Mapping[str, InputFacts]],
+    ranks: Mapping[str, int],
     report: Callable[[str, int, int], None],
 ) -> None:
-    """Deal for one session of the parties, on a scheme that is set up; the steps are those of ``run_session``."""
+    """Deal for one session of the parties, on a scheme that is set up; the steps are those of ``run_session``.
+
+    ranks: those of the owners that are parties.
+    """
     party = Party(scheme, expected, report=report)
     party.agree("plan and contributions", b"")
     party.announce("stored release", bytes(2))
     party.agree("stored release", b"")
     for owner, inputs in expected.items():
         for name, facts in inputs.items():
-            party.take(owner, name, scheme.assemble(facts.format.ring, facts.shape, scheme.rank, {}))
+            ring, parties, holder = facts.format.ring, len(scheme.names), ranks.get(owner)
+            party.take(owner, name, assembled(type(scheme), ring, facts.shape, scheme.rank, parties, {}, holder))
     private_training(party, plan, holders, {}, study_hash, HeardCheckpoints(plan))

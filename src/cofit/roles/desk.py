@@ -31,6 +31,7 @@ from cofit.roles.party_state import PartyState, check_file_name
 from cofit.roles.sealing import RefusedError, Sealing
 from cofit.secret import InputFacts
 from cofit.study.document import Study
+from cofit.study.expected import party_ranks
 from cofit.transport import TokenBuckets
 
 Answer: TypeAlias = tuple[dict[str, Any], bytes]
@@ -130,6 +131,7 @@ class Desk:
             self._expected[owner],
             plan=self._plan.hash,
             vertical=self._study.data.partition == "vertical",
+            holder=party_ranks(self._study).get(owner),
         )
         stored = {"common": manifest, "files": files_for(manifest, self._rank)}
         if self._state.forgotten:

@@ -14,6 +14,9 @@ digests of the rows (``study.align.set_digest``: keyed with a secret of the owne
 have the same rows, and nothing else. The plan is the owner's own: so no party reads its shares in other formats, or
 releases them with other noise, than the owner was told when it contributed.
 
+An owner that is a computing party itself may keep its values as they are, where the scheme lets it: then the manifest
+has one file for each input, "features.values", for that party alone, and the others check that there is none for them.
+
 What a manifest must look like follows from the study and its plan alone, except for the id and the digests: an owner
 cannot make a party store more, or anything else, than was agreed.
 """
@@ -33,6 +36,7 @@ from cofit.arithmetic.prg import derive_seed
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.secret import InputFacts
 from cofit.sharing import Component, ComponentFacts, scheme_named
+from cofit.sharing.known_inputs import components_of, layout_of
 
 SALT_BYTES = 32
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -61,17 +65,19 @@ def deal_contribution(
     seed: bytes,
     plan: str,
     rows: str | None = None,
+    holder: int | None = None,
 ) -> DealtContribution:
     """Share encoded inputs. The same seed and inputs give the same bytes and the same manifest.
 
-    plan: the hash of the owner's plan. rows: the digest of the set of row keys, in a vertical study. Every component is
-    made once here, for its digest, and again whenever it is sent: nothing but ``inputs`` is held in memory.
+    plan: the hash of the owner's plan. rows: the digest of the set of row keys, in a vertical study. holder: the rank
+    of the party that the owner is, if it is one. Every component is made once here, for its digest, and again whenever
+    it is sent: nothing but ``inputs`` is held in memory.
     """
     components: dict[str, Component] = {}
     entries: dict[str, Any] = {}
     for name, (facts, encoded) in inputs.items():
         own_seed = derive_seed(seed, f"contribution {name}")
-        for component in scheme_named(scheme).components(facts.format.ring, encoded, parties, own_seed):
+        for component in components_of(scheme_named(scheme), facts.format.ring, encoded, parties, own_seed, holder):
             file = f"{name}.{component.facts.name}"
             salted = _salted(component, derive_seed(own_seed, f"salt {component.facts.name}")[:SALT_BYTES])
             digest = hashlib.sha256()
@@ -99,9 +105,19 @@ def _salted(component: Component, salt: bytes) -> Component:
 
 
 def check_manifest(
-    manifest: object, scheme: str, parties: int, inputs: Mapping[str, InputFacts], *, plan: str, vertical: bool
+    manifest: object,
+    scheme: str,
+    parties: int,
+    inputs: Mapping[str, InputFacts],
+    *,
+    plan: str,
+    vertical: bool,
+    holder: int | None = None,
 ) -> dict[str, Any]:
-    """Return a manifest from an owner if it is as the study and this party's plan say, or raise InvalidInputError."""
+    """Return a manifest from an owner if it is as the study and this party's plan say, or raise InvalidInputError.
+
+    holder: the rank of the party that the owner is, if it is one.
+    """
     if not isinstance(manifest, dict) or set(manifest) != {"upload", "plan", "components", "rows"}:
         must_be = "an object with 'upload', 'plan', 'components' and 'rows': run the same cofit release as the parties"
         raise parameter_error("manifest", "a contribution", must_be, type(manifest).__name__)
@@ -115,7 +131,7 @@ def check_manifest(
     expected = {
         f"{name}.{facts.name}": _entry(facts)
         for name, values in inputs.items()
-        for facts in scheme_named(scheme).layout(values.format.ring, values.shape, parties)
+        for facts in layout_of(scheme_named(scheme), values.format.ring, values.shape, parties, holder)
     }
     if not isinstance(components, dict) or set(components) != set(expected):
         raise parameter_error("components", "a manifest", f"an object with {sorted(expected)}", components)

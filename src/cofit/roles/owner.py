@@ -88,13 +88,14 @@ def contribute(
     plan: str,
     progress: Listener | None = None,
     rows: str | None = None,
+    holder: int | None = None,
 ) -> str:
     """Share encoded inputs with all parties; return the id of the upload.
 
     parties: their incarnations (``incarnations``), by name, in the order of ranks. A party that has another one by now
     gets nothing: the owner's ledger was not charged for it. state: the owner's private directory. study, plan: their
-    hashes. rows: the digest of the row keys, in a vertical study. ``progress`` is called from several threads, one for
-    each party.
+    hashes. rows: the digest of the row keys, in a vertical study. holder: the rank of the party that the owner is, if
+    it is one. ``progress`` is called from several threads, one for each party.
 
     Raises RequestRefusedError where a party refuses, another TransportError that names the party where one cannot be
     reached or does not stay, and StateError while another upload for this study runs from the same directory, or where
@@ -106,7 +107,7 @@ def contribute(
         if "manifest" in kept and _complete(parties, connect, kept["manifest"]):
             return str(kept["manifest"]["upload"])
         seed = bytes.fromhex(kept["seed"]) if "seed" in kept else fresh_upload_seed()
-        dealt = deal_contribution(scheme, len(parties), inputs, seed, plan, rows)
+        dealt = deal_contribution(scheme, len(parties), inputs, seed, plan, rows, holder)
         begun = []
         for party, known in parties.items():
             begun.append(_begin(connect, party, known, dealt.manifest))

@@ -34,7 +34,9 @@ from cofit.roles.party_state import RELEASE, PartyState
 from cofit.roles.release_store import FileStore
 from cofit.secret import AuditLog, InputFacts, Opening, Party
 from cofit.sharing import DealtShare, Scheme
+from cofit.sharing.known_inputs import assembled, layout_of
 from cofit.study.document import Study
+from cofit.study.expected import party_ranks
 
 Report = Callable[[str, int, int], None]
 CHECKPOINT_EPOCHS = 25
@@ -99,10 +101,11 @@ def run_session(
     party.agree("plan and contributions", _basis(plan, state, expected))
     _settle(party, state, audit)
     if not (state.directory / RELEASE).exists():  # otherwise it is opened, and the data are not needed
+        ranks = party_ranks(study)
         for owner, inputs in expected.items():
             _check_intact(study, state, owner)
             for name, facts in inputs.items():
-                party.take(owner, name, _assembled(scheme, len(study.parties), state, owner, name, facts))
+                party.take(owner, name, _assembled(scheme, state, owner, name, facts, ranks.get(owner)))
     ledger = Ledger(state.directory / "ledger.sqlite")
     store = ChargedStore(FileStore(state.directory / RELEASE), ledger, study, plan, state, audit)
     checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan)
@@ -164,7 +167,10 @@ def _check_intact(study: Study, state: PartyState, owner: str) -> None:
     )
 
 
-def _assembled(scheme: Scheme, parties: int, state: PartyState, owner: str, name: str, facts: InputFacts) -> DealtShare:
-    layout = scheme.layout(facts.format.ring, facts.shape, parties)
+def _assembled(
+    scheme: Scheme, state: PartyState, owner: str, name: str, facts: InputFacts, holder: int | None
+) -> DealtShare:
+    kind, parties, ring, shape = type(scheme), len(scheme.names), facts.format.ring, facts.shape
+    layout = layout_of(kind, ring, shape, parties, holder)
     mine = {c.name: without_salt(state.component(owner, f"{name}.{c.name}")) for c in layout if scheme.rank in c.ranks}
-    return scheme.assemble(facts.format.ring, facts.shape, scheme.rank, mine)
+    return assembled(kind, ring, shape, scheme.rank, parties, mine, holder)

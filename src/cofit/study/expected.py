@@ -29,6 +29,12 @@ def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, Inpu
     return expected
 
 
+def party_ranks(study: Study) -> dict[str, int]:
+    """Return the ranks of those owners that are computing parties too: a name stands for one certificate in a study."""
+    ranks = {party.name: rank for rank, party in enumerate(study.parties)}
+    return {owner.name: ranks[owner.name] for owner in study.owners if owner.name in ranks}
+
+
 def holders(study: Study) -> Holders:
     """Return who holds features and labels, in the order of rows, or of columns."""
     return Holders(
