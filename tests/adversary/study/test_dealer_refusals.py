@@ -110,28 +110,41 @@ def test_a_flood_of_requests_is_answered_with_busy_and_not_logged(lab: Lab) -> N
     assert lab.events(DEALER).count("request refused") == kinds["RefusedError"]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("count", [600, 8000])
-def test_garbage_at_its_port_while_a_study_runs(make_lab: MakeLab, count: int) -> None:
-    lab = make_lab(scheme="semi2k", model={"epochs": 60}, compute={"timeout": 20, "connect_timeout": 20})
-    lab.start(pause={"progress train": 0.05})
-    lab.contribute_all()
-    pid, rng, heard = lab.children[DEALER].pid, np.random.default_rng(3), list[int]()
-    before = resident(pid), descriptors(pid), threads(pid)
-    attack = [
+def attack(lab: Lab, count: int, rng: np.random.Generator) -> None:
+    """Random bytes and nearly TLS from many addresses, and broken frames of an owner, at once."""
+    heard: list[int] = []
+    waves = [
         threading.Thread(target=strangers, args=(lab.address(DEALER), rng.spawn(1)[0], count)),
         threading.Thread(target=lambda: heard.append(insiders(lab, DEALER, rng.spawn(1)[0], 30))),
     ]
-    for thread in attack:
-        thread.start()
-    for thread in attack:
-        thread.join()
+    for wave in waves:
+        wave.start()
+    for wave in waves:
+        wave.join()
     assert sum(heard) > 20, "mutated frames came through the greeting"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_garbage_at_its_port_while_a_study_runs(make_lab: MakeLab) -> None:
+    """The first wave fills the room for those who are not authenticated yet (512, some 75 kB each); no second one adds
+    to that.
+    """
+    lab = make_lab(scheme="semi2k", model={"epochs": 60}, compute={"timeout": 20, "connect_timeout": 20})
+    lab.start(pause={"progress train": 0.05})
+    lab.contribute_all()
+    pid, rng = lab.children[DEALER].pid, np.random.default_rng(3)
+    before = resident(pid), descriptors(pid), threads(pid)
+    attack(lab, 8000, rng)
     lab.wait_released(100)
     time.sleep(0.5)
-    now = resident(pid), descriptors(pid), threads(pid)
+    filled = resident(pid)
+    assert filled < before[0] + (64 << 20)
+    attack(lab, 8000, rng)
+    time.sleep(1.5)
     assert lab.children[DEALER].poll() is None
-    assert now[0] < before[0] + (30 << 20) and now[1] <= before[1] + 16 and now[2] <= before[2] + 16
-    assert lab.events(DEALER).count("connection refused") < 600 and "Traceback" not in lab.log(DEALER)
+    assert resident(pid) < filled + (8 << 20)
+    assert descriptors(pid) <= before[1] + 16 and threads(pid) <= before[2] + 16
+    assert lab.events(DEALER).count("connection refused") < 1000, "a flood must not become a flood of log lines"
+    assert "Traceback" not in lab.log(DEALER)
     lab.check_one_release()
