@@ -1,0 +1,106 @@
+"""Hospitals as the parties of ``semi2k``: each keeps its own data, nothing of them reaches the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adversary.study.test_dealer_kill import dying
+from adversary.study.test_kill import SETTINGS, finish
+from cofit.roles.contributing import align_table, prepare
+from cofit.roles.manifest import SALT_BYTES
+from cofit.roles.party_state import PartyState
+from cofit.roles.study_files import read_owner_table
+from cofit.sharing.scheme import as_bytes
+from cofit.study.encode import encode_table
+from support.studies import Lab
+
+MakeLab = Callable[..., Lab]
+BOTH = ("party-a", "party-b")
+HORIZONTAL: dict[str, Any] = {"owners": BOTH, "rows": (300, 500)}
+VERTICAL: dict[str, Any] = {"owners": BOTH, "partition": "vertical", "rows": (700, 700), "features": 4}
+MIXED: dict[str, Any] = {"owners": ("party-b", "owner-a", "party-a"), "rows": (200, 300, 300)}
+
+
+def files(lab: Lab, party: str, owner: str) -> dict[str, bytes]:
+    """What a party has on its disk of an owner's contribution, without the salts."""
+    found = [path for path in (lab.state(party) / "uploads").rglob("*") if path.is_file()]
+    return {path.name: path.read_bytes()[SALT_BYTES:] for path in found if owner in path.parts}
+
+
+def encoded(lab: Lab, owner: str) -> dict[str, bytes]:
+    """The owner's values as they are in its party's files."""
+    vertical = lab.partition == "vertical"
+    path = lab.root / owner / ("table.csv" if vertical else "table.npz")
+    table, rows = encode_table(lab.study, owner, read_owner_table(lab.study, owner, path)), None
+    if vertical:
+        table, rows = align_table(lab.study, table, b"s" * 32, {})
+    inputs = prepare(lab.study, owner, table, rows).inputs
+    return {f"{name}.values": bytes(as_bytes(values)) for name, (_, values) in inputs.items()}
+
+
+def check_weights(lab: Lab) -> None:
+    weights = np.asarray(lab.check_one_release().weights)
+    limit = 8 * lab.plan.mechanism.expected_norm
+    assert np.linalg.norm(weights - lab.minimum()) <= limit
+    assert limit < np.linalg.norm(lab.minimum()) / 2, "the test would accept anything"
+
+
+@pytest.mark.parametrize(
+    ("settings", "count"),
+    [
+        pytest.param(HORIZONTAL, 2, id="horizontal"),
+        pytest.param(VERTICAL, 2, id="vertical"),
+        pytest.param(MIXED, 3, id="three-parties-mixed", marks=pytest.mark.slow),
+    ],
+)
+def test_every_owner_keeps_its_data(make_lab: MakeLab, settings: dict[str, Any], count: int) -> None:
+    lab = make_lab(scheme="semi2k", count=count, epsilon=20.0, **settings)
+    lab.start()
+    lab.contribute_all()
+    lab.wait_released()
+    check_weights(lab)
+    for owner in lab.owners:
+        values = encoded(lab, owner)
+        for party in lab.parties:
+            held = files(lab, party, owner)
+            if owner not in lab.parties:
+                assert held and not set(held.values()) & set(values.values())
+            else:
+                assert held == (values if party == owner else {})
+    for owner in lab.owners:
+        assert lab.contribute(owner).wait() == 0, "a repetition sends nothing, and is no error"
+    lab.stop()
+
+
+@pytest.mark.parametrize(
+    "point", [pytest.param("before commit", marks=pytest.mark.slow), "after checkpoint", "progress noise"]
+)
+@pytest.mark.parametrize("party", ["party-a", pytest.param("party-b", marks=pytest.mark.slow)])
+def test_a_hospital_killed_at_a_point(make_lab: MakeLab, party: str, point: str) -> None:
+    lab = make_lab(scheme="semi2k", owners=BOTH, **SETTINGS)
+    for name in lab.servers:
+        lab.start(name, die=dying(point) if name == party else {})
+    owners = {owner: lab.contribute(owner) for owner in lab.owners}
+    assert lab.children[party].wait() == -9
+    lab.start(party)
+    finish(lab, owners)
+    if point == "after checkpoint":
+        assert max(lab.first_epochs(party)) > 0, "it must go on from a checkpoint"
+
+
+def test_what_a_party_keeps_can_be_forgotten(make_lab: MakeLab) -> None:
+    lab = make_lab(scheme="semi2k", owners=BOTH, model={"epochs": 3})
+    lab.start()
+    lab.contribute_all()
+    lab.wait_released()
+    lab.stop()
+    assert files(lab, "party-a", "party-a")
+    state = PartyState(lab.state("party-a"), lab.study.hash, "party-a")
+    state.forget_shares()
+    state.close()
+    assert not files(lab, "party-a", "party-a")
+    assert not list(lab.state("party-a").rglob("*.values"))
