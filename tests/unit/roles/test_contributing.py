@@ -147,7 +147,7 @@ def test_above_the_cap_nothing_is_sent(tmp_path: Path, sent: list[tuple[Any, ...
     assert sent == []
     assert open_ledger(tmp_path).charges() == []
     assert send(contribution, NOBODY, tmp_path, "other data") == "upload"
-    assert sent[0][-1] == ROWS
+    assert sent[0][-2:] == (ROWS, None)
 
 
 def test_parties_without_memory_of_the_earlier_run_are_charged_again(

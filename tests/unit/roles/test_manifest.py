@@ -13,6 +13,7 @@ from cofit.arithmetic import Z64, FixedPoint
 from cofit.errors import InvalidInputError
 from cofit.roles.manifest import (
     SALT_BYTES,
+    DealtContribution,
     check_manifest,
     deal_contribution,
     files_for,
@@ -152,3 +153,43 @@ def test_files_are_those_of_the_study() -> None:
     wrong: tuple[Any, ...] = ({}, [], None, {**manifest["components"], "../x": {}}, {"labels.x_2": {}})
     for components in wrong:
         assert "'components'" in refused({**manifest, "components": components})
+
+
+# --- owners that are parties -------------------------------------------------------------------------------
+
+
+def kept(holder: int | None, scheme: str = "semi2k") -> DealtContribution:
+    inputs = {name: (facts, facts.format.encode(np.ones(facts.shape), 1.0)) for name, facts in FACTS.items()}
+    return deal_contribution(scheme, 3, inputs, SEED, PLAN, holder=holder)
+
+
+@pytest.mark.parametrize("holder", [0, 1, 2])
+def test_an_owner_that_is_a_party_sends_to_itself_alone(holder: int) -> None:
+    dealt = kept(holder)
+    for rank in range(3):
+        files = {name: b"".join(map(bytes, c.content())) for name, c in dealt.files_of(rank)}
+        wanted = ["features.values", "labels.values"] if rank == holder else []
+        assert list(files) == wanted == list(files_for(dealt.manifest, rank))
+        for name, content in files.items():
+            facts = FACTS[name.partition(".")[0]]
+            assert content[SALT_BYTES:] == facts.format.encode(np.ones(facts.shape), 1.0).tobytes()
+            entry = dealt.manifest["components"][name]
+            assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+            assert entry["sha256"] != hashlib.sha256(content[SALT_BYTES:]).hexdigest(), "a guess could be checked"
+    checked = check_manifest(dealt.manifest, "semi2k", 3, FACTS, plan=PLAN, vertical=False, holder=holder)
+    assert checked == dealt.manifest
+
+
+@pytest.mark.parametrize("announced", [None, 0, 1, 2])
+@pytest.mark.parametrize("expected", [None, 0, 1, 2])
+def test_values_for_another_party_are_refused(announced: int | None, expected: int | None) -> None:
+    manifest = kept(announced).manifest
+    if announced == expected:
+        check_manifest(manifest, "semi2k", 3, FACTS, plan=PLAN, vertical=False, holder=expected)
+        return
+    with pytest.raises(InvalidInputError, match="components"):
+        check_manifest(manifest, "semi2k", 3, FACTS, plan=PLAN, vertical=False, holder=expected)
+
+
+def test_other_schemes_share_the_data_of_a_party_too() -> None:
+    assert kept(1, "rep3").manifest == kept(None, "rep3").manifest
