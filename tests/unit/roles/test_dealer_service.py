@@ -72,7 +72,7 @@ def running(lab: Lab) -> Iterator[dict[str, PartyService | DealerService]]:
 def contribute(lab: Lab) -> None:
     for owner in lab.owners:
         table = encode_table(lab.study, owner, read_owner_table(lab.study, owner, str(lab.root / owner / "table.npz")))
-        contribute_table(lab.study, lab.identity(owner), table, lab.root / owner / "state", "data")
+        contribute_table(lab.study, lab.identity(owner), table, lab.root / owner / "owner-state", "data")
 
 
 @contextmanager
@@ -98,20 +98,26 @@ def ear(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Heard, list[Mapping[s
 
 
 def basis(lab: Lab, party: str) -> bytes:
-    """A digest of the plan and of the owners' manifests, which are public: digests of salted shares, and sizes."""
+    """A digest of the plan, of the owners' manifests, which are public (digests of salted files, and sizes), and of
+    the certificate's date.
+    """
     with contextlib.closing(PartyState(lab.state(party), lab.study.hash, party)) as state:
         uploads = {owner: state.upload(owner) for owner in lab.owners}
+        created = state.fact("created")
     hashes = {owner: manifest_hash(upload.manifest["common"]) for owner, upload in uploads.items() if upload}
-    return digest(json.dumps([lab.plan.hash, hashes], sort_keys=True).encode())
+    return digest(json.dumps([lab.plan.hash, hashes, created], sort_keys=True).encode())
 
 
 def digest(decision: bytes) -> bytes:
     return hashlib.sha256(decision).digest()
 
 
-def test_it_hears_nothing_that_depends_on_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("owners", [("owner-a", "owner-b"), ("party-b", "owner-a")], ids=["owners", "owner-is-party"])
+def test_it_hears_nothing_that_depends_on_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owners: tuple[str, ...]
+) -> None:
     """Every message is one that follows from public facts: it is compared with what those give, byte by byte."""
-    lab = lab_in(tmp_path)
+    lab = lab_in(tmp_path, owners=owners)
     with ear(monkeypatch) as (heard, requests), running(lab):
         contribute(lab)
         until(lambda: lab.phases() == ["released"] * 2, lambda: str(lab.phases()))
