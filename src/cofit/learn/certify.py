@@ -70,7 +70,7 @@ def certify(
         parties=tuple(parties),
         dealers=() if dealer is None else (dealer,),
         owners=owners,
-        learned=_learned(plan),
+        learned=_learned(plan, dealer),
         openings=tuple(CertifiedOpening(o.number, o.reason, o.shape, o.learned_by) for o in openings),
     )
 
@@ -88,16 +88,18 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
         kept = "kept to the agreed bound of its values"
     given.append(
         f"every owner {kept} and gave labels 0 and 1 only: nobody checks this inside the computation, and one owner "
-        f"who breaks it weakens the protection of everybody's records"
+        f"who breaks it can remove the protection of everybody's records"
     )
     return tuple(given)
 
 
-def _learned(plan: Plan) -> dict[str, tuple[str, ...]]:
+def _learned(plan: Plan, dealer: str | None) -> dict[str, tuple[str, ...]]:
     nothing_else = "nothing else of anybody's data"
     facts = "the public facts: rows, columns, who contributed how many, the classes, and the plan"
     secret = scheme_named(plan.facts.scheme).info.secret
+    dealt = {} if dealer is None else {"dealer": (facts, "nothing of anybody's data, and not the weights")}
     return {
+        **dealt,
         "owners": ("the noisy weights, once they are published", facts, nothing_else),
         "parties": ("the noisy weights", facts, nothing_else if secret else "all of the data, of every owner"),
         "analyst": ("the noisy weights and this certificate", nothing_else),

@@ -201,11 +201,12 @@ def _check_fields(c: Certificate) -> None:
     _require(c, "noise_scale_name", c.noise_scale_name == SCALE_NAMES[c.mechanism], SCALE_NAMES[c.mechanism])
     _require(c, "grid", re.fullmatch(r"2\^-?[0-9]{1,4}", c.grid) is not None, "a power of two such as '2^-13'")
     _require(c, "created", _is_date(c.created), "an ISO 8601 date")
-    _require(c, "learned", set(c.learned) == set(ROLES), f"a mapping with the keys {list(ROLES)}")
     _require(c, "warnings", c.proven or len(c.warnings) > 0, "the reason first, if the guarantee is not proven")
     _require(c, "parties", len(set(c.parties)) == len(c.parties) > 0, "different names, at least one")
     apart = len(c.dealers) <= 1 and not set(c.dealers) & set(c.parties)
     _require(c, "dealers", apart, "empty, or one name that is none of the parties")
+    roles = {*ROLES, *(["dealer"] if c.dealers else [])}
+    _require(c, "learned", set(c.learned) == roles, f"a mapping with the keys {sorted(roles)}")
 
 
 def _check_proof(c: Certificate) -> None:

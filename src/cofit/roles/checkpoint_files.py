@@ -48,7 +48,10 @@ class CheckpointFiles:
         for checkpoint in self.state.checkpoints():  # else one that is of no use would push out the common one
             if checkpoint != chosen:
                 self.state.drop_checkpoint(checkpoint)
-        return None if chosen is None else (chosen.epoch, *kept[chosen])
+        if chosen is None:
+            return None
+        party.check_stored(kept[chosen])
+        return chosen.epoch, *kept[chosen]
 
     def _intact(self, party: Party, checkpoint: Checkpoint) -> tuple[SecretArray, SecretArray] | None:
         """Return the shares of w_t and w_{t-1}; None, and the file is deleted, if it is of no use."""

@@ -21,6 +21,7 @@ from cofit.roles.party_sessions import PartySessions, disk_problem
 from cofit.roles.party_state import PartyState
 from cofit.roles.sealing import Sealing
 from cofit.roles.service_ports import listen_at
+from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.expected import expected_contributions
 from cofit.study.plan import study_plan
@@ -55,7 +56,8 @@ class PartyService:
             self._state.close()
             raise
         self._stopping = threading.Event()
-        sealing = Sealing(tuple(expected), self._state, self._audit)
+        active = scheme_named(study.compute.scheme).info.active
+        sealing = Sealing(tuple(expected), self._state, self._audit, take_back=not active)
         self._desk = Desk(
             study, self._plan, expected, rank, self._state, sealing, self._audit, lambda: dict(self._sessions.progress)
         )

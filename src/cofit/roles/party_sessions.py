@@ -275,10 +275,7 @@ class PartySessions:
         except StoppedError:
             return False
         except ProtocolError as error:
-            self._ended = True
-            if self._state.phase != "released":  # durable before anything is told: a kill must not undo it
-                with self._disk_errors_logged():
-                    self._state.advance("failed")
+            self._end()
             self._fail("check failed", error)
             return False
         except Exception as error:
@@ -289,6 +286,13 @@ class PartySessions:
             self.progress = {}
         self._reopen_after = time.monotonic() + _PUBLISH_SECONDS
         return True
+
+    def _end(self) -> None:
+        """Take part in no further session, durably: before anybody is told, so that a kill cannot undo it."""
+        self._ended = True
+        if self._state.phase not in ("released", "failed"):
+            with self._disk_errors_logged():
+                self._state.advance("failed")
 
     def _session(self, reception: Reception, begin: Begin) -> None:
         peers, compute = self._others.peers, self._study.compute
@@ -304,11 +308,16 @@ class PartySessions:
             timeout=compute.timeout,
         ) as mesh:
             scheme = scheme_named(compute.scheme)(mesh, self._names, self._dealer)
-            scheme.setup()
+            scheme.on_failure = self._end
             parts = holders(self._study)
-            weights, openings = run_session(
-                scheme, self._study, self._plan, parts, self._expected, self._state, self._audit, self._report
-            )
+            try:
+                scheme.setup()
+                weights, openings = run_session(
+                    scheme, self._study, self._plan, parts, self._expected, self._state, self._audit, self._report
+                )
+            except ProtocolError:
+                self._end()  # before the mesh closes, and so tells the others
+                raise
         self._publish(weights, openings, begin.created)
 
     @property

@@ -30,7 +30,10 @@ complete set beside the current one. Owners notice nothing: they are refused not
 follows the protocol announces a replacement to the leader first, so either the leader can no longer seal S, or the
 owner is refused there and changes nothing anywhere.
 
-A dishonest leader gains nothing new: it can name only sets that a party has, complete, from the owners themselves.
+A dishonest leader could name a set that is held although its owners have replaced it everywhere since. So with a
+scheme that withstands active corruption nothing is taken back (``take_back`` false): a party seals only what it has
+now. With an honest leader and honest owners that is always S; a dishonest owner can then hinder the sealing, which ends
+the study and no more, as everybody who may cheat can.
 """
 
 from __future__ import annotations
@@ -52,8 +55,9 @@ class RefusedError(CofitError):
 class Sealing:
     """The contributions of one party as sets: complete, held, sealed. While ``lock`` is taken nothing is replaced."""
 
-    def __init__(self, owners: Collection[str], state: PartyState, audit: AuditFile) -> None:
+    def __init__(self, owners: Collection[str], state: PartyState, audit: AuditFile, *, take_back: bool = True) -> None:
         self.lock = threading.Lock()
+        self._may_take_back = take_back
         self._owners = owners
         self._state = state
         self._audit = audit
@@ -108,7 +112,7 @@ class Sealing:
         with self.lock:
             mine, held = self.ready(), self.held()
             collecting = self._state.phase == "collecting"
-            take_back = collecting and held is not None and held == contributions
+            take_back = self._may_take_back and collecting and held is not None and held == contributions
             if not take_back and (mine is None or contributions != mine):
                 raise _not_here()
             if collecting:

@@ -246,6 +246,10 @@ class Party:
                 f"The parties do not agree on the {label}. Compare their studies, releases of cofit and audit logs."
             )
 
+    def check_stored(self, values: Sequence[SecretArray]) -> None:
+        """Raise ProtocolError unless imported shares fit together. 1 round with an active scheme, local otherwise."""
+        self._scheme.check_stored([value._share for value in values])
+
     def forget_inputs(self) -> None:
         """Drop every contribution, taken or not: a program that needs them no longer gives their memory back. Local."""
         for held in (self._dealt, self._received, self._pieces, self._joined):

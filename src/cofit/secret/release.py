@@ -38,8 +38,9 @@ def release_once(
       (``ReleaseStore.confirm``), meet again (2 rounds in all), open. A party opens only after the second barrier, which
       falls only when every party has saved *and noted it*. So a value that anybody may have seen is stored, and known
       to be stored everywhere, at *every* party; finding no record anywhere means that nothing was opened yet.
-    - Everybody holds a record of the same draw: open that. The messages are those of the first opening, bit by bit, so
-      that an interrupted opening and its repetition reveal no more than one.
+    - Everybody holds a record of the same draw: check that the shares fit together (active schemes; 1 round), and open
+      that. It is the same sharing of the same value, so that an interrupted opening and its repetition reveal no more
+      than one.
     - Anything else: ProtocolError. It may be a crash while the parties saved, before anything was opened. But it looks
       the same when a record was deleted *after* the opening, which an adversary who wants a second draw can do at its
       own party; so nothing is drawn. As long as one party that tells the truth holds its record, no honest party draws.
@@ -65,6 +66,8 @@ def release_once(
     if any(holds) and len(set(told)) > 1:
         raise _unproven(party, key, holds)
     value = None if found is None else found[1]
+    if value is not None:
+        party.check_stored([value])
     if not any(holds):
         value = draw()
         scheme.verify()

@@ -74,6 +74,7 @@ class Rep4(KnownProducts):
         default_parties=4,
         adversary="active: a corrupted party may do anything; a run that it disturbs is aborted",
         threshold="1 of 4 (honest majority)",
+        active=True,
         assumptions="AES-256 is a pseudorandom function; SHA-256 is collision-resistant; no two parties collude",
     )
 

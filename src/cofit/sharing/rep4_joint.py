@@ -29,6 +29,7 @@ from cofit.arithmetic import Generator, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import DisputeError, ProtocolError
 from cofit.sharing.scheme import Scheme, as_bytes
+from cofit.sharing.shares import Share
 from cofit.transport import Mesh
 
 DIGEST_BYTES = 32
@@ -237,6 +238,24 @@ class JointMessages(Scheme):
             if not np.array_equal(heard[rank], digest):
                 raise self._failed(operation, f"'{self.names[rank]}' does not agree. {complaint}", self._rest())
 
+    def check_stored(self, shares: Sequence[Share]) -> None:
+        """Every two parties compare the summands that both hold. 1 round, 12 digests.
+
+        A share that was stored is believed no more than one that an owner deals: a corrupted party may have changed its
+        own, and an honest one may have been given back an old file.
+        """
+        with self.label("stored"):
+            texts = {
+                peer: b"".join(
+                    part.tobytes()
+                    for share in shares
+                    for index, part in zip(self._others, share.parts, strict=True)
+                    if index != peer
+                )
+                for peer in self._others
+            }
+            self._agree_on("check", texts, "The shares that they stored do not fit together.")
+
     def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
         """As for every scheme, and then every two parties compare all that they heard, so that nobody can tell two
         parties different things. 2 rounds; 12 digests beside the messages.
@@ -260,6 +279,7 @@ class JointMessages(Scheme):
         """End the run for good, and return the error to raise."""
         self._failure = f"A check failed at '{self.mesh.name}' in '{self._label}{operation}'. {what}"
         self._keys = {}
+        self.on_failure()
         self.mesh.abort(self._failure)
         return DisputeError(f"{self._failure} Do not repeat the run before you know why.", parties)
 

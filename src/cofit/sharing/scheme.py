@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
@@ -46,6 +46,7 @@ class SchemeInfo:
     assumptions: str
     secret: bool = True
     dealer: bool = False  # whether a dealer hands out correlated randomness
+    active: bool = False  # whether a corrupted party may do anything
     knows_inputs: bool = False  # whether a party that is an owner may keep its data as they are (``Scheme.known``)
 
     def check_parties(self, count: int) -> None:
@@ -82,6 +83,8 @@ class Scheme(ABC):
         self.rank = self._members.index(mesh.name)
         self._label = ""
         self._agreement = 0
+        self.on_failure: Callable[[], None] = _nothing
+        """Called when a check of an active scheme has failed, before anybody is told."""
 
     @classmethod
     @abstractmethod
@@ -205,6 +208,13 @@ class Scheme(ABC):
         Only where ``info.knows_inputs``. Whoever has nothing passes None.
         """
         raise InvalidInputError(f"With scheme '{cls.info.name}' no party keeps its own data as they are: share them.")
+
+    def check_stored(self, shares: Sequence[Share]) -> None:
+        """Raise ProtocolError unless shares that the parties stored earlier are sharings of one value each.
+
+        Nothing to check where security is passive.
+        """
+        del shares
 
     @abstractmethod
     def refresh(self, share: Share) -> Share:
@@ -423,6 +433,10 @@ class Scheme(ABC):
         """Reveal bits to the ranks in ``to`` (by default all)."""
         words = self.open(bits.packed, to)
         return None if words is None else unpack(words, bits.count)
+
+
+def _nothing() -> None:
+    pass
 
 
 def as_bytes(array: RingArray) -> Bytes:

@@ -383,3 +383,49 @@ def test_the_attack_succeeds_when_checks_are_one_exchange_late(value: int) -> No
     _, log = attacked(Late, value, BAD)
     assert not shown_to_attacker(log).items() <= honest.items()
     assert guess(log) == value
+
+
+# --- shares that come back from a store ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changed", range(4))
+def test_stored_shares_that_do_not_fit_together_are_not_used(changed: int) -> None:
+    """One party comes back with another share than it stored: an old file, or a lie."""
+
+    def program(s: Scheme) -> object:
+        share = shared(s, 30) if s.rank == changed else shared(s, 0)
+        s.check_stored([shared(s, 9), share])
+        return s.open(share)
+
+    outcomes, _, log = run(program)
+    assert all(isinstance(outcome, ProtocolError | TransportError) for outcome in outcomes.values()), outcomes
+    assert any(isinstance(outcome, DisputeError) for outcome in outcomes.values())
+    assert all(all(map(only_digests, sent[1:])) for sent in log.sent.values()), "something of the share was sent"
+
+
+def test_stored_shares_that_fit_together_are_used() -> None:
+    def program(s: Scheme) -> object:
+        s.check_stored([shared(s, 0), shared(s, 9)])
+        return s.open(shared(s, 0))
+
+    outcomes, _, _ = run(program)
+    assert all(np.array_equal(np.asarray(outcome), Z64.from_int(np.arange(N))) for outcome in outcomes.values())
+
+
+def test_a_failure_is_noted_before_anybody_is_told() -> None:
+    order: list[str] = []
+
+    def program(s: Scheme) -> object:
+        if s.rank == 2:
+            s.on_failure = lambda: order.append("noted")
+            abort = s.mesh.abort
+
+            def told(reason: str) -> None:
+                order.append("told")
+                abort(reason)
+
+            s.mesh.abort = told  # type: ignore[method-assign]
+        return s.open(shared(s, 30 if s.rank == 3 else 0))
+
+    run(program)
+    assert order[:2] == ["noted", "told"]

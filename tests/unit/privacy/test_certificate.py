@@ -303,6 +303,7 @@ def test_a_guarantee_that_protects_nobody_says_so_first(change: dict[str, Fracti
         ("parties", {"parties": ("a", "a")}),
         ("parties", {"parties": "abc"}),
         ("dealers", {"dealers": ("one", "two")}),
+        ("learned", {"dealers": ("one",)}),
         ("dealers", {"dealers": EXAMPLE.parties[:1]}),
         ("model", {"model": " "}),
         ("model", {"model": "a\nNO SECRECY"}),

@@ -1,0 +1,94 @@
+"""A desk of a computing party with its state, and owners who know how to upload, for tests of the roles."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cofit.errors import InvalidInputError, StateError
+from cofit.learn.plan import Plan
+from cofit.roles.audit_file import AuditFile
+from cofit.roles.desk import Desk, answerable
+from cofit.roles.manifest import DealtContribution, deal_contribution, fresh_upload_seed
+from cofit.roles.party_state import PartyState
+from cofit.roles.sealing import RefusedError, Sealing
+from cofit.secret import InputFacts
+from cofit.study import Study, study_plan
+from cofit.study.expected import expected_contributions
+from cofit.transport.strict_json import encode_header
+from unit.study.studies import HORIZONTAL, VERTICAL, study_of
+
+RANK = 2
+
+
+class Counter:
+    """A desk of the third party, with its state, and owners who know how to upload."""
+
+    def __init__(self, folder: Path, study: Study, plan: Plan) -> None:
+        self.folder = folder
+        self.plan = plan
+        self.expected = expected_contributions(study, plan)
+        self.state = PartyState(folder / "state", study.hash, "party-c")
+        self.audit = AuditFile(folder / "state" / "audit.jsonl")
+        self.now, self.pause = 0.0, 1.0  # a second passes between requests, unless a test says otherwise
+        self.sealing = Sealing(tuple(self.expected), self.state, self.audit)
+        self.desk = Desk(study, plan, self.expected, RANK, self.state, self.sealing, self.audit, dict, self.clock)
+
+    def clock(self) -> float:
+        self.now += self.pause
+        return self.now
+
+    def ask(self, peer: str, kind: str, payload: bytes = b"", **fields: Any) -> dict[str, Any]:
+        return self.desk.answer(peer, {"request": kind, **fields}, payload)[0]
+
+    def refused(self, peer: str, kind: str, payload: bytes = b"", **fields: Any) -> str:
+        with pytest.raises((RefusedError, InvalidInputError, StateError)) as info:
+            self.ask(peer, kind, payload, **fields)
+        told = answerable(info.value)
+        assert told is not None
+        encode_header(told)
+        return str(info.value)
+
+    def dealt(self, owner: str, rows: str | None = None) -> DealtContribution:
+        inputs: dict[str, tuple[InputFacts, Any]] = {
+            name: (facts, facts.format.encode(np.zeros(facts.shape), 1.0))
+            for name, facts in self.expected[owner].items()
+        }
+        return deal_contribution("rep3", 3, inputs, fresh_upload_seed(), self.plan.hash, rows)
+
+    def begin(self, owner: str, rows: str | None = None) -> DealtContribution:
+        dealt = self.dealt(owner, rows)
+        self.ask(owner, "upload.begin", manifest=dealt.manifest)
+        return dealt
+
+    def send(self, owner: str, dealt: DealtContribution) -> None:
+        for name, component in dealt.files_of(RANK):
+            content = b"".join(component.content())
+            self.ask(owner, "upload.chunk", content, upload=dealt.manifest["upload"], file=name, offset=0)
+
+    def commit(self, owner: str, dealt: DealtContribution) -> dict[str, Any]:
+        return self.ask(owner, "upload.commit", upload=dealt.manifest["upload"])
+
+    def whole(self, owner: str, rows: str | None = None) -> DealtContribution:
+        dealt = self.begin(owner, rows)
+        self.send(owner, dealt)
+        self.commit(owner, dealt)
+        return dealt
+
+    def told(self) -> dict[str, str]:
+        contributions: dict[str, str] = self.ask("analyst", "status")["contributions"]
+        return contributions
+
+    def files(self) -> dict[str, bytes]:
+        uploads = self.folder / "state" / "uploads"
+        return {str(path): path.read_bytes() for path in uploads.rglob("*") if path.is_file()}
+
+
+@cache
+def planned(partition: str) -> tuple[Study, Plan]:
+    study = study_of(VERTICAL if partition == "vertical" else HORIZONTAL)
+    return study, study_plan(study)
