@@ -337,13 +337,20 @@ def test_only_the_holder_has_values() -> None:
 
 @pytest.mark.parametrize("odd", [0, 1, 2])
 @pytest.mark.parametrize(
-    "holders", [((0, 1, 1), (0, 1, 0)), ((0, 1, 1), (None, 1, 1)), ((0, 1, 1), (0, 0, 1))], ids=str
+    "holders",
+    [
+        ((0, 1, 1), (0, 1, 0)),
+        ((0, 1, 1), (None, 1, 1)),
+        ((0, 1, 1), (0, 0, 1)),
+        ((0, 1), (1, 0)),  # as many elements from everybody, and as many draws: only the digest tells
+    ],
+    ids=str,
 )
 def test_a_member_that_thinks_otherwise_is_noticed(holders: tuple[Holders, Holders], odd: int) -> None:
     def program(s: Scheme) -> None:
         mine = holders[1] if s.rank == odd else holders[0]
-        shape = (9, WIDTH)
-        places: list[Place] = [(slice(a, b), slice(0, WIDTH)) for a, b in itertools.pairwise((0, 3, 5, 9))]
+        shape = (3 * len(mine), WIDTH)
+        places: list[Place] = [(slice(3 * i, 3 * i + 3), slice(0, WIDTH)) for i in range(len(mine))]
         regions = joined_regions(shape, list(zip(places, mine, strict=True)), None)
         assert regions is not None
         held = s.hold(KnownShare(Z64, (Z64.zeros(shape),), regions))
