@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from cofit import Party
-from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing, RingArray, Shape
+from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing, RingArray
 from cofit.errors import InvalidInputError, TransportError
 from cofit.secret import InputFacts
 from cofit.sharing import SCHEMES, Scheme, Share, scheme_named
 from cofit.sharing.held import HeldShare
 from cofit.sharing.known_inputs import assembled, components_of, layout_of
 from cofit.sharing.meter import Meter
-from cofit.sharing.regions import KnownShare, Region, cut, joined_regions, paste
+from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Place
 from cofit.sharing.semi2k import Semi2k
 from support.runs import run_scheme
@@ -179,66 +179,6 @@ def test_a_party_that_holds_nothing_of_a_region_has_no_mask_of_it() -> None:
     first, second = run_scheme("semi2k", program).results
     assert first == ([(rows[0], everything), (rows[1], everything)], 7 * (WIDTH + 1))
     assert second == ([(rows[1], everything), (rows[2], everything)], 7 * (WIDTH + 1))
-
-
-# --- regions --------------------------------------------------------------------------------------------------------
-
-
-def rows_at(*ends: int) -> list[Place]:
-    return [(slice(a, b), slice(0, 4)) for a, b in itertools.pairwise(ends)]
-
-
-REGIONS: dict[str, tuple[Shape, list[tuple[Place, int | None]], Place | None, list[Region] | None]] = {
-    "nobody": ((5, 4), list(zip(rows_at(0, 2, 5), (None, None), strict=True)), None, None),
-    "rows": (
-        (5, 4),
-        list(zip(rows_at(0, 2, 5), (1, None), strict=True)),
-        None,
-        [Region((slice(0, 2), slice(0, 4)), 1), Region((slice(2, 5), slice(0, 4)), None)],
-    ),
-    "neighbours": (
-        (9, 4),
-        list(zip(rows_at(0, 2, 5, 9), (1, 1, 0), strict=True)),
-        None,
-        [Region((slice(0, 5), slice(0, 4)), 1), Region((slice(5, 9), slice(0, 4)), 0)],
-    ),
-    "no rows": (
-        (5, 4),
-        list(zip(rows_at(0, 0, 5), (0, 1), strict=True)),
-        None,
-        [Region((slice(0, 5), slice(0, 4)), 1)],
-    ),
-    "constant": (
-        (5, 5),
-        list(zip(rows_at(0, 2, 5), (1, None), strict=True)),
-        (slice(None), slice(4, 5)),
-        [Region((slice(0, 2), slice(0, 5)), 1), Region((slice(2, 5), slice(0, 5)), None)],
-    ),
-    "a gap": ((6, 4), list(zip(rows_at(0, 2, 5), (1, 0), strict=True)), None, None),
-    "a vector": ((5,), [((slice(0, 5),), 1)], None, None),
-}
-
-
-@pytest.mark.parametrize("name", REGIONS)
-def test_regions_of_a_joined_matrix(name: str) -> None:
-    shape, pieces, constant, want = REGIONS[name]
-    regions = joined_regions(shape, pieces, constant)
-    assert (None if regions is None else list(regions)) == want
-
-
-@pytest.mark.parametrize("size", [1, 5, 7, 12])
-@pytest.mark.parametrize("view", [False, True])
-def test_chunks_of_a_block(size: int, view: bool) -> None:
-    whole = np.arange(70, dtype=np.uint64).reshape(7, 10)
-    block = whole[1:6, 2:7] if view else whole[1:6]
-    copied, flat = np.zeros_like(whole), block.reshape(-1)
-    target = copied[1:6, 2:7] if view else copied[1:6]
-    for start in range(0, block.size, size):
-        chunk = slice(start, min(start + size, block.size))
-        np.testing.assert_array_equal(cut(block, chunk), flat[chunk])
-        paste(target, chunk, cut(block, chunk))
-    np.testing.assert_array_equal(target, block)
-    assert copied.sum() == block.sum(), "something was written elsewhere"
 
 
 # --- messages -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ found: see ``support.masks``. An opening is no secret, but its summands are: for
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from unittest import mock
 
@@ -17,9 +16,9 @@ import pytest
 from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
-from cofit.sharing.regions import KnownShare, Region
 from cofit.sharing.semi2k import Semi2k
 from cofit.sharing.semi2k_dealer import Semi2kDealer
+from support.known import partly_known
 from support.masks import constant, unsettled
 from support.runs import run_scheme
 
@@ -106,54 +105,39 @@ def two_held(s: Scheme, ring: PowerOfTwoRing) -> None:
     s.hold(square(s, ring, 10))
 
 
-def known(s: Scheme, ring: PowerOfTwoRing, salt: int, axis: int, unknown: bool = False) -> Share:
-    """A 4 x 4 matrix of which every party knows a part (``unknown``: but the first one)."""
-    count, full = len(s.names), slice(0, 4)
-    cuts = [*range(count), 4]
-    parts = [slice(*ends) for ends in itertools.pairwise(cuts)]
-    places = [(part, full) if axis == 0 else (full, part) for part in parts]
-    regions = tuple(Region(p, None if unknown and rank == 0 else rank) for rank, p in enumerate(places))
-    own = square(s, ring, salt).parts[0].copy()
-    for region in regions:
-        if region.holder is not None:
-            value = ring.from_int(np.full(region.shape, 321 + salt))
-            own[region.place] = value if region.holder == s.rank else ring.zeros(region.shape)
-    return KnownShare(ring, (own,), regions)
-
-
 def known_products(s: Scheme, ring: PowerOfTwoRing) -> None:
-    x = s.hold(known(s, ring, 0, axis=0))
+    x = s.hold(partly_known(s, square(s, ring, 0), axis=0))
     z = s.matmul(x, square(s, ring, 10), 9)
     s.matmul(x.map(np.transpose), z, 9)
 
 
 def known_columns(s: Scheme, ring: PowerOfTwoRing) -> None:
-    x = s.hold(known(s, ring, 0, axis=1))
+    x = s.hold(partly_known(s, square(s, ring, 0), axis=1))
     s.matmul(x, square(s, ring, 10))
     s.matmul(x.map(np.transpose), square(s, ring, 20), 9)
 
 
 def known_in_part(s: Scheme, ring: PowerOfTwoRing) -> None:
-    x = s.hold(known(s, ring, 0, axis=1, unknown=True))
+    x = s.hold(partly_known(s, square(s, ring, 0), axis=1, unknown=True))
     s.inner(x, x, 9)
     s.matmul(x, square(s, ring, 10))
 
 
 def known_norms(s: Scheme, ring: PowerOfTwoRing) -> None:
-    x = s.hold(known(s, ring, 0, axis=0))
+    x = s.hold(partly_known(s, square(s, ring, 0), axis=0))
     s.inner(x, x, 9)
     s.inner(x, square(s, ring, 10))
 
 
 def known_elsewhere(s: Scheme, ring: PowerOfTwoRing) -> None:
-    x = known(s, ring, 0, axis=0)
+    x = partly_known(s, square(s, ring, 0), axis=0)
     s.mul(x, x, 9)
     s.truncate(s.hold(x), 3)
 
 
 def two_known(s: Scheme, ring: PowerOfTwoRing) -> None:
-    s.hold(known(s, ring, 0, axis=0))
-    s.hold(known(s, ring, 10, axis=0))
+    s.hold(partly_known(s, square(s, ring, 0), axis=0))
+    s.hold(partly_known(s, square(s, ring, 10), axis=0))
 
 
 def two_truncations(s: Scheme, ring: PowerOfTwoRing) -> None:
