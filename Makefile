@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
+# Test processes at once: many tests wait rather than compute, so one more than the two cores that we count on.
+WORKERS ?= 3
 NATIVE := CMakeLists.txt $(wildcard src/cofit/kernels/native/*)
 
 .PHONY: help setup demo test test-all lint bench clean
@@ -22,10 +24,10 @@ demo: setup      ## Two hospitals train a private model, with real processes ove
 	$(BIN)/cofit demo --out build/demo --force
 
 test: setup      ## The tests (minutes)
-	$(BIN)/python -m pytest -m "not slow" -n 2
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS)
 
 test-all: setup  ## All tests, with the long statistical and soak suites
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 lint: setup      ## Style, types, layers
 	$(BIN)/ruff check .

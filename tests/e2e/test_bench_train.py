@@ -33,7 +33,7 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
 
 
-@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+@pytest.mark.parametrize("partition", ["horizontal", pytest.param("vertical", marks=pytest.mark.slow)])
 def test_fields(partition: str) -> None:
     size = ["--rows", "200", "--cols", "6", "--partition", partition]
     result = bench(*size, "--repetitions", "1", "--threads", "1", "--json")

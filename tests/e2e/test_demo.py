@@ -34,7 +34,12 @@ def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     ("partition", "scheme"),
-    [("horizontal", "rep3"), ("vertical", "rep3"), ("vertical", "semi2k"), ("horizontal", "rep4")],
+    [
+        ("horizontal", "rep3"),
+        pytest.param("vertical", "rep3", marks=pytest.mark.slow),
+        ("vertical", "semi2k"),
+        ("horizontal", "rep4"),
+    ],
 )
 def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
     result = demo(tmp_path, "--partition", partition, "--seed", "7", "--epsilon", "2", "--scheme", scheme)

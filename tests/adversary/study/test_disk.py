@@ -77,7 +77,7 @@ def test_an_upload_that_does_not_fit_is_refused_and_goes_on_when_there_is_room(m
         pytest.param("before checkpoint", marks=pytest.mark.slow),
         pytest.param("before phase stored", marks=pytest.mark.slow),
         pytest.param("before begin opening", marks=pytest.mark.slow),
-        "before write published.json",
+        pytest.param("before write published.json", marks=pytest.mark.slow),
         pytest.param("before phase released", marks=pytest.mark.slow),
     ],
 )

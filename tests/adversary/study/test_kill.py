@@ -49,7 +49,6 @@ SAMPLE = {
     ("party-a", "after confirm"),
     ("party-c", "before replace in checkpoints"),
     ("party-a", "after phase sealed"),
-    ("party-b", "after write published.json"),
 }
 
 

@@ -376,7 +376,7 @@ def test_an_upload_that_was_replaced_does_not_come_back(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("pause", "slow_owner"),
     [
-        ("before send party.state", 2.5),
+        pytest.param("before send party.state", 2.5, marks=pytest.mark.slow),
         pytest.param("before send party.begin", 2.5, marks=pytest.mark.slow),
         pytest.param("before phase sealed", 2.5, marks=pytest.mark.slow),
         pytest.param("before send party.state", 0.0, marks=pytest.mark.slow),

@@ -29,6 +29,7 @@ def invoke(folder: Path, **tables: str) -> Any:
     return CliRunner().invoke(cli, arguments(folder, **tables))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_whole_story_with_processes(tmp_path: Path) -> None:
     make_folder(tmp_path)

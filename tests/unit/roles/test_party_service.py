@@ -429,6 +429,7 @@ def test_shares_that_were_forgotten_are_not_missed(site: Loopback) -> None:
     assert not any("failed" in event for event in events(site, "party-a"))
 
 
+@pytest.mark.slow  # three sessions that wait for one another
 def test_a_log_that_cannot_be_written_does_not_end_the_service(site: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     original, left = AuditFile.write, [3]
 
