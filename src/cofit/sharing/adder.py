@@ -10,8 +10,30 @@ ANDs per number: at most k per level. Rounds: ceil(log2(k-1)) times the rounds o
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
+from cofit.arithmetic import PowerOfTwoRing
+from cofit.errors import InvalidInputError
 from cofit.sharing.scheme import Scheme
-from cofit.sharing.shares import BitShare
+from cofit.sharing.shares import BitShare, Share
+
+
+class TakesBits(Scheme):
+    """A scheme that takes bits by adding numbers whose bits are shared: it says how their carry signals are made."""
+
+    def to_bits(self, a: Share) -> BitShare:
+        """Rounds: those of the signals and ceil(log2(k-1)) ANDs."""
+        with self.label("to_bits"):
+            return add_from_signals(self, *self._carry_signals(a, _with_bits(a)))
+
+    def sign_bits(self, a: Share) -> BitShare:
+        """As ``to_bits``, with the carry into the top position only: 2 (k-2) ANDs instead of k log2 k."""
+        with self.label("sign_bits"):
+            return top_bit_from_signals(self, *self._carry_signals(a, _with_bits(a)))
+
+    @abstractmethod
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
+        """Return the bits of u AND v and of u XOR v, for two numbers u and v whose sum is a."""
 
 
 def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
@@ -69,3 +91,9 @@ def _replace_rows(scheme: Scheme, bits: BitShare, rows: list[int], new: BitShare
     for position, row in enumerate(rows):
         order[row] = bits.rows + position
     return scheme.select_rows(scheme.stack_rows([bits, new]), order)
+
+
+def _with_bits(a: Share) -> PowerOfTwoRing:
+    if not isinstance(a.ring, PowerOfTwoRing):
+        raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
+    return a.ring

@@ -44,10 +44,10 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import add_from_signals, top_bit_from_signals
+from cofit.sharing.adder import TakesBits
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES, chunks, last_summand
-from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
+from cofit.sharing.scheme import Bytes, Place, SchemeInfo, as_bytes
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 from cofit.transport import Mesh
 
@@ -69,7 +69,7 @@ class Rep3Dealt:
         return _in_order(self.ring, self.rank, self.x_2, [Generator(s).ring(self.ring, self.shape) for s in self.seeds])
 
 
-class Rep3(Scheme):
+class Rep3(TakesBits):
     """One of the three parties."""
 
     info = SchemeInfo(
@@ -351,24 +351,8 @@ class Rep3(Scheme):
             v = self._known_summand_2(ring, v_known, shape)
             return self.sub(self.add(u, v), self.add(product, product))
 
-    def to_bits(self, a: Share) -> BitShare:
-        """Add u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2, bit by bit.
-
-        Rounds 2 + ceil(log2(k-1)): 8 in Z_2^64, 9 in Z_2^128.
-        """
-        with self.label("to_bits"):
-            return add_from_signals(self, *self._carry_signals(a))
-
-    def sign_bits(self, a: Share) -> BitShare:
-        """As ``to_bits``, with the carry into the top position only: 2 (k-2) ANDs instead of k log2 k."""
-        with self.label("sign_bits"):
-            return top_bit_from_signals(self, *self._carry_signals(a))
-
-    def _carry_signals(self, a: Share) -> tuple[BitShare, BitShare]:
-        """Return the bits of u AND v and of u XOR v, for u = x_0 + x_1 and v = x_2."""
-        ring = a.ring
-        if not isinstance(ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {ring.name} have no bits to take.")
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
+        """u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2. 2 rounds."""
         count = int(np.prod(a.shape, dtype=np.int64))
         shape = (ring.bits, packed_length(count))
         u_known = to_planes(ring, ring.add(*a.parts)) if self.rank == 0 else None

@@ -43,7 +43,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import add_from_signals, top_bit_from_signals
+from cofit.sharing.adder import TakesBits
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint, Schedule
@@ -65,7 +65,7 @@ def _digests(*schedules: Schedule) -> int:
     return DIGEST_BYTES * sum(map(len, schedules))
 
 
-class Rep4(KnownProducts):
+class Rep4(TakesBits, KnownProducts):
     """One of the four parties."""
 
     info = SchemeInfo(
@@ -284,24 +284,8 @@ class Rep4(KnownProducts):
         u, v, product = self._halves("from_bits", ring, known, (bits.rows, bits.count))
         return self.sub(self.add(u, v), self.add(product, product))
 
-    def to_bits(self, a: Share) -> BitShare:
-        """Add u = x_0 + x_1, known to 2 and 3, and v = x_2 + x_3, known to 0 and 1, bit by bit.
-
-        Rounds 1 + ceil(log2(k-1)): 7 in Z_2^64, 8 in Z_2^128.
-        """
-        with self.label("to_bits"):
-            return add_from_signals(self, *self._carry_signals(a))
-
-    def sign_bits(self, a: Share) -> BitShare:
-        """As ``to_bits``, with the carry into the top position only: 2 (k-2) ANDs instead of k log2 k."""
-        with self.label("sign_bits"):
-            return top_bit_from_signals(self, *self._carry_signals(a))
-
-    def _carry_signals(self, a: Share) -> tuple[BitShare, BitShare]:
-        """Return the bits of u AND v and of u XOR v, for u = x_0 + x_1 and v = x_2 + x_3."""
-        ring = a.ring
-        if not isinstance(ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {ring.name} have no bits to take.")
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
+        """u = x_0 + x_1, known to 2 and 3, and v = x_2 + x_3, known to 0 and 1. 1 round."""
         planes, count = to_planes(ring, self._half(a)), math.prod(a.shape)
         u, v, generate = self._halves("product", BITS, planes, (ring.bits, packed_length(count)))
         return BitShare(generate, count), BitShare(self.add(u, v), count)

@@ -39,7 +39,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError, PeerClosedError
-from cofit.sharing.adder import add_from_signals, top_bit_from_signals
+from cofit.sharing.adder import TakesBits
 from cofit.sharing.carry_save import carry_signals, levels
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES, chunks
@@ -53,7 +53,7 @@ from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
 
-class Semi2k(DealtToParties):
+class Semi2k(TakesBits, DealtToParties):
     """One of the computing parties."""
 
     info = SchemeInfo(
@@ -359,24 +359,13 @@ class Semi2k(DealtToParties):
         result = ring.sub(double.elements, flipped)
         return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
 
-    def to_bits(self, a: Share) -> BitShare:
-        with self.label("to_bits"):
-            return add_from_signals(self, *carry_signals(self, self._summand_bits(a)))
-
-    def sign_bits(self, a: Share) -> BitShare:
-        with self.label("sign_bits"):
-            return top_bit_from_signals(self, *carry_signals(self, self._summand_bits(a)))
-
-    def _summand_bits(self, a: Share) -> list[BitShare]:
-        """Return the bits of every party's summand, each shared as itself by that party and zero elsewhere."""
-        ring = a.ring
-        if not isinstance(ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {ring.name} have no bits to take.")
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
+        """The bits of every party's summand, each shared as itself by that party and zero elsewhere, are added."""
         count = math.prod(a.shape)
         planes = to_planes(ring, a.parts[0])
         zeros = BITS.zeros(planes.shape)
         parts = [planes if rank == self.rank else zeros for rank in range(len(self.names))]
-        return [BitShare(Share(BITS, (part,)), count) for part in parts]
+        return carry_signals(self, [BitShare(Share(BITS, (part,)), count) for part in parts])
 
 
 def _rows_product(ring: Ring, a: RingArray, b: RingArray) -> RingArray:

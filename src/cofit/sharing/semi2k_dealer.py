@@ -17,7 +17,7 @@ import numpy as np
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.prg import derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import add_from_signals, top_bit_from_signals
+from cofit.sharing.adder import TakesBits
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.carry_save import carry_signals
 from cofit.sharing.from_dealer import Dealing
@@ -27,7 +27,7 @@ from cofit.sharing.semi2k import Semi2k, _rows_product
 from cofit.sharing.shares import BitShare, Share
 
 
-class Semi2kDealer(Blank):
+class Semi2kDealer(TakesBits, Blank):
     """The dealer's side of a run of ``semi2k``; its rank is the one after the last party's."""
 
     info = Semi2k.info
@@ -126,15 +126,6 @@ class Semi2kDealer(Blank):
         self._send("from_bits", self._sure.bits(ring, bits.rows, bits.count))
         return self._blank(ring, (bits.rows, bits.count))
 
-    def to_bits(self, a: Share) -> BitShare:
-        with self.label("to_bits"):
-            return add_from_signals(self, *carry_signals(self, self._summand_bits(a)))
-
-    def sign_bits(self, a: Share) -> BitShare:
-        with self.label("sign_bits"):
-            return top_bit_from_signals(self, *carry_signals(self, self._summand_bits(a)))
-
-    def _summand_bits(self, a: Share) -> list[BitShare]:
-        if not isinstance(a.ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
-        return [self._blank_bits(a.ring.bits, int(np.prod(a.shape, dtype=np.int64))) for _ in self.names]
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
+        count = int(np.prod(a.shape, dtype=np.int64))
+        return carry_signals(self, [self._blank_bits(ring.bits, count) for _ in self.names])
