@@ -65,7 +65,7 @@ def check(study: Path, as_json: bool) -> None:
     _print_participants(console, loaded)
     print_plan(console, plan, cost)
     console.print()
-    console.print(choice_table(choices, plan.facts.scheme))
+    console.print(choice_table(choices, "this study", plan.facts.scheme))
     _print_list(
         console, "What everybody will learn", [f"{w}: {f}" for w, facts in learned(loaded).items() for f in facts]
     )

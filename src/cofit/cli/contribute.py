@@ -134,7 +134,7 @@ def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None
     brought = f"{count:,} feature{'' if count == 1 else 's'}{label}"
     click.echo(f"Study '{study.name}', hash {study.hash}")
     click.echo(f"The table of '{entry.name}' is as the study says: {entry.rows:,} rows, {brought}.")
-    click.echo("\nSent, over TLS, to")
+    click.echo("\nTo be sent, over TLS, to")
     shares = "bytes of random shares" if scheme_named(study.compute.scheme).info.secret else "bytes, NOT SECRET to it"
     for rank, party in enumerate(study.parties):
         size = contribution.bytes_for(rank)

@@ -10,9 +10,9 @@ from rich.text import Text
 from cofit.learn.comparison import Choice
 
 
-def choice_table(choices: Sequence[Choice], chosen: str | None = None) -> Table:
-    """Return a table of schemes for one plan; ``chosen`` is the one of the plan."""
-    table = Table(title="Schemes for this plan", title_justify="left", caption_justify="left")
+def choice_table(choices: Sequence[Choice], what: str, chosen: str | None = None) -> Table:
+    """Return a table of schemes for one plan; ``what`` says which, ``chosen`` is the one of the plan."""
+    table = Table(title=f"Schemes for {what}", title_justify="left", caption_justify="left")
     table.caption = "Rounds and bytes of an epoch are exact; seconds of the whole run are an estimate for two cores."
     for name in ("scheme", "who computes", "holds against", "corrupted at most", "rounds", "bytes an epoch", "seconds"):
         table.add_column(name, overflow="fold", justify="right" if name in _NUMBERS else "left")

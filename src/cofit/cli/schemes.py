@@ -42,4 +42,4 @@ def schemes(rows: int, cols: int, partition: str) -> None:
     except InvalidInputError as error:
         raise InvalidInputError(f"No plan fits {rows} rows and {cols} columns: {error}") from None
     console.print()
-    console.print(choice_table(choices))
+    console.print(choice_table(choices, f"{rows:,} rows and {cols:,} columns, default settings"))
