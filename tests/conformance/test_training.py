@@ -97,6 +97,12 @@ def test_weights_are_within_tau_with_rep3(given_facts: dict[str, Any], seed: int
     assert_within_tau(given_facts, seed, 1, "rep3")
 
 
+@settings(FAST, max_examples=4)
+@given(facts(least_l2=0.3, most_rows=80), st.integers(0, 1 << 30))
+def test_weights_are_within_tau_with_semi2k(given_facts: dict[str, Any], seed: int) -> None:
+    assert_within_tau(given_facts, seed, 1, "semi2k")
+
+
 @settings(FAST, max_examples=2)
 @given(facts(least_l2=1.0, most_rows=40), st.integers(0, 1 << 30))
 def test_weights_are_within_tau_with_rep4(given_facts: dict[str, Any], seed: int) -> None:

@@ -30,3 +30,11 @@ def test_more_parties_cost_more() -> None:
     two, three = (forecast(plan, parties=n) for n in (2, 3))
     assert three.total.bytes > two.total.bytes
     assert three.epoch.rounds == two.epoch.rounds
+
+
+def test_an_epoch_at_the_size_of_the_paper() -> None:
+    """The figures that the documentation quotes; that runs cost what forecasts say, other tests show."""
+    found = {
+        one.scheme: (one.rounds_per_epoch, one.bytes_per_epoch) for one in compare_schemes(training_facts(1713, 1874))
+    }
+    assert found == {"rep3": (10, 668_160), "semi2k": (10, 666_864), "rep4": (10, 1_337_760)}

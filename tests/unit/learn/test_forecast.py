@@ -28,6 +28,7 @@ PHASES = {
     "setup": "share",
     "input": "share",
     "receipt": "share",
+    "hold": "train",
     "norm": "train",
     "initial": "train",
     "epoch": "train",
@@ -89,6 +90,8 @@ CASES: list[tuple[int, int, int, dict[str, Any]]] = [  # rows, columns, owners, 
     (6000, 60, 2, {"mechanism": "laplace"}),  # an owner's input in several messages
     (40, 5, 2, {"l2": 0.3, "mechanism": "laplace"}),
     (40, 5, 2, {"scheme": "clear"}),
+    (40, 5, 2, {"scheme": "semi2k", "epsilon": 10}),
+    (40, 5, 3, {"scheme": "semi2k", "partition": "vertical", "mechanism": "gaussian", "delta": 1e-6}),
     (40, 5, 2, {"scheme": "rep4", "mechanism": "laplace"}),
     (40, 5, 2, {"scheme": "rep4", "partition": "vertical", "mechanism": "gaussian", "delta": 1e-6}),
 ]
