@@ -1,7 +1,8 @@
 """Secret sharing: one small interface, one file a scheme."""
 
+from cofit.sharing.info import SchemeInfo
 from cofit.sharing.registry import SCHEMES, dealer_of, scheme_named
-from cofit.sharing.scheme import Scheme, SchemeInfo
+from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 
 __all__ = [

@@ -17,7 +17,8 @@ from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.costs import Cost, Costs, DealingCost
-from cofit.sharing.scheme import Bytes, Place, Scheme, SchemeInfo, as_bytes
+from cofit.sharing.info import SchemeInfo
+from cofit.sharing.scheme import Bytes, Place, Scheme, as_bytes
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 
 

@@ -23,8 +23,9 @@ from cofit.sharing.adder import add_from_signals, top_bit_from_signals
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.costs import Cost, Costs
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
+from cofit.sharing.info import SchemeInfo
 from cofit.sharing.regions import regions_in, whole
-from cofit.sharing.scheme import Scheme, SchemeInfo
+from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, DealtShare, Share
 from cofit.transport import Terms, memory_meshes
 

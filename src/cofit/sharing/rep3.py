@@ -47,7 +47,8 @@ from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES, chunks, last_summand
-from cofit.sharing.scheme import Bytes, Place, SchemeInfo, as_bytes
+from cofit.sharing.info import SchemeInfo
+from cofit.sharing.scheme import Bytes, Place, as_bytes
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 from cofit.transport import Mesh
 

@@ -46,9 +46,10 @@ from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
+from cofit.sharing.info import SchemeInfo
 from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint, Schedule
 from cofit.sharing.rep4_known import FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts, total
-from cofit.sharing.scheme import SchemeInfo, as_bytes
+from cofit.sharing.scheme import as_bytes
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 

@@ -15,7 +15,6 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -27,40 +26,12 @@ from cofit.arithmetic.bits import pack, packed_length, unpack
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
 from cofit.sharing.costs import Costs
+from cofit.sharing.info import SchemeInfo
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 from cofit.transport import Mesh
 
 Bytes: TypeAlias = memoryview
 Place: TypeAlias = tuple[slice, ...]
-
-
-@dataclass(frozen=True)
-class SchemeInfo:
-    """What a user, a certificate and a planner must know of a scheme."""
-
-    name: str
-    parties: tuple[int, int | None]  # fewest and most computing parties
-    default_parties: int
-    adversary: str
-    threshold: str
-    assumptions: str
-    secret: bool = True
-    dealer: bool = False  # whether a dealer hands out correlated randomness
-    active: bool = False  # whether a corrupted party may do anything
-    knows_inputs: bool = False  # whether a party that is an owner may keep its data as they are (``Scheme.known``)
-
-    def check_parties(self, count: int) -> None:
-        """Raise InvalidInputError unless the scheme runs with this many computing parties."""
-        fewest, most = self.parties
-        if count < fewest or (most is not None and count > most):
-            span = f"exactly {fewest}" if fewest == most else f"from {fewest} to {most or 'any number'}"
-            raise parameter_error("parties", f"scheme '{self.name}'", f"{span} computing parties", count)
-
-    def check_dealer(self, dealer: str | None) -> None:
-        """Raise InvalidInputError unless there is a dealer exactly if the scheme has one."""
-        if (dealer is not None) != self.dealer:
-            allowed = "the name of a dealer" if self.dealer else "None: it has no dealer"
-            raise parameter_error("dealer", f"scheme '{self.name}'", allowed, dealer)
 
 
 class Scheme(ABC):

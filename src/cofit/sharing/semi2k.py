@@ -45,9 +45,9 @@ from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES, chunks
 from cofit.sharing.from_dealer import SPREAD, FromDealer
 from cofit.sharing.held import HeldMask, HeldShare, known_elements
+from cofit.sharing.info import SchemeInfo
 from cofit.sharing.preprocessing import Bilinear, ProductMask
 from cofit.sharing.regions import Region, cut, paste, regions_in
-from cofit.sharing.scheme import SchemeInfo
 from cofit.sharing.semi2k_inputs import DealtToParties
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
