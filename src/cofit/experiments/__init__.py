@@ -1,0 +1,1 @@
+"""The paper's tables, for any data set: what is compared, how often, and with what spread."""

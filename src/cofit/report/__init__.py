@@ -1,0 +1,1 @@
+"""One page for people: what was released, what protects it, what it cost, and how good it may be."""
