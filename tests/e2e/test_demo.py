@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cofit.cli.demo_data import CLASSES, RANGES, demo_data, scaled
+from cofit.cli.demo_data import demo_data
 from cofit.cli.demo_report import accuracies
+from cofit.experiments.breast_cancer import CLASSES, RANGES, scaled
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from cofit.cli.demo_data import CLASSES, RANGES, demo_data
+from cofit.cli.demo_data import demo_data
 from cofit.cli.demo_report import (
     accuracies,
     print_accuracy,
@@ -18,6 +18,7 @@ from cofit.cli.demo_report import (
     print_traffic,
 )
 from cofit.errors import InvalidInputError
+from cofit.experiments.breast_cancer import CLASSES, RANGES
 from cofit.learn.facts import PARTITIONS, training_facts
 from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel

@@ -12,8 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from cofit.cli.demo_data import CLASSES, DemoData
+from cofit.cli.demo_data import DemoData
 from cofit.cli.plan_table import print_warnings
+from cofit.experiments.breast_cancer import CLASSES
 from cofit.learn.contribution import normalised_rows
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import Plan

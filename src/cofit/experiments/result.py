@@ -103,7 +103,7 @@ class TableResult:
             curves = tuple(
                 Curve(c["label"], tuple(c["x"]), tuple(c["y"]), tuple(c["spread"])) for c in document.pop("curves")
             )
-            lists = {name: tuple(document.pop(name)) for name in ("columns", "notes", "axes")}
+            lists: dict[str, Any] = {name: tuple(document.pop(name)) for name in ("columns", "notes", "axes")}
             return cls(rows=rows, curves=curves, **lists, **document)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, InvalidInputError):

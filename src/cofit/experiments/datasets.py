@@ -1,0 +1,194 @@
+"""Data sets of experiments: built-in, made up, or from a file.
+
+    breast-cancer                          scikit-learn's, 569 x 30, scaled by public ranges
+    claims                                 made-up sparse Boolean data, 1713 x 1874 (``claims``); settings follow a
+    claims:rows=2000,cols=500,seed=3       colon, by the names of the generator's arguments
+    FILE.npz                               arrays X (rows x columns) or indptr, indices, shape (and data): CSR; y: two
+                                           classes; patient, group or groups, if there: rows of one person
+    FILE.csv .tsv .parquet .arrow          a table; the column ``label`` holds two classes, the column ``group``, if any,
+                                           says whose row it is; all other columns are features, and numbers
+
+A data set in an experiment is public: its accuracy is measured in the clear.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cofit.errors import InvalidInputError, parameter_error
+from cofit.experiments.breast_cancer import breast_cancer
+from cofit.experiments.claims import claims
+from cofit.roles.study_files import read_table
+
+BREAST_CANCER = "breast-cancer"
+CLAIMS = "claims"
+CLAIMS_SIZE = {"rows": 1713, "cols": 1874}
+_GROUPS = ("patient", "group", "groups")
+_MOST_CELLS = 1 << 31
+
+
+@dataclass(frozen=True, repr=False)
+class DataSet:
+    """``labels``: 0 and 1. ``groups``: rows with the same number are of one person; None: every row is a person's own.
+
+    ``spec``: what was asked for; ``about``: one sentence for the tables.
+    """
+
+    name: str
+    spec: str
+    about: str
+    features: npt.NDArray[Any]
+    labels: npt.NDArray[np.int64]
+    groups: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        x, y = self.features, self.labels
+        if x.ndim != 2 or y.shape != x.shape[:1] or not x.shape[1]:
+            raise InvalidInputError(
+                f"Data set '{self.name}': features must be a table with a label for each row. Got shapes {x.shape} and "
+                f"{y.shape} instead."
+            )
+        if x.dtype.kind not in "biuf":
+            raise InvalidInputError(f"Data set '{self.name}': features must be numbers. Got {x.dtype} instead.")
+        if x.dtype.kind == "f" and not np.isfinite(x).all():
+            raise InvalidInputError(
+                f"Data set '{self.name}': features must be finite. Remove or impute what is missing."
+            )
+        if self.groups is not None and self.groups.shape != y.shape:
+            raise InvalidInputError(f"Data set '{self.name}': there must be one group for each row.")
+
+    def __repr__(self) -> str:
+        return f"<DataSet '{self.name}', {self.features.shape[0]} rows, {self.features.shape[1]} columns>"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the data: what results belong to."""
+        digest = hashlib.sha256()
+        for array in (self.features, self.labels, np.zeros(0) if self.groups is None else self.groups):
+            digest.update(f"{array.dtype.str} {array.shape} ".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+
+def load_data_set(spec: str, *, label: str | None = None, group: str | None = None) -> DataSet:
+    """Return the data set that ``spec`` names, as the module says; InvalidInputError with the reason otherwise."""
+    if spec == BREAST_CANCER:
+        features, labels = breast_cancer()
+        about = "breast cancer, benign or malignant (scikit-learn), scaled by public ranges"
+        return DataSet(BREAST_CANCER, spec, about, features, labels)
+    if spec == CLAIMS or spec.startswith(f"{CLAIMS}:"):
+        return _claims(spec)
+    path = Path(spec)
+    if not path.is_file():
+        raise parameter_error(
+            "data",
+            "cofit experiment",
+            f"'{BREAST_CANCER}', '{CLAIMS}', '{CLAIMS}:rows=...' or a file that exists",
+            spec,
+        )
+    if path.suffix.lower() == ".npz":
+        return _npz(path)
+    if label is None:
+        raise InvalidInputError(f"'{path}' is a table: name the column with the classes (--label).")
+    return _table(path, label, group)
+
+
+def _claims(spec: str) -> DataSet:
+    known = {name: parameter.default for name, parameter in inspect.signature(claims).parameters.items()}
+    settings: dict[str, Any] = dict(CLAIMS_SIZE)
+    for item in filter(None, spec.partition(":")[2].split(",")):
+        name, _, text = item.partition("=")
+        if name not in known:
+            raise parameter_error("data", "cofit experiment", f"'{CLAIMS}:' with settings of {list(known)}", spec)
+        kind = float if isinstance(known[name], float) else int
+        try:
+            settings[name] = kind(text)
+        except ValueError:
+            raise parameter_error(name, f"'{CLAIMS}:'", f"a number ({kind.__name__})", text) from None
+    made = claims(**settings)
+    rest = [f"{name} {value}" for name, value in settings.items() if name not in CLAIMS_SIZE]
+    about = "made-up sparse Boolean data like medical claims" + (f" ({', '.join(rest)})" if rest else "")
+    name = CLAIMS if spec == CLAIMS else f"{CLAIMS}-" + "-".join(f"{k}{v}" for k, v in settings.items())
+    return DataSet(name, spec, about, made.features, made.labels)
+
+
+def _npz(path: Path) -> DataSet:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            found = {
+                name: arrays[name] for name in arrays.files if name in ("X", "y", "indptr", "indices", "shape", "data")
+            }
+            groups = next((arrays[name] for name in _GROUPS if name in arrays.files), None)
+    except (ValueError, EOFError, KeyError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise InvalidInputError(f"'{path}' is not a readable .npz file of plain arrays: {error}.") from None
+    if "y" not in found or not ("X" in found or {"indptr", "indices", "shape"} <= set(found)):
+        raise InvalidInputError(
+            f"'{path}' must hold y, and X or indptr, indices and shape (CSR). Got {sorted(found)} instead."
+        )
+    features = found["X"] if "X" in found else _dense(path, found)
+    return DataSet(
+        path.stem,
+        str(path.name),
+        f"the file {path.name}",
+        features,
+        _two_classes(path, found["y"]),
+        None if groups is None else _numbered(groups),
+    )
+
+
+def _dense(path: Path, found: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return a table from compressed sparse rows; entries without ``data`` are 1."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - only for such files
+
+    indices = found["indices"]
+    data = found.get("data", np.ones(len(indices), dtype=np.uint8))
+    try:
+        rows, cols = (int(size) for size in found["shape"])
+        if rows * cols > _MOST_CELLS:
+            raise ValueError(f"{rows} x {cols} is more than {_MOST_CELLS} cells")
+        matrix = csr_matrix((data, indices, found["indptr"]), shape=(rows, cols))
+        matrix.check_format(full_check=True)
+        return np.asarray(matrix.toarray())
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"The sparse rows of '{path}' do not fit together: {error}.") from None
+
+
+def _table(path: Path, label: str, group: str | None) -> DataSet:
+    table = read_table(path)
+    for option, name in (("--label", label), ("--group", group)):
+        if name is not None and name not in table.column_names:
+            raise parameter_error(option, "cofit experiment", f"a column of {path.name}", name)
+    names = [name for name in table.column_names if name not in (label, group)]
+    columns = []
+    for name in names:
+        try:
+            columns.append(table[name].cast(pa.float64()).to_numpy())
+        except pa.ArrowException:
+            raise InvalidInputError(
+                f"Column '{name}' of '{path}' must hold numbers. Encode it as numbers, or leave it out."
+            ) from None
+    features = np.column_stack(columns) if columns else np.zeros((table.num_rows, 0))
+    groups = None if group is None else _numbered(np.asarray(table[group].to_pylist()))
+    labels = _two_classes(path, np.asarray(table[label].to_pylist()))
+    return DataSet(path.stem, path.name, f"the file {path.name}", features, labels, groups)
+
+
+def _two_classes(path: Path, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) != 2:
+        raise InvalidInputError(f"The labels of '{path}' must be of two classes. Got {len(classes)} instead.")
+    return np.asarray(codes.reshape(labels.shape), dtype=np.int64)
+
+
+def _numbered(groups: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return np.asarray(np.unique(groups, return_inverse=True)[1].reshape(groups.shape), dtype=np.int64)
