@@ -1,0 +1,24 @@
+"""The methods by name."""
+
+from __future__ import annotations
+
+from cofit.baselines.central import CentralNoPrivacy, CentralOutput
+from cofit.baselines.federated_output import FederatedOutput
+from cofit.baselines.method import Method
+from cofit.errors import parameter_error
+
+METHODS: dict[str, type[Method]] = {
+    method.name: method
+    for method in (
+        CentralNoPrivacy,
+        CentralOutput,
+        FederatedOutput,
+    )
+}
+
+
+def method_named(name: str) -> type[Method]:
+    """Return the method of that name."""
+    if name not in METHODS:
+        raise parameter_error("name", "method_named", f"one of {list(METHODS)}", name)
+    return METHODS[name]
