@@ -21,7 +21,7 @@ from cofit.learn.plan import Plan
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.roles import LocalRun
-from cofit.roles.training import OwnerTable
+from cofit.roles.owner_tables import OwnerTable
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
 from cofit.transport import LabelCounts

@@ -5,8 +5,8 @@
     claims:rows=2000,cols=500,seed=3       colon, by the names of the generator's arguments
     FILE.npz                               arrays X (rows x columns) or indptr, indices, shape (and data): CSR; y: two
                                            classes; patient, group or groups, if there: rows of one person
-    FILE.csv .tsv .parquet .arrow          a table; the column ``label`` holds two classes, the column ``group``, if any,
-                                           says whose row it is; all other columns are features, and numbers
+    FILE.csv .tsv .parquet .arrow          a table; the column ``label`` holds two classes, the column ``group``,
+                                           if any, says whose row it is; all others are features, and numbers
 
 A data set in an experiment is public: its accuracy is measured in the clear.
 """

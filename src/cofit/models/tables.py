@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from cofit.errors import InvalidInputError, ShapeError, parameter_error
 from cofit.learn.facts import PARTITIONS
 from cofit.models.linear_model import check_classes
-from cofit.roles.training import OwnerTable
+from cofit.roles.owner_tables import OwnerTable
 
 LABEL_OWNER = "label-owner"
 ONLY_OWNER = "owner"

@@ -10,46 +10,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint, Shape
-from cofit.errors import InvalidInputError, ProtocolError, parameter_error
+from cofit.errors import InvalidInputError, ProtocolError
 from cofit.learn.certify import certify
-from cofit.learn.contribution import prepared_features
 from cofit.learn.plan import Plan
 from cofit.learn.private_training import private_training
-from cofit.learn.train import FEATURES, LABELS, Holders
 from cofit.privacy.certificate import Certificate
 from cofit.roles.durable import write_durably
 from cofit.roles.local import DEALER, LocalRun, party_names, run_local
 from cofit.roles.member import Contribution
+from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
 from cofit.roles.progress import Progress
 from cofit.roles.release_store import FileStore, MemoryStore
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing import scheme_named
 
 Reals = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, repr=False)
-class OwnerTable:
-    """What one owner holds, in the clear: features (rows x columns), labels (0 and 1), or both."""
-
-    features: npt.NDArray[Any] | None = None
-    labels: npt.NDArray[Any] | None = None
-
-    def __post_init__(self) -> None:
-        for name, dimensions in (("features", 2), ("labels", 1)):
-            array = getattr(self, name)
-            if array is not None and (not isinstance(array, np.ndarray) or array.ndim != dimensions):
-                kind = type(array).__name__ if not isinstance(array, np.ndarray) else f"shape {array.shape}"
-                raise parameter_error(name, "OwnerTable", f"a NumPy array of {dimensions} dimensions, or None", kind)
-
-    def __repr__(self) -> str:
-        return f"<OwnerTable, features {_shape(self.features)}, labels {_shape(self.labels)}>"
 
 
 @dataclass(frozen=True)
@@ -84,8 +63,8 @@ def run_training(
     warnings: sentences that the certificate is to carry beside the plan's.
     The other arguments are those of ``run_local``.
     """
-    holders = _holders(plan, owners)
-    contributions = {name: _contributions(plan, name, table) for name, table in owners.items()}
+    holders = holders_of(plan, owners)
+    contributions = {name: contributions_of(plan, name, table) for name, table in owners.items()}
     names = list(party_names(scheme_named(plan.facts.scheme).info.default_parties if parties is None else parties))
     stores: dict[str, ReleaseStore] = {name: _store(state, name) for name in names}
     key = secrets.token_hex(16) if state is None else _release_key(Path(state), contributions)
@@ -143,46 +122,3 @@ def _release_key(state: Path, contributions: Mapping[str, Mapping[str, Contribut
             f"The state directory {state} holds the release of other data. Use a new directory for every release."
         )
     return str(known["release"])
-
-
-def _holders(plan: Plan, owners: Mapping[str, OwnerTable]) -> Holders:
-    """Return who holds what, or refuse tables that do not make up the plan's."""
-    facts = plan.facts
-    features = {name: table.features.shape for name, table in owners.items() if table.features is not None}
-    labels = {name: len(table.labels) for name, table in owners.items() if table.labels is not None}
-    if not features or not labels:
-        raise parameter_error("owners", "run_training", "with features and with labels", list(owners.values()))
-    joined, common = (1, 0) if facts.partition == "vertical" else (0, 1)
-    total = sum(shape[joined] for shape in features.values())
-    widths = {shape[common] for shape in features.values()}
-    wanted = (facts.rows, facts.cols)
-    if total != wanted[joined] or widths != {wanted[common]} or sum(labels.values()) != facts.rows:
-        raise InvalidInputError(
-            f"The owners' tables do not make up the {facts.rows} rows, {facts.cols} columns and {facts.rows} labels of "
-            f"the plan ({facts.partition}). Features: {features}; labels: {labels}."
-        )
-    if facts.partition == "horizontal" and labels != {name: shape[0] for name, shape in features.items()}:
-        raise InvalidInputError(
-            f"Every owner of rows must bring a label for each of them. Features: {features}; labels: {labels}."
-        )
-    return Holders(tuple(features), tuple(labels))
-
-
-def _contributions(plan: Plan, owner: str, table: OwnerTable) -> dict[str, Contribution]:
-    formats = plan.formats
-    result = {}
-    if table.features is not None:
-        try:
-            values = prepared_features(plan, table.features)
-        except InvalidInputError as error:
-            raise type(error)(f"Owner '{owner}': {error}") from None
-        result[FEATURES] = Contribution(values, 1.0, formats.of(formats.data))
-    if table.labels is not None:
-        if not np.isin(table.labels, (0, 1)).all():
-            raise InvalidInputError(f"Owner '{owner}': labels must be 0 and 1, one for each row.")
-        result[LABELS] = Contribution(table.labels.astype(np.int64), 1.0, FixedPoint(0, formats.ring))
-    return result
-
-
-def _shape(array: npt.NDArray[Any] | None) -> Shape | None:
-    return None if array is None else array.shape

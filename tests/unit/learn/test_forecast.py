@@ -18,8 +18,9 @@ from cofit.learn.forecast import Forecast, _inputs, _NoStore, forecast
 from cofit.learn.plan import Plan, plan_training
 from cofit.learn.private_training import private_training
 from cofit.roles.local import LocalRun
+from cofit.roles.owner_tables import OwnerTable
 from cofit.roles.progress import Progress
-from cofit.roles.training import OwnerTable, run_training
+from cofit.roles.training import run_training
 from cofit.secret import Party
 from cofit.sharing import scheme_named
 from cofit.sharing.meter import Meter, Tally

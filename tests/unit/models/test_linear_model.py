@@ -13,7 +13,8 @@ from cofit.learn.contribution import normalised_rows
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel, load_model
-from cofit.roles.training import OwnerTable, TrainingRun, run_training
+from cofit.roles.owner_tables import OwnerTable
+from cofit.roles.training import TrainingRun, run_training
 
 RNG = np.random.default_rng(11)
 X = RNG.uniform(-1, 1, (40, 3))
