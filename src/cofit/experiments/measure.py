@@ -1,0 +1,184 @@
+"""Measure one cell."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.baselines.method import Method, Part
+from cofit.errors import CofitError
+from cofit.experiments.cells import AccuracyCell, Cell, Cofit, TimingCell
+from cofit.experiments.datasets import DataSet
+from cofit.experiments.folds import among_owners, folds
+from cofit.experiments.twin import TWIN, twin_draws
+from cofit.learn.contribution import normalised_rows
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import Plan, plan_training
+from cofit.roles.owner_tables import OwnerTable
+from cofit.roles.progress import PROGRAM, SHARE, START
+from cofit.roles.training import run_training
+
+Reals = npt.NDArray[np.float64]
+_TIMEOUT = 3600.0
+_MEMORY_SHARE = 0.6
+_MOST_PARTS = 3  # of a share of X at one party: rep4
+
+
+def measure(cell: Cell, data: DataSet) -> dict[str, Any]:
+    """Return the result of a cell; {"refused": reason} where the contender cannot do what the cell asks for."""
+    try:
+        return _accuracy(cell, data) if isinstance(cell, AccuracyCell) else _timing(cell, data)
+    except CofitError as error:
+        return {"refused": str(error)}
+
+
+# --- accuracy --------------------------------------------------------------------------------------------
+
+
+def _accuracy(cell: AccuracyCell, data: DataSet) -> dict[str, Any]:
+    fold = folds(data, cell.folds, cell.seed)[cell.fold]
+    owned = among_owners(data, fold.train, cell.owners, cell.seed)
+    began = time.perf_counter()
+    if isinstance(cell.contender, Cofit):
+        weights, rows, claimed = _cofit(cell.contender, data, owned, fold.test, cell.draws)
+    else:
+        weights, rows, claimed = _baseline(cell.contender, data, owned, fold.test, cell)
+    predicted = rows @ weights.T > 0
+    hits = (predicted == (data.labels[fold.test] == 1)[:, np.newaxis]).mean(axis=0)
+    return {"accuracies": hits.tolist(), "seconds": time.perf_counter() - began, **claimed}
+
+
+def _cofit(
+    contender: Cofit, data: DataSet, owned: list[npt.NDArray[np.int64]], test: npt.NDArray[np.int64], draws: int
+) -> tuple[Reals, Reals, dict[str, Any]]:
+    rows = np.concatenate(owned)
+    plan = _plan(data, len(rows), contender.partition, contender.epsilon, contender.l2, TWIN, None, contender)
+    owners = _tables(data, owned, contender.partition)
+    weights = twin_draws(plan, owners, draws)
+    claimed = {
+        "epsilon": contender.epsilon,
+        "delta": float(plan.mechanism.total_delta),
+        "why": f"{plan.mechanism.name} noise for the sensitivity {float(plan.mechanism.sensitivity):.4g}",
+        "mechanism": plan.mechanism.name,
+    }
+    return weights, normalised_rows(plan, data.features[test]), claimed
+
+
+def _baseline(
+    method: Method,
+    data: DataSet,
+    owned: list[npt.NDArray[np.int64]],
+    test: npt.NDArray[np.int64],
+    cell: AccuracyCell,
+) -> tuple[Reals, Reals, dict[str, Any]]:
+    parts = [Part(unit_rows(data.features[rows]), data.labels[rows]) for rows in owned]
+    guarantee = method.guarantee([len(rows) for rows in owned])
+    weights = method.train(parts).draws(cell.draws, _generator(cell))
+    claimed = {"epsilon": guarantee.epsilon, "delta": guarantee.delta, "why": guarantee.why}
+    return weights, unit_rows(data.features[test]), claimed
+
+
+def unit_rows(features: npt.NDArray[Any]) -> Reals:
+    """Return each row divided by its length; an all-zero row stays zero."""
+    rows = features.astype(np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0))
+
+
+def _generator(cell: AccuracyCell) -> np.random.Generator:
+    """Return a generator of the cell's own, from its seed and all else that it is."""
+    text = json.dumps([type(cell.contender).__name__, vars(cell.contender), cell.owners, cell.fold], sort_keys=True)
+    return np.random.default_rng([cell.seed, *hashlib.sha256(text.encode()).digest()])
+
+
+# --- cost ------------------------------------------------------------------------------------------------
+
+
+def _timing(cell: TimingCell, data: DataSet) -> dict[str, Any]:
+    rows = np.arange(len(data.labels))
+    owned = among_owners(data, rows, cell.owners, 1)
+    plan = _plan(data, len(rows), cell.partition, cell.epsilon, cell.l2, cell.scheme, cell.epochs, None)
+    if short := _too_large(plan, cell.parties):
+        return {"refused": short}
+    owners = _tables(data, owned, cell.partition)
+    runs = [
+        run_training(plan, owners, parties=_names(cell.parties), processes=True, timeout=_TIMEOUT).run
+        for _ in range(cell.repetitions)
+    ]
+    parties = list(runs[0].results)
+    totals = [counts.total for counts in runs[0].traffic.values()]
+    return {
+        "seconds": statistics.median(run.seconds[SHARE] + run.seconds[PROGRAM] for run in runs),
+        "seconds_start": statistics.median(run.seconds[START] for run in runs),
+        "rounds": max(runs[0].traffic[name].total.rounds for name in parties),
+        "bytes": sum(total.bytes_sent for total in totals),
+        "epochs": plan.epochs,
+        "cores": os.cpu_count(),
+    }
+
+
+def _names(parties: int) -> list[str]:
+    return [f"party-{i + 1}" for i in range(parties)]
+
+
+def _too_large(plan: Plan, parties: int) -> str | None:
+    """Return why all parties of this run do not fit this one machine, or None."""
+    table = plan.facts.rows * plan.geometry.cols * plan.formats.ring.element_bytes
+    needed = table * (_MOST_PARTS * parties + _MOST_PARTS)  # with the owners and their tables in the clear
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed <= _MEMORY_SHARE * memory:
+        return None
+    return f"needs about {needed / 1e9:.0f} GB with all parties on one machine"
+
+
+# --- both ------------------------------------------------------------------------------------------------
+
+
+def _plan(
+    data: DataSet,
+    rows: int,
+    partition: str,
+    epsilon: float,
+    l2: float,
+    scheme: str,
+    epochs: int | None,
+    contender: Cofit | None,
+) -> Plan:
+    """Where the parties normalise, the largest magnitude in the data set is taken as its public bound."""
+    noise = (
+        {}
+        if contender is None
+        else {"delta": contender.delta, "mechanism": contender.mechanism, "sensitivity": contender.sensitivity}
+    )
+    bound = max(float(np.abs(data.features).max()), 1e-9) if partition == "vertical" else 1.0
+    facts = training_facts(
+        rows,
+        data.features.shape[1],
+        partition=partition,
+        epsilon=epsilon,
+        l2=l2,
+        scheme=scheme,
+        epochs="auto" if epochs is None else epochs,
+        fit_intercept=False,
+        feature_bound=bound,
+        **noise,  # type: ignore[arg-type]
+    )
+    return plan_training(facts)
+
+
+def _tables(data: DataSet, owned: list[npt.NDArray[np.int64]], partition: str) -> dict[str, OwnerTable]:
+    """Return a table for each entry of ``owned``: of its rows, or of a block of columns of all of them."""
+    if partition == "horizontal":
+        return {f"owner-{i + 1}": OwnerTable(data.features[rows], data.labels[rows]) for i, rows in enumerate(owned)}
+    rows = np.sort(np.concatenate(owned))
+    blocks = np.array_split(data.features[rows], len(owned), axis=1)
+    return {
+        f"owner-{i + 1}": OwnerTable(block, data.labels[rows] if i == 0 else None) for i, block in enumerate(blocks)
+    }
