@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cofit.baselines.as_published import AsPublished, FederatedAsPublished
+from cofit.baselines.averaged import Jayaraman, Pathak
 from cofit.baselines.central import CentralNoPrivacy, CentralOutput
 from cofit.baselines.federated_output import FederatedOutput
 from cofit.baselines.method import Method
@@ -13,6 +15,10 @@ METHODS: dict[str, type[Method]] = {
         CentralNoPrivacy,
         CentralOutput,
         FederatedOutput,
+        Pathak,
+        Jayaraman,
+        AsPublished,
+        FederatedAsPublished,
     )
 }
 
