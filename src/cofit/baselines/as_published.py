@@ -3,10 +3,16 @@
 Pentyala et al. (2022) train with scikit-learn at C = 1 and call that Lambda = 1. But scikit-learn puts the penalty
 beside the *sum* of the losses: (1/2) ||w||^2 + sum_i l_i, which is Lambda = 1/n in the objective that the sensitivity
 2 / (n Lambda) speaks of. The weights then move by up to 2, and the noise is for 2 / n: epsilon is n times what is said.
+
+For the comparison with Pathak, Rane and Raj (2010) and Jayaraman, Wang, Evans and Gu (2018) the paper points to the
+code of the latter (github.com/bargavj/distributedMachineLearning, ``model_wrapper.py``). It adds a Laplace variable to
+every coordinate, of a scale for the Euclidean norm; in the 1-norm, which such noise is for, the average of the models
+moves by up to sqrt(d) times as much.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,9 +20,12 @@ from typing import ClassVar
 import numpy as np
 
 from cofit.baselines.method import Guarantee, Method, Part, joined
-from cofit.baselines.noise import KNormNoise, check_positive
+from cofit.baselines.noise import KNormNoise, LaplaceNoise, check_positive
 from cofit.baselines.perturbed import Perturbed
-from cofit.baselines.sensitivity import Local, checked_sizes, local
+from cofit.baselines.sensitivity import Local, check_objective, checked_sizes, local
+from cofit.errors import parameter_error
+
+SOURCES = ("pathak", "jayaraman")
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,52 @@ class FederatedAsPublished(AsPublished):
 
     def train(self, parts: Sequence[Part]) -> Perturbed:
         return self._trained(parts)
+
+
+@dataclass(frozen=True)
+class AveragedAsPublished(Method):
+    """Local models averaged, with a Laplace variable on every coordinate: the code that the paper compares with.
+
+    ``columns``: how many weights there are (the guarantee depends on it); ``source``: whose scale,
+    2 / (n_(1) Lambda epsilon) of ``pathak`` or m times less of ``jayaraman``.
+    """
+
+    epsilon: float
+    columns: int
+    l2: float = 1.0
+    source: str = "jayaraman"
+
+    name: ClassVar[str] = "averaged-as-published"
+    title: ClassVar[str] = "local models averaged, as in the published code (noise for the wrong norm)"
+
+    def __post_init__(self) -> None:
+        check_positive("AveragedAsPublished", "epsilon", self.epsilon)
+        check_positive("AveragedAsPublished", "columns", self.columns)
+        check_objective("AveragedAsPublished", self.l2, "tight")
+        if self.source not in SOURCES:
+            raise parameter_error("source", "AveragedAsPublished", f"one of {list(SOURCES)}", self.source)
+
+    def guarantee(self, sizes: Sequence[int]) -> Guarantee:
+        smallest = local(min(checked_sizes(sizes)), self.l2, "tight")
+        moved = math.sqrt(self.columns) * smallest.sensitivity / len(sizes)
+        return Guarantee(
+            moved / self._noise(sizes).scale,
+            0.0,
+            f"One record moves the average by up to {moved:.3g} in the 1-norm, which independent Laplace noise is for; "
+            f"the scale is for the Euclidean norm, so that epsilon = {self.epsilon:g} does not hold.",
+        )
+
+    def train(self, parts: Sequence[Part]) -> Perturbed:
+        sizes = checked_sizes([len(part.labels) for part in parts])
+        if any(part.features.shape[1] != self.columns for part in parts):
+            got = [part.features.shape[1] for part in parts]
+            raise parameter_error("columns", "AveragedAsPublished", "that of the data", got)
+        weights = [local(size, self.l2, "tight").weights(part) for size, part in zip(sizes, parts, strict=True)]
+        return Perturbed(np.mean(weights, axis=0), [self._noise(sizes)])
+
+    def _noise(self, sizes: Sequence[int]) -> LaplaceNoise:
+        models = len(sizes) if self.source == "jayaraman" else 1
+        return LaplaceNoise(2 / (models * min(sizes) * self.l2 * self.epsilon))
 
 
 def _facts(rows: int) -> Local:

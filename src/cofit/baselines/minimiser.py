@@ -2,6 +2,9 @@
 
 J(w) = (1/n) sum_i log(1 + exp(-s_i <w, x_i>)) + (Lambda/2) ||w||^2 + <b, w>, s_i = -1 or 1, is Lambda-strongly convex,
 so ||w - w*|| <= ||grad J(w)|| / Lambda for every w: ``distance`` is that bound at the weights that are returned.
+
+What is minimised is J as a function of v = w + b / Lambda, where the linear term is gone ((Lambda/2) ||v||^2 is left):
+however large b is, v is at most 1 / Lambda long, and J keeps its digits.
 """
 
 from __future__ import annotations
@@ -30,23 +33,24 @@ class Minimum:
 def minimise(part: Part, l2: float, *, tolerance: float, linear: Reals | None = None) -> Minimum:
     """Return weights within ``tolerance`` of the minimiser of J, with the linear term <linear, w> (none: 0)."""
     x, signs = part.features, 2.0 * part.labels - 1.0
-    b = np.zeros(x.shape[1]) if linear is None else linear
-    n = len(x)
+    n, d = x.shape
+    start = np.zeros(d) if linear is None else -linear / l2
+    offset = x @ start
 
-    def objective(w: Reals) -> tuple[float, Reals]:
-        margins = signs * (x @ w)
-        gradient = x.T @ (-signs * expit(-margins)) / n + l2 * w + b
-        return float(np.logaddexp(0, -margins).mean() + l2 / 2 * (w @ w) + b @ w), gradient
+    def objective(v: Reals) -> tuple[float, Reals]:
+        margins = signs * (x @ v + offset)
+        gradient = x.T @ (-signs * expit(-margins)) / n + l2 * v
+        return float(np.logaddexp(0, -margins).mean() + l2 / 2 * (v @ v)), gradient
 
-    w = np.zeros(x.shape[1])
+    v = np.zeros(d)
     distance = np.inf
     for _ in range(5):  # L-BFGS stops early where the objective no longer changes in floating point; start anew
-        wanted = 0.5 * l2 * tolerance / np.sqrt(max(1, len(w)))  # of every coordinate: scipy's criterion
+        wanted = 0.5 * l2 * tolerance / np.sqrt(max(1, d))  # of every coordinate: scipy's criterion
         options = {"maxiter": _ITERATIONS, "maxfun": 2 * _ITERATIONS, "maxcor": _MEMORY, "gtol": wanted, "ftol": 0.0}
-        w = np.asarray(minimize(objective, w, jac=True, method="L-BFGS-B", options=options).x)
-        distance = float(np.linalg.norm(objective(w)[1])) / l2
+        v = np.asarray(minimize(objective, v, jac=True, method="L-BFGS-B", options=options).x)
+        distance = float(np.linalg.norm(objective(v)[1])) / l2
         if distance <= tolerance:
-            return Minimum(w, distance)
+            return Minimum(start + v, distance)
     raise CofitError(
         f"The minimiser was not reached: {distance:.3g} away at most, {tolerance:.3g} asked for. Use a larger l2 or a "
         f"larger tolerance."

@@ -52,6 +52,16 @@ class GaussianNoise(Noise):
         return noise
 
 
+@dataclass(frozen=True)
+class LaplaceNoise(Noise):
+    """Independent Laplace coordinates: density proportional to exp(-||eta||_1 / scale), in the 1-norm."""
+
+    scale: float
+
+    def sample(self, count: int, dimension: int, rng: np.random.Generator) -> Reals:
+        return rng.laplace(0.0, self.scale, (count, dimension))
+
+
 def calibrated(mechanism: str, sensitivity: float, epsilon: float, delta: float) -> Noise:
     """Return noise that makes vectors of this Euclidean sensitivity (epsilon, delta)-differentially private.
 

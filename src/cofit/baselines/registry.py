@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cofit.baselines.as_published import AsPublished, FederatedAsPublished
+from cofit.baselines.as_published import AsPublished, AveragedAsPublished, FederatedAsPublished
 from cofit.baselines.averaged import Jayaraman, Pathak
 from cofit.baselines.central import CentralNoPrivacy, CentralOutput
+from cofit.baselines.federated_objective import FederatedObjective
 from cofit.baselines.federated_output import FederatedOutput
 from cofit.baselines.method import Method
 from cofit.errors import parameter_error
@@ -15,10 +16,12 @@ METHODS: dict[str, type[Method]] = {
         CentralNoPrivacy,
         CentralOutput,
         FederatedOutput,
+        FederatedObjective,
         Pathak,
         Jayaraman,
         AsPublished,
         FederatedAsPublished,
+        AveragedAsPublished,
     )
 }
 
