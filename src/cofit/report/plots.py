@@ -1,0 +1,144 @@
+"""The plots of the report. Each takes public figures and returns a drawing, with a text for those who do not see it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
+
+from cofit.experiments.result import TableResult
+from cofit.report.accuracy_forecast import AccuracyForecast
+from cofit.report.cost import Cost
+from cofit.report.noise_law import NoiseLaw
+from cofit.report.svg import ALARM, INK, MUTED, SERIES, drawing, to_svg
+
+Reals = npt.NDArray[np.float64]
+_FEWEST_BINS, _MOST_BINS = 9, 61
+_FINE = 401
+
+
+def weights_plot(weights: Reals, law: NoiseLaw) -> Markup:
+    """Return the histogram of the published weights, with the density of the noise over it."""
+    reach = 1.04 * max(float(np.abs(weights).max()), 3.2 * law.deviation)
+    bins = min(max(2 * round(math.sqrt(len(weights))) + 1, _FEWEST_BINS), _MOST_BINS)
+    edges = np.linspace(-reach, reach, bins + 1)
+    width = edges[1] - edges[0]
+    x = np.linspace(-reach, reach, _FINE)
+    with drawing() as (figure, axes):
+        axes.hist(weights, list(edges), color=SERIES[0], alpha=0.55, edgecolor=SERIES[0], linewidth=0.6)
+        axes.plot(x, law.density(x) * len(weights) * width, color=SERIES[1])
+        for side in (-1, 1):
+            axes.axvline(side * 2 * law.deviation, color=SERIES[1], linewidth=0.9, linestyle=(0, (4, 3)))
+        axes.set_xlabel("published weight")
+        axes.set_ylabel("number of weights")
+        axes.set_xlim(-reach, reach)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        text = (
+            f"Histogram of {len(weights)} published weights from {weights.min():.3g} to {weights.max():.3g}, with the "
+            f"density of the noise, whose standard deviation is {law.deviation:.3g}."
+        )
+        return to_svg(figure, "weights", text)
+
+
+def accuracy_plot(forecast: AccuracyForecast, epsilon: float) -> Markup:
+    """Return accuracy against epsilon, with the released epsilon marked."""
+    with drawing() as (figure, axes):
+        for colour, curve in zip(SERIES, forecast.curves, strict=False):
+            axes.fill_between(curve.epsilons, curve.low, curve.high, color=colour, alpha=0.16, linewidth=0)
+            axes.plot(curve.epsilons, curve.mean, color=colour)
+        axes.axhline(forecast.without_noise, color=MUTED, linewidth=1, linestyle=(0, (5, 3)))
+        axes.axhline(forecast.majority, color=MUTED, linewidth=1, linestyle=(0, (1, 2)))
+        axes.axvline(epsilon, color=ALARM, linewidth=1.2)
+        axes.plot([epsilon], [forecast.at_release], "o", color=ALARM, markersize=5)
+        _logarithmic(axes)
+        axes.set_xlabel("epsilon (logarithmic; smaller is more private)")
+        axes.set_ylabel("accuracy, forecast")
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        text = (
+            f"Forecast accuracy against epsilon, from {forecast.curves[0].mean[0]:.0%} at epsilon "
+            f"{forecast.curves[0].epsilons[0]:g} to {forecast.curves[0].mean[-1]:.0%} at epsilon "
+            f"{forecast.curves[0].epsilons[-1]:g}; {forecast.at_release:.0%} at the released epsilon {epsilon:g}."
+        )
+        return to_svg(figure, "forecast", text)
+
+
+def cost_plot(cost: Cost) -> Markup:
+    """Return the share of every phase in rounds, bytes and seconds, as bars."""
+    names = [phase.name for phase in cost.phases]
+    measures = {"rounds": [phase.rounds for phase in cost.phases], "bytes": [phase.bytes for phase in cost.phases]}
+    if cost.total.seconds is not None:
+        measures["seconds"] = [phase.seconds or 0.0 for phase in cost.phases]  # type: ignore[misc]
+    with drawing(height=0.5 + 0.4 * len(measures)) as (figure, axes):
+        for row, values in enumerate(measures.values()):
+            whole, left = sum(values) or 1, 0.0
+            for i, value in enumerate(values):
+                colour = SERIES[i % len(SERIES)]
+                axes.barh(-row, value / whole, 0.62, left, color=colour, alpha=0.8)
+                left += value / whole
+        axes.set_yticks([-row for row in range(len(measures))], list(measures))
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.set_xlim(0, 1)
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        shares = [
+            f"{name} {value / (sum(measures['bytes']) or 1):.0%}"
+            for name, value in zip(names, measures["bytes"], strict=True)
+        ]
+        return to_svg(figure, "cost", f"Shares of the phases; of all bytes: {', '.join(shares)}.")
+
+
+def experiment_plot(table: TableResult, number: int) -> Markup | None:
+    """Return the curves of an experiment's table; None where it has none."""
+    if not table.curves:
+        return None
+    with drawing() as (figure, axes):
+        for i, curve in enumerate(table.curves):
+            style = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))[i // len(SERIES) % 4]
+            x, y = np.array(curve.x), np.array(curve.y)
+            if curve.spread:
+                spread = np.array(curve.spread)
+                axes.fill_between(x, y - spread, y + spread, color=SERIES[i % len(SERIES)], alpha=0.14, linewidth=0)
+            axes.plot(x, y, color=SERIES[i % len(SERIES)], linestyle=style, marker="o", markersize=2.5)
+        positive = [value for curve in table.curves for value in curve.x]
+        if positive and min(positive) > 0 and max(positive) / min(positive) > 20:
+            _logarithmic(axes)
+        axes.set_xlabel(table.axes[0])
+        axes.set_ylabel(table.axes[1])
+        labels = "; ".join(curve.label for curve in table.curves)
+        return to_svg(figure, f"experiment-{number}", f"{table.title}: {table.axes[1]} over {table.axes[0]}. {labels}.")
+
+
+def interval_bar(value: float, low: float, high: float, reach: float, significant: bool) -> Markup:
+    """Return one row of a forest plot: an interval, its middle and 0, from -reach to reach."""
+    width, height = 140.0, 14.0
+
+    def place(x: float) -> float:
+        return round(width / 2 * (1 + max(-1.0, min(1.0, x / reach))), 1)
+
+    colour = "var(--series-1)" if significant else "var(--muted)"
+    middle = height / 2
+    return Markup(  # noqa: S704 - numbers and constants only
+        f'<svg class="interval" aria-hidden="true" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}"><line x1="{width / 2:g}" x2="{width / 2:g}" y1="0" y2="{height:g}" '
+        f'stroke="var(--line-strong)"/><line x1="{place(low)}" x2="{place(high)}" y1="{middle:g}" y2="{middle:g}" '
+        f'stroke="{colour}" stroke-width="2"/><circle cx="{place(value)}" cy="{middle:g}" r="3.5" '
+        f'fill="{colour}"/></svg>'
+    )
+
+
+def swatches(labels: Sequence[str]) -> list[tuple[int, str]]:
+    """Return labels with the numbers of their colours, from 1."""
+    return [(i % len(SERIES) + 1, label) for i, label in enumerate(labels)]
+
+
+def _logarithmic(axes: Axes) -> None:
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(which="minor", color=INK, width=0.4)

@@ -1,0 +1,65 @@
+"""The public sample of an accuracy forecast: a labelled table in the model's columns, checked."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cofit.errors import InvalidInputError
+from cofit.models.linear_model import LinearModel
+from cofit.models.study_model import StudyModel
+from cofit.report.accuracy_forecast import FEWEST_ROWS, MOST_CELLS, Rows
+from cofit.roles.study_files import read_table
+
+_SEED = 1
+
+
+def load_sample(path: Path, model: LinearModel | StudyModel) -> Rows:
+    """Return the rows of a file, or raise InvalidInputError with what does not fit.
+
+    For a study's model: a table as owners have it, with features and label. For a plain model: .npz with X, one column
+    for each feature, and y, the model's classes or 0 and 1.
+    """
+    if isinstance(model, StudyModel):
+        table = read_table(path, features=[feature.name for feature in model.features], label=model.label)
+        labels, features = model.labels(table), model.encode(table)
+    else:
+        features, labels = _plain(path, model)
+    count, cols = features.shape
+    if count < FEWEST_ROWS:
+        raise InvalidInputError(f"The sample '{path}' must have at least {FEWEST_ROWS} rows. Got {count} instead.")
+    origin = f"the sample {path.name}, {count:,} rows that whoever made this report gave as public or made up"
+    if count * cols > MOST_CELLS:
+        chosen = np.random.default_rng(_SEED).permutation(count)[: max(FEWEST_ROWS, MOST_CELLS // cols)]
+        features, labels = features[chosen], labels[chosen]
+        origin += f"; {len(chosen):,} of them, drawn at random, were used"
+    return Rows(features, labels, origin)
+
+
+def _plain(path: Path, model: LinearModel) -> tuple[Any, Any]:
+    """Return X and y of an .npz file."""
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        raise InvalidInputError(
+            f"The sample of a model without a study must be an .npz file with arrays X and y. Got '{path}' instead."
+        )
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            x, y = arrays["X"], arrays["y"]
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        raise InvalidInputError(f"'{path}' is not a readable .npz file with plain arrays X and y.") from None
+    if x.ndim != 2 or x.shape[1] != len(model.coef) or x.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"The array X of '{path}' must be a table of numbers with the model's {len(model.coef)} columns. Got "
+            f"{x.dtype} of shape {x.shape} instead."
+        )
+    if not np.isfinite(x).all():
+        raise InvalidInputError(f"The array X of '{path}' must hold finite numbers only.")
+    if y.shape != x.shape[:1]:
+        raise InvalidInputError(f"The array y of '{path}' must have one label for each of the {len(x)} rows of X.")
+    for classes in (model.classes, (0, 1)):
+        if set(y.tolist()) <= set(classes):
+            return x.astype(np.float64), (y == classes[1]).astype(np.int64)
+    raise InvalidInputError(f"The labels y of '{path}' must be {model.classes[0]} and {model.classes[1]}, or 0 and 1.")

@@ -1,0 +1,147 @@
+"""What the certificate means for people, in words. Everything here follows from fields of the certificate alone."""
+
+from __future__ import annotations
+
+import decimal
+import math
+import re
+from dataclasses import dataclass
+
+from cofit.privacy.certificate import Certificate
+
+NOT_PROTECTED = (
+    "What the owners put in. Nobody checks inside the computation that values are true, within the agreed bounds, or "
+    "scaled as agreed.",
+    "Public facts: who took part, when, how many rows and columns each owner has, the columns' names, the classes.",
+    "Anything computed from the data outside this release: an accuracy on real rows, a second training, a penalty that "
+    "was chosen by trying it on the data. Each is a release of its own.",
+    "What holds for people in general. If the model shows that smokers fall ill, that is learned about every smoker, "
+    "in the data or not.",
+    "Whoever has several records in the data is protected less, and so are relatives whose records depend on theirs.",
+    "Availability: one computing party that stops can stop a run.",
+)
+
+
+_UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
+LARGE_EPSILON = 5
+"""Above it the page calls a proven guarantee weak; from 20 on the certificate itself does."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``tone``: 'good', 'weak' or 'bad'. ``label``: two or three words."""
+
+    tone: str
+    label: str
+
+
+def verdict(certificate: Certificate) -> Verdict:
+    """Return how the headline is to be taken."""
+    problems = [] if certificate.secret else ["No secrecy: for testing only"]
+    problems += [] if certificate.proven else ["Not a proven guarantee"]
+    if not problems and certificate.headline.startswith("HARDLY ANY"):
+        problems = ["Hardly any protection"]
+    if problems:
+        return Verdict("bad", ". ".join(problems))
+    if certificate.epsilon > LARGE_EPSILON:
+        return Verdict("weak", "Proven, but weak")
+    return Verdict("good", "Proven, under the assumptions below")
+
+
+def explanation(certificate: Certificate) -> list[str]:
+    """Return the privacy statement in plain sentences."""
+    epsilon, delta = float(certificate.epsilon), float(certificate.delta_total)
+    if not certificate.proven:
+        return [
+            "Noise was added to the weights before they were opened, but it is not proven that it is enough. Do not "
+            "publish this model as differentially private.",
+        ]
+    sentences = [
+        f"Take any person with one record in the data. Had that record been replaced by any other, every outcome would "
+        f"have been nearly as likely: its probability changes by a factor of at most {_up(_exp(epsilon))}"
+        + (
+            f", and by {_up(delta)} (delta) beyond that, which includes that computers draw imperfect noise."
+            if delta
+            else "."
+        ),
+        f"What that means for an attacker who knows every other record, and beforehand finds two versions of the last "
+        f"one equally likely: after seeing the published model, the attacker names the right one with probability "
+        f"{guess(epsilon, delta)} at most (50% is guessing).",
+    ]
+    if certificate.epsilon > LARGE_EPSILON:
+        sentences.append(f"This is a weak bound: with epsilon above {LARGE_EPSILON} little is excluded.")
+    sentences.append(
+        "Every further release from the same data adds to this: the epsilons, and the deltas, of all releases add up."
+    )
+    return sentences
+
+
+def who_could_read_everything(certificate: Certificate) -> list[str]:
+    """Return which groups could together reconstruct the data, from the stated threshold."""
+    count = len(certificate.parties)
+    if not certificate.secret:
+        return ["Every computing party, alone. This scheme keeps nothing secret and is for testing only."]
+    groups = []
+    if found := re.match(r"(\d+) of (\d+)\b", certificate.threshold):
+        groups.append(f"Any {int(found[1]) + 1} of the {count} computing parties, if they put together what they hold.")
+    elif certificate.threshold.startswith("all but one"):
+        groups.append(f"All {count} computing parties together.")
+    else:
+        groups.append(f"More computing parties than the scheme withstands ({certificate.threshold}).")
+    for dealer in certificate.dealers:
+        groups.append(f"The dealer {dealer}, together with any one computing party.")
+    return groups
+
+
+def scheme_in_words(certificate: Certificate) -> list[str]:
+    """Return what was done to keep the data from the computing parties."""
+    if not certificate.secret:
+        return ["The data were not hidden from the computing parties. Use this scheme for tests only."]
+    sentences = [
+        "Every owner split its values into random shares. A share alone is a random number and says nothing. The "
+        "computing parties trained on the shares, drew noise that none of them knows, added it, and opened the noisy "
+        "weights, once.",
+    ]
+    if certificate.dealers:
+        sentences.append(
+            f"The dealer, {certificate.dealers[0]}, handed out random numbers that the parties need. It received no "
+            f"data, and no message that depends on data. It is trusted to collude with no computing party."
+        )
+    if certificate.adversary.startswith("active"):
+        sentences.append(
+            "A party that deviates from the protocol is noticed before anything is computed from what it sent, and the "
+            "run ends."
+        )
+    else:
+        sentences.append(
+            "This holds against parties that look at everything they see, but follow the protocol. A party that "
+            "deviates from it could spoil the result, and perhaps learn from it."
+        )
+    both = sorted(set(certificate.owners) & set(certificate.parties))
+    if both:
+        sentences.append(
+            f"Owners that are computing parties too: {', '.join(both)}. Each of course knows its own data."
+        )
+    return sentences
+
+
+def guess(epsilon: float, delta: float) -> str:
+    """Return the attacker's best chance of telling two equally likely data sets apart, rounded up, in percent.
+
+    (epsilon, delta) allows true and false positive rates with t <= e^epsilon f + delta and, for the other answer,
+    1 - f <= e^epsilon (1 - t) + delta; (t + 1 - f) / 2 is largest where both are equalities: 1 - (1 - delta) /
+    (1 + e^epsilon).
+    """
+    best = 1 - (1 - delta) / (1 + _exp(epsilon))
+    return f"{min(math.ceil(1000 * best), 1000) / 10:.1f}%"
+
+
+def _exp(epsilon: float) -> float:
+    return math.exp(epsilon) if epsilon < 700 else math.inf
+
+
+def _up(number: float) -> str:
+    """Return three significant digits, rounded up."""
+    if number == math.inf:
+        return "more than 1e300"
+    return f"{float(_UPWARDS.create_decimal_from_float(number)):,.3g}"
