@@ -5,6 +5,7 @@ from __future__ import annotations
 from cofit.baselines.as_published import AsPublished, AveragedAsPublished, FederatedAsPublished
 from cofit.baselines.averaged import Jayaraman, Pathak
 from cofit.baselines.central import CentralNoPrivacy, CentralOutput
+from cofit.baselines.federated_dpsgd import FederatedDPSGD
 from cofit.baselines.federated_objective import FederatedObjective
 from cofit.baselines.federated_output import FederatedOutput
 from cofit.baselines.method import Method
@@ -17,6 +18,7 @@ METHODS: dict[str, type[Method]] = {
         CentralOutput,
         FederatedOutput,
         FederatedObjective,
+        FederatedDPSGD,
         Pathak,
         Jayaraman,
         AsPublished,
