@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ import pyarrow as pa
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.experiments.breast_cancer import breast_cancer
 from cofit.experiments.claims import claims
+from cofit.roles.plain_arrays import plain_arrays
 from cofit.roles.study_files import read_table
 
 BREAST_CANCER = "breast-cancer"
@@ -123,14 +122,8 @@ def _claims(spec: str) -> DataSet:
 
 
 def _npz(path: Path) -> DataSet:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            found = {
-                name: arrays[name] for name in arrays.files if name in ("X", "y", "indptr", "indices", "shape", "data")
-            }
-            groups = next((arrays[name] for name in _GROUPS if name in arrays.files), None)
-    except (ValueError, EOFError, KeyError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise InvalidInputError(f"'{path}' is not a readable .npz file of plain arrays: {error}.") from None
+    found = plain_arrays(path)
+    groups = next((found[name] for name in _GROUPS if name in found), None)
     if "y" not in found or not ("X" in found or {"indptr", "indices", "shape"} <= set(found)):
         raise InvalidInputError(
             f"'{path}' must hold y, and X or indptr, indices and shape (CSR). Got {sorted(found)} instead."

@@ -11,8 +11,6 @@ import csv
 import os
 import re
 import tomllib
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +24,7 @@ from cryptography import x509
 
 from cofit.errors import InvalidInputError
 from cofit.roles.key_files import load_key
+from cofit.roles.plain_arrays import plain_arrays
 from cofit.study.document import Study
 from cofit.study.encode import owner_named
 from cofit.study.parse import parse_study
@@ -251,18 +250,8 @@ def _arrow(path: Path) -> pa.Table:
 
 def _npz(path: Path, features: Sequence[str], label: str | None) -> pa.Table:
     columns: dict[str, Any] = {}
-    try:
-        with path.open("rb") as file:
-            if not zipfile.is_zipfile(file):
-                raise zipfile.BadZipFile
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as arrays:
-                for name in arrays.files:
-                    columns |= _npz_columns(path, name, arrays[name], features, label)
-    except InvalidInputError:
-        raise
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
-        raise InvalidInputError(f"'{path}' is not a readable .npz file of plain arrays (no Python objects).") from None
+    for name, array in plain_arrays(path).items():
+        columns |= _npz_columns(path, name, array, features, label)
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InvalidInputError(f"The arrays of '{path}' must have one length. Got {lengths} instead.")
