@@ -22,7 +22,7 @@ from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 
 ENTRY = "from cofit.cli.main import main; main()"
-FILES = {"model.json", "certificate.json", "certificate.txt", "report.txt"}
+FILES = {"model.json", "certificate.json", "certificate.txt", "cost.json", "report.txt", "report.html"}
 
 
 def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

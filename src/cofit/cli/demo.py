@@ -10,6 +10,7 @@ from rich.console import Console
 from cofit.cli.demo_data import demo_data
 from cofit.cli.demo_report import (
     accuracies,
+    measured_cost,
     print_accuracy,
     print_certificate,
     print_introduction,
@@ -17,6 +18,7 @@ from cofit.cli.demo_report import (
     print_plan_in_short,
     print_traffic,
 )
+from cofit.cli.report import write_report
 from cofit.errors import InvalidInputError
 from cofit.experiments.breast_cancer import CLASSES, RANGES
 from cofit.learn.facts import PARTITIONS, training_facts
@@ -28,6 +30,7 @@ from cofit.sharing import SCHEMES
 
 L2 = 1.0
 MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT = "model.json", "certificate.json", "certificate.txt", "report.txt"
+COST, PAGE = "cost.json", "report.html"
 
 
 @click.command()
@@ -56,7 +59,7 @@ MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT = "model.json", "certificate.json",
     default="cofit-demo",
     show_default=True,
     type=click.Path(path_type=Path),
-    help="Folder for model, certificate and report; it must be new or empty.",
+    help="Folder for model, certificate and reports; it must be new or empty.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a release in the folder.")
 def demo(partition: str, epsilon: float, scheme: str, seed: int, out: Path, force: bool) -> None:
@@ -107,9 +110,12 @@ def prepare_folder(out: Path, force: bool) -> None:
 
 
 def write_release(console: Console, out: Path, model: LinearModel, run: TrainingRun) -> None:
-    """Write model, certificate, and everything that was printed."""
-    names = (MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT)
+    """Write model, certificate, cost, everything that was printed, and the page about all of it."""
+    names = (MODEL, CERTIFICATE, CERTIFICATE_TEXT, COST, REPORT)
     console.print(f"\nWritten to {out}: {', '.join(names)}.", soft_wrap=True)
-    texts = (model.to_json(), run.certificate.to_json(), run.certificate.to_text(), console.export_text())
+    console.print(f"All of it on one page, for a browser or on paper: {out / PAGE}", soft_wrap=True)
+    certificate, cost = run.certificate, measured_cost(run)
+    texts = (model.to_json(), certificate.to_json(), certificate.to_text(), cost.to_json(), console.export_text())
     for name, text in zip(names, texts, strict=True):
         (out / name).write_text(text, encoding="utf-8")
+    write_report(out / MODEL, out / PAGE, cost=out / COST)

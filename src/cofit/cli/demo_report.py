@@ -20,8 +20,10 @@ from cofit.learn.forecast import forecast
 from cofit.learn.plan import Plan
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
+from cofit.report.cost import Cost, PhaseCost
 from cofit.roles import LocalRun
 from cofit.roles.owner_tables import OwnerTable
+from cofit.roles.training import TrainingRun
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
 from cofit.transport import LabelCounts
@@ -169,6 +171,17 @@ def traffic_by_phase(run: LocalRun[Any]) -> dict[str, LabelCounts]:
             rounds = max(so_far.rounds, count.rounds) if member in run.results else so_far.rounds
             phases[phase] = LabelCounts(rounds=rounds, bytes_sent=so_far.bytes_sent + count.bytes_sent)
     return phases
+
+
+def measured_cost(run: TrainingRun) -> Cost:
+    """Return what the run cost, for the file beside the model."""
+    certificate, local = run.certificate, run.run
+    phases = [
+        PhaseCost(phase, counts.rounds, counts.bytes_sent, local.seconds.get(phase))
+        for phase, counts in traffic_by_phase(local).items()
+    ]
+    members = tuple(local.traffic)
+    return Cost(certificate.plan_hash, certificate.created, certificate.scheme, members, tuple(phases))
 
 
 def _say(console: Console, text: str) -> None:

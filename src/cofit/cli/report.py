@@ -58,6 +58,7 @@ def report(model: Path, out: Path, cost: Path | None, sample: Path | None, exper
 
     Exit codes: 0 the page is written, 2 wrong input.
     """
+    _check_target(out)
     write_report(model, out, cost=cost, sample=sample, experiments=experiments)
     click.echo(f"Report: {out}. Open it in a browser, or print it.")
 
@@ -70,7 +71,7 @@ def write_report(
     sample: Path | None = None,
     experiments: Path | None = None,
 ) -> None:
-    """Read everything, make the page, and write it."""
+    """Read everything, make the page, and write it, whatever is there."""
     from cofit.experiments.result import load_tables  # noqa: PLC0415 - SciPy and Matplotlib take a second to import
     from cofit.report.accuracy_forecast import forecast_accuracy, forecast_on_made_up_rows  # noqa: PLC0415
     from cofit.report.cost import FILE_NAME, Cost, forecast_cost  # noqa: PLC0415
@@ -79,7 +80,6 @@ def write_report(
     from cofit.report.source import load_any_model  # noqa: PLC0415
 
     loaded = load_any_model(model)
-    _check_target(out)
     linear = loaded.model if isinstance(loaded, StudyModel) else loaded
     if experiments is not None and not experiments.is_dir():
         raise InvalidInputError(f"The 'experiments' option must be a folder that exists. Got '{experiments}' instead.")

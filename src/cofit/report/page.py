@@ -7,8 +7,10 @@ equal bytes: there is no clock in it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
@@ -52,14 +54,22 @@ def render_report(given: ReportInput) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, finalize=_printable, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"probability": _probability, "size": _size, "seconds": _seconds, "short": _short}
+    environment.filters |= {
+        "capitalised": lambda text: text[:1].upper() + text[1:],
+        "day": _day,
+        "probability": _probability,
+        "seconds": _seconds,
+        "short": _short,
+        "signed": _signed,
+        "size": _size,
+    }
     templates = files("cofit.report") / "templates"
     page = environment.from_string((templates / "report.html.j2").read_text(encoding="utf-8"))
     return page.render(
         style=Markup((templates / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         generator=GENERATOR,
         cofit_version=version("cofit"),
-        title=given.model.study[0] if isinstance(given.model, StudyModel) else certificate.model,
+        title=given.model.study[0] if isinstance(given.model, StudyModel) else _title(certificate),
         study=given.model if isinstance(given.model, StudyModel) else None,
         model=model,
         c=certificate,
@@ -103,6 +113,7 @@ def _weights(model: LinearModel) -> dict[str, Any]:
         "weights_figure": weights_plot(weights, law),
         "weights": [(weight, _bar(weight, reach)) for weight in shown],
         "significant": significant,
+        "decimals": min(max(2 - math.floor(math.log10(shown[0].high - shown[0].value)), 0), 15),
         "beyond": significant - sum(weight.significant for weight in shown),
         "level": LEVEL,
     }
@@ -110,6 +121,13 @@ def _weights(model: LinearModel) -> dict[str, Any]:
 
 def _bar(weight: JudgedWeight, reach: float) -> Markup:
     return interval_bar(weight.value, weight.low, weight.high, reach, weight.significant)
+
+
+def _title(certificate: Certificate) -> str:
+    """Return a name for a model that has none: what it is, and whose data it is from."""
+    owners = sorted(certificate.owners)
+    names = f"{', '.join(owners[:-1])} and {owners[-1]}" if 1 < len(owners) <= 3 else f"{len(owners)} owners"
+    return f"{certificate.model[:1].upper()}{certificate.model[1:]} of {names}"
 
 
 def _owners(certificate: Certificate) -> list[tuple[str, str, bool]]:
@@ -155,9 +173,25 @@ def _size(count: int) -> str:
     return f"{count:,} B"
 
 
+def _signed(value: float, decimals: int) -> str:
+    return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _day(created: str) -> str:
+    """Return an ISO 8601 date as people write it."""
+    moment = datetime.fromisoformat(created)
+    day = f"{moment.day} {moment:%B} {moment.year}"
+    if "T" not in created:
+        return day
+    zone = " UTC" if moment.utcoffset() == timedelta(0) else f" {moment:%Z}".rstrip()
+    return f"{day}, {moment:%H:%M}{zone}"
+
+
 def _seconds(seconds: float | None) -> str:
     if seconds is None:
         return "not known"
+    if seconds < 0.01:
+        return "below 0.01 s"
     if seconds < 120:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
     return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"

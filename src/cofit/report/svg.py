@@ -32,7 +32,7 @@ _SETTINGS = {
     "svg.fonttype": "none",
     "svg.hashsalt": "cofit report",
     "text.parse_math": False,
-    "font.size": 9.0,
+    "font.size": 8.5,
     "axes.edgecolor": MUTED,
     "axes.labelcolor": INK,
     "axes.linewidth": 0.6,
@@ -54,7 +54,7 @@ _SETTINGS = {
 
 
 @contextmanager
-def drawing(width: float = 5.4, height: float = 2.9) -> Iterator[tuple[Figure, Axes]]:
+def drawing(width: float = 4.6, height: float = 2.7) -> Iterator[tuple[Figure, Axes]]:
     """Give an empty figure, in inches, with one set of axes. Draw and call ``to_svg`` inside."""
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()
