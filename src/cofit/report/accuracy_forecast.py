@@ -133,7 +133,12 @@ def forecast_accuracy(model: LinearModel, rows: Rows, held_out: int | None = Non
 def forecast_on_made_up_rows(model: LinearModel) -> AccuracyForecast | NoForecast:
     """Return the forecast that needs nothing but the model."""
     rows = made_up_rows(model)
-    return rows if isinstance(rows, NoForecast) else forecast_accuracy(model, rows, _HELD_OUT)
+    if isinstance(rows, NoForecast):
+        return rows
+    try:
+        return forecast_accuracy(model, rows, _HELD_OUT)
+    except InvalidInputError:
+        return NoForecast("No forecast was made: there are too few rows to simulate. Give a table with --sample.")
 
 
 def noise_scale(certificate: Certificate, mechanism: str, epsilon: float, delta: Fraction) -> float:

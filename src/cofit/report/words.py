@@ -56,18 +56,24 @@ def explanation(certificate: Certificate) -> list[str]:
             "Noise was added to the weights before they were opened, but it is not proven that it is enough. Do not "
             "publish this model as differentially private.",
         ]
+    beyond = (
+        f", and by {_up(delta)} (delta) beyond that, which includes that computers draw imperfect noise"
+        if delta
+        else ""
+    )
     sentences = [
-        f"Take any person with one record in the data. Had that record been replaced by any other, every outcome would "
-        f"have been nearly as likely: its probability changes by a factor of at most {_up(_exp(epsilon))}"
-        + (
-            f", and by {_up(delta)} (delta) beyond that, which includes that computers draw imperfect noise."
-            if delta
-            else "."
-        ),
+        f"Take any person with one record in the data. Had that record been replaced by any other, the probability of "
+        f"any outcome would have changed by a factor of at most {_up(_exp(epsilon))}{beyond}.",
         f"What that means for an attacker who knows every other record, and beforehand finds two versions of the last "
         f"one equally likely: after seeing the published model, the attacker names the right one with probability "
         f"{guess(epsilon, delta)} at most (50% is guessing).",
     ]
+    if not certificate.secret:
+        sentences.insert(
+            0,
+            "The noise is about those who see the published model and nothing else. Every computing party could read "
+            "all of the data: against them there is no protection.",
+        )
     if certificate.epsilon > LARGE_EPSILON:
         sentences.append(f"This is a weak bound: with epsilon above {LARGE_EPSILON} little is excluded.")
     sentences.append(
