@@ -21,6 +21,7 @@ from cofit.experiments.settings import FULL, QUICK
 
 EXIT_INTERRUPTED = 130
 _LINES = 20  # of progress where there is no terminal
+_WIDTH = 160  # of tables there
 
 
 @click.command()
@@ -98,7 +99,7 @@ def experiment(
     except KeyboardInterrupt:
         click.echo(f"Interrupted. What was measured is kept in {out}; the same command goes on.", err=True)
         sys.exit(EXIT_INTERRUPTED)
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     for table in finished:
         _print(console, table)
     console.print(f"Written to {out}: tables.md, and every table as .json, .md and .csv.", soft_wrap=True)

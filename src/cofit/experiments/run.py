@@ -1,6 +1,7 @@
 """Run experiments: collect the cells of the tables asked for, measure those that are missing, write the tables.
 
-Accuracy cells run in several processes; timed runs come after them, one at a time, so that nothing else slows them.
+Accuracy cells run in several processes, or with one worker in this one; timed runs come after them, one at a time, so
+that nothing else slows them.
 """
 
 from __future__ import annotations
@@ -126,23 +127,23 @@ def _assembled(tables: Sequence[str], asks: Sequence[Ask]) -> Iterator[TableResu
 def _measured(
     cells: Sequence[Cell], sources: Sequence[Source], sets: Mapping[str, DataSet], workers: int
 ) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    accuracy = [cell for cell in cells if isinstance(cell, AccuracyCell)]
-    if accuracy:
+    apart = [cell for cell in cells if isinstance(cell, AccuracyCell) and workers > 1]
+    if apart:
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(workers, context, initializer=_prepare, initargs=(tuple(sources),))
         try:
-            futures = {pool.submit(_in_worker, cell): cell for cell in accuracy}
+            futures = {pool.submit(_in_worker, cell): cell for cell in apart}
             for future in as_completed(futures):
                 yield futures[future], future.result()
         except BrokenProcessPool:
             raise CofitError(
-                "A process that measured died, probably for want of memory. Run the same command again with --workers"
-                " 1."
+                "A process that measured died, probably for want of memory. Run the same command again with "
+                "--workers 1."
             ) from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
     for cell in cells:
-        if not isinstance(cell, AccuracyCell):
+        if cell not in apart:
             yield cell, measure(cell, sets[cell.data])
 
 

@@ -1,0 +1,115 @@
+"""Tables ask for what they show, mark what has no guarantee, and show the paper beside data of its kind alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cofit.baselines.as_published import AsPublished
+from cofit.experiments import paper
+from cofit.experiments.ask import Answering, Collecting
+from cofit.experiments.cells import AccuracyCell, Cell, Cofit, TimingCell
+from cofit.experiments.datasets import DataSet
+from cofit.experiments.result import TableResult
+from cofit.experiments.run import ACROSS, EACH
+from cofit.experiments.settings import QUICK, Settings
+
+SMALL = DataSet("small", "small", "a small set", np.linspace(0, 1, 60).reshape(20, 3), np.arange(20) % 2)
+BOOLEAN = DataSet("claims", "claims", "claims", np.eye(20, 600), np.arange(20) % 2)
+GROUPED = DataSet("grouped", "grouped", "a set", SMALL.features, SMALL.labels, np.arange(20) // 2)
+
+
+def _made_up(cell: Cell) -> dict[str, Any]:
+    if isinstance(cell, TimingCell):
+        return {"seconds": 1.5, "rounds": 100, "bytes": 5_000_000, "epochs": 7}
+    true = getattr(cell.contender, "epsilon", None)
+    if isinstance(cell.contender, AsPublished):
+        true = 16 * cell.contender.epsilon
+    return {"accuracies": [0.5, 0.7], "seconds": 1.0, "seconds_training": 0.25, "epsilon": true, "delta": 0.0}
+
+
+def _table(name: str, data: DataSet, settings: Settings = QUICK) -> tuple[TableResult, list[Cell]]:
+    collecting = Collecting(data, settings)
+    answering = Answering(data, settings, _made_up)
+    if name in EACH:
+        EACH[name](collecting)
+        return EACH[name](answering), collecting.cells
+    ACROSS[name]([collecting])
+    return ACROSS[name]([answering]), collecting.cells
+
+
+@pytest.mark.parametrize("name", [*EACH, *ACROSS])
+@pytest.mark.parametrize("data", [SMALL, BOOLEAN, GROUPED], ids=lambda d: d.name)
+def test_tables_ask_and_answer(name: str, data: DataSet) -> None:
+    table, cells = _table(name, data)
+    assert cells
+    assert table.rows
+    assert not any("not measured" in str(figure) for row in table.rows for figure in row.figures)
+    assert TableResult.from_json(table.to_json()) == table
+    printed = any("paper: " in column for column in table.columns)
+    assert printed == (data is BOOLEAN and name != "table7")
+
+
+def test_nothing_is_made_up_while_cells_are_missing() -> None:
+    table = EACH["table4"](Answering(SMALL, QUICK, lambda _: None))
+    assert all(figure.value is None for row in table.rows for figure in row.figures)
+    assert not table.curves
+
+
+def test_a_refusal_is_shown_with_its_reason() -> None:
+    table = EACH["table4"](Answering(SMALL, QUICK, lambda _: {"refused": "too many columns"}))
+    assert "too many columns" in str(table.rows[0].figures[0])
+
+
+def test_what_has_no_such_guarantee_is_marked() -> None:
+    table, _ = _table("table1", BOOLEAN)
+    marks = {row.label: row.guaranteed for row in table.rows}
+    assert not any(guaranteed for label, guaranteed in marks.items() if label.startswith("as published"))
+    assert marks["cofit, the paper's K-norm noise (delta 0)"]
+    true = {row.label: str(row.figures[1]) for row in table.rows}
+    assert true["as published: cofit's method"] == "48"
+    assert true["no privacy, C = 1"] == "none"
+
+
+def test_the_papers_figures_are_those_that_it_printed() -> None:
+    table, _ = _table("table2", BOOLEAN)
+    alone = table.columns.index("paper: alone")
+    assert [str(row.figures[alone]) for row in table.rows] == ["85.8 %", "83.4 %", "76.9 %"]
+    table, _ = _table("table4", BOOLEAN)
+    shown = {row.label: str(row.figures[-1]) for row in table.rows}
+    assert shown["epsilon = 0.1"] == f"{paper.BY_EPSILON[0.1]:.1f} %" == "62.6 %"
+    assert shown["epsilon = 3"] == "-"
+
+
+def test_owners_epsilons_and_schemes_are_those_of_the_paper() -> None:
+    cells = _table("table2", BOOLEAN)[1]
+    assert {cell.owners for cell in cells if isinstance(cell, AccuracyCell)} == {2, 4, 8}
+    partitions = {
+        c.contender.partition for c in cells if isinstance(c, AccuracyCell) and isinstance(c.contender, Cofit)
+    }
+    assert partitions == {"horizontal", "vertical"}
+    timed = _table("table3", BOOLEAN, Settings())[1]
+    asked = {(c.scheme, c.partition, c.epochs) for c in timed if isinstance(c, TimingCell)}
+    assert len(asked) == 12
+    assert ("rep4", "vertical", 1000) in asked
+    parties = {c.parties for c in _table("table8", BOOLEAN)[1] if isinstance(c, TimingCell)}
+    assert parties == {2, 3, 4, 5, 7}
+
+
+def test_mean_and_spread_are_over_folds_and_draws() -> None:
+    figure = EACH["table4"](Answering(SMALL, QUICK, _made_up)).rows[0].figures[0]
+    assert figure.value == pytest.approx(0.6)
+    assert figure.spread == pytest.approx(np.std([0.5, 0.7] * 5, ddof=1))
+
+
+def test_contenders_without_noise_are_measured_once_a_fold() -> None:
+    cells = [c for c in _table("table4", SMALL)[1] if isinstance(c, AccuracyCell)]
+    assert {c.draws for c in cells if not hasattr(c.contender, "epsilon")} == {1}
+    assert {c.draws for c in cells if hasattr(c.contender, "epsilon")} == {QUICK.draws}
+
+
+def test_rows_of_one_person_are_mentioned() -> None:
+    assert any("one person" in note for note in _table("table4", GROUPED)[0].notes)
+    assert not any("one person" in note for note in _table("table4", SMALL)[0].notes)
