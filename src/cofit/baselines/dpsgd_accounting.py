@@ -21,7 +21,8 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 
 from cofit.errors import parameter_error
 
-_GRAIN = 1e-4
+_LARGEST_GRAIN = 1e-3
+_GRAIN = 0.02  # of privacy loss, for one step; the rounding of all steps grows like the square root of their number
 _PRECISION = 1 + 1e-3
 _FIRST = 64.0
 _SMALLEST, _LARGEST = 2.0**-4, 2.0**24
@@ -29,9 +30,10 @@ _SMALLEST, _LARGEST = 2.0**-4, 2.0**24
 
 def delta_of(noise_multiplier: float, probability: float, steps: int, epsilon: float) -> float:
     """Return a delta such that so many steps are (epsilon, delta)-differentially private."""
+    grain = min(_LARGEST_GRAIN, _GRAIN / math.sqrt(steps))
     step = privacy_loss_distribution.from_gaussian_mechanism(
         standard_deviation=noise_multiplier,
-        value_discretization_interval=_GRAIN,
+        value_discretization_interval=grain,
         sampling_prob=probability,
         neighboring_relation=NeighboringRelation.REPLACE_ONE,
     )

@@ -117,4 +117,7 @@ class _Perturbing(Trained):
 
     def draws(self, count: int, rng: np.random.Generator) -> Reals:
         pairs = list(zip(self.perturbations, self.parts, strict=True))
-        return np.array([np.mean([how.release(part, rng) for how, part in pairs], axis=0) for _ in range(count)])
+        released = np.zeros((count, self.parts[0].features.shape[1]))
+        for index in range(count):
+            released[index] = np.mean([how.release(part, rng) for how, part in pairs], axis=0)
+        return released
