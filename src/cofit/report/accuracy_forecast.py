@@ -51,19 +51,19 @@ class Rows:
 
 @dataclass(frozen=True)
 class AccuracyCurve:
-    """Accuracy over epsilon: the mean over draws of the noise, and the range of the middle 80 % of them."""
+    """Accuracy over epsilon: the median over draws of the noise, and the range of the middle 80 % of them."""
 
     mechanism: str
     delta: float
     epsilons: tuple[float, ...]
-    mean: tuple[float, ...]
+    median: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class AccuracyForecast:
-    """Curves, the first of the certificate's mechanism; ``at_release``: its mean at the released epsilon."""
+    """Curves, the first of the certificate's mechanism; ``at_release``: its median at the released epsilon."""
 
     origin: str
     trained_on: int
@@ -122,11 +122,11 @@ def forecast_accuracy(model: LinearModel, rows: Rows, held_out: int | None = Non
     for mechanism, delta in wanted:
         noise = x[test] @ LAWS[mechanism](1.0, certificate.d).draw(_DRAWS, np.random.default_rng(_SEED)).T
         figures = [_accuracies(scores, noise * noise_scale(certificate, mechanism, e, delta), truth) for e in epsilons]
-        mean, low, high = (tuple(column) for column in zip(*figures, strict=True))
-        curves.append(AccuracyCurve(mechanism, float(delta), epsilons, mean, low, high))
+        median, low, high = (tuple(column) for column in zip(*figures, strict=True))
+        curves.append(AccuracyCurve(mechanism, float(delta), epsilons, median, low, high))
     commoner = float(max(truth.mean(), 1 - truth.mean()))
     plain = float(((scores > 0) == truth).mean())
-    released = curves[0].mean[epsilons.index(float(certificate.epsilon))]
+    released = curves[0].median[epsilons.index(float(certificate.epsilon))]
     return AccuracyForecast(rows.origin, len(train), len(test), plain, commoner, released, tuple(curves))
 
 
@@ -160,8 +160,8 @@ def scaled_rows(model: LinearModel, features: Reals) -> Reals:
 
 def _accuracies(scores: Reals, noise: Reals, truth: npt.NDArray[np.bool_]) -> tuple[float, float, float]:
     correct = ((scores[:, np.newaxis] + noise > 0) == truth[:, np.newaxis]).mean(axis=0)
-    low, high = np.quantile(correct, (0.1, 0.9))
-    return float(correct.mean()), float(low), float(high)
+    low, median, high = np.quantile(correct, (0.1, 0.5, 0.9))
+    return float(median), float(low), float(high)
 
 
 def _minimiser(certificate: Certificate, part: Part) -> Reals:

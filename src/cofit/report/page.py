@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
@@ -27,11 +26,13 @@ from cofit.report.cost import Cost
 from cofit.report.noise_law import noise_law
 from cofit.report.plots import accuracy_plot, cost_plot, experiment_plot, interval_bar, swatches, weights_plot
 from cofit.report.significance import LEVEL, JudgedWeight, judged_weights, published_weights, signal_norm
+from cofit.report.texts import capitalised, day, duration, printable, probability, short, signed, size
 from cofit.report.words import NOT_PROTECTED, explanation, scheme_in_words, verdict, who_could_read_everything
 
 GENERATOR = "cofit report"
 MOST_SHOWN = 30
 _LONGEST_TEXT = 20_000
+_FILTERS = (capitalised, day, duration, probability, short, signed, size)
 _MECHANISMS = {"knorm": "K-norm", "laplace": "Laplace", "gaussian": "Gaussian"}
 
 
@@ -52,17 +53,9 @@ def render_report(given: ReportInput) -> str:
     model = given.model.model if isinstance(given.model, StudyModel) else given.model
     certificate = model.certificate
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_printable, trim_blocks=True, lstrip_blocks=True
+        autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {
-        "capitalised": lambda text: text[:1].upper() + text[1:],
-        "day": _day,
-        "probability": _probability,
-        "seconds": _seconds,
-        "short": _short,
-        "signed": _signed,
-        "size": _size,
-    }
+    environment.filters |= {filter.__name__: filter for filter in _FILTERS}
     templates = files("cofit.report") / "templates"
     page = environment.from_string((templates / "report.html.j2").read_text(encoding="utf-8"))
     return page.render(
@@ -113,7 +106,7 @@ def _weights(model: LinearModel) -> dict[str, Any]:
         "weights_figure": weights_plot(weights, law),
         "weights": [(weight, _bar(weight, reach)) for weight in shown],
         "significant": significant,
-        "decimals": min(max(2 - math.floor(math.log10(shown[0].high - shown[0].value)), 0), 15),
+        "decimals": min(max(2 - math.floor(math.log10(law.deviation)), 0), 15),
         "beyond": significant - sum(weight.significant for weight in shown),
         "level": LEVEL,
     }
@@ -127,7 +120,7 @@ def _title(certificate: Certificate) -> str:
     """Return a name for a model that has none: what it is, and whose data it is from."""
     owners = sorted(certificate.owners)
     names = f"{', '.join(owners[:-1])} and {owners[-1]}" if 1 < len(owners) <= 3 else f"{len(owners)} owners"
-    return f"{certificate.model[:1].upper()}{certificate.model[1:]} of {names}"
+    return f"{capitalised(certificate.model)} of {names}"
 
 
 def _owners(certificate: Certificate) -> list[tuple[str, str, bool]]:
@@ -142,56 +135,6 @@ def _owners(certificate: Certificate) -> list[tuple[str, str, bool]]:
     return rows
 
 
-# --- values as text --------------------------------------------------------------------------------------
-
-
-def _printable(value: object) -> object:
-    """Return what is shown: our own markup as it is, and text without characters that cannot be printed."""
-    if isinstance(value, Markup):
-        return value
-    text = str(value)
-    return "".join(
-        ch if ch.isprintable() or ch in "\n\t" else "\N{REPLACEMENT CHARACTER}" for ch in text[:_LONGEST_TEXT]
-    )
-
-
-def _short(text: object, most: int = 120) -> str:
-    shown = str(text)
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
-
-
-def _probability(p: float) -> str:
-    if p >= 0.9995:
-        return "1"
-    return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
-
-
-def _size(count: int) -> str:
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:,.3g} {unit}"
-    return f"{count:,} B"
-
-
-def _signed(value: float, decimals: int) -> str:
-    return f"{value:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
-
-
-def _day(created: str) -> str:
-    """Return an ISO 8601 date as people write it."""
-    moment = datetime.fromisoformat(created)
-    day = f"{moment.day} {moment:%B} {moment.year}"
-    if "T" not in created:
-        return day
-    zone = " UTC" if moment.utcoffset() == timedelta(0) else f" {moment:%Z}".rstrip()
-    return f"{day}, {moment:%H:%M}{zone}"
-
-
-def _seconds(seconds: float | None) -> str:
-    if seconds is None:
-        return "not known"
-    if seconds < 0.01:
-        return "below 0.01 s"
-    if seconds < 120:
-        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
+def _shown(value: object) -> object:
+    """Return what the template shows: our own markup as it is, and texts without what cannot be printed."""
+    return value if isinstance(value, Markup) else printable(str(value)[:_LONGEST_TEXT])

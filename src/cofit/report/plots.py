@@ -17,6 +17,7 @@ from cofit.report.accuracy_forecast import AccuracyForecast
 from cofit.report.cost import Cost
 from cofit.report.noise_law import NoiseLaw
 from cofit.report.svg import ALARM, INK, MUTED, SERIES, drawing, to_svg
+from cofit.report.texts import printable, short
 
 Reals = npt.NDArray[np.float64]
 _FEWEST_BINS, _MOST_BINS = 9, 61
@@ -51,7 +52,7 @@ def accuracy_plot(forecast: AccuracyForecast, epsilon: float) -> Markup:
     with drawing() as (figure, axes):
         for colour, curve in zip(SERIES, forecast.curves, strict=False):
             axes.fill_between(curve.epsilons, curve.low, curve.high, color=colour, alpha=0.16, linewidth=0)
-            axes.plot(curve.epsilons, curve.mean, color=colour)
+            axes.plot(curve.epsilons, curve.median, color=colour)
         axes.axhline(forecast.without_noise, color=MUTED, linewidth=1, linestyle=(0, (5, 3)))
         axes.axhline(forecast.majority, color=MUTED, linewidth=1, linestyle=(0, (1, 2)))
         axes.axvline(epsilon, color=ALARM, linewidth=1.2)
@@ -61,8 +62,8 @@ def accuracy_plot(forecast: AccuracyForecast, epsilon: float) -> Markup:
         axes.set_ylabel("accuracy, forecast")
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         text = (
-            f"Forecast accuracy against epsilon, from {forecast.curves[0].mean[0]:.0%} at epsilon "
-            f"{forecast.curves[0].epsilons[0]:g} to {forecast.curves[0].mean[-1]:.0%} at epsilon "
+            f"Forecast accuracy against epsilon, from {forecast.curves[0].median[0]:.0%} at epsilon "
+            f"{forecast.curves[0].epsilons[0]:g} to {forecast.curves[0].median[-1]:.0%} at epsilon "
             f"{forecast.curves[0].epsilons[-1]:g}; {forecast.at_release:.0%} at the released epsilon {epsilon:g}."
         )
         return to_svg(figure, "forecast", text)
@@ -116,10 +117,12 @@ def experiment_plot(table: TableResult, number: int) -> Markup | None:
         positive = [value for curve in table.curves for value in curve.x]
         if positive and min(positive) > 0 and max(positive) / min(positive) > 20:
             _logarithmic(axes)
-        axes.set_xlabel(table.axes[0])
-        axes.set_ylabel(table.axes[1])
+        across, up = (printable(short(label, 60)) for label in table.axes)
+        axes.set_xlabel(across)
+        axes.set_ylabel(up)
         labels = "; ".join(curve.label for curve in table.curves)
-        return to_svg(figure, f"experiment-{number}", f"{table.title}: {table.axes[1]} over {table.axes[0]}. {labels}.")
+        text = short(printable(f"{table.title}: {up} over {across}. {labels}."), 1000)
+        return to_svg(figure, f"experiment-{number}", text)
 
 
 def interval_bar(value: float, low: float, high: float, reach: float, significant: bool) -> Markup:

@@ -1,4 +1,4 @@
-"""Released models to report on, made without a run: a plan, weights that are noise or a signal with noise, a certificate."""
+"""Released models to report on, made without a run: from a plan, with weights that are noise and perhaps a signal."""
 
 from __future__ import annotations
 

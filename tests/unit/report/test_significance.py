@@ -22,6 +22,7 @@ from cofit.report.significance import (
 from unit.report.models import MECHANISMS, planned, released
 
 ALPHA = 1e-6
+RUNS = 60
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -57,10 +58,10 @@ def test_holm_by_hand() -> None:
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_under_noise_alone_hardly_anything_ever_stands_out(mechanism: str) -> None:
     plan = planned(cols=12, mechanism=mechanism)
-    found = [judged_weights(released(plan, seed=seed)) for seed in range(300)]
+    found = [judged_weights(released(plan, seed=seed)) for seed in range(RUNS)]
     wrong = sum(any(weight.significant for weight in weights) for weights in found)
     missed = sum(any(not weight.low <= 0 <= weight.high for weight in weights) for weights in found)
-    assert wrong < 300 * LEVEL + 5 * math.sqrt(300 * LEVEL)
+    assert wrong < RUNS * LEVEL + 5 * math.sqrt(RUNS * LEVEL)
     assert missed <= wrong
 
 

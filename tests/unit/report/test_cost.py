@@ -1,0 +1,107 @@
+"""The cost of a run: a strict file, phases that add up, and a forecast that is the plan's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cofit.errors import InvalidInputError
+from cofit.learn.forecast import forecast
+from cofit.report.cost import Cost, PhaseCost, forecast_cost
+from unit.cli.study_models import model_of
+from unit.report.models import MECHANISMS, planned, released
+from unit.study.studies import HORIZONTAL, VERTICAL, study_of
+
+COST = Cost(
+    "ab12",
+    "2026-03-01",
+    "rep3",
+    ("clinic-a", "party-a"),
+    (PhaseCost("share", 3, 100, 0.5), PhaseCost("train", 40, 2000, 1.25), PhaseCost("release", 1, 8, 0.25)),
+)
+
+
+def test_phases_add_up() -> None:
+    assert COST.total == PhaseCost("total", 44, 2108, 2.0)
+    assert Cost("a", "b", "c", (), (*COST.phases, PhaseCost("noise", 1, 1, None))).total.seconds is None
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    assert Cost.from_json(COST.to_json()) == COST
+    (tmp_path / "cost.json").write_text(COST.to_json())
+    assert Cost.load(tmp_path / "cost.json") == COST
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"kind": "cofit costs"}, "'kind'"),
+        ({"version": 2}, "'version'"),
+        ({"version": True}, "'version'"),
+        ({"plan_hash": 3}, "'plan_hash'"),
+        ({"members": "party-a"}, "members"),
+        ({"members": [1]}, "'members'"),
+        ({"phases": []}, "'phases'"),
+        ({"phases": {"share": 1}}, "phases"),
+        ({"phases": [{"name": "a", "rounds": 1, "bytes": 1, "seconds": 0.0}] * 2}, "'phases'"),
+        ({"phases": [{"name": "a", "rounds": -1, "bytes": 1, "seconds": 0.0}]}, "'phases.rounds'"),
+        ({"phases": [{"name": "a", "rounds": 1, "bytes": 1.5, "seconds": 0.0}]}, "'phases.bytes'"),
+        ({"phases": [{"name": "a", "rounds": 1, "bytes": 1, "seconds": float("nan")}]}, "'phases.seconds'"),
+        ({"phases": [{"name": "", "rounds": 1, "bytes": 1, "seconds": 0.0}]}, "'phases.name'"),
+        ({"phases": [{"name": "a", "rounds": 1}]}, "'phases'"),
+        ({"weather": "fine"}, "'weather'"),
+    ],
+)
+def test_anything_else_is_refused_by_name(changes: dict[str, Any], named: str, tmp_path: Path) -> None:
+    path = tmp_path / "cost.json"
+    path.write_text(json.dumps(json.loads(COST.to_json()) | changes))
+    with pytest.raises(InvalidInputError, match=named) as refused:
+        Cost.load(path)
+    assert str(path) in str(refused.value)
+
+
+@pytest.mark.parametrize("field", ["scheme", "created", "members"])
+def test_a_missing_field_is_named(field: str) -> None:
+    document = json.loads(COST.to_json())
+    del document[field]
+    with pytest.raises(InvalidInputError, match=f"'{field}'"):
+        Cost.from_json(json.dumps(document))
+
+
+def test_no_json_and_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="JSON"):
+        Cost.from_json("{")
+    with pytest.raises(InvalidInputError, match=r"missing\.json"):
+        Cost.load(tmp_path / "missing.json")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    ("scheme", "partition"), [("rep3", "horizontal"), ("semi2k", "vertical"), ("rep4", "horizontal")]
+)
+def test_the_forecast_is_that_of_the_plan(mechanism: str, scheme: str, partition: str) -> None:
+    plan = planned(mechanism=mechanism, scheme=scheme, partition=partition)
+    found = forecast_cost(released(plan))
+    expected = forecast(plan, owners=2)
+    assert found is not None
+    assert (found.scheme, found.plan_hash) == (scheme, plan.hash)
+    assert (found.total.rounds, found.total.bytes) == pytest.approx(
+        (expected.total.rounds, expected.total.bytes), rel=0.1 if partition == "vertical" else 0
+    )
+    assert [phase.name for phase in found.phases] == ["share", "train", "noise", "release"]
+    assert found.total.rounds == sum(phase.rounds for phase in found.phases)
+
+
+@pytest.mark.parametrize("document", [HORIZONTAL, VERTICAL])
+def test_the_plan_of_a_study_is_rebuilt_from_its_model(document: dict[str, Any]) -> None:
+    study = study_of(document)
+    found = forecast_cost(model_of(study, {}).model)
+    assert found is not None
+    assert found.members == ("owner-a", "owner-b", "party-a", "party-b", "party-c")
+
+
+def test_a_plan_that_cannot_be_rebuilt_has_no_forecast() -> None:
+    assert forecast_cost(released(planned(tolerance=0.02))) is None
