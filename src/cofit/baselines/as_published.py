@@ -7,7 +7,8 @@ beside the *sum* of the losses: (1/2) ||w||^2 + sum_i l_i, which is Lambda = 1/n
 For the comparison with Pathak, Rane and Raj (2010) and Jayaraman, Wang, Evans and Gu (2018) the paper points to the
 code of the latter (github.com/bargavj/distributedMachineLearning, ``model_wrapper.py``). It adds a Laplace variable to
 every coordinate, of a scale for the Euclidean norm; in the 1-norm, which such noise is for, the average of the models
-moves by up to sqrt(d) times as much.
+moves by up to sqrt(d) times as much. What holds is sqrt(d) epsilon; or, with a delta, about what normal noise of that
+standard deviation gives.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -24,6 +26,7 @@ from cofit.baselines.noise import KNormNoise, LaplaceNoise, check_positive
 from cofit.baselines.perturbed import Perturbed
 from cofit.baselines.sensitivity import Local, check_objective, checked_sizes, local
 from cofit.errors import parameter_error
+from cofit.privacy.zcdp import delta_of
 
 SOURCES = ("pathak", "jayaraman")
 
@@ -86,12 +89,13 @@ class FederatedAsPublished(AsPublished):
 class AveragedAsPublished(Method):
     """Local models averaged, with a Laplace variable on every coordinate: the code that the paper compares with.
 
-    ``columns``: how many weights there are (the guarantee depends on it); ``source``: whose scale,
-    2 / (n_(1) Lambda epsilon) of ``pathak`` or m times less of ``jayaraman``.
+    ``columns``: how many weights there are (the guarantee depends on it); ``delta``: that of the guarantee (0: pure);
+    ``source``: whose scale, 2 / (n_(1) Lambda epsilon) of ``pathak`` or m times less of ``jayaraman``.
     """
 
     epsilon: float
     columns: int
+    delta: float = 0.0
     l2: float = 1.0
     source: str = "jayaraman"
 
@@ -102,17 +106,21 @@ class AveragedAsPublished(Method):
         check_positive("AveragedAsPublished", "epsilon", self.epsilon)
         check_positive("AveragedAsPublished", "columns", self.columns)
         check_objective("AveragedAsPublished", self.l2, "tight")
+        if not 0 <= self.delta < 1:
+            raise parameter_error("delta", "AveragedAsPublished", "at least 0 and below 1", self.delta)
         if self.source not in SOURCES:
             raise parameter_error("source", "AveragedAsPublished", f"one of {list(SOURCES)}", self.source)
 
     def guarantee(self, sizes: Sequence[int]) -> Guarantee:
         smallest = local(min(checked_sizes(sizes)), self.l2, "tight")
-        moved = math.sqrt(self.columns) * smallest.sensitivity / len(sizes)
+        ratio = smallest.sensitivity / len(sizes) / self._noise(sizes).scale
+        pure = math.sqrt(self.columns) * ratio
+        epsilon = min(pure, _concentrated_epsilon(ratio, self.delta)) if self.delta else pure
         return Guarantee(
-            moved / self._noise(sizes).scale,
-            0.0,
-            f"One record moves the average by up to {moved:.3g} in the 1-norm, which independent Laplace noise is for; "
-            f"the scale is for the Euclidean norm, so that epsilon = {self.epsilon:g} does not hold.",
+            epsilon,
+            self.delta,
+            f"In the 1-norm, which independent Laplace noise is for, one record moves the average by up to sqrt(d) "
+            f"times as much as in the Euclidean norm, which the scale is for: epsilon = {self.epsilon:g} does not hold.",
         )
 
     def train(self, parts: Sequence[Part]) -> Perturbed:
@@ -126,6 +134,18 @@ class AveragedAsPublished(Method):
     def _noise(self, sizes: Sequence[int]) -> LaplaceNoise:
         models = len(sizes) if self.source == "jayaraman" else 1
         return LaplaceNoise(2 / (models * min(sizes) * self.l2 * self.epsilon))
+
+
+def _concentrated_epsilon(ratio: float, delta: float) -> float:
+    """The epsilon of independent Laplace noise at this delta: ratio^2 / 2 of concentrated privacy, in any dimension."""
+    rho = Fraction(ratio) ** 2 / 2
+    low, high = 0.0, 1.0
+    while delta_of(rho, Fraction(high)) > delta:
+        low, high = high, 2 * high
+    while high > low * (1 + 1e-6) and high > 1e-9:
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta_of(rho, Fraction(middle)) > delta else (low, middle)
+    return high
 
 
 def _facts(rows: int) -> Local:

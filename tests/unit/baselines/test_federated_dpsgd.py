@@ -40,7 +40,8 @@ def test_the_accountant_confirms_the_noise(method: FederatedDPSGD, rows: int) ->
     assert accounted(replace(schedule, sigma=schedule.sigma * 0.97), method.delta) > method.epsilon
 
 
-def test_the_schedule_is_that_of_the_source() -> None:
+def test_the_schedule_is_that_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(federated_dpsgd, "noise_multiplier", lambda *asked: 1.0)
     schedule = FederatedDPSGD(1.0, 1e-5, epochs=10).schedule(101)
     assert (schedule.lot, schedule.steps) == (10, 101)
     assert FederatedDPSGD(1.0, 1e-5, lot=1, epochs=3).schedule(101).steps == 303

@@ -77,3 +77,12 @@ def test_the_true_epsilon_of_what_was_published() -> None:
     assert averaged is not None
     assert averaged == pytest.approx(1874**0.5 * 0.659, rel=1e-3)
     assert AveragedAsPublished(1.0, 1874, source="pathak").guarantee([856, 857]).epsilon == pytest.approx(averaged / 2)
+
+
+def test_with_a_delta_the_wrong_norm_costs_less() -> None:
+    """As normal noise of that standard deviation, whatever the number of columns."""
+    few, many = (AveragedAsPublished(1.5, columns, delta=1e-5).guarantee([50]).epsilon for columns in (2, 10**6))
+    assert few is not None
+    assert many is not None
+    assert few == pytest.approx(1.5 * 0.659 * 2**0.5, rel=1e-3)
+    assert few < many < 5
