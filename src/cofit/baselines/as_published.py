@@ -120,7 +120,7 @@ class AveragedAsPublished(Method):
             epsilon,
             self.delta,
             f"In the 1-norm, which independent Laplace noise is for, one record moves the average by up to sqrt(d) "
-            f"times as much as in the Euclidean norm, which the scale is for: epsilon = {self.epsilon:g} does not hold.",
+            f"times as much as in the Euclidean norm, which the scale is for; epsilon = {self.epsilon:g} fails.",
         )
 
     def train(self, parts: Sequence[Part]) -> Perturbed:

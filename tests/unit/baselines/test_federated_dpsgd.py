@@ -98,8 +98,9 @@ def test_many_draws_go_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_trial_succeeds_with_its_probability(probability: float) -> None:
     trials, count = 400, 2000
     hits = np.zeros(trials)
+    rng = np.random.default_rng(41)
     for _ in range(count):
-        positions = bernoulli_positions(trials, probability, np.random.default_rng(hash((probability, _)) % 2**32))
+        positions = bernoulli_positions(trials, probability, rng)
         assert (np.diff(positions) > 0).all()
         hits[positions] += 1
     spread = math.sqrt(probability * (1 - probability) / count)
