@@ -83,8 +83,13 @@ def page_of(model: LinearModel | StudyModel, **given: Any) -> str:
     return render_report(ReportInput(**{"model": model, "forecast": FORECAST, **given}))
 
 
-@pytest.mark.parametrize("scheme", ["rep3", "semi2k", "rep4", "clear"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    ("mechanism", "scheme"),
+    [
+        *((mechanism, "rep3") for mechanism in MECHANISMS),
+        *(("knorm", scheme) for scheme in ("semi2k", "rep4", "clear")),
+    ],
+)
 def test_every_mechanism_and_scheme(mechanism: str, scheme: str) -> None:
     model = released(planned(mechanism=mechanism, scheme=scheme))
     certificate = model.certificate
