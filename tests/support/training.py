@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -23,7 +22,6 @@ from cofit.learn.losses import Loss
 from cofit.learn.plan import Plan, plan_training
 from cofit.learn.train import FEATURES, LABELS, Holders, train
 from cofit.privacy.mechanisms import Mechanism
-from cofit.sampling import knorm
 from cofit.sharing import Scheme, Share
 from cofit.sharing.clear import Clear
 
@@ -228,28 +226,15 @@ def checked_ranges() -> Iterator[list[float]]:
 
 
 def published(mechanism: Mechanism, weights: Reals, format: FixedPoint, count: int, scheme: str = "clear") -> Reals:
-    """``count`` independent releases of the same weights, shape (count, d), by the mechanism's own secure code.
-
-    All at once: the K-norm draws come from ``knorms``, the others are independent in every coordinate anyway.
-    """
-    d = mechanism.dimension
+    """``count`` independent releases of the same weights, shape (count, d), by the mechanism's own secure code."""
     amounts = [min(_AT_ONCE, count - start) for start in range(0, count, _AT_ONCE)]
-    asked: dict[str, int] = {}
-
-    def release(party: Party, amount: int) -> SecretArray:
-        tiled = party.constant(np.tile(weights, (amount, 1)), format)
-        if mechanism.name == "knorm":
-            asked[party.name] = amount
-            return mechanism.perturb(party, tiled)
-        return replace(mechanism, dimension=amount * d).perturb(party, tiled.reshape(amount * d)).reshape(amount, d)
 
     def program(party: Party) -> Reals:
-        opened = [party.open(release(party, amount), reason="a test of the noise") for amount in amounts]
+        opened = []
+        for amount in amounts:
+            tiled = party.constant(np.tile(weights, (amount, 1)), format)
+            opened.append(party.open(mechanism.perturb(party, tiled), reason="a test of the noise"))
         return np.concatenate(opened).astype(np.float64)
 
-    def several(party: Party, dimension: int, format: FixedPoint) -> SecretArray:
-        return knorm.knorms(party, asked[party.name], dimension, format)
-
-    with mock.patch.object(knorm, "knorm", several):  # outside the parties' threads
-        run = run_local(program, scheme=scheme, parties=1 if scheme == "clear" else None, timeout=120)
+    run = run_local(program, scheme=scheme, parties=1 if scheme == "clear" else None, timeout=120)
     return next(iter(run.results.values()))

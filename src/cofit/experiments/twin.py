@@ -24,6 +24,7 @@ from cofit.secret import Party
 
 TWIN = "clear"
 _TIMEOUT = 3600.0
+_AT_ONCE = 20_000  # weights in one draw of noise: what the samplers hold stays small
 Reals = npt.NDArray[np.float64]
 
 
@@ -44,6 +45,11 @@ def twin_draws(plan: Plan, owners: Mapping[str, OwnerTable], draws: int) -> Real
 
 def _program(party: Party, plan: Plan, holders: Holders, draws: int) -> Reals:
     weights = train(party, plan, holders)
-    released = [plan.mechanism.perturb(party, weights) for _ in range(draws)]
-    reason = "a draw of the cleartext twin, from data that are no secret"
-    return np.array([party.open(noisy, reason=reason) for noisy in released], dtype=np.float64)
+    at_once = max(1, _AT_ONCE // plan.geometry.cols)
+    reason = "draws of the cleartext twin, from data that are no secret"
+    opened = []
+    for start in range(0, draws, at_once):
+        count = min(at_once, draws - start)
+        rows = party.constant(np.zeros((count, plan.geometry.cols)), weights.format) + weights
+        opened.append(party.open(plan.mechanism.perturb(party, rows), reason=reason))
+    return np.concatenate(opened).astype(np.float64)

@@ -49,8 +49,9 @@ class Gaussian(Mechanism):
         return self.delta
 
     def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
+        self.releases(weights)
         steps = self.scale * (1 << self.grid_bits)
-        noise = discrete_gaussian(party, (self.dimension,), steps, weights.format.ring, precision=self.precision)
+        noise = discrete_gaussian(party, weights.shape, steps, weights.format.ring, precision=self.precision)
         return weights.truncate(self.weight_bits) + noise.ldexp(-self.grid_bits)
 
 

@@ -60,7 +60,7 @@ class KNorm(Mechanism):
         )
 
     def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
-        unit = knorm.knorm(party, self.dimension, _SAMPLE)
+        unit = knorm.knorms(party, self.releases(weights), self.dimension, _SAMPLE).reshape(*weights.shape)
         bits = self.scale.denominator.bit_length() - 1
         exact = (unit * self.scale.numerator).ldexp(-bits)
         finer = exact.format.fraction_bits >= self.fine_bits

@@ -45,8 +45,9 @@ class Laplace(Mechanism):
         return f"independent discrete Laplace noise of scale {float(self.scale):.6g} in every coordinate"
 
     def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
+        self.releases(weights)
         steps = self.scale * (1 << self.grid_bits)
-        noise = discrete_laplace(party, (self.dimension,), steps, weights.format.ring, precision=self.precision)
+        noise = discrete_laplace(party, weights.shape, steps, weights.format.ring, precision=self.precision)
         return weights.truncate(self.weight_bits) + noise.ldexp(-self.grid_bits)
 
 

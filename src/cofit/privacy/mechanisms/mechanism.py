@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from cofit.errors import ShapeError, parameter_error
 from cofit.privacy.zcdp import total_delta
 from cofit.secret import Party, SecretArray
 
@@ -57,7 +58,18 @@ class Mechanism(ABC):
 
     @abstractmethod
     def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
-        """Return the weights plus fresh noise, with ``grid_bits`` fractional bits: what may be opened, once."""
+        """Return the weights plus fresh noise, with ``grid_bits`` fractional bits: what may be opened, once.
+
+        Rows of weights, shape (k, d), are k releases, each with noise of its own; ``epsilon`` is that of one.
+        """
+
+    def releases(self, weights: SecretArray) -> int:
+        """Return how many releases these weights are, or raise ShapeError."""
+        *rows, width = (0, *weights.shape)
+        if width != self.dimension or len(rows) > 2:
+            must_be = f"of shape ({self.dimension},) or (k, {self.dimension})"
+            raise parameter_error("weights", "perturb", must_be, f"shape {weights.shape}", ShapeError)
+        return rows[1] if len(rows) == 2 else 1
 
 
 def rounded_up(value: Fraction, significant_bits: int = 24) -> Fraction:

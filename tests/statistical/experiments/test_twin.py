@@ -1,0 +1,120 @@
+"""Releases of real runs, under every scheme, have the distribution of the cleartext twin's: weights and accuracies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from cofit.baselines.method import Part
+from cofit.baselines.minimiser import minimise
+from cofit.experiments import twin
+from cofit.experiments.claims import claims
+from cofit.experiments.twin import twin_draws
+from cofit.learn.contribution import normalised_rows
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import Plan, plan_training
+from cofit.roles import run_local
+from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
+from cofit.roles.training import run_training
+
+Reals = npt.NDArray[np.float64]
+ALPHA = 1e-6
+ROWS, COLS, TWINS = 60, 5, 4000
+MADE = claims(ROWS + 400, COLS, density=0.4, signal=8.0, seed=9)
+X, Y = MADE.features[:ROWS].astype(np.float64), MADE.labels[:ROWS]
+TEST, TRUTH = MADE.features[ROWS:].astype(np.float64), MADE.labels[ROWS:]
+RUNS, DRAWS = 2, 400
+
+
+def _plan(scheme: str, mechanism: str, partition: str, epsilon: float = 2.0) -> Plan:
+    delta = 1e-5 if mechanism == "gaussian" else 0.0
+    facts = training_facts(
+        ROWS,
+        COLS,
+        scheme=scheme,
+        mechanism=mechanism,
+        delta=delta,
+        epsilon=epsilon,
+        partition=partition,
+        fit_intercept=False,
+    )
+    return plan_training(facts)
+
+
+def _owners(partition: str) -> dict[str, OwnerTable]:
+    if partition == "vertical":
+        return {"a": OwnerTable(X[:, :2], Y), "b": OwnerTable(X[:, 2:])}
+    return {"a": OwnerTable(X[:25], Y[:25]), "b": OwnerTable(X[25:], Y[25:])}
+
+
+def _p_values(plan: Plan, real: Reals, twin: Reals) -> dict[str, float]:
+    """Two-sample tests of each weight, of the length of what was added, and of the accuracy on rows held out."""
+    exact = minimise(Part(normalised_rows(plan, X), Y), float(plan.facts.l2), tolerance=1e-9).weights
+    rows = normalised_rows(plan, TEST)
+
+    def views(weights: Reals) -> dict[str, Reals]:
+        hits = ((rows @ weights.T > 0) == (TRUTH == 1)[:, np.newaxis]).mean(axis=0)
+        named = {f"weight {i}": weights[:, i] for i in range(COLS)}
+        return {**named, "length": np.linalg.norm(weights - exact, axis=1), "accuracy": hits}
+
+    ours, theirs = views(real), views(twin)
+    return {name: float(stats.ks_2samp(ours[name], theirs[name], method="asymp").pvalue) for name in ours}
+
+
+def _real_draws(plan: Plan, owners: dict[str, OwnerTable], draws: int) -> Reals:
+    """The twin's program with the real protocol: training, then many releases of what was trained. For tests alone."""
+    contributions = {name: contributions_of(plan, name, table) for name, table in owners.items()}
+    program = partial(twin._program, plan=plan, holders=holders_of(plan, owners), draws=draws)
+    results: list[Reals] = list(run_local(program, scheme=plan.facts.scheme, owners=contributions).results.values())
+    assert all(np.array_equal(other, results[0]) for other in results)
+    return results[0]
+
+
+def _compare(plan: Plan, real: Reals) -> None:
+    facts = plan.facts
+    grid = plan.mechanism.grid_bits
+    assert (np.ldexp(real, grid) == np.rint(np.ldexp(real, grid))).all()
+    same, louder = (
+        twin_draws(_plan("clear", facts.mechanism, facts.partition, epsilon), _owners(facts.partition), TWINS)
+        for epsilon in (2.0, 1.2)
+    )
+    found = _p_values(plan, real, same)
+    assert min(found.values()) > ALPHA, found
+    assert min(_p_values(plan, real, louder).values()) < ALPHA, "noise that is larger by two thirds is not noticed"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "mechanism", "partition"),
+    [
+        ("rep3", "knorm", "horizontal"),
+        ("semi2k", "gaussian", "vertical"),
+        ("rep4", "laplace", "horizontal"),
+        pytest.param("rep3", "gaussian", "vertical", marks=pytest.mark.slow),
+        pytest.param("semi2k", "knorm", "horizontal", marks=pytest.mark.slow),
+        pytest.param("rep4", "knorm", "vertical", marks=pytest.mark.slow),
+    ],
+)
+def test_releases_of_the_real_protocol_and_the_twins_are_of_one_distribution(
+    scheme: str, mechanism: str, partition: str
+) -> None:
+    plan, owners = _plan(scheme, mechanism, partition), _owners(partition)
+    _compare(plan, np.concatenate([_real_draws(plan, owners, DRAWS) for _ in range(RUNS)]))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("scheme", "mechanism"), [("rep3", "knorm"), ("semi2k", "gaussian"), ("rep4", "laplace")])
+def test_whole_runs_and_the_twins_are_of_one_distribution(scheme: str, mechanism: str) -> None:
+    plan = _plan(scheme, mechanism, "horizontal")
+    _compare(plan, np.array([run_training(plan, _owners("horizontal")).weights for _ in range(300)]))
+
+
+def test_the_twin_has_the_plan_of_the_real_run() -> None:
+    for partition in ("horizontal", "vertical"):
+        real, twin = (_plan(scheme, "knorm", partition) for scheme in ("rep3", "clear"))
+        assert replace(twin, facts=real.facts) == real
