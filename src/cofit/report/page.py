@@ -106,7 +106,7 @@ def _weights(model: LinearModel) -> dict[str, Any]:
         "weights_figure": weights_plot(weights, law),
         "weights": [(weight, _bar(weight, reach)) for weight in shown],
         "significant": significant,
-        "decimals": min(max(2 - math.floor(math.log10(law.deviation)), 0), 15),
+        "decimals": max(1 - math.floor(math.log10(law.deviation)), 0),
         "beyond": significant - sum(weight.significant for weight in shown),
         "level": LEVEL,
     }

@@ -20,20 +20,25 @@ from cofit.report.svg import ALARM, INK, MUTED, SERIES, drawing, to_svg
 from cofit.report.texts import printable, short
 
 Reals = npt.NDArray[np.float64]
-_FEWEST_BINS, _MOST_BINS = 9, 61
+_FEWEST_BINS, _MOST_BINS, _MOST_BINS_OF_NARROW_NOISE = 9, 61, 121
 _FINE = 401
 
 
 def weights_plot(weights: Reals, law: NoiseLaw) -> Markup:
-    """Return the histogram of the published weights, with the density of the noise over it."""
+    """Return the histogram of the published weights, and over it what noise alone would give.
+
+    The curve at x is the number of weights to expect in a bar around x: d P(|eta_1 - x| <= width / 2). So it can be
+    compared with the bars however narrow the noise is beside them.
+    """
     reach = 1.04 * max(float(np.abs(weights).max()), 3.2 * law.deviation)
     bins = min(max(2 * round(math.sqrt(len(weights))) + 1, _FEWEST_BINS), _MOST_BINS)
+    if (needed := 2 * reach / law.deviation) > bins:
+        bins = min(round(needed) | 1, _MOST_BINS_OF_NARROW_NOISE)
     edges = np.linspace(-reach, reach, bins + 1)
-    width = edges[1] - edges[0]
-    x = np.linspace(-reach, reach, _FINE)
     with drawing() as (figure, axes):
         axes.hist(weights, list(edges), color=SERIES[0], alpha=0.55, edgecolor=SERIES[0], linewidth=0.6)
-        axes.plot(x, law.density(x) * len(weights) * width, color=SERIES[1])
+        x, expected = expected_counts(law, len(weights), reach, edges[1] - edges[0])
+        axes.plot(x, expected, color=SERIES[1])
         for side in (-1, 1):
             axes.axvline(side * 2 * law.deviation, color=SERIES[1], linewidth=0.9, linestyle=(0, (4, 3)))
         axes.set_xlabel("published weight")
@@ -42,9 +47,21 @@ def weights_plot(weights: Reals, law: NoiseLaw) -> Markup:
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         text = (
             f"Histogram of {len(weights)} published weights from {weights.min():.3g} to {weights.max():.3g}, with the "
-            f"density of the noise, whose standard deviation is {law.deviation:.3g}."
+            f"number to expect from noise alone, whose standard deviation is {law.deviation:.3g}."
         )
         return to_svg(figure, "weights", text)
+
+
+def expected_counts(law: NoiseLaw, count: int, reach: float, width: float) -> tuple[Reals, Reals]:
+    """Return places, and how many of ``count`` weights noise alone puts within width / 2 of each."""
+    near = np.linspace(-8 * law.deviation, 8 * law.deviation, _FINE)  # where a grid over everything may be too coarse
+    x = np.unique(np.clip(np.concatenate([np.linspace(-reach, reach, _FINE), near]), -reach, reach))
+    return x, np.asarray(count * (_distribution(law, x + width / 2) - _distribution(law, x - width / 2)))
+
+
+def _distribution(law: NoiseLaw, x: Reals) -> Reals:
+    half = law.tail(np.abs(x)) / 2
+    return np.where(x < 0, half, 1 - half)
 
 
 def accuracy_plot(forecast: AccuracyForecast, epsilon: float) -> Markup:
@@ -127,10 +144,10 @@ def experiment_plot(table: TableResult, number: int) -> Markup | None:
 
 def interval_bar(value: float, low: float, high: float, reach: float, significant: bool) -> Markup:
     """Return one row of a forest plot: an interval, its middle and 0, from -reach to reach."""
-    width, height = 140.0, 14.0
+    width, height = 110.0, 14.0
 
     def place(x: float) -> float:
-        return round(width / 2 * (1 + max(-1.0, min(1.0, x / reach))), 1)
+        return round(width / 2 + (width / 2 - 4) * max(-1.0, min(1.0, x / reach)), 1)
 
     colour = "var(--series-1)" if significant else "var(--muted)"
     middle = height / 2

@@ -21,7 +21,9 @@ from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.report.accuracy_forecast import NoForecast
 from cofit.report.cost import Cost, PhaseCost
+from cofit.report.noise_law import noise_law
 from cofit.report.page import ReportInput, render_report
+from cofit.report.plots import expected_counts
 from cofit.report.significance import published_weights
 from cofit.report.words import guess, verdict, who_could_read_everything
 from unit.cli.study_models import model_of
@@ -297,3 +299,17 @@ def test_an_unknown_threshold_is_quoted() -> None:
     assert who_could_read_everything(certificate) == [
         "More computing parties than the scheme withstands (a third of them)."
     ]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_the_curve_over_the_weights_counts_what_noise_gives(mechanism: str) -> None:
+    """Against draws, for bars that are narrow and bars that are wide beside the noise."""
+    law = noise_law(released(planned(cols=30, mechanism=mechanism)).certificate)
+    draws = law.draw(30_000, np.random.default_rng(4))[:, 0]
+    for width in (0.2 * law.deviation, 20 * law.deviation):
+        x, expected = expected_counts(law, len(draws), 30 * law.deviation, width)
+        for place in (0.0, 1.5 * law.deviation):
+            i = int(np.abs(x - place).argmin())
+            found = (np.abs(draws - x[i]) <= width / 2).sum()
+            assert abs(found - expected[i]) < 6 * math.sqrt(expected[i])
+    assert expected.max() <= len(draws) * (1 + 1e-9)
