@@ -55,7 +55,7 @@ def of_few_columns(noise: Reals, beta: float) -> PValues:
 def test_many_columns(method: Averaged, beta: float, scheme: str) -> None:
     noise = noise_of(method, scheme, 600, 2)
     accept(of_many_columns(noise, beta))
-    for wrong in (0.8, 1.2, 3.0):
+    for wrong in (0.7, 1.4, 3.0):
         reject(of_many_columns(noise, beta * wrong))
 
 

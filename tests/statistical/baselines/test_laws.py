@@ -109,9 +109,9 @@ def test_the_noise_inside_the_objective() -> None:
     """Rows of zeros: the weights are -b / (n L), and nothing else, but for the little noise in the end."""
     part, how = Part(np.zeros((30, 3)), np.zeros(30, np.int64)), perturbation(30, 0.5, 1.0, "paper")
     rng = np.random.default_rng(5)
-    released = np.array([how.release(part, rng) for _ in range(2500)])
+    released = np.array([how.release(part, rng) for _ in range(1500)])
     accept(of_knorm(released * 30 * 0.5, how.linear.beta))
-    reject(of_knorm(released * 30 * 0.5, how.linear.beta * 1.2))
+    reject(of_knorm(released * 30 * 0.5, how.linear.beta * 1.3))
 
 
 DESCENTS: dict[str, Callable[[float], Schedule]] = {

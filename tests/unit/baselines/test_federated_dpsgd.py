@@ -30,7 +30,7 @@ def accounted(schedule: Schedule, delta: float) -> float:
     ("method", "rows"),
     [
         (FederatedDPSGD(1.0, 1e-5, epochs=10), 100),
-        (FederatedDPSGD(1.0, 1e-5, lot=1, epochs=300), 857),
+        pytest.param(FederatedDPSGD(1.0, 1e-5, lot=1, epochs=300), 857, marks=pytest.mark.slow),
         (FederatedDPSGD(2.0, 1e-3, lot=50, epochs=5), 50),
     ],
 )

@@ -30,7 +30,7 @@ def made(kind: type[Method]) -> Method:
 def test_every_method_trains_and_draws(name: str) -> None:
     method = made(method_named(name))
     rng = np.random.default_rng(0)
-    owners = [random_part(rng, rows, COLUMNS) for rows in (40, 30)]
+    owners = [random_part(rng, rows, COLUMNS) for rows in (40, 40)]
     trained = method.train(owners)
     first, again = (trained.draws(3, np.random.default_rng(1)) for _ in range(2))
     assert first.shape == (3, COLUMNS)
