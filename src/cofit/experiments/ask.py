@@ -58,10 +58,11 @@ class Ask(ABC):
         """The rows to train on in a fold, about."""
         return len(self.data.labels) * (self.settings.folds - 1) // self.settings.folds
 
-    def answer(self, contender: Contender, owners: int = 2) -> Answer:
-        """Return the accuracy of a contender, over all folds and draws of noise."""
+    def answer(self, contender: Contender, owners: int = 2, most_draws: int | None = None) -> Answer:
+        """Return the accuracy of a contender, over all folds and draws of noise. most_draws: for what is very slow."""
         s = self.settings
         draws = s.draws if isinstance(contender, Cofit) or hasattr(contender, "epsilon") else 1
+        draws = draws if most_draws is None else min(draws, most_draws)
         cells = [AccuracyCell(self.data.name, contender, owners, s.folds, i, draws, s.seed) for i in range(s.folds)]
         results = [self._result(cell) for cell in cells]
         refused = next((r["refused"] for r in results if r is not None and "refused" in r), None)

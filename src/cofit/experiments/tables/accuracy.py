@@ -31,6 +31,7 @@ from cofit.experiments.tables.common import (
 
 OWNERS = (2, 4, 8)
 EPSILONS = (0.001, 0.01, 0.1, 0.5, 1.0, 3.0, 8.0)
+_FEW = 4
 _GAUSSIAN = f"cofit, Gaussian noise (delta {DELTA:g})"
 _KNORM = "cofit, the paper's K-norm noise (delta 0)"
 
@@ -206,8 +207,11 @@ def table5(ask: Ask) -> TableResult:
         rows.append(
             row(
                 f"gradients: DP-SGD with the paper's settings (batches of 1, 300 epochs, delta {DELTA:g})",
-                ask.answer(FederatedDPSGD(epsilon, DELTA, lot=1, epochs=300, clip=1.0, learning_rate=0.1)),
+                ask.answer(
+                    FederatedDPSGD(epsilon, DELTA, lot=1, epochs=300, clip=1.0, learning_rate=0.1), most_draws=_FEW
+                ),
                 (paper_percent(paper.DPSGD_AT_1),),
+                note=f"at most {_FEW} draws a fold, because every draw is a long training",
                 claimed=epsilon,
             )
         )
