@@ -91,11 +91,11 @@ def who_could_read_everything(certificate: Certificate) -> list[str]:
     if found := re.match(r"(\d+) of (\d+)\b", certificate.threshold):
         groups.append(f"Any {int(found[1]) + 1} of the {count} computing parties, if they put together what they hold.")
     elif certificate.threshold.startswith("all but one"):
-        groups.append(f"All {count} computing parties together.")
+        groups.append("Both computing parties together." if count == 2 else f"All {count} computing parties together.")
     else:
         groups.append(f"More computing parties than the scheme withstands ({certificate.threshold}).")
     for dealer in certificate.dealers:
-        groups.append(f"The dealer {dealer}, together with any one computing party.")
+        groups.append(f"The dealer ('{dealer}'), together with any one computing party.")
     return groups
 
 

@@ -164,7 +164,7 @@ def test_the_attackers_chance_by_hand() -> None:
     [
         ("rep3", ["Any 2 of the 3 computing parties"]),
         ("rep4", ["Any 2 of the 4 computing parties"]),
-        ("semi2k", ["All 2 computing parties together", "The dealer dealer, together with any one computing party"]),
+        ("semi2k", ["Both computing parties together", "The dealer ('dealer'), together with any one computing party"]),
         ("clear", ["Every computing party, alone"]),
     ],
 )
