@@ -25,7 +25,7 @@ _WIDTH = 160  # of tables there
 
 
 @click.command()
-@click.argument("tables", nargs=-1, required=True, metavar="TABLE...", type=click.Choice((*TABLES, "all")))
+@click.argument("tables", nargs=-1, required=True, metavar="TABLES...", type=click.Choice((*TABLES, "all")))
 @click.option(
     "--data",
     "specs",
@@ -63,7 +63,7 @@ def experiment(
     seed: int | None,
     workers: int | None,
 ) -> None:
-    """Repeat the paper's tables with honest noise: TABLE is table1 to table8, or all.
+    """Repeat the paper's tables with honest noise: TABLES are table1 to table8, or all.
 
     \b
     table1  accuracy and time at epsilon = 3          table5  ways to perturb: output, objective, gradients
