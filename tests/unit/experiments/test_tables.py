@@ -67,6 +67,7 @@ def test_what_has_no_such_guarantee_is_marked() -> None:
     table, _ = _table("table1", BOOLEAN)
     marks = {row.label: row.guaranteed for row in table.rows}
     assert not any(guaranteed for label, guaranteed in marks.items() if label.startswith("as published"))
+    assert not any(guaranteed for label, guaranteed in marks.items() if label.startswith("no privacy"))
     assert marks["cofit, the paper's K-norm noise (delta 0)"]
     true = {row.label: str(row.figures[1]) for row in table.rows}
     assert true["as published: cofit's method"] == "48"

@@ -58,9 +58,9 @@ def like_idash(ask: Ask) -> bool:
     return x.shape[1] >= _LIKE_IDASH_COLUMNS and bool(np.isin(np.unique(x[:50]), (0, 1)).all())
 
 
-def row(label: str, answer: Answer, others: Sequence[Figure] = (), *, note: str = "", claimed: float | None) -> Row:
-    """Return accuracy, true epsilon and ``others``. claimed: the table's epsilon; None where none is asked for."""
-    guaranteed = claimed is None or (answer.epsilon is not None and answer.epsilon <= claimed * (1 + 1e-9))
+def row(label: str, answer: Answer, others: Sequence[Figure] = (), *, note: str = "", claimed: float) -> Row:
+    """Return accuracy, true epsilon and ``others``; marked if the epsilon that the table is about does not hold."""
+    guaranteed = answer.epsilon is not None and answer.epsilon <= claimed * (1 + 1e-9)
     return Row(label, (answer.accuracy, answer.guarantee, *others), guaranteed, note)
 
 
