@@ -135,7 +135,7 @@ def _npz(path: Path) -> DataSet:
         f"the file {path.name}",
         features,
         _two_classes(path, found["y"]),
-        None if groups is None else _numbered(groups),
+        None if groups is None else _numbered(path, groups),
     )
 
 
@@ -143,9 +143,11 @@ def _dense(path: Path, found: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return a table from compressed sparse rows; entries without ``data`` are 1."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - only for such files
 
-    indices = found["indices"]
-    data = found.get("data", np.ones(len(indices), dtype=np.uint8))
     try:
+        if any(found[name].ndim != 1 or found[name].dtype.kind not in "iu" for name in ("indptr", "indices", "shape")):
+            raise ValueError("indptr, indices and shape must be lists of integers")
+        indices = found["indices"]
+        data = found.get("data", np.ones(len(indices), dtype=np.uint8))
         rows, cols = (int(size) for size in found["shape"])
         if rows * cols > _MOST_CELLS:
             raise ValueError(f"{rows} x {cols} is more than {_MOST_CELLS} cells")
@@ -161,6 +163,8 @@ def _table(path: Path, label: str, group: str | None) -> DataSet:
     for option, name in (("--label", label), ("--group", group)):
         if name is not None and name not in table.column_names:
             raise parameter_error(option, "cofit experiment", f"a column of {path.name}", name)
+    if repeated := sorted({name for name in table.column_names if table.column_names.count(name) > 1}):
+        raise InvalidInputError(f"The columns of '{path}' must have different names. Rename one of each: {repeated}.")
     names = [name for name in table.column_names if name not in (label, group)]
     columns = []
     for name in names:
@@ -171,17 +175,32 @@ def _table(path: Path, label: str, group: str | None) -> DataSet:
                 f"Column '{name}' of '{path}' must hold numbers. Encode it as numbers, or leave it out."
             ) from None
     features = np.column_stack(columns) if columns else np.zeros((table.num_rows, 0))
-    groups = None if group is None else _numbered(np.asarray(table[group].to_pylist()))
-    labels = _two_classes(path, np.asarray(table[label].to_pylist()))
+    groups = None if group is None else _numbered(path, _complete(path, table, group))
+    labels = _two_classes(path, _complete(path, table, label))
     return DataSet(path.stem, path.name, f"the file {path.name}", features, labels, groups)
 
 
+def _complete(path: Path, table: pa.Table, name: str) -> npt.NDArray[Any]:
+    """Return a column, or refuse one with gaps."""
+    if table[name].null_count:
+        raise InvalidInputError(f"Column '{name}' of '{path}' must have no gaps. Fill them, or leave these rows out.")
+    return np.asarray(table[name].to_pylist())
+
+
 def _two_classes(path: Path, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    _refuse_nan(path, "labels", labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise InvalidInputError(f"The labels of '{path}' must be of two classes. Got {len(classes)} instead.")
     return np.asarray(codes.reshape(labels.shape), dtype=np.int64)
 
 
-def _numbered(groups: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _numbered(path: Path, groups: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    _refuse_nan(path, "groups", groups)
     return np.asarray(np.unique(groups, return_inverse=True)[1].reshape(groups.shape), dtype=np.int64)
+
+
+def _refuse_nan(path: Path, what: str, values: npt.NDArray[Any]) -> None:
+    """NaN is no class and no person: rows without one would count as those of one."""
+    if values.dtype.kind in "fc" and np.isnan(values).any():
+        raise InvalidInputError(f"The {what} of '{path}' must not be NaN. Fill them, or leave these rows out.")

@@ -21,8 +21,13 @@ def plain_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
                 raise zipfile.BadZipFile
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
-                return {name: arrays[name] for name in arrays.files}
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+                found = {name: arrays[name] for name in arrays.files}
+        if not all(isinstance(array, np.ndarray) for array in found.values()):  # NumPy gives other files as bytes
+            raise zipfile.BadZipFile
+        return found
+    except (ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error):  # RuntimeError: encrypted
         raise InvalidInputError(f"'{path}' is not a readable .npz file of plain arrays (no Python objects).") from None
+    except MemoryError:
+        raise InvalidInputError(f"'{path}' states arrays that are too large for this machine's memory.") from None
     except OSError as error:
         raise InvalidInputError(f"'{path}' cannot be read: {error.strerror or error}.") from None

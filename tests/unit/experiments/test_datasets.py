@@ -95,11 +95,30 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         (_npz(tmp_path / "b4.npz", X=X * np.nan, y=[0, 1, 0, 1]), None, "finite"),
         (_npz(tmp_path / "b5.npz", X=X, y=[0, 1, 0, 1], group=[1, 2]), None, "one group for each row"),
         (_npz(tmp_path / "b6.npz", indptr=[0, 9], indices=[0], shape=[1, 2], y=[0, 1]), None, "do not fit together"),
+        (_npz(tmp_path / "b8.npz", indptr=0, indices=0, shape=[4, 3], y=[0, 1, 0, 1]), None, "do not fit together"),
+        (_npz(tmp_path / "b9.npz", indptr=[0, 1], indices=[0.5], shape=[1, 2], y=[0]), None, "do not fit together"),
+        (_npz(tmp_path / "c1.npz", X=X, y=[0, np.nan, 0, np.nan]), None, "labels .* must not be NaN"),
+        (_npz(tmp_path / "c2.npz", X=X, y=[0, 1, 0, 1], group=[1, np.nan, 2, np.nan]), None, "groups .* not be NaN"),
         (_npz(tmp_path / "b7.npz", X=np.array([["a"], ["b"]]), y=[0, 1]), None, "must be numbers"),
     ]
     for spec, label, words in cases:
         with pytest.raises(InvalidInputError, match=words):
             load_data_set(spec, label=label)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,ill,who\n1,1,p\n2,,q\n3,0,r\n", "Column 'ill' .* no gaps"),
+        ("a,ill,who\n1,1,p\n2,0,\n3,0,r\n", "Column 'who' .* no gaps"),
+        ("a,a,ill,who\n1,1,1,p\n2,0,0,q\n", "different names"),
+    ],
+)
+def test_tables_with_gaps_or_one_name_twice(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidInputError, match=words):
+        load_data_set(str(path), label="ill", group="who")
 
 
 def test_pickles_are_refused(tmp_path: Path) -> None:

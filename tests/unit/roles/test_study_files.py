@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +266,12 @@ def test_broken_arrays(tmp_path: Path) -> None:
     path.write_bytes(b"PK\x03\x04 nonsense")
     assert ".npz file" in refused(path)
     path.write_bytes(b"nonsense")
+    assert ".npz file" in refused(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("w.npy", b"no array")
+    assert ".npz file" in refused(path)
+    path.write_bytes(path.read_bytes().replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"))
+    assert zipfile.ZipFile(path).infolist()[0].flag_bits & 1  # encrypted, it says
     assert ".npz file" in refused(path)
     with path.open("wb") as file:
         np.save(file, np.zeros(3))
