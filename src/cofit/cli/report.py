@@ -88,7 +88,14 @@ def write_report(
         raise InvalidInputError(f"The folder '{experiments}' has no tables of experiments (table*.json).")
     notes: tuple[str, ...] = ()
     beside = model.parent / FILE_NAME
-    measured = Cost.load(beside if cost is None else cost) if cost is not None or beside.exists() else None
+    measured = None
+    if cost is not None:
+        measured = Cost.load(cost)
+    elif beside.exists():
+        try:
+            measured = Cost.load(beside)
+        except InvalidInputError:
+            notes = (f"{FILE_NAME} beside the model cannot be read as the cost of a run and was not used.",)
     if measured is not None and not measured.belongs_to(linear.certificate):
         if cost is not None:
             raise InvalidInputError(

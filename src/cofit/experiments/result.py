@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,6 +31,9 @@ class Figure:
     def __post_init__(self) -> None:
         if self.unit not in UNITS or (self.value is None) != (self.unit == "text"):
             raise InvalidInputError(f"A figure must have a value and one of the units {UNITS}, or a text.")
+        if not all(number is None or is_finite(number) for number in (self.value, self.spread)):
+            raise InvalidInputError("The value and the spread of a figure must be finite numbers, or null.")
+        _check_texts("figure", self.text)
 
     def __str__(self) -> str:
         if self.value is None:
@@ -56,6 +60,11 @@ class Row:
     guaranteed: bool = True
     note: str = ""
 
+    def __post_init__(self) -> None:
+        _check_texts("row", self.label, self.note)
+        if not isinstance(self.guaranteed, bool):
+            raise InvalidInputError("The field guaranteed of a row must be true or false.")
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -65,6 +74,12 @@ class Curve:
     x: tuple[float, ...]
     y: tuple[float, ...]
     spread: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_texts("curve", self.label)
+        lengths = {len(self.x), len(self.y), len(self.spread) or len(self.x)}
+        if len(lengths) > 1 or not all(map(is_finite, (*self.x, *self.y, *self.spread))):
+            raise InvalidInputError("A curve must have finite points, each with an x and a y.")
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,9 @@ class TableResult:
     def __post_init__(self) -> None:
         if any(len(row.figures) != len(self.columns) for row in self.rows):
             raise InvalidInputError(f"Every row of {self.name} must have {len(self.columns)} figures.")
+        _check_texts("table", self.name, self.title, self.data, *self.columns, *self.notes, *self.axes)
+        if len(self.axes) != 2 or not isinstance(self.facts, Mapping):
+            raise InvalidInputError("A table must have two axes, and facts by name.")
 
     def to_json(self) -> str:
         """Return the table as JSON."""
@@ -109,6 +127,16 @@ class TableResult:
             if isinstance(error, InvalidInputError):
                 raise
             raise InvalidInputError(f"A table of an experiment cannot be read: {error}.") from None
+
+
+def is_finite(number: object) -> bool:
+    """Whether this is a finite number that a float can hold."""
+    return isinstance(number, int | float) and not isinstance(number, bool) and abs(number) <= sys.float_info.max
+
+
+def _check_texts(what: str, *texts: object) -> None:
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidInputError(f"The names, labels and notes of a {what} must be texts.")
 
 
 def load_tables(folder: Path) -> tuple[TableResult, ...]:

@@ -36,6 +36,7 @@ _OWNER = "a cost file"
 _TEXTS = ("plan_hash", "created", "scheme")
 _FIELDS = {"kind", "version", "members", "phases", *_TEXTS}
 _LARGEST_FILE = 1 << 20
+_LARGEST_COUNT = 1 << 80
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class PhaseCost:
             raise parameter_error("phases.name", _OWNER, "a text", self.name)
         for field in ("rounds", "bytes"):
             value = getattr(self, field)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise parameter_error(f"phases.{field}", _OWNER, "an integer that is at least 0", value)
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST_COUNT:
+                raise parameter_error(f"phases.{field}", _OWNER, "an integer that is at least 0 and below 2^80", value)
         if self.seconds is not None and not (
             isinstance(self.seconds, float) and math.isfinite(self.seconds) and self.seconds >= 0
         ):

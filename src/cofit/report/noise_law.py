@@ -178,7 +178,9 @@ class KNormNoise(NoiseLaw):
             return np.asarray(shape * s - np.exp(s) - gammaln(shape) + log_factor(a, s))
 
         given = np.abs(np.asarray(x, dtype=np.float64)) / (2 * self.scale)
-        flat = given.ravel()
+        # Beyond 4 d + 8000 scales both results are below e^-745, and 0 in floating point: P(|eta_1| >= 2 u beta) is at
+        # most that of a Gamma(d) length, exp(-(t - d - d ln(t / d))) at t = 2 u. So far out, nodes would be millions.
+        flat = np.minimum(given.ravel(), 2 * self.dimension + 4000.0)
         order = np.argsort(flat)
         result = np.empty_like(flat)
         for start in range(0, len(flat), _CHUNK):

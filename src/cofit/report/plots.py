@@ -11,7 +11,6 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
-from cofit.errors import InvalidInputError
 from cofit.experiments.result import TableResult
 from cofit.report.accuracy_forecast import AccuracyForecast
 from cofit.report.cost import Cost
@@ -116,13 +115,6 @@ def experiment_plot(table: TableResult, number: int) -> Markup | None:
     """Return the curves of an experiment's table; None where it has none."""
     if not table.curves:
         return None
-    for curve in table.curves:
-        numbers = (*curve.x, *curve.y, *curve.spread)
-        sound = all(isinstance(value, int | float) and math.isfinite(value) for value in numbers)
-        if not sound or len(curve.x) != len(curve.y) or (curve.spread and len(curve.spread) != len(curve.x)):
-            raise InvalidInputError(
-                f"A curve of the table '{table.name}' must have finite points, each with an x and a y."
-            )
     with drawing() as (figure, axes):
         for i, curve in enumerate(table.curves):
             style = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))[i // len(SERIES) % 4]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from cofit.errors import InvalidInputError
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.report.accuracy_forecast import FEWEST_ROWS, MOST_CELLS, Rows
+from cofit.roles.plain_arrays import plain_arrays
 from cofit.roles.study_files import read_table
 
 _SEED = 1
@@ -45,11 +45,10 @@ def _plain(path: Path, model: LinearModel) -> tuple[Any, Any]:
         raise InvalidInputError(
             f"The sample of a model without a study must be an .npz file with arrays X and y. Got '{path}' instead."
         )
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            x, y = arrays["X"], arrays["y"]
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-        raise InvalidInputError(f"'{path}' is not a readable .npz file with plain arrays X and y.") from None
+    found = plain_arrays(path)
+    if not {"X", "y"} <= set(found):
+        raise InvalidInputError(f"'{path}' must hold the arrays X and y. Got {sorted(found)} instead.")
+    x, y = found["X"], found["y"]
     if x.ndim != 2 or x.shape[1] != len(model.coef) or x.dtype.kind not in "biuf":
         raise InvalidInputError(
             f"The array X of '{path}' must be a table of numbers with the model's {len(model.coef)} columns. Got "

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cofit.errors import CofitError, InvalidInputError
+from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.models.linear_model import KIND as LINEAR
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import KIND as STUDY
 from cofit.models.study_model import StudyModel
 
 _LARGEST_FILE = 1 << 30
+_LARGEST = 1e100  # squares of what is shown stay finite
+_LARGEST_POWER = 300
 
 
 def load_any_model(path: Path) -> LinearModel | StudyModel:
@@ -34,12 +36,28 @@ def load_any_model(path: Path) -> LinearModel | StudyModel:
     kind = document.get("kind") if isinstance(document, dict) else None
     try:
         if kind == STUDY:
-            return StudyModel.from_json(text)
+            study = StudyModel.from_json(text)
+            _check_sizes(study.model)
+            return study
         if kind == LINEAR:
-            return LinearModel.from_json(text)
+            linear = LinearModel.from_json(text)
+            _check_sizes(linear)
+            return linear
     except CofitError as error:
         raise InvalidInputError(f"{path}: {error}") from None
     raise InvalidInputError(
         f"The 'kind' field of '{path}' must be '{STUDY}' or '{LINEAR}'. This file is no model: give model.json, not "
         f"the certificate or the study."
     )
+
+
+def _check_sizes(model: LinearModel) -> None:
+    """Refuse numbers that no training gives, and that arithmetic with floats cannot judge."""
+    certificate = model.certificate
+    if not 1 / _LARGEST <= certificate.noise_scale <= _LARGEST:
+        raise parameter_error("noise_scale", "a model to report on", f"within 1e-100 and {_LARGEST:g}", "another one")
+    if abs(int(certificate.grid.removeprefix("2^"))) > _LARGEST_POWER:
+        must_be = f"from 2^-{_LARGEST_POWER} to 2^{_LARGEST_POWER}"
+        raise parameter_error("grid", "a model to report on", must_be, certificate.grid)
+    if abs(model.intercept) > _LARGEST * min(model.constant, 1.0) or max(map(abs, model.coef)) > _LARGEST:
+        raise parameter_error("coef", "a model to report on", f"at most {_LARGEST:g}, and so the intercept", "more")

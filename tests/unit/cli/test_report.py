@@ -86,6 +86,15 @@ def test_the_cost_of_another_run_is_not_shown_as_this_ones(model: Path, tmp_path
         run(model, "--cost", other, "--out", tmp_path / "report.html")
 
 
+def test_a_foreign_file_beside_the_model_is_no_obstacle(model: Path, tmp_path: Path) -> None:
+    foreign = tmp_path / "cost.json"
+    foreign.write_text('{"euros": 3}')
+    run(model, "--out", tmp_path / "report.html")
+    assert "cannot be read as the cost of a run" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    with pytest.raises(InvalidInputError, match="'kind'"):
+        run(model, "--cost", foreign, "--out", tmp_path / "report.html")
+
+
 def test_only_a_report_is_overwritten(model: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="exists and is no report"):
         run(model, "--out", model)
@@ -121,6 +130,18 @@ def test_a_wrong_field_is_named(model: Path, tmp_path: Path) -> None:
     document["certificate"]["mechanism"] = "magic"
     model.write_text(json.dumps(document))
     with pytest.raises(InvalidInputError, match="'mechanism'"):
+        run(model, "--out", tmp_path / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [("coef", [1e308] * 5, "'coef'"), ("intercept", 1e308, "'coef'"), ("grid", "2^9999", "'grid'")],
+)
+def test_numbers_that_no_training_gives(model: Path, tmp_path: Path, field: str, value: object, named: str) -> None:
+    document = json.loads(model.read_text())
+    (document if field in document else document["certificate"])[field] = value
+    model.write_text(json.dumps(document))
+    with pytest.raises(InvalidInputError, match=named):
         run(model, "--out", tmp_path / "report.html")
 
 

@@ -50,6 +50,27 @@ def test_garbage_is_refused(text: str) -> None:
         TableResult.from_json(text)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"value": 0.875', '"value": "much"'),
+        ('"value": 0.875', f'"value": 1{"0" * 400}'),
+        ('"value": 0.875', '"value": NaN'),
+        ('"spread": 0.011', '"spread": [1]'),
+        ('"guaranteed": false', '"guaranteed": "no"'),
+        ('"label": "ours"', '"label": 3'),
+        ('"axes": [\n  "epsilon",', '"axes": ['),
+        ('"title": "Accuracy | epsilon"', '"title": null'),
+        ('"facts": {', '"facts": 3, "x": {'),
+    ],
+)
+def test_a_field_of_another_type_is_refused(old: str, new: str) -> None:
+    changed = TABLE.to_json().replace(old, new)
+    assert changed != TABLE.to_json()
+    with pytest.raises(InvalidInputError):
+        TableResult.from_json(changed)
+
+
 @pytest.mark.parametrize("old, new", [('"rows": [', '"rows": 3, "x": ['), ('"unit": "seconds"', '"unit": "hours"')])
 def test_a_table_of_another_form_is_refused(old: str, new: str) -> None:
     changed = TABLE.to_json().replace(old, new)

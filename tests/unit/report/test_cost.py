@@ -48,6 +48,7 @@ def test_there_and_back(tmp_path: Path) -> None:
         ({"phases": {"share": 1}}, "phases"),
         ({"phases": [{"name": "a", "rounds": 1, "bytes": 1, "seconds": 0.0}] * 2}, "'phases'"),
         ({"phases": [{"name": "a", "rounds": -1, "bytes": 1, "seconds": 0.0}]}, "'phases.rounds'"),
+        ({"phases": [{"name": "a", "rounds": 1, "bytes": 10**400, "seconds": 0.0}]}, "'phases.bytes'"),
         ({"phases": [{"name": "a", "rounds": 1, "bytes": 1.5, "seconds": 0.0}]}, "'phases.bytes'"),
         ({"phases": [{"name": "a", "rounds": 1, "bytes": 1, "seconds": float("nan")}]}, "'phases.seconds'"),
         ({"phases": [{"name": "", "rounds": 1, "bytes": 1, "seconds": 0.0}]}, "'phases.name'"),

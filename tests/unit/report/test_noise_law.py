@@ -49,6 +49,14 @@ def test_knorm_density_is_the_bessel_function(dimension: int) -> None:
     assert law.density(-SCALE * y) == pytest.approx(law.density(SCALE * y), rel=1e-15)
 
 
+@pytest.mark.parametrize("dimension", [1, 30, 5000, 100_000])
+def test_knorm_far_out_is_0_and_cheap(dimension: int) -> None:
+    law = KNormNoise(SCALE, dimension)
+    cut = SCALE * (4 * dimension + 8000)
+    assert law.tail([cut / 2, cut, 1e6 * cut, 1e300]).tolist() == [0.0] * 4
+    assert law.density([0.9 * cut, cut, 1e6 * cut, 1e300]).tolist() == [0.0] * 4
+
+
 @pytest.mark.parametrize(("dimension", "error"), [(2, 1e-9), (31, 1e-9), (1875, 1e-9), (100_000, 1e-9)])
 def test_knorm_tail_is_that_of_a_length_times_a_direction(dimension: int, error: float) -> None:
     """P(r |u_1| >= x) with r ~ Gamma(d, beta) and (u_1 + 1) / 2 ~ Beta((d - 1) / 2, (d - 1) / 2)."""
