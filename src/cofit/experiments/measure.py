@@ -97,6 +97,8 @@ def _baseline(
 def unit_rows(features: npt.NDArray[Any]) -> Reals:
     """Return each row divided by its length; an all-zero row stays zero."""
     rows = features.astype(np.float64)
+    _, powers = np.frexp(np.abs(rows).max(axis=1, keepdims=True, initial=0.0))
+    rows = np.ldexp(rows, -powers)  # exact, so that squares neither overflow nor vanish
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0))
 
@@ -168,7 +170,11 @@ def _plan(
         if contender is None
         else {"delta": contender.delta, "mechanism": contender.mechanism, "sensitivity": contender.sensitivity}
     )
-    bound = max(float(np.abs(data.features).max()), 1e-9) if partition == "vertical" else 1.0
+    ends = (
+        float(data.features.min()),
+        float(data.features.max()),
+    )  # the least integer of a type has no magnitude in it
+    bound = max(-ends[0], ends[1], 1e-9) if partition == "vertical" else 1.0
     facts = training_facts(
         rows,
         data.features.shape[1],

@@ -114,3 +114,21 @@ def test_contenders_without_noise_are_measured_once_a_fold() -> None:
 def test_rows_of_one_person_are_mentioned() -> None:
     assert any("one person" in note for note in _table("table4", GROUPED)[0].notes)
     assert not any("one person" in note for note in _table("table4", SMALL)[0].notes)
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "table4", "table5", "table6", "table7"])
+def test_the_accuracy_without_a_model_is_stated(name: str) -> None:
+    uneven = DataSet("uneven", "uneven", "a set", SMALL.features, np.array([0] * 13 + [1] * 7))
+    assert any("65.0 % of uneven" in note for note in _table(name, uneven)[0].notes)
+
+
+def test_notes_claim_nothing_that_depends_on_what_was_measured() -> None:
+    """The same notes go with any data, so none may state an outcome."""
+    notes = " ".join(note for name in EACH for note in _table(name, SMALL)[0].notes)
+    for outcome in ("5-fold", "no such effect", "are not reached", "correct numbers"):
+        assert outcome not in notes
+
+
+def test_the_published_code_for_averages_gets_its_better_guarantee_too() -> None:
+    (note,) = [note for note in _table("table6", BOOLEAN)[0].notes if "independent Laplace" in note]
+    assert "With delta 1e-05, as the Gaussian rows have, 3.0 is enough" in note

@@ -16,6 +16,7 @@ from cofit.experiments.tables.common import (
     NOTHING,
     SPREAD,
     TWIN,
+    commoner_class,
     facts,
     paper_percent,
     paper_seconds,
@@ -78,5 +79,5 @@ def table7(asks: Sequence[Ask]) -> TableResult:
     title = "Other data sets, at epsilon = 1 with two owners"
     grouped = [ask.data.name for ask in asks if ask.data.groups is not None]
     extra = () if not grouped else (f"In {', '.join(grouped)}, the rows of one person are all in one fold.",)
-    notes = (SPREAD, TWIN, CALIBRATION, *extra)
+    notes = (SPREAD, commoner_class(*asks), TWIN, CALIBRATION, *extra)
     return TableResult("table7", title, described, columns, tuple(rows), notes, (), ("", ""), facts(asks[0]))
