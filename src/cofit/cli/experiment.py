@@ -71,7 +71,7 @@ def experiment(
     table3  time by scheme                            table7  all data sets that are given, side by side
     table4  accuracy against epsilon                  table8  time by the number of computing parties
 
-    Accuracy is measured in 5-fold cross-validation, with the mean and the spread over draws of the noise; cofit itself
+    Accuracy is measured in cross-validation, with the mean and the spread over draws of the noise; cofit itself
     runs as its cleartext twin there. Times are of real processes over TLS. The data must be public: accuracies are
     computed in the clear. Results go to OUT/tables.md, and to OUT/tableN-DATA.json, .md and .csv.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ CLAIMS = "claims"
 CLAIMS_SIZE = {"rows": 1713, "cols": 1874}
 _GROUPS = ("patient", "group", "groups")
 _MOST_CELLS = 1 << 31
+_LONGEST_NAME = 50
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,13 +132,18 @@ def _npz(path: Path) -> DataSet:
         )
     features = found["X"] if "X" in found else _dense(path, found)
     return DataSet(
-        path.stem,
+        _name(path),
         str(path.name),
         f"the file {path.name}",
         features,
         _two_classes(path, found["y"]),
         None if groups is None else _numbered(path, groups),
     )
+
+
+def _name(path: Path) -> str:
+    """Return a name for a file that other files can be named after, and that a table shows as it is."""
+    return re.sub(r"[^\w.+-]", "-", path.stem)[:_LONGEST_NAME]
 
 
 def _dense(path: Path, found: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -177,7 +184,7 @@ def _table(path: Path, label: str, group: str | None) -> DataSet:
     features = np.column_stack(columns) if columns else np.zeros((table.num_rows, 0))
     groups = None if group is None else _numbered(path, _complete(path, table, group))
     labels = _two_classes(path, _complete(path, table, label))
-    return DataSet(path.stem, path.name, f"the file {path.name}", features, labels, groups)
+    return DataSet(_name(path), path.name, f"the file {path.name}", features, labels, groups)
 
 
 def _complete(path: Path, table: pa.Table, name: str) -> npt.NDArray[Any]:

@@ -79,7 +79,7 @@ class Curve:
         _check_texts("curve", self.label)
         lengths = {len(self.x), len(self.y), len(self.spread) or len(self.x)}
         if len(lengths) > 1 or not all(map(is_finite, (*self.x, *self.y, *self.spread))):
-            raise InvalidInputError("A curve must have finite points, each with an x and a y.")
+            raise InvalidInputError(f"The curve '{self.label}' must have finite points, each with an x and a y.")
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,15 @@ def _described(cell: Cell) -> str:
 
 
 def _write(out: Path, tables: Sequence[TableResult]) -> None:
+    try:
+        _write_files(out, tables)
+    except OSError as error:
+        raise InvalidInputError(
+            f"A table cannot be written to '{out}': {error.strerror}. What was measured is kept: run it again."
+        ) from None
+
+
+def _write_files(out: Path, tables: Sequence[TableResult]) -> None:
     texts = []
     for table in tables:
         stem = table.name if table.name in ACROSS else f"{table.name}-{table.data.partition(':')[0]}"

@@ -66,6 +66,7 @@ def render_report(given: ReportInput) -> str:
         study=given.model if isinstance(given.model, StudyModel) else None,
         model=model,
         c=certificate,
+        certificate_text=Markup.escape(printable(certificate.to_text())),  # whole, however long
         verdict=verdict(certificate),
         explanation=explanation(certificate),
         scheme_words=scheme_in_words(certificate),
@@ -137,4 +138,4 @@ def _owners(certificate: Certificate) -> list[tuple[str, str, bool]]:
 
 def _shown(value: object) -> object:
     """Return what the template shows: our own markup as it is, and texts without what cannot be printed."""
-    return value if isinstance(value, Markup) else printable(str(value)[:_LONGEST_TEXT])
+    return value if isinstance(value, Markup) else printable(short(value, _LONGEST_TEXT))

@@ -128,6 +128,13 @@ def test_pickles_are_refused(tmp_path: Path) -> None:
         load_data_set(str(path))
 
 
+@pytest.mark.parametrize(
+    ("stem", "name"), [("a:b|c\n=d", "a-b-c--d"), ("Größe 1.5", "Größe-1.5"), ("x" * 200, "x" * 50)]
+)
+def test_names_are_fit_for_files_and_tables(tmp_path: Path, stem: str, name: str) -> None:
+    assert load_data_set(_npz(tmp_path / f"{stem}.npz", X=X, y=[0, 1, 0, 1])).name == name
+
+
 def test_the_digest_is_of_the_data() -> None:
     y = np.array([0, 1, 0, 1])
     first = DataSet("a", "a", "", X, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,6 +115,12 @@ def test_markdown_marks_what_has_no_guarantee_and_keeps_its_columns() -> None:
     assert "† without the guarantee" in text
     assert "A note." in text
     assert "seed 1" in text
+
+
+@pytest.mark.parametrize(("y", "spread"), [((math.nan,), ()), ((0.5, 0.6), ()), ((0.5,), (0.1, 0.2)), (("a",), ())])
+def test_a_curve_has_finite_points(y: tuple[float, ...], spread: tuple[float, ...]) -> None:
+    with pytest.raises(InvalidInputError, match="curve 'a'"):
+        Curve("a", (1.0,), y, spread)
 
 
 def test_csv_has_numbers_for_programs() -> None:
