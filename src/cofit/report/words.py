@@ -24,7 +24,7 @@ NOT_PROTECTED = (
 
 _UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
 LARGE_EPSILON = 5
-"""Above it the page calls a proven guarantee weak; from 20 on the certificate itself does."""
+"""Above it the page calls a proven guarantee weak, as one with delta >= 1/n; from 20 on the certificate itself does."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def verdict(certificate: Certificate) -> Verdict:
         problems = ["Hardly any protection"]
     if problems:
         return Verdict("bad", ". ".join(problems))
-    if certificate.epsilon > LARGE_EPSILON:
+    if certificate.epsilon > LARGE_EPSILON or _delta_is_large(certificate):
         return Verdict("weak", "Proven, but weak")
     return Verdict("good", "Proven, under the assumptions below")
 
@@ -76,10 +76,21 @@ def explanation(certificate: Certificate) -> list[str]:
         )
     if certificate.epsilon > LARGE_EPSILON:
         sentences.append(f"This is a weak bound: with epsilon above {LARGE_EPSILON} little is excluded.")
+    if _delta_is_large(certificate):
+        sentences.append(
+            f"This is a weak bound: delta times the {certificate.n:,} records is 1 or more. Even a release that "
+            f"published one of the records, drawn at random, would satisfy such a delta. It should be far below "
+            f"1 / {certificate.n:,}."
+        )
     sentences.append(
         "Every further release from the same data adds to this: the epsilons, and the deltas, of all releases add up."
     )
     return sentences
+
+
+def _delta_is_large(certificate: Certificate) -> bool:
+    """Whether publishing a random record would be within delta: with n records it reveals each with probability 1/n."""
+    return certificate.delta_total * certificate.n >= 1
 
 
 def who_could_read_everything(certificate: Certificate) -> list[str]:

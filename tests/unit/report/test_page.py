@@ -24,7 +24,7 @@ from cofit.report.noise_law import noise_law
 from cofit.report.page import ReportInput, render_report
 from cofit.report.plots import expected_counts
 from cofit.report.significance import published_weights
-from cofit.report.words import guess, verdict, who_could_read_everything
+from cofit.report.words import explanation, guess, verdict, who_could_read_everything
 from unit.cli.study_models import model_of
 from unit.report.models import FORECAST, MECHANISMS, planned, released
 from unit.study.studies import study_of
@@ -148,6 +148,13 @@ def test_the_tone_follows_epsilon(epsilon: float, tone: str, said: str) -> None:
     certificate = released(planned(mechanism="laplace", epsilon=epsilon)).certificate
     assert verdict(certificate).tone == tone
     assert said in verdict(certificate).label
+
+
+@pytest.mark.parametrize(("delta", "tone"), [(Fraction(1, 2000), "weak"), (Fraction(1, 2001), "good")])
+def test_a_delta_that_allows_to_publish_a_record_is_weak(delta: Fraction, tone: str) -> None:
+    certificate = released(planned(2000, 5, "gaussian"), delta_total=delta).certificate
+    assert verdict(certificate).tone == tone
+    assert any("drawn at random" in sentence for sentence in explanation(certificate)) == (tone == "weak")
 
 
 def test_the_attackers_chance_by_hand() -> None:
