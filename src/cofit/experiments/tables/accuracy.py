@@ -196,7 +196,7 @@ def table5(ask: Ask) -> TableResult:
         ),
         row(
             "objective: every owner alone (Chaudhuri et al. 2011)",
-            ask.answer(FederatedObjective(epsilon)),
+            ask.answer(FederatedObjective(epsilon, sensitivity=FAIR)),
             (paper_percent(paper.OBJECTIVE_AT_1),),
             claimed=epsilon,
         ),
