@@ -6,6 +6,7 @@ measured, to get figures.
 
 from __future__ import annotations
 
+import decimal
 import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from cofit.experiments.datasets import DataSet
 from cofit.experiments.result import Figure
 from cofit.experiments.settings import Settings
 from cofit.sharing import scheme_named
+
+_UPWARDS = decimal.Context(prec=2, rounding=decimal.ROUND_CEILING)
 
 
 @dataclass(frozen=True)
@@ -31,19 +34,29 @@ class Timing:
 
 @dataclass(frozen=True)
 class Answer:
-    """An accuracy, and the epsilon that the contender really guarantees (None: none).
+    """An accuracy, and the epsilon and delta that the contender really guarantees (None: none).
 
+    ``delta`` is never less than asked for: where noise is sampled with finitely many bits, that counts.
     ``seconds``: of its training in the clear; None for cofit, whose time is that of a real run (``Ask.timing``).
     """
 
     accuracy: Figure
     epsilon: float | None
     seconds: float | None
+    delta: float | None = None
 
     @property
     def guarantee(self) -> Figure:
-        """The epsilon as an entry of a table."""
-        return Figure(None, "text", text="none" if self.epsilon is None else f"{self.epsilon:.4g}")
+        """The epsilon as an entry of a table, with the delta where there is one."""
+        if self.epsilon is None:
+            return Figure(None, "text", text="none")
+        beside = f" (delta {rounded_up(self.delta)})" if self.delta else ""
+        return Figure(None, "text", text=f"{self.epsilon:.4g}{beside}")
+
+
+def rounded_up(number: float) -> str:
+    """Return a small number with two digits, rounded up."""
+    return f"{float(_UPWARDS.create_decimal(repr(number))):.2g}"
 
 
 class Ask(ABC):
@@ -76,7 +89,8 @@ class Ask(ABC):
         claims = [r["epsilon"] for r in found]
         epsilon = None if any(claim is None for claim in claims) else max(claims)
         seconds = None if isinstance(contender, Cofit) else statistics.median(r["seconds_training"] for r in found)
-        return Answer(Figure(statistics.fmean(accuracies), "accuracy", spread), epsilon, seconds)
+        delta = max(r["delta"] for r in found)
+        return Answer(Figure(statistics.fmean(accuracies), "accuracy", spread), epsilon, seconds, delta)
 
     def accuracy(self, contender: Contender, owners: int = 2) -> Figure:
         """Return the figure of ``answer`` alone."""

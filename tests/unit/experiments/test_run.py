@@ -31,7 +31,7 @@ class Measuring:
             raise KeyboardInterrupt
         self.cells.append(cell)
         epsilon = getattr(getattr(cell, "contender", None), "epsilon", None)
-        return {"accuracies": [0.75], "epsilon": epsilon, "seconds_training": 1.0}
+        return {"accuracies": [0.75], "epsilon": epsilon, "delta": 0.0, "seconds_training": 1.0}
 
 
 def _run(monkeypatch: pytest.MonkeyPatch, out: Path, measuring: Measuring, **changes: Any) -> list[Advance]:

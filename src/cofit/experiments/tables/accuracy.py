@@ -26,6 +26,7 @@ from cofit.experiments.tables.common import (
     paper_percent,
     paper_seconds,
     row,
+    sampler_note,
     table,
     weak_penalty,
     without_privacy,
@@ -35,7 +36,7 @@ OWNERS = (2, 4, 8)
 EPSILONS = (0.001, 0.01, 0.1, 0.5, 1.0, 3.0, 8.0)
 _FEW = 4
 _GAUSSIAN = f"cofit, Gaussian noise (delta {DELTA:g})"
-_KNORM = "cofit, the paper's K-norm noise (delta 0)"
+_KNORM = "cofit, the paper's K-norm noise"
 
 
 def table1(ask: Ask) -> TableResult:
@@ -75,6 +76,7 @@ def table1(ask: Ask) -> TableResult:
     notes = (
         SPREAD,
         TWIN,
+        sampler_note(ask.answer(Cofit(epsilon))),
         CALIBRATION,
         "Time of cofit: two parties and a dealer on this machine, all rows, from connected processes to the release, "
         "with as many epochs as the proof needs; measured once, with K-norm noise at epsilon = 1, for both rows. The "
@@ -119,9 +121,11 @@ def table2(ask: Ask) -> TableResult:
     notes = (
         SPREAD,
         TWIN,
-        f"K-norm has delta 0, Gaussian delta {DELTA:g}. Owners of columns cannot train alone: there is no baseline. "
-        "cofit's result does not depend on who holds what; what differs between its entries is the draw of the "
-        "noise, and, for columns, rounding where the parties normalise.",
+        f"Gaussian noise has delta {DELTA:g}. Owners of columns cannot train alone: there is no baseline. cofit's "
+        "result does not depend on who holds what; what differs between its entries is the draw of the noise, and, for "
+        "columns, rounding where the parties normalise, and that rows shorter than a sixteenth of the largest "
+        "magnitude in the data are not stretched to length 1.",
+        sampler_note(*(ask.answer(Cofit(epsilon, partition=p), m) for p in ("horizontal", "vertical") for m in OWNERS)),
         CALIBRATION,
     )
     return table("table2", "Accuracy at epsilon = 1 by the number of owners", ask, columns, rows, notes)
@@ -165,12 +169,13 @@ def table4(ask: Ask) -> TableResult:
     notes = (
         SPREAD,
         TWIN,
+        sampler_note(*(ask.answer(Cofit(e)) for e in EPSILONS)),
         "The column of the trusted curator is what cofit must equal, without a curator: the same method in the clear,"
         " in floating point. The paper measured one fold.",
         CALIBRATION,
         "The paper finds more accuracy at epsilon = 1 than without noise and calls noise a regulariser. Compare the "
         "last row. Where an entry here is above it, look at the commoner class first: a model that names it nearly "
-        "always gets better by whatever moves its predictions.",
+        "always can get better by whatever moves its predictions.",
     )
     axes = ("epsilon", "accuracy")
     return table("table4", "Accuracy against epsilon", ask, columns, rows, notes, curves=curves, axes=axes)
@@ -223,6 +228,7 @@ def table5(ask: Ask) -> TableResult:
     notes = (
         SPREAD,
         TWIN,
+        sampler_note(ask.answer(Cofit(epsilon))),
         CALIBRATION,
         "Objective perturbation has the penalty Lambda = 1 on the mean loss here, as all others; the paper ran it with "
         "diffprivlib's convention.",
@@ -276,6 +282,7 @@ def table6(ask: Ask) -> TableResult:
     notes = (
         SPREAD,
         TWIN,
+        sampler_note(*(ask.answer(Cofit(epsilon), owners) for owners in OWNERS)),
         "Averaging local models needs owners of whole rows. Jayaraman's noise is that of the whole data, as cofit's: "
         "with a strong penalty and equal owners the average of local minimisers is near the joint one, and the "
         "methods differ little; cofit also serves owners of columns, and unequal owners.",

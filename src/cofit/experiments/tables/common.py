@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cofit.baselines.central import CentralNoPrivacy
-from cofit.experiments.ask import Answer, Ask
+from cofit.experiments.ask import Answer, Ask, rounded_up
 from cofit.experiments.cells import Contender
 from cofit.experiments.result import Curve, Figure, Row, TableResult
 from cofit.experiments.settings import DELTA
@@ -68,6 +68,15 @@ def row(label: str, answer: Answer, others: Sequence[Figure] = (), *, note: str 
 def without_privacy(ask: Ask, l2: float) -> Answer:
     """Return the accuracy of a trusted curator who adds no noise."""
     return ask.answer(CentralNoPrivacy(l2), 1)
+
+
+def sampler_note(*answers: Answer) -> str:
+    """Return what cofit's K-norm noise lacks of being pure, over these answers, for a note."""
+    largest = max((answer.delta or 0.0 for answer in answers), default=0.0)
+    return (
+        "K-norm noise needs no delta. cofit samples it with finitely many bits, inside the computation, which is "
+        f"a delta of {rounded_up(largest)} at most here. The baselines' noise is floating point, and taken as exact."
+    )
 
 
 def commoner_class(*asks: Ask) -> str:

@@ -20,6 +20,7 @@ from cofit.experiments.tables.common import (
     facts,
     paper_percent,
     paper_seconds,
+    sampler_note,
     weak_penalty,
     without_privacy,
 )
@@ -79,5 +80,6 @@ def table7(asks: Sequence[Ask]) -> TableResult:
     title = "Other data sets, at epsilon = 1 with two owners"
     grouped = [ask.data.name for ask in asks if ask.data.groups is not None]
     extra = () if not grouped else (f"In {', '.join(grouped)}, the rows of one person are all in one fold.",)
-    notes = (SPREAD, commoner_class(*asks), TWIN, CALIBRATION, *extra)
+    noise = sampler_note(*(ask.answer(Cofit(epsilon)) for ask in asks))
+    notes = (SPREAD, commoner_class(*asks), TWIN, noise, CALIBRATION, *extra)
     return TableResult("table7", title, described, columns, tuple(rows), notes, (), ("", ""), facts(asks[0]))
