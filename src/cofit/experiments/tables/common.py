@@ -24,7 +24,7 @@ from cofit.privacy.zcdp import gaussian_sigma as concentrated_sigma
 
 PAPER = "paper: "
 FAIR = "tight"
-"""Every contender that has a choice gets the tight constants of ``proofs.md``, with less noise than its source takes."""
+"""Every contender that has a choice gets the tight constants of ``proofs.md``: less noise than its source takes."""
 NOTHING = Figure(None, "text", text="-")
 _LIKE_IDASH_COLUMNS = 500
 
