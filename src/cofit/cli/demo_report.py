@@ -133,10 +133,6 @@ def print_certificate(console: Console, certificate: Certificate) -> None:
     style = "bold green" if certificate.proven and certificate.secret else "bold red"
     console.print(Text(headline, style=style), soft_wrap=True)
     console.print(Text(f"\n{rest}"), soft_wrap=True)
-    console.print(
-        "One assumption is not met in this demo: its ranges and its penalty were chosen by people who know this public "
-        "data set."
-    )
 
 
 def print_openings(console: Console, openings: Sequence[Opening]) -> None:

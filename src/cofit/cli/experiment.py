@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from cofit.experiments.render import NOT_GUARANTEED
 from cofit.experiments.result import TableResult
 from cofit.experiments.run import TABLES, Advance, Source, run_experiments
 from cofit.experiments.settings import FULL, QUICK
@@ -65,6 +66,9 @@ def experiment(
 ) -> None:
     """Repeat the paper's tables with honest noise: TABLES are table1 to table8, or all.
 
+    The paper is Pentyala et al. (2022), whose method cofit implements. To see how much epsilon your kind of data needs,
+    begin with table4.
+
     \b
     table1  accuracy and time at epsilon = 3          table5  ways to perturb: output, objective, gradients
     table2  accuracy with 2, 4, 8 owners              table6  averages of local models (Pathak, Jayaraman)
@@ -102,7 +106,10 @@ def experiment(
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     for table in finished:
         _print(console, table)
-    console.print(f"Written to {out}: tables.md, and every table as .json, .md and .csv.", soft_wrap=True)
+    console.print(
+        f"Written to {out}: tables.md (with the notes to the tables), and every table as .json, .md and .csv.",
+        soft_wrap=True,
+    )
 
 
 @contextmanager
@@ -138,5 +145,8 @@ def _print(console: Console, table: TableResult) -> None:
     )
     for row in table.rows:
         style = None if row.guaranteed else "dim"
-        shown.add_row(row.label, *(str(figure) for figure in row.figures), style=style)
+        mark = "" if row.guaranteed else f" {NOT_GUARANTEED}"
+        shown.add_row(f"{row.label}{mark}", *(str(figure) for figure in row.figures), style=style)
     console.print(shown)
+    if not all(row.guaranteed for row in table.rows):
+        console.print(f"{NOT_GUARANTEED} without the guarantee that the table is about")

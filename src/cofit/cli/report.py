@@ -31,7 +31,8 @@ _HEAD = 4096
 @click.option(
     "--sample",
     type=click.Path(path_type=Path),
-    help="A labelled table that is public or made up, in the model's columns, for the forecast of the accuracy.",
+    help="A labelled table that is public or made up, in the model's columns, for the forecast of the accuracy: .csv, "
+    ".tsv, .parquet, .arrow for a model of a study; .npz with X and y, scaled as in training, for any other.",
 )
 @click.option(
     "--experiments",
@@ -52,7 +53,7 @@ def report(model: Path, out: Path, cost: Path | None, sample: Path | None, exper
     Examples:
         cofit report cofit-demo/model.json
         cofit report model.json --out for-the-board.html
-        cofit report model.json --sample public-sample.csv
+        cofit report study-model.json --sample public-sample.csv
 
     --sample: never give real records of the study there. What the page then shows would be a release of its own.
 

@@ -49,9 +49,13 @@ class Answer:
     def guarantee(self) -> Figure:
         """The epsilon as an entry of a table, with the delta where there is one."""
         if self.epsilon is None:
-            return Figure(None, "text", text="none")
+            return Figure(None, "text", text="infinite")
         beside = f" (delta {rounded_up(self.delta)})" if self.delta else ""
-        return Figure(None, "text", text=f"{self.epsilon:.4g}{beside}")
+        return Figure(None, "text", text=f"{_epsilon(self.epsilon)}{beside}")
+
+
+def _epsilon(number: float) -> str:
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
 
 
 def rounded_up(number: float) -> str:
@@ -124,11 +128,15 @@ class Collecting(Ask):
 
     def __init__(self, data: DataSet, settings: Settings) -> None:
         super().__init__(data, settings)
-        self.cells: list[Cell] = []
+        self._asked: dict[Cell, None] = {}
+
+    @property
+    def cells(self) -> list[Cell]:
+        """What was asked for, each once."""
+        return list(self._asked)
 
     def _result(self, cell: Cell) -> None:
-        if cell not in self.cells:
-            self.cells.append(cell)
+        self._asked[cell] = None
 
 
 class Answering(Ask):

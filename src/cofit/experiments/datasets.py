@@ -179,7 +179,8 @@ def _table(path: Path, label: str, group: str | None) -> DataSet:
             columns.append(table[name].cast(pa.float64()).to_numpy())
         except pa.ArrowException:
             raise InvalidInputError(
-                f"Column '{name}' of '{path}' must hold numbers. Encode it as numbers, or leave it out."
+                f"Column '{name}' of '{path}' must hold numbers. If it says whose row it is, name it with --group; "
+                "otherwise encode it as numbers, or leave it out."
             ) from None
     features = np.column_stack(columns) if columns else np.zeros((table.num_rows, 0))
     groups = None if group is None else _numbered(path, _complete(path, table, group))

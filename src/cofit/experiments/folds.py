@@ -26,8 +26,16 @@ def folds(data: DataSet, count: int, seed: int) -> tuple[Fold, ...]:
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold  # noqa: PLC0415 - a second to import
 
     persons = len(data.labels) if data.groups is None else len(np.unique(data.groups))
-    if not 2 <= count <= persons:
-        raise parameter_error("folds", "an experiment", f"from 2 to {persons}, the number of persons", count)
+    rarest = int(np.bincount(data.labels, minlength=2).min())
+    most = min(persons, rarest)
+    if most < 2:
+        raise InvalidInputError(
+            f"Data set '{data.name}' has {persons} persons and {rarest} rows of its rarer class: there must be at "
+            "least two of each to train on some and test on others."
+        )
+    if not 2 <= count <= most:
+        must_be = f"from 2 to {most} for '{data.name}', as many as it has persons and rows of the rarer class"
+        raise parameter_error("folds", "an experiment", must_be, count)
     kind = StratifiedKFold if data.groups is None else StratifiedGroupKFold
     splitter = kind(n_splits=count, shuffle=True, random_state=seed)
     try:

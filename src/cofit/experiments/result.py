@@ -44,7 +44,7 @@ class Figure:
         if self.unit == "seconds":
             return f"{self.value:,.2f} s" if self.value < 100 else f"{self.value:,.0f} s"
         if self.unit == "bytes":
-            return f"{self.value / 1e6:,.1f} MB"
+            return f"{self.value / 1e6:,.1f} MB" if self.value < 1e9 else f"{self.value / 1e9:,.1f} GB"
         return f"{self.value:,.0f}"
 
 

@@ -18,8 +18,9 @@ from typing import Any
 from cofit import kernels
 from cofit.errors import CofitError, InvalidInputError
 from cofit.experiments.ask import Answering, Ask, Collecting
-from cofit.experiments.cells import AccuracyCell, Cell, CellStore, key_of
+from cofit.experiments.cells import AccuracyCell, Cell, CellStore, Cofit, key_of
 from cofit.experiments.datasets import DataSet, load_data_set
+from cofit.experiments.folds import folds
 from cofit.experiments.measure import measure
 from cofit.experiments.render import to_csv, to_markdown
 from cofit.experiments.result import TableResult
@@ -86,6 +87,8 @@ def run_experiments(
     sets = {source: source.load() for source in dict.fromkeys(sources)}
     if len({data.name for data in sets.values()}) < len(sets):
         raise InvalidInputError("Two data sets have the same name. Give their files different names.")
+    for data in sets.values():
+        folds(data, settings.folds, settings.seed)  # what cannot be divided is refused before anything is measured
     digests = {data.name: data.digest for data in sets.values()}
     store = CellStore(out / "cells")
     refused: dict[Cell, dict[str, Any]] = {}
@@ -166,7 +169,8 @@ def _in_worker(cell: Cell) -> dict[str, Any]:
 
 def _described(cell: Cell) -> str:
     if isinstance(cell, AccuracyCell):
-        return f"{cell.data}: {type(cell.contender).__name__}, {cell.owners} owners, fold {cell.fold + 1}"
+        who = "cofit" if isinstance(cell.contender, Cofit) else cell.contender.name
+        return f"{cell.data}: {who}, fold {cell.fold + 1}"
     return f"{cell.data}: a timed run with {cell.scheme}, {cell.parties} parties, {cell.partition}"
 
 

@@ -42,11 +42,15 @@ _SEED = 1
 
 @dataclass(frozen=True)
 class Rows:
-    """Labelled rows that are not private. ``origin``: one sentence on where they come from."""
+    """Labelled rows that are not private. ``origin``: one sentence on where they come from.
+
+    ``given``: whether they are somebody's sample, of which only that person knows that it is public or made up.
+    """
 
     features: npt.NDArray[np.float64]
     labels: npt.NDArray[np.int64]
     origin: str
+    given: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,12 +70,23 @@ class AccuracyForecast:
     """Curves, the first of the certificate's mechanism; ``at_release``: its median at the released epsilon."""
 
     origin: str
+    given: bool
     trained_on: int
     held_out: int
     without_noise: float
     majority: float
     at_release: float
     curves: tuple[AccuracyCurve, ...]
+
+    @property
+    def touched(self) -> str:
+        """What the forecast cost in privacy, in one sentence."""
+        if self.given:
+            return (
+                "If the sample has no record of the study, as whoever gave it must know, no data of the study were "
+                "touched, and this costs no privacy."
+            )
+        return "The study's own data were not touched, so this costs no privacy."
 
 
 @dataclass(frozen=True)
@@ -127,7 +142,7 @@ def forecast_accuracy(model: LinearModel, rows: Rows, held_out: int | None = Non
     commoner = float(max(truth.mean(), 1 - truth.mean()))
     plain = float(((scores > 0) == truth).mean())
     released = curves[0].median[epsilons.index(float(certificate.epsilon))]
-    return AccuracyForecast(rows.origin, len(train), len(test), plain, commoner, released, tuple(curves))
+    return AccuracyForecast(rows.origin, rows.given, len(train), len(test), plain, commoner, released, tuple(curves))
 
 
 def forecast_on_made_up_rows(model: LinearModel) -> AccuracyForecast | NoForecast:

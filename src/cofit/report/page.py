@@ -30,7 +30,7 @@ from cofit.report.texts import capitalised, day, duration, printable, probabilit
 from cofit.report.words import NOT_PROTECTED, explanation, scheme_in_words, verdict, who_could_read_everything
 
 GENERATOR = "cofit report"
-MOST_SHOWN = 30
+MOST_SHOWN = 40
 _LONGEST_TEXT = 20_000
 _FILTERS = (capitalised, day, duration, probability, short, signed, size)
 _MECHANISMS = {"knorm": "K-norm", "laplace": "Laplace", "gaussian": "Gaussian"}

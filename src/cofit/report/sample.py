@@ -36,14 +36,15 @@ def load_sample(path: Path, model: LinearModel | StudyModel) -> Rows:
         chosen = np.random.default_rng(_SEED).permutation(count)[: max(FEWEST_ROWS, MOST_CELLS // cols)]
         features, labels = features[chosen], labels[chosen]
         origin += f"; {len(chosen):,} of them, drawn at random, were used"
-    return Rows(features, labels, origin)
+    return Rows(features, labels, origin, given=True)
 
 
 def _plain(path: Path, model: LinearModel) -> tuple[Any, Any]:
     """Return X and y of an .npz file."""
     if path.suffix.lower() != ".npz" or not path.is_file():
         raise InvalidInputError(
-            f"The sample of a model without a study must be an .npz file with arrays X and y. Got '{path}' instead."
+            "The sample of a model without a study must be an .npz file that exists, with arrays X (the model's "
+            f"columns, scaled as in training) and y. Got '{path}' instead."
         )
     found = plain_arrays(path)
     if not {"X", "y"} <= set(found):

@@ -19,6 +19,8 @@ _LARGEST_POWER = 300
 def load_any_model(path: Path) -> LinearModel | StudyModel:
     """Return the model in a file of either kind, or raise InvalidInputError with the file and the field."""
     try:
+        if not path.exists():
+            raise InvalidInputError(f"The model '{path}' does not exist.")
         if not path.is_file() or path.stat().st_size > _LARGEST_FILE:
             raise InvalidInputError(
                 f"The model must be a file that `cofit model`, `cofit run`, `cofit demo` or an estimator's save wrote. "
@@ -32,7 +34,10 @@ def load_any_model(path: Path) -> LinearModel | StudyModel:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise InvalidInputError(f"The model '{path}' is not valid JSON. Fetch it again.") from None
+        raise InvalidInputError(
+            f"The model '{path}' is not valid JSON: it is no model, or damaged. Give the model.json that was written "
+            f"at the release."
+        ) from None
     kind = document.get("kind") if isinstance(document, dict) else None
     try:
         if kind == STUDY:

@@ -58,3 +58,12 @@ def test_too_many_folds_or_owners() -> None:
         folds(_data(grouped=True), 41, seed=1)
     with pytest.raises(InvalidInputError, match="'owners'"):
         among_owners(_data(grouped=True), np.arange(100), 41, seed=1)
+
+
+def test_data_that_cannot_be_divided_are_refused_with_the_reason() -> None:
+    lonely = DataSet("lonely", "lonely", "", np.ones((4, 1)), np.array([0, 1, 0, 1]), np.zeros(4, dtype=np.int64))
+    with pytest.raises(InvalidInputError, match="1 persons and 2 rows"):
+        folds(lonely, 2, seed=1)
+    rare = DataSet("rare", "rare", "", np.ones((9, 1)), np.array([0] * 6 + [1] * 3))
+    with pytest.raises(InvalidInputError, match="from 2 to 3 for 'rare'"):
+        folds(rare, 5, seed=1)

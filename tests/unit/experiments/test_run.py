@@ -108,6 +108,7 @@ def test_seeds_settings_and_versions_are_recorded(monkeypatch: pytest.MonkeyPatc
         ({"tables": ()}, "at least one"),
         ({"sources": ()}, "at least one"),
         ({"sources": [Source("nowhere.npz")]}, "nowhere"),
+        ({"sources": [Source("claims:rows=5,cols=2,prevalence=0.5")]}, "rarer class"),
     ],
 )
 def test_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, change: dict[str, Any], words: str) -> None:

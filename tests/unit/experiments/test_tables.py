@@ -71,7 +71,7 @@ def test_what_has_no_such_guarantee_is_marked() -> None:
     assert marks["cofit, the paper's K-norm noise"]
     true = {row.label: str(row.figures[1]) for row in table.rows}
     assert true["as published: cofit's method"] == "48"
-    assert true["no privacy, C = 1"] == "none"
+    assert true["no privacy, C = 1"] == "infinite"
 
 
 def test_the_papers_figures_are_those_that_it_printed() -> None:
@@ -153,3 +153,23 @@ def test_the_delta_of_the_sampler_is_shown(name: str) -> None:
 
 def test_a_delta_is_rounded_up_and_not_beyond_itself() -> None:
     assert [rounded_up(delta) for delta in (1e-5, 2.301e-8, 0.0)] == ["1e-05", "2.4e-08", "0"]
+
+
+def test_rows_that_point_the_same_way_are_warned_of() -> None:
+    same = DataSet("same", "same", "a set", 50 + SMALL.features, SMALL.labels)
+    assert any("Centre and scale" in note for note in _table("table4", same)[0].notes)
+    centred = DataSet("centred", "centred", "a set", SMALL.features - 0.5, SMALL.labels)
+    assert not any("Centre and scale" in note for note in _table("table4", centred)[0].notes)
+
+
+def test_curves_are_drawn_at_the_epsilon_that_holds() -> None:
+    table, _ = _table("table4", SMALL)
+    by_label = {curve.label: curve.x for curve in table.curves}
+    assert by_label["as published, at its true epsilon"] == tuple(
+        16 * e for e in (0.001, 0.01, 0.1, 0.5, 1.0, 3.0, 8.0)
+    )
+
+
+def test_what_was_not_run_is_not_marked() -> None:
+    table = EACH["table1"](Answering(SMALL, QUICK, lambda _: {"refused": "no"}))
+    assert all(row.guaranteed for row in table.rows)

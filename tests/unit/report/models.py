@@ -21,6 +21,7 @@ CREATED = "2026-03-01T10:20:30+00:00"
 MECHANISMS = {"knorm": 0.0, "laplace": 0.0, "gaussian": 1e-6}
 FORECAST = AccuracyForecast(
     "made-up data",
+    False,
     400,
     100,
     0.9,

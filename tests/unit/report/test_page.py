@@ -288,7 +288,7 @@ def test_experiments_are_shown_with_what_has_no_guarantee() -> None:
 def test_many_weights_are_cut_and_counted() -> None:
     model = released(planned(4000, 200, "gaussian"), signal=9.0)
     text = Page(page_of(model)).text
-    assert "The 30 largest of 201 weights" in text
+    assert "The 40 largest of 201 weights" in text
     assert "1 of 201 weights stands out of the noise" in text
     assert "None of 6 weights stands out" in Page(page_of(released(planned(), seed=3))).text
 

@@ -61,10 +61,10 @@ def table8(ask: Ask) -> TableResult:
         "time",
         "rounds",
         "bytes sent by all",
-        f"{PAPER}passive",
-        f"{PAPER}bytes",
-        f"{PAPER}active",
-        f"{PAPER}bytes ",
+        f"{PAPER}passive, time",
+        f"{PAPER}passive, bytes",
+        f"{PAPER}active, time",
+        f"{PAPER}active, bytes",
     )
     notes = (
         "cofit's scheme for any number of parties is semi2k: passive, all parties but one may be corrupted, and a "
