@@ -13,7 +13,7 @@ import pytest
 
 ENTRY = "from cofit.cli.main import main; main()"
 DATA = "claims:rows=150,cols=12,density=0.3,signal=12"
-ARGUMENTS = ["table1", "table4", "--data", DATA, "--quick", "--workers", "2", "--draws", "2", "--folds", "2"]
+ARGUMENTS = ["table1", "--data", DATA, "--quick", "--workers", "2", "--draws", "2", "--folds", "4"]
 
 
 def _start(out: Path) -> subprocess.Popen[str]:
