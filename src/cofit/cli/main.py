@@ -15,28 +15,39 @@ from cofit.errors import CofitError, InvalidInputError
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 
-COMMANDS = {
-    "align": "align:align",
-    "bench": "bench:bench",
-    "budget": "budget:budget",
-    "check": "check:check",
-    "contribute": "contribute:contribute",
-    "dealer": "dealer:dealer",
-    "demo": "demo:demo",
-    "evaluate": "evaluate:evaluate_model",
-    "experiment": "experiment:experiment",
-    "forget": "forget:forget",
-    "keygen": "keygen:keygen",
-    "model": "model:model",
-    "party": "party:party",
-    "plan": "plan:plan",
-    "predict": "predict:predict",
-    "report": "report:report",
-    "run": "run_study:run_study",
-    "schemes": "schemes:schemes",
-    "status": "status:status",
+SECTIONS = {
+    "Try it": {
+        "demo": ("demo:demo", "Two hospitals train a private model on this machine."),
+        "plan": ("plan:plan", "What a training would prove, need and cost."),
+        "schemes": ("schemes:schemes", "Who computes, whom one must trust, at what cost."),
+        "experiment": ("experiment:experiment", "The paper's tables on public data, with honest noise."),
+        "bench": ("bench:bench", "Measure this machine."),
+    },
+    "Prepare a study": {
+        "keygen": ("keygen:keygen", "Make a key and its certificate."),
+        "check": ("check:check", "Check a study file, and see what it means."),
+        "run": ("run_study:run_study", "Rehearse a whole study on this machine."),
+    },
+    "Bring data": {
+        "align": ("align:align", "Find the common rows of owners of columns."),
+        "contribute": ("contribute:contribute", "Share a table with the computing parties."),
+        "budget": ("budget:budget", "What an owner's data have spent."),
+    },
+    "Compute": {
+        "party": ("party:party", "Run a computing party."),
+        "dealer": ("dealer:dealer", "Run the dealer of randomness."),
+        "status": ("status:status", "How far everybody is."),
+        "forget": ("forget:forget", "Delete the shares that a party holds."),
+    },
+    "Use the model": {
+        "model": ("model:model", "Fetch the released model."),
+        "predict": ("predict:predict", "Score rows with it."),
+        "evaluate": ("evaluate:evaluate_model", "Compare it with known labels."),
+        "report": ("report:report", "Write a page about it, for people."),
+    },
 }
-"""Each command, and where in ``cofit.cli`` it is."""
+"""Each command by what it is for: where in ``cofit.cli`` it is, and one line."""
+COMMANDS = {name: place for commands in SECTIONS.values() for name, (place, _) in commands.items()}
 
 
 class Commands(click.Group):
@@ -53,6 +64,12 @@ class Commands(click.Group):
         module, name = COMMANDS[cmd_name].split(":")
         command: click.Command = getattr(import_module(f"cofit.cli.{module}"), name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by section; none is imported for that."""
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
