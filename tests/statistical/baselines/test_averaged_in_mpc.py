@@ -64,6 +64,6 @@ def test_many_columns(method: Averaged, beta: float, scheme: str) -> None:
 @pytest.mark.parametrize("scheme", ["clear", "rep3", "semi2k", "rep4"])
 def test_few_columns(scheme: str) -> None:
     method, beta = METHODS[0]
-    noise = noise_of(method, scheme, 3, 300)
+    noise = noise_of(method, scheme, 3, 150)
     accept(of_few_columns(noise, beta))
-    reject(of_few_columns(noise, beta * 1.6))
+    reject(of_few_columns(noise, beta * 2.0))

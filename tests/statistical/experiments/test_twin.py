@@ -111,7 +111,7 @@ def test_releases_of_the_real_protocol_and_the_twins_are_of_one_distribution(
 @pytest.mark.parametrize(("scheme", "mechanism"), [("rep3", "knorm"), ("semi2k", "gaussian"), ("rep4", "laplace")])
 def test_whole_runs_and_the_twins_are_of_one_distribution(scheme: str, mechanism: str) -> None:
     plan = _plan(scheme, mechanism, "horizontal")
-    _compare(plan, np.array([run_training(plan, _owners("horizontal")).weights for _ in range(300)]))
+    _compare(plan, np.array([run_training(plan, _owners("horizontal")).weights for _ in range(150)]))
 
 
 def test_the_twin_has_the_plan_of_the_real_run() -> None:
