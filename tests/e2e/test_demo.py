@@ -39,7 +39,7 @@ def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("horizontal", "rep3"),
         pytest.param("vertical", "rep3", marks=pytest.mark.slow),
         ("vertical", "semi2k"),
-        ("horizontal", "rep4"),
+        pytest.param("horizontal", "rep4", marks=pytest.mark.slow),
     ],
 )
 def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:

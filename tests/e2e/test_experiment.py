@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-ENTRY = "from cofit.cli.main import main; main()"
+ENTRY = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored where tests run in background
+    "from cofit.cli.main import main; main()"
+)
 DATA = "claims:rows=150,cols=12,density=0.3,signal=12"
 ARGUMENTS = ["table1", "--data", DATA, "--quick", "--workers", "2", "--draws", "2", "--folds", "4"]
 
@@ -21,6 +24,7 @@ def _start(out: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_interrupted_and_continued(tmp_path: Path) -> None:
     cells = tmp_path / "cells"

@@ -175,7 +175,7 @@ def test_the_console_entry() -> None:
     assert "nonsense" in wrong.stderr
 
 
-@pytest.mark.parametrize(("ring", "size"), [("64", 8), ("128", 16)])
+@pytest.mark.parametrize(("ring", "size"), [("64", 8), pytest.param("128", 16, marks=pytest.mark.slow)])
 def test_bench_epoch_as_json(ring: str, size: int) -> None:
     """Rounds and bytes are exact: two products with truncation an epoch, each 2 rounds and 8 elements an output."""
     rows, cols, epochs = 7, 5, 2
