@@ -25,7 +25,10 @@ BASE = [
     "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
 ]  # fmt: skip
 
-pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++ on this machine to build the sanitizer program")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(COMPILER is None, reason="no g++ on this machine to build the sanitizer program"),
+]
 
 
 def build(folder: Path, avx512_flags: list[str], extra: list[str]) -> Path:

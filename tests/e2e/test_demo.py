@@ -38,7 +38,7 @@ def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("horizontal", "rep3"),
         pytest.param("vertical", "rep3", marks=pytest.mark.slow),
-        ("vertical", "semi2k"),
+        pytest.param("vertical", "semi2k", marks=pytest.mark.slow),
         pytest.param("horizontal", "rep4", marks=pytest.mark.slow),
     ],
 )

@@ -323,6 +323,7 @@ def settled(reception: Reception, threads: int) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_thousands_of_random_and_mutated_frames_leave_no_trace(caplog: pytest.LogCaptureFixture) -> None:
     """Against one live reception: raw bytes, broken TLS, broken greetings, broken messages."""
     caplog.set_level(logging.ERROR, "cofit.transport")  # kept log lines would count as growth

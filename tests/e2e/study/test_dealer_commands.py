@@ -83,7 +83,8 @@ def test_status_says_that_the_dealer_is_missing(make_lab: MakeLab) -> None:
             lab.check_one_release()
 
 
-@pytest.mark.parametrize("scheme", ["semi2k", pytest.param("rep4", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["semi2k", "rep4"])
 def test_cofit_run_starts_everybody(make_lab: MakeLab, tmp_path: Path, scheme: str) -> None:
     lab = make_lab(scheme=scheme, model={"epochs": 6})
     keys = tmp_path / "keys"
