@@ -14,7 +14,6 @@ from cofit.benchmarks import train_sweep
 from cofit.benchmarks.train import TrainResult, sparse_boolean_data
 from cofit.benchmarks.train_sweep import EPOCHS, SIZES, fit_line
 from cofit.cli.main import cli
-from cofit.errors import InvalidInputError
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
@@ -105,9 +104,3 @@ def test_a_line_tells_what_is_not_linear() -> None:
     sizes = [500, 1000, 2000, 4000]
     assert fit_line(sizes, [3.0 * n + 7 for n in sizes]).deviation < 1e-9
     assert fit_line(sizes, [float(n * n) for n in sizes]).deviation > 0.3
-
-
-def test_without_matplotlib_the_plot_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InvalidInputError, match="pip install matplotlib"):
-        train_sweep.check_plot(tmp_path / "growth.png")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from cofit.benchmarks.train import TrainResult, measure_train
-from cofit.errors import InvalidInputError, parameter_error
+from cofit.errors import parameter_error
 
 FIXED = 1000
 SIZES = (500, 1000, 2000, 3000, 4000)
@@ -98,12 +98,6 @@ def check_plot(path: str | Path) -> None:
         raise parameter_error("plot", "bench train", "a file name that ends with .png or .svg", str(path))
     if not Path(path).absolute().parent.is_dir():
         raise parameter_error("plot", "bench train", "a file in a directory that exists", str(path))
-    try:
-        import matplotlib  # noqa: F401, PLC0415 - for this option only
-    except ImportError:
-        raise InvalidInputError(
-            "Plots need matplotlib, which is not installed. Install it (pip install matplotlib), or leave --plot out."
-        ) from None
 
 
 def plot_sweeps(sweeps: Sequence[Sweep], path: str | Path) -> None:
