@@ -233,7 +233,7 @@ def published(mechanism: Mechanism, weights: Reals, format: FixedPoint, count: i
         opened = []
         for amount in amounts:
             tiled = party.constant(np.tile(weights, (amount, 1)), format)
-            opened.append(party.open(mechanism.perturb(party, tiled), reason="a test of the noise"))
+            opened.append(party.open(mechanism.perturb_each(party, tiled), reason="a test of the noise"))
         return np.concatenate(opened).astype(np.float64)
 
     run = run_local(program, scheme=scheme, parties=1 if scheme == "clear" else None, timeout=120)

@@ -82,7 +82,7 @@ def experiment(
     Whatever is measured is kept in OUT. Stop it at any time; the same command goes on.
 
     \b
-    A quick look (minutes), and the real thing (about an hour at 1713 x 1874):
+    A quick look (minutes), and the real thing (up to an hour at 1713 x 1874):
         cofit experiment all --data claims --out results --quick
         cofit experiment all --data claims --data breast-cancer --out results
     A table of your own:

@@ -51,5 +51,5 @@ def _program(party: Party, plan: Plan, holders: Holders, draws: int) -> Reals:
     for start in range(0, draws, at_once):
         count = min(at_once, draws - start)
         rows = party.constant(np.zeros((count, plan.geometry.cols)), weights.format) + weights
-        opened.append(party.open(plan.mechanism.perturb(party, rows), reason=reason))
+        opened.append(party.open(plan.mechanism.perturb_each(party, rows), reason=reason))
     return np.concatenate(opened).astype(np.float64)

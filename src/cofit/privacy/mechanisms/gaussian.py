@@ -48,8 +48,8 @@ class Gaussian(Mechanism):
         """The delta that was asked for covers the sampler's distance already."""
         return self.delta
 
-    def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
-        self.releases(weights)
+    def _noisy(self, party: Party, weights: SecretArray, count: int) -> SecretArray:
+        del count  # coordinates are independent
         steps = self.scale * (1 << self.grid_bits)
         noise = discrete_gaussian(party, weights.shape, steps, weights.format.ring, precision=self.precision)
         return weights.truncate(self.weight_bits) + noise.ldexp(-self.grid_bits)

@@ -59,8 +59,8 @@ class KNorm(Mechanism):
             f"{float(self.scale):.6g}) length"
         )
 
-    def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
-        unit = knorm.knorms(party, self.releases(weights), self.dimension, _SAMPLE).reshape(*weights.shape)
+    def _noisy(self, party: Party, weights: SecretArray, count: int) -> SecretArray:
+        unit = knorm.knorms(party, count, self.dimension, _SAMPLE).reshape(*weights.shape)
         bits = self.scale.denominator.bit_length() - 1
         exact = (unit * self.scale.numerator).ldexp(-bits)
         finer = exact.format.fraction_bits >= self.fine_bits

@@ -44,8 +44,8 @@ class Laplace(Mechanism):
     def distribution(self) -> str:
         return f"independent discrete Laplace noise of scale {float(self.scale):.6g} in every coordinate"
 
-    def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
-        self.releases(weights)
+    def _noisy(self, party: Party, weights: SecretArray, count: int) -> SecretArray:
+        del count  # coordinates are independent
         steps = self.scale * (1 << self.grid_bits)
         noise = discrete_laplace(party, weights.shape, steps, weights.format.ring, precision=self.precision)
         return weights.truncate(self.weight_bits) + noise.ldexp(-self.grid_bits)

@@ -56,20 +56,26 @@ class Mechanism(ABC):
         """The delta of the guarantee, with the sampler's distance."""
         return total_delta(self.delta, self.sampler_distance, self.epsilon)
 
-    @abstractmethod
     def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
-        """Return the weights plus fresh noise, with ``grid_bits`` fractional bits: what may be opened, once.
-
-        Rows of weights, shape (k, d), are k releases, each with noise of its own; ``epsilon`` is that of one.
-        """
-
-    def releases(self, weights: SecretArray) -> int:
-        """Return how many releases these weights are, or raise ShapeError."""
-        *rows, width = (0, *weights.shape)
-        if width != self.dimension or len(rows) > 2:
-            must_be = f"of shape ({self.dimension},) or (k, {self.dimension})"
+        """Return the weights plus fresh noise, with ``grid_bits`` fractional bits: what may be opened, once."""
+        if weights.shape != (self.dimension,):
+            must_be = f"of shape ({self.dimension},): one release"
             raise parameter_error("weights", "perturb", must_be, f"shape {weights.shape}", ShapeError)
-        return rows[1] if len(rows) == 2 else 1
+        return self._noisy(party, weights, 1)
+
+    def perturb_each(self, party: Party, rows: SecretArray) -> SecretArray:
+        """Return rows of weights, shape (k, d), each with noise of its own: k releases, of ``epsilon`` each.
+
+        For data that are no secret: experiments and tests.
+        """
+        if rows.ndim != 2 or rows.shape[1] != self.dimension:
+            must_be = f"of shape (k, {self.dimension})"
+            raise parameter_error("rows", "perturb_each", must_be, f"shape {rows.shape}", ShapeError)
+        return self._noisy(party, rows, rows.shape[0])
+
+    @abstractmethod
+    def _noisy(self, party: Party, weights: SecretArray, count: int) -> SecretArray:
+        """Return the weights of ``count`` releases, each plus fresh noise."""
 
 
 def rounded_up(value: Fraction, significant_bits: int = 24) -> Fraction:
