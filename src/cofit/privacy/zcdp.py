@@ -27,12 +27,12 @@ from fractions import Fraction
 import mpmath
 
 from cofit.errors import parameter_error
+from cofit.privacy.safe_rounding import SIGMA_BITS, above, number, root_up, significant_up
 from cofit.sampling.parameters import check_positive, constants
 
 LARGEST_EPSILON = 1 << 10  # beyond it nothing is private, and e^epsilon is not worth its digits
 SMALLEST_DELTA = Fraction(1, 1 << 256)
-SIGMA_BITS = 30
-_DELTA_BITS = 64
+DELTA_BITS = 64
 _RHO_BITS = 48
 _LARGEST_RHO = 1 << 16  # its delta is 1, whatever epsilon is
 _CONTEXT = constants(64)  # 128 bits
@@ -43,7 +43,7 @@ _LARGEST_LOG_T = 700.0
 def delta_of(rho: Fraction | int, epsilon: Fraction | int) -> Fraction:
     """Return a delta such that rho-zCDP implies (epsilon, delta)-DP: at least ``SMALLEST_DELTA`` and at most 1."""
     rho = check_positive(rho, "rho", "delta_of")
-    epsilon = _checked_epsilon(epsilon, "delta_of")
+    epsilon = checked_epsilon(epsilon, "delta_of")
     if rho > _LARGEST_RHO:
         return Fraction(1)
     exponent = _log_delta(rho, epsilon, _best_t(float(rho), float(epsilon)))
@@ -51,13 +51,13 @@ def delta_of(rho: Fraction | int, epsilon: Fraction | int) -> Fraction:
         return Fraction(1)
     if exponent <= -256 * _CONTEXT.ln2:
         return SMALLEST_DELTA
-    return min(Fraction(1), _rounded_up(_above(_CONTEXT.exp(exponent)), _DELTA_BITS))
+    return min(Fraction(1), significant_up(above(_CONTEXT.exp(exponent), _SLACK_BITS), DELTA_BITS))
 
 
 def largest_rho(epsilon: Fraction | int, delta: Fraction) -> Fraction:
     """Return the largest rho with ``delta_of(rho, epsilon) <= delta``, rounded down to 48 significant bits."""
-    epsilon = _checked_epsilon(epsilon, "largest_rho")
-    delta = _checked_delta(delta, "largest_rho")
+    epsilon = checked_epsilon(epsilon, "largest_rho")
+    delta = checked_delta(delta, "largest_rho")
     rho = Fraction(1)
     while delta_of(rho, epsilon) > delta:
         rho /= 2
@@ -77,9 +77,7 @@ def gaussian_sigma(sensitivity: Fraction | int, epsilon: Fraction | int, delta: 
     The smallest that ``largest_rho`` allows, D / sqrt(2 rho), rounded up to m 2^k with m of ``SIGMA_BITS`` bits.
     """
     sensitivity = check_positive(sensitivity, "sensitivity", "gaussian_sigma")
-    variance = sensitivity * sensitivity / (2 * largest_rho(epsilon, delta))
-    unit = Fraction(2) ** (_floor_log2(variance) // 2 - SIGMA_BITS + 1)
-    return unit * (math.isqrt(math.ceil(variance / (unit * unit)) - 1) + 1)
+    return root_up(sensitivity * sensitivity / (2 * largest_rho(epsilon, delta)), SIGMA_BITS)
 
 
 def total_delta(delta: Fraction | int, sampler_distance: Fraction | int, epsilon: Fraction | int) -> Fraction:
@@ -89,11 +87,11 @@ def total_delta(delta: Fraction | int, sampler_distance: Fraction | int, epsilon
     """
     delta = _checked_probability(delta, "delta")
     sampler_distance = _checked_probability(sampler_distance, "sampler_distance")
-    epsilon = _checked_epsilon(epsilon, "total_delta")
+    epsilon = checked_epsilon(epsilon, "total_delta")
     if sampler_distance == 0:
         return delta
-    factor = _above(_CONTEXT.exp(_number(epsilon)))
-    return min(Fraction(1), _rounded_up(delta + (1 + factor) * sampler_distance, _DELTA_BITS))
+    factor = above(_CONTEXT.exp(number(epsilon, _CONTEXT)), _SLACK_BITS)
+    return min(Fraction(1), significant_up(delta + (1 + factor) * sampler_distance, DELTA_BITS))
 
 
 # --- the bound -------------------------------------------------------------------------------------------
@@ -102,7 +100,7 @@ def total_delta(delta: Fraction | int, sampler_distance: Fraction | int, epsilon
 def _log_delta(rho: Fraction, epsilon: Fraction, t: float) -> mpmath.mpf:
     """Return at least ln delta at alpha = 1 + t: t (1 + t) rho - t epsilon - ln t - (1 + t) ln(1 + 1 / t)."""
     order = _CONTEXT.mpf(t)
-    gain, loss = order * (1 + order) * _number(rho), order * _number(epsilon)
+    gain, loss = order * (1 + order) * number(rho, _CONTEXT), order * number(epsilon, _CONTEXT)
     log, power = _CONTEXT.log(order), (1 + order) * _CONTEXT.log1p(1 / order)
     return gain - loss - log - power + _CONTEXT.ldexp(gain + loss + abs(log) + power, -_SLACK_BITS)
 
@@ -120,40 +118,19 @@ def _best_t(rho: float, epsilon: float) -> float:
     return math.exp(low)
 
 
-# --- safe rounding ---------------------------------------------------------------------------------------
-
-
-def _number(fraction: Fraction) -> mpmath.mpf:
-    return _CONTEXT.mpf(fraction.numerator) / fraction.denominator
-
-
-def _above(number: mpmath.mpf) -> Fraction:
-    """Return a fraction above the positive number that mpmath approximated."""
-    mantissa, exponent = (int(part) for part in number.man_exp)
-    return mantissa * Fraction(2) ** exponent * (1 + Fraction(1, 1 << _SLACK_BITS))
-
-
-def _rounded_up(number: Fraction, bits: int) -> Fraction:
-    unit = Fraction(2) ** (_floor_log2(number) - bits + 1)
-    return math.ceil(number / unit) * unit
-
-
-def _floor_log2(number: Fraction) -> int:
-    guess = number.numerator.bit_length() - number.denominator.bit_length()
-    return guess if number >= Fraction(2) ** guess else guess - 1
-
-
 # --- arguments -------------------------------------------------------------------------------------------
 
 
-def _checked_epsilon(epsilon: object, owner: str) -> Fraction:
+def checked_epsilon(epsilon: object, owner: str) -> Fraction:
+    """Return epsilon, or raise InvalidInputError unless it is exact, above 0 and at most ``LARGEST_EPSILON``."""
     checked = check_positive(epsilon, "epsilon", owner)
     if checked > LARGEST_EPSILON:
         raise parameter_error("epsilon", owner, f"at most {LARGEST_EPSILON}", epsilon)
     return checked
 
 
-def _checked_delta(delta: object, owner: str) -> Fraction:
+def checked_delta(delta: object, owner: str) -> Fraction:
+    """Return delta, or raise InvalidInputError unless it is exact, at least ``SMALLEST_DELTA`` and below 1."""
     checked = check_positive(delta, "delta", owner)
     if not SMALLEST_DELTA <= checked < 1:
         raise parameter_error("delta", owner, "at least 2^-256 and less than 1", delta)

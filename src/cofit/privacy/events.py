@@ -1,0 +1,152 @@
+"""Releases as an accountant sees them: public numbers only, exact, and frozen.
+
+An event says: some function of the data, which may depend on everything released before, has at most this sensitivity
+(one record replaced), whatever was released before; noise of this law was added; what the sampler draws is within
+``sampler_distance`` of that law in total variation, over all coordinates together.
+
+What an event can say about itself, each for the ideal noise:
+
+- ``epsilon``: it is epsilon-DP (pure); None where it is not;
+- ``mu_squared``: it is mu-GDP up to ``rounding_distance`` (``gaussian_dp.py``); None where that is not proven;
+- ``rho``: it is rho-zCDP (``zcdp.py``): every event is.
+
+**Units.** For the two Gaussians, sensitivity and scale are counted in steps of the grid, and the function's values are
+vectors of integers in these steps: the proofs need both. For the others they have any unit, the same for both.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from cofit.errors import parameter_error
+from cofit.privacy.gaussian_dp import LEAST_SIGMA, mu_of_pure, rounded_distance, rounded_variance
+from cofit.privacy.safe_rounding import significant_up
+from cofit.privacy.zcdp import LARGEST_EPSILON
+
+_BITS = 96
+
+
+@dataclass(frozen=True)
+class Event(ABC):
+    """One release. ``norm`` says in which norm the sensitivity is."""
+
+    name: str
+    sensitivity: Fraction
+    scale: Fraction
+    dimension: int
+    sampler_distance: Fraction
+
+    kind: ClassVar[str]
+    norm: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise parameter_error("name", owner, "a text that is not blank", self.name)
+        for field in ("sensitivity", "scale"):
+            value = getattr(self, field)
+            if not isinstance(value, Fraction) or value <= 0:
+                raise parameter_error(field, owner, "a positive Fraction", value)
+        if isinstance(self.dimension, bool) or not isinstance(self.dimension, int) or self.dimension < 1:
+            raise parameter_error("dimension", owner, "a positive integer", self.dimension)
+        if not isinstance(self.sampler_distance, Fraction) or not 0 <= self.sampler_distance <= 1:
+            raise parameter_error("sampler_distance", owner, "a Fraction from 0 to 1", self.sampler_distance)
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The event is epsilon-DP, or None."""
+        return None
+
+    @property
+    @abstractmethod
+    def mu_squared(self) -> Fraction | None:
+        """The event is mu-GDP, up to ``rounding_distance``, or None. Rounded up."""
+
+    @property
+    @abstractmethod
+    def rho(self) -> Fraction:
+        """The event is rho-zCDP. Rounded up."""
+
+    @property
+    def rounding_distance(self) -> Fraction:
+        """The total variation between the noise and the one that ``mu_squared`` is about, over all coordinates."""
+        return Fraction(0)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianEvent(Event):
+    """Discrete Gaussian noise of any parameter sigma = ``scale``, for integers: zCDP and nothing more."""
+
+    kind: ClassVar[str] = "discrete gaussian"
+    norm: ClassVar[str] = "L2"
+
+    @property
+    def mu_squared(self) -> Fraction | None:
+        return None
+
+    @property
+    def rho(self) -> Fraction:
+        return significant_up((self.sensitivity / self.scale) ** 2 / 2, _BITS)
+
+
+@dataclass(frozen=True)
+class GaussianEvent(DiscreteGaussianEvent):
+    """The same noise with sigma = ``scale`` of 2 steps and more, so wide that it also is rounded Gaussian noise."""
+
+    kind: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scale < LEAST_SIGMA:
+            must_be = f"at least {LEAST_SIGMA} steps of the grid (DiscreteGaussianEvent has no limit)"
+            raise parameter_error("scale", type(self).__name__, must_be, self.scale)
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return significant_up(self.sensitivity**2 / rounded_variance(self.scale), _BITS)
+
+    @property
+    def rounding_distance(self) -> Fraction:
+        return min(Fraction(1), self.dimension * rounded_distance(self.scale))
+
+
+@dataclass(frozen=True)
+class PureEvent(Event):
+    """Noise whose log density changes by at most ||shift|| / ``scale``: sensitivity / scale-DP."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon > LARGEST_EPSILON:
+            must_be = f"at least sensitivity / {LARGEST_EPSILON}: beyond it nothing is private"
+            raise parameter_error("scale", type(self).__name__, must_be, self.scale)
+
+    @property
+    def epsilon(self) -> Fraction:
+        return self.sensitivity / self.scale
+
+    @property
+    def mu_squared(self) -> Fraction:
+        return mu_of_pure(self.epsilon) ** 2
+
+    @property
+    def rho(self) -> Fraction:
+        return significant_up(self.epsilon**2 / 2, _BITS)
+
+
+@dataclass(frozen=True)
+class KNormEvent(PureEvent):
+    """Noise of density proportional to exp(-||eta|| / beta), beta = ``scale``, in the Euclidean norm."""
+
+    kind: ClassVar[str] = "knorm"
+    norm: ClassVar[str] = "L2"
+
+
+@dataclass(frozen=True)
+class LaplaceEvent(PureEvent):
+    """Independent (discrete) Laplace noise of this scale: the sensitivity is in the sum of absolute values."""
+
+    kind: ClassVar[str] = "laplace"
+    norm: ClassVar[str] = "L1"

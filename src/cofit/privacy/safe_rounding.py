@@ -1,0 +1,39 @@
+"""Rounding to the safe side, for the bounds of privacy: from mpmath to fractions, and to few significant bits."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+
+SIGMA_BITS = 30
+
+
+def number(fraction: Fraction, context: mpmath.MPContext) -> mpmath.mpf:
+    """Return the fraction with the precision of the context: within a factor of 1 +- 2^(2 - precision)."""
+    return context.mpf(fraction.numerator) / fraction.denominator
+
+
+def above(approximate: mpmath.mpf, slack_bits: int) -> Fraction:
+    """Return a fraction above every number that this positive one approximates within a factor of 1 +- 2^-slack."""
+    mantissa, exponent = (int(part) for part in approximate.man_exp)
+    return mantissa * Fraction(2) ** exponent * (1 + Fraction(1, (1 << slack_bits) - 1))
+
+
+def significant_up(exact: Fraction, bits: int) -> Fraction:
+    """Return the smallest m 2^k with m of that many bits that is at least the positive number."""
+    unit = Fraction(2) ** (floor_log2(exact) - bits + 1)
+    return math.ceil(exact / unit) * unit
+
+
+def root_up(square: Fraction, bits: int) -> Fraction:
+    """Return the smallest m 2^k with m of that many bits whose square is at least the positive number."""
+    unit = Fraction(2) ** (floor_log2(square) // 2 - bits + 1)
+    return unit * (math.isqrt(math.ceil(square / (unit * unit)) - 1) + 1)
+
+
+def floor_log2(exact: Fraction) -> int:
+    """Return the largest k with 2^k <= the positive number."""
+    guess = exact.numerator.bit_length() - exact.denominator.bit_length()
+    return guess if exact >= Fraction(2) ** guess else guess - 1
