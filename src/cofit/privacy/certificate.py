@@ -23,8 +23,10 @@ from fractions import Fraction
 from typing import get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.privacy.accountant import at_epsilon
+from cofit.privacy.events import gaussian_event
 from cofit.privacy.strict_fields import check_names, decode, encode, exact_text, json_object
-from cofit.privacy.zcdp import LARGEST_EPSILON, delta_of, total_delta
+from cofit.privacy.zcdp import LARGEST_EPSILON, total_delta
 
 VERSION = 1
 UNIT = "one record (row)"
@@ -216,15 +218,15 @@ def _check_proof(c: Certificate) -> None:
     _require(c, "sensitivity_exact", c.sensitivity_exact * _TOLERANCE >= exact, "at least 2 G / (n Lambda)")
     enough = c.sensitivity_exact + 2 * Fraction(c.tau or 0)
     _require(c, "sensitivity_total", c.sensitivity_total * _TOLERANCE >= enough, "at least sensitivity_exact + 2 tau")
-    ratio = c.sensitivity_total / c.noise_scale
-    delta = Fraction(0)
     if c.mechanism == "gaussian":
-        delta = delta_of(ratio * ratio / 2, c.epsilon)
+        steps = Fraction(2) ** -int(c.grid.removeprefix("2^"))
+        event = gaussian_event("weights", c.sensitivity_total * steps, c.noise_scale * steps, c.d, c.sampler_distance)
+        total = at_epsilon([event], c.epsilon).delta
     else:
-        squared = ratio * ratio * (c.d if c.mechanism == "laplace" else 1)
+        squared = (c.sensitivity_total / c.noise_scale) ** 2 * (c.d if c.mechanism == "laplace" else 1)
         sufficient = squared <= (c.epsilon * _TOLERANCE) ** 2
         _require(c, "noise_scale", sufficient, "large enough for epsilon and sensitivity_total")
-    total = total_delta(delta, c.sampler_distance, c.epsilon)
+        total = total_delta(0, c.sampler_distance, c.epsilon)
     _require(c, "delta_total", c.delta_total * _TOLERANCE >= total, f"at least {float(total)}, from noise and sampler")
 
 

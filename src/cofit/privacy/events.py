@@ -113,6 +113,14 @@ class GaussianEvent(DiscreteGaussianEvent):
         return min(Fraction(1), self.dimension * rounded_distance(self.scale))
 
 
+def gaussian_event(
+    name: str, sensitivity: Fraction, sigma: Fraction, dimension: int, sampler_distance: Fraction
+) -> DiscreteGaussianEvent:
+    """Return the event of discrete Gaussian noise, in steps of the grid, that says the most that is proven of it."""
+    kind = GaussianEvent if sigma >= LEAST_SIGMA else DiscreteGaussianEvent
+    return kind(name, sensitivity, sigma, dimension, sampler_distance)
+
+
 @dataclass(frozen=True)
 class PureEvent(Event):
     """Noise whose log density changes by at most ||shift|| / ``scale``: sensitivity / scale-DP."""

@@ -15,7 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError
+from cofit.privacy.accountant import sigma_for
 from cofit.privacy.certificate import ROLES, SCALE_NAMES, Certificate, CertifiedOpening
+from cofit.privacy.gaussian_dp import largest_mu
 from cofit.privacy.zcdp import gaussian_sigma, total_delta
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "certificate.md"
@@ -324,7 +326,8 @@ def test_the_other_mechanisms_need_their_noise_too(mechanism: str) -> None:
     delta = Fraction(1, 10**6)
     enough = EXAMPLE.sensitivity_total / EXAMPLE.epsilon
     if mechanism == "gaussian":
-        enough = gaussian_sigma(EXAMPLE.sensitivity_total, EXAMPLE.epsilon, delta)
+        steps = 1 << 28
+        enough = sigma_for(EXAMPLE.sensitivity_total * steps, largest_mu(EXAMPLE.epsilon, delta) ** 2) / steps
     change: dict[str, Any] = {
         "mechanism": mechanism,
         "noise_scale_name": SCALE_NAMES[mechanism],
@@ -333,6 +336,20 @@ def test_the_other_mechanisms_need_their_noise_too(mechanism: str) -> None:
     assert replace(EXAMPLE, noise_scale=enough, **change).proven
     with pytest.raises(InvalidInputError, match=r"'(noise_scale|delta_total)' parameter of a certificate"):
         replace(EXAMPLE, noise_scale=enough * Fraction(999, 1000), **change)
+
+
+def test_noise_by_zcdp_is_enough_on_any_grid_and_the_least_noise_only_on_a_fine_one() -> None:
+    delta = Fraction(1, 10**6)
+    change: dict[str, Any] = {"mechanism": "gaussian", "noise_scale_name": "sigma"}
+    change["delta_total"] = total_delta(delta, EXAMPLE.sampler_distance, EXAMPLE.epsilon)
+    zcdp = gaussian_sigma(EXAMPLE.sensitivity_total, EXAMPLE.epsilon, delta)
+    for grid in ("2^-40", "2^-28", "2^-10", "2^0"):
+        assert replace(EXAMPLE, noise_scale=zcdp, grid=grid, **change).proven
+    less = zcdp * Fraction(94, 100)
+    assert replace(EXAMPLE, noise_scale=less, grid="2^-28", **change).proven
+    for grid in ("2^-10", "2^0"):
+        with pytest.raises(InvalidInputError, match="'delta_total' parameter of a certificate"):
+            replace(EXAMPLE, noise_scale=less, grid=grid, **change)
 
 
 # --- strict reading --------------------------------------------------------------------------------------

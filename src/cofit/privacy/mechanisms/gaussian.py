@@ -1,8 +1,11 @@
 """Independent discrete Gaussian noise on the grid: P(k) proportional to exp(-k^2 / (2 s^2)) for the noise k 2^-g.
 
-Weights live on the same grid (they are truncated to it first, which the sensitivity counts). (epsilon, delta) by zero-
-concentrated differential privacy: see ``zcdp.py`` and its note. A thousandth of delta is kept for the distance of the
-sampler, which works with as many bits as that takes; so the whole guarantee is (epsilon, delta), nothing added.
+Weights live on the same grid (they are truncated to it first, which the sensitivity counts). (epsilon, delta) by the
+accountant (``accountant.py``). Where the grid is fine beside the noise, as it nearly always is, the noise is as good as
+rounded Gaussian noise and sigma is the smallest possible one: see ``gaussian_dp.py``. Elsewhere it follows from zero-
+concentrated differential privacy: see ``zcdp.py``. A thousandth of delta is kept for the distances of the sampler and
+from rounded noise; the sampler works with as many bits as that takes. So the whole guarantee is (epsilon, delta),
+nothing added.
 """
 
 from __future__ import annotations
@@ -14,13 +17,15 @@ from typing import ClassVar
 
 from cofit.arithmetic import FixedPoint
 from cofit.errors import parameter_error
+from cofit.privacy.accountant import KEPT, at_epsilon, sigma_for, split
+from cofit.privacy.events import gaussian_event
 from cofit.privacy.mechanisms.grid import grid_for
 from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
-from cofit.privacy.zcdp import gaussian_sigma, total_delta
+from cofit.privacy.safe_rounding import SIGMA_BITS, root_up
+from cofit.privacy.zcdp import gaussian_sigma
 from cofit.sampling.discrete_gaussian import discrete_gaussian, tv_distance
 from cofit.secret import Party, SecretArray
 
-_KEPT = Fraction(1, 1024)
 _PRECISIONS = (64, 96, 128, 192, 256)
 
 
@@ -59,17 +64,26 @@ def calibrate_gaussian(
     dimension: int, sensitivity: Fraction, epsilon: Fraction, delta: Fraction, weights: FixedPoint, radius: Fraction
 ) -> Gaussian:
     """Calibrate for weights in that format, of Euclidean norm at most ``radius``."""
-    kept = delta * _KEPT
-    per_unit = gaussian_sigma(Fraction(1), epsilon, delta - kept)
-    grid_bits, sensitivity = grid_for(per_unit * sensitivity, dimension, sensitivity, weights, radius)
-    scale = gaussian_sigma(sensitivity, epsilon, delta - kept)
-    steps = scale * (1 << grid_bits)
-    for precision in _PRECISIONS:
-        distance = rounded_up(tv_distance(steps, dimension, precision=precision))
-        if total_delta(Fraction(0), distance, epsilon) <= kept:
-            return Gaussian(
-                dimension, sensitivity, epsilon, delta, scale, grid_bits, grid_bits, distance, precision=precision
-            )
+    mu_squared = split(epsilon, delta, {"weights": Fraction(1)})["weights"]
+    first = sensitivity * root_up(1 / mu_squared, SIGMA_BITS)
+    grid_bits, sensitivity = grid_for(first, dimension, sensitivity, weights, radius)
+    shift = sensitivity * (1 << grid_bits)
+    for steps in sorted((sigma_for(shift, mu_squared), gaussian_sigma(shift, epsilon, delta * (1 - KEPT)))):
+        for precision in _PRECISIONS:
+            distance = rounded_up(tv_distance(steps, dimension, precision=precision))
+            event = gaussian_event("weights", shift, steps, dimension, distance)
+            if at_epsilon([event], epsilon).delta <= delta:
+                return Gaussian(
+                    dimension,
+                    sensitivity,
+                    epsilon,
+                    delta,
+                    steps / (1 << grid_bits),
+                    grid_bits,
+                    grid_bits,
+                    distance,
+                    precision=precision,
+                )
     raise parameter_error(
         "epsilon",
         "the gaussian mechanism",
