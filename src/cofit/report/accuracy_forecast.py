@@ -26,7 +26,7 @@ from cofit.experiments.claims import claims
 from cofit.learn.losses import loss_named
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
-from cofit.privacy.zcdp import gaussian_sigma
+from cofit.privacy.gaussian_dp import largest_mu
 from cofit.report.noise_law import LAWS
 
 EPSILONS = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0)
@@ -160,7 +160,7 @@ def noise_scale(certificate: Certificate, mechanism: str, epsilon: float, delta:
     """Return the scale that the mechanism needs for the certificate's sensitivity."""
     sensitivity = float(certificate.sensitivity_total)
     if mechanism == "gaussian":
-        return sensitivity * float(gaussian_sigma(1, Fraction(epsilon), delta))
+        return sensitivity / float(largest_mu(Fraction(epsilon), delta))
     return sensitivity / epsilon * (math.sqrt(certificate.d) if mechanism == "laplace" else 1.0)
 
 
