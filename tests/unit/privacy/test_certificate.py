@@ -352,6 +352,17 @@ def test_noise_by_zcdp_is_enough_on_any_grid_and_the_least_noise_only_on_a_fine_
             replace(EXAMPLE, noise_scale=less, grid=grid, **change)
 
 
+def test_the_distance_from_rounded_noise_counts_every_coordinate() -> None:
+    delta, steps = Fraction(1, 10**6), 1 << 20
+    mu = largest_mu(EXAMPLE.epsilon, delta)
+    scale = sigma_for(EXAMPLE.sensitivity_total * steps, mu**2) / steps * (1 + Fraction(1, 1 << 24))
+    change: dict[str, Any] = {"mechanism": "gaussian", "noise_scale_name": "sigma", "noise_scale": scale}
+    change |= {"grid": "2^-20", "delta_total": total_delta(delta, EXAMPLE.sampler_distance, EXAMPLE.epsilon)}
+    assert replace(EXAMPLE, **change).proven
+    with pytest.raises(InvalidInputError, match="'delta_total' parameter of a certificate"):
+        replace(EXAMPLE, d=10**7, **change)
+
+
 # --- strict reading --------------------------------------------------------------------------------------
 
 
