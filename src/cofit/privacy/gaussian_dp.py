@@ -24,11 +24,14 @@ The argument is in ``gaussian_dp_proof.md``.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
+
+import mpmath
 
 from cofit.errors import parameter_error
 from cofit.privacy.safe_rounding import above, floor_log2, number, significant_up
 from cofit.privacy.zcdp import DELTA_BITS, SMALLEST_DELTA, checked_delta, checked_epsilon
-from cofit.sampling.parameters import check_positive, constants
+from cofit.sampling.parameters import CONSTANT_GUARD_BITS, check_positive, constants
 
 LEAST_SIGMA = 2  # of a discrete Gaussian that is counted as a rounded one
 _CELL_VARIANCE = Fraction(1, 12)
@@ -52,14 +55,14 @@ def delta_of_mu(mu: Fraction | int, epsilon: Fraction | int) -> Fraction:
         return Fraction(1)
     precision = 128
     while True:
-        context = constants(precision)
-        first = context.ncdf(number(-nearer, context))
-        second = context.exp(number(epsilon, context)) * context.ncdf(number(-farther, context))
-        error = context.ldexp(first + second, _ERROR_BITS - context.prec)
+        context, bits = constants(precision), precision + CONSTANT_GUARD_BITS
+        first = _tail(nearer, context)
+        second = context.exp(number(epsilon, context)) * _tail(farther, context)
+        error = context.ldexp(first + second, _ERROR_BITS - bits)
         if error <= context.ldexp(first - second, -_TRUE_BITS):
             break
         precision *= 2
-    bound = significant_up(above(first - second + error, context.prec - 4), DELTA_BITS)
+    bound = significant_up(above(first - second + error, bits - 4), DELTA_BITS)
     return max(SMALLEST_DELTA, min(Fraction(1), bound))
 
 
@@ -82,14 +85,20 @@ def largest_mu(epsilon: Fraction | int, delta: Fraction) -> Fraction:
 
 def mu_of_pure(epsilon: Fraction | int) -> Fraction:
     """Return a mu such that epsilon-DP implies mu-GDP: 2 Phi^-1(e^epsilon / (1 + e^epsilon)), rounded up to 48 bits."""
-    epsilon = checked_epsilon(epsilon, "mu_of_pure")
-    context = constants(128 + max(0, -floor_log2(epsilon)))
+    return _mu_of_pure(checked_epsilon(epsilon, "mu_of_pure"))
+
+
+@lru_cache(maxsize=1024)
+def _mu_of_pure(epsilon: Fraction) -> Fraction:
+    lost = max(0, -floor_log2(epsilon))  # digits of 1 / (1 + e^epsilon) that are those of 1/2
+    precision = 128 + (1 << lost.bit_length())
+    context, bits = constants(precision), precision + CONSTANT_GUARD_BITS
     allowed = 1 / (1 + context.exp(number(epsilon, context)))
-    allowed -= context.ldexp(allowed, _ERROR_BITS - context.prec)
+    allowed -= context.ldexp(allowed, _ERROR_BITS - bits)
 
     def enough(mu: Fraction) -> bool:
-        tail = context.ncdf(number(-mu / 2, context))
-        return bool(tail + context.ldexp(tail, _ERROR_BITS - context.prec) <= allowed)
+        tail = _tail(mu / 2, context)
+        return bool(tail + context.ldexp(tail, _ERROR_BITS - bits) <= allowed)
 
     mu = Fraction(256)  # Phi(-128) < e^-1025 / 2
     while enough(mu / 2):
@@ -100,6 +109,11 @@ def mu_of_pure(epsilon: Fraction | int) -> Fraction:
         if enough(mu - step):
             mu -= step
     return mu
+
+
+def _tail(x: Fraction, context: mpmath.MPContext) -> mpmath.mpf:
+    """Return Phi(-x). Not by mpmath's ncdf, which changes the precision of the context for a while."""
+    return context.erfc(number(x, context) / context.sqrt(2)) / 2
 
 
 # --- discrete Gaussian noise as rounded Gaussian noise ---------------------------------------------------

@@ -101,7 +101,7 @@ def _log_delta(rho: Fraction, epsilon: Fraction, t: float) -> mpmath.mpf:
     """Return at least ln delta at alpha = 1 + t: t (1 + t) rho - t epsilon - ln t - (1 + t) ln(1 + 1 / t)."""
     order = _CONTEXT.mpf(t)
     gain, loss = order * (1 + order) * number(rho, _CONTEXT), order * number(epsilon, _CONTEXT)
-    log, power = _CONTEXT.log(order), (1 + order) * _CONTEXT.log1p(1 / order)
+    log, power = _CONTEXT.log(order), (1 + order) * _CONTEXT.log(_CONTEXT.fadd(1, 1 / order, exact=True))
     return gain - loss - log - power + _CONTEXT.ldexp(gain + loss + abs(log) + power, -_SLACK_BITS)
 
 

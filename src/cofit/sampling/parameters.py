@@ -56,7 +56,8 @@ def check_positive(value: object, parameter: str, sampler: str) -> Fraction:
 def constants(precision: int) -> mpmath.MPContext:
     """Return an mpmath context of its own with ``precision`` and 64 guard bits.
 
-    The contexts are never changed, so that parties in threads do not disturb one another (mpmath.workprec would).
+    The contexts are never changed, so that parties in threads do not disturb one another. mpmath.workprec would change
+    them, and so would the functions that mpmath computes with a higher precision set for a while: ncdf, log1p, expm1.
     """
     context = mpmath.MPContext()
     context.prec = precision + CONSTANT_GUARD_BITS

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cofit.errors import InvalidInputError
+from cofit.privacy import gaussian_dp, zcdp
 from cofit.privacy.gaussian_dp import delta_of_mu, largest_mu, mu_of_pure, rounded_distance, rounded_variance
 from cofit.privacy.zcdp import SMALLEST_DELTA, delta_of, gaussian_sigma
+from cofit.sampling.parameters import constants
 
 EPSILONS = [Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(3), Fraction(10), Fraction(50)]
 MUS = [Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 3), Fraction(1), Fraction(4), Fraction(20)]
@@ -122,6 +124,49 @@ def test_delta_stays_between_its_limits() -> None:
     with mpmath.workprec(GUARD):
         ratio = number(delta_of_mu(tiny, tiny**3)) / (number(tiny) * mpmath.npdf(0))
         assert abs(ratio - 1) <= mpmath.ldexp(1, -60)
+
+
+class Untouchable(mpmath.MPContext):
+    """A context that refuses another precision than its first one, even for a while."""
+
+    fixed = False
+
+    @property
+    def prec(self) -> int:
+        return int(self._prec)
+
+    @prec.setter
+    def prec(self, bits: int) -> None:
+        assert not self.fixed, "the precision of a shared context was changed"
+        self._set_prec(bits)
+
+
+def untouchable(precision: int) -> Untouchable:
+    context = Untouchable()
+    context.prec = precision + 64
+    context.fixed = True
+    return context
+
+
+def test_the_shared_precision_is_never_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samplers take their tables from the same contexts, and parties may be threads."""
+    with pytest.raises(AssertionError, match="precision"):
+        untouchable(64).ncdf(1)
+    monkeypatch.setattr(gaussian_dp, "constants", untouchable)
+    monkeypatch.setattr(zcdp, "_CONTEXT", untouchable(64))
+    for power in (-30, -3, 0, 3):
+        size = Fraction(10) ** power * Fraction(7, 9)
+        assert delta_of_mu(size, 1) <= 1
+        assert mu_of_pure(size) > 0
+        assert delta_of(size, 1) <= 1
+        assert zcdp.total_delta(0, min(size, Fraction(1)), 1) <= 1
+
+
+def test_tiny_epsilons_share_few_contexts() -> None:
+    before = constants.cache_info().currsize
+    for power in range(10, 250, 3):
+        mu_of_pure(Fraction(1, 2**power + 1))
+    assert constants.cache_info().currsize <= before + 5
 
 
 # --- pure mechanisms -------------------------------------------------------------------------------------
