@@ -25,7 +25,7 @@ from fractions import Fraction
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.privacy.events import Event
 from cofit.privacy.gaussian_dp import LEAST_SIGMA, delta_of_mu, largest_mu
-from cofit.privacy.safe_rounding import SIGMA_BITS, root_up
+from cofit.privacy.safe_rounding import SIGMA_BITS, root_up, significant_up
 from cofit.privacy.zcdp import LARGEST_EPSILON, checked_delta, checked_epsilon, delta_of, total_delta
 from cofit.sampling.parameters import check_positive
 
@@ -33,6 +33,7 @@ KEPT = Fraction(1, 1024)  # the share of delta that ``split`` leaves to the dist
 _MU_BITS = 64
 _EPSILON_BITS = 32
 _SMALLEST_EPSILON = Fraction(1, 1 << 40)
+_GROWTH = 1 + Fraction(1, 64)
 
 
 @dataclass(frozen=True)
@@ -60,33 +61,35 @@ def at_epsilon(events: Sequence[Event], epsilon: Fraction | int) -> Account:
     """Return the account with the smallest proven delta for this epsilon."""
     events = _checked_events(events, "at_epsilon")
     epsilon = checked_epsilon(epsilon, "at_epsilon")
-    proven = [_composed(events, epsilon, rule, aside) for rule in ("gdp", "zcdp") for aside in (False, True)]
-    return min((account for account in proven if account is not None), key=lambda account: account.delta)
+    return min((proof.account(epsilon) for proof in _proofs(events, epsilon)), key=lambda account: account.delta)
 
 
 def at_delta(events: Sequence[Event], delta: Fraction) -> Account:
     """Return the account with the smallest proven epsilon (rounded up, at least 2^-40) for this delta.
+
+    Without distances delta falls as epsilon grows, so no epsilon below the least one without them will do. With them,
+    delta + (1 + e^epsilon) s falls first and then grows: from there on epsilon grows by 1/64 at a time.
 
     Raises InvalidInputError where no epsilon up to ``LARGEST_EPSILON`` is proven: too much was released, or the
     distances are too large for this delta.
     """
     events = _checked_events(events, "at_delta")
     delta = checked_delta(delta, "at_delta")
-    least = Fraction(1)
-    while (best := at_epsilon(events, least)).delta > delta:
-        least *= 2
-        if least > LARGEST_EPSILON:
+    sampled = min(Fraction(1), sum((event.sampler_distance for event in events), Fraction(0)))
+    below = epsilon = _least_ideal(events, delta)
+    while (best := at_epsilon(events, epsilon)).delta > delta:
+        if epsilon == LARGEST_EPSILON or total_delta(0, sampled, epsilon) > delta:
             raise InvalidInputError(
                 f"No epsilon up to {LARGEST_EPSILON} is proven for delta = {float(delta):g}. Release less, add more "
                 f"noise, sample it with more precision, or allow a larger delta."
             )
-    while least > _SMALLEST_EPSILON and (smaller := at_epsilon(events, least / 2)).delta <= delta:
-        best, least = smaller, least / 2
-    step = least / 2
-    for _ in range(_EPSILON_BITS):
-        step /= 2
-        if (smaller := at_epsilon(events, best.epsilon - step)).delta <= delta:
+        below, epsilon = epsilon, min(Fraction(LARGEST_EPSILON), significant_up(epsilon * _GROWTH, _EPSILON_BITS))
+    while best.epsilon - below > best.epsilon / (1 << _EPSILON_BITS):
+        middle = (below + best.epsilon) / 2
+        if (smaller := at_epsilon(events, middle)).delta <= delta:
             best = smaller
+        else:
+            below = middle
     return best
 
 
@@ -117,7 +120,27 @@ def sigma_for(sensitivity: Fraction | int, mu_squared: Fraction) -> Fraction:
 # --- the rules -------------------------------------------------------------------------------------------
 
 
-def _composed(events: Sequence[Event], epsilon: Fraction, rule: str, aside: bool) -> Account | None:
+@dataclass(frozen=True)
+class _Proof:
+    """What one rule proves of the ideal events: delta without the distances."""
+
+    rule: str
+    delta: Fraction
+    contributions: tuple[Contribution, ...]
+
+    def account(self, epsilon: Fraction) -> Account:
+        """Return it with the distances, for the same epsilon."""
+        distance = min(Fraction(1), sum((part.distance for part in self.contributions), Fraction(0)))
+        return Account(epsilon, total_delta(self.delta, distance, epsilon), self.rule, distance, self.contributions)
+
+
+def _proofs(events: Sequence[Event], epsilon: Fraction) -> list[_Proof]:
+    """Return what every rule proves for this epsilon; zcdp proves something of all events."""
+    proofs = [_composed(events, epsilon, rule, aside) for rule in ("gdp", "zcdp") for aside in (False, True)]
+    return [proof for proof in proofs if proof is not None]
+
+
+def _composed(events: Sequence[Event], epsilon: Fraction, rule: str, aside: bool) -> _Proof | None:
     """Return what a rule proves, with the pure events set aside or not; None where it proves nothing."""
     parts = []
     left = epsilon
@@ -142,9 +165,23 @@ def _composed(events: Sequence[Event], epsilon: Fraction, rule: str, aside: bool
     if total:
         delta = delta_of_mu(root_up(total, _MU_BITS), left) if rule == "gdp" else delta_of(total, left)
     pure = ["pure"] if left < epsilon else []
-    name = " + ".join([*pure, rule] if total else pure)
-    distance = min(Fraction(1), sum((part.distance for part in parts), Fraction(0)))
-    return Account(epsilon, total_delta(delta, distance, epsilon), name, distance, tuple(parts))
+    return _Proof(" + ".join([*pure, rule] if total else pure), delta, tuple(parts))
+
+
+def _least_ideal(events: Sequence[Event], delta: Fraction) -> Fraction:
+    """Return the least epsilon, rounded up, for which delta is proven of the ideal events; or the largest there is."""
+
+    def proven(epsilon: Fraction) -> bool:
+        return any(proof.delta <= delta for proof in _proofs(events, epsilon))
+
+    high = Fraction(LARGEST_EPSILON)
+    while high > _SMALLEST_EPSILON and proven(high / 2):
+        high /= 2
+    low = max(high / 2, _SMALLEST_EPSILON)
+    while high - low > high / (1 << _EPSILON_BITS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if proven(middle) else (middle, high)
+    return high
 
 
 def _checked_events(events: Sequence[Event], owner: str) -> tuple[Event, ...]:

@@ -10,8 +10,12 @@ What an event can say about itself, each for the ideal noise:
 - ``mu_squared``: it is mu-GDP up to ``rounding_distance`` (``gaussian_dp.py``); None where that is not proven;
 - ``rho``: it is rho-zCDP (``zcdp.py``): every event is.
 
-**Units.** For the two Gaussians, sensitivity and scale are counted in steps of the grid, and the function's values are
-vectors of integers in these steps: the proofs need both. For the others they have any unit, the same for both.
+**Units.** For discrete noise, Gaussian or Laplace, the function's values lie on the grid of the noise: discrete noise
+on values off its grid may hide nothing. For the two Gaussians, sensitivity and scale are counted in steps of that grid,
+after rounding to it; a sensitivity below one step is refused, because integers that differ do so by a step. For the
+others both have any unit, the same one.
+
+**Norms.** ``LaplaceEvent`` takes its sensitivity in the 1-norm; ``laplace_event`` takes one in the Euclidean norm.
 """
 
 from __future__ import annotations
@@ -23,10 +27,12 @@ from typing import ClassVar
 
 from cofit.errors import parameter_error
 from cofit.privacy.gaussian_dp import LEAST_SIGMA, mu_of_pure, rounded_distance, rounded_variance
-from cofit.privacy.safe_rounding import significant_up
+from cofit.privacy.safe_rounding import EXACT_BITS, root_up, significant_up
 from cofit.privacy.zcdp import LARGEST_EPSILON
+from cofit.sampling.discrete_gaussian import tv_distance
+from cofit.sampling.parameters import PRECISION, check_count
 
-_BITS = 96
+_DISTANCE_BITS = 24
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,15 @@ class Event(ABC):
     dimension: int
     sampler_distance: Fraction
 
-    kind: ClassVar[str]
-    norm: ClassVar[str]
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The name of the noise."""
+
+    @property
+    @abstractmethod
+    def norm(self) -> str:
+        """The norm of the sensitivity."""
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -83,13 +96,19 @@ class DiscreteGaussianEvent(Event):
     kind: ClassVar[str] = "discrete gaussian"
     norm: ClassVar[str] = "L2"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.sensitivity < 1:
+            must_be = "at least 1 step of the grid: count in steps, after rounding to the grid"
+            raise parameter_error("sensitivity", type(self).__name__, must_be, self.sensitivity)
+
     @property
     def mu_squared(self) -> Fraction | None:
         return None
 
     @property
     def rho(self) -> Fraction:
-        return significant_up((self.sensitivity / self.scale) ** 2 / 2, _BITS)
+        return significant_up((self.sensitivity / self.scale) ** 2 / 2, EXACT_BITS)
 
 
 @dataclass(frozen=True)
@@ -106,7 +125,7 @@ class GaussianEvent(DiscreteGaussianEvent):
 
     @property
     def mu_squared(self) -> Fraction:
-        return significant_up(self.sensitivity**2 / rounded_variance(self.scale), _BITS)
+        return significant_up(self.sensitivity**2 / rounded_variance(self.scale), EXACT_BITS)
 
     @property
     def rounding_distance(self) -> Fraction:
@@ -119,6 +138,14 @@ def gaussian_event(
     """Return the event of discrete Gaussian noise, in steps of the grid, that says the most that is proven of it."""
     kind = GaussianEvent if sigma >= LEAST_SIGMA else DiscreteGaussianEvent
     return kind(name, sensitivity, sigma, dimension, sampler_distance)
+
+
+def sampled_gaussian_event(
+    name: str, sensitivity: Fraction, sigma: Fraction, dimension: int, *, precision: int = PRECISION
+) -> DiscreteGaussianEvent:
+    """Return the event of ``dimension`` draws of ``discrete_gaussian(sigma, precision)``: with their distance."""
+    distance = min(Fraction(1), significant_up(tv_distance(sigma, dimension, precision=precision), _DISTANCE_BITS))
+    return gaussian_event(name, sensitivity, sigma, dimension, distance)
 
 
 @dataclass(frozen=True)
@@ -141,7 +168,7 @@ class PureEvent(Event):
 
     @property
     def rho(self) -> Fraction:
-        return significant_up(self.epsilon**2 / 2, _BITS)
+        return significant_up(self.epsilon**2 / 2, EXACT_BITS)
 
 
 @dataclass(frozen=True)
@@ -158,3 +185,11 @@ class LaplaceEvent(PureEvent):
 
     kind: ClassVar[str] = "laplace"
     norm: ClassVar[str] = "L1"
+
+
+def laplace_event(
+    name: str, l2_sensitivity: Fraction, scale: Fraction, dimension: int, sampler_distance: Fraction
+) -> LaplaceEvent:
+    """Return the event of Laplace noise for a sensitivity in the Euclidean norm: sqrt(d) times that in the 1-norm."""
+    root = root_up(Fraction(check_count(dimension, "dimension", "laplace_event")), EXACT_BITS)
+    return LaplaceEvent(name, l2_sensitivity * root, scale, dimension, sampler_distance)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 
 SIGMA_BITS = 30
+EXACT_BITS = 96  # of numbers that are rounded only to keep fractions short
 
 
 def number(fraction: Fraction, context: mpmath.MPContext) -> mpmath.mpf:

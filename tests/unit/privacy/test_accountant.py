@@ -13,9 +13,20 @@ from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError
 from cofit.privacy.accountant import KEPT, Account, at_delta, at_epsilon, sigma_for, split
-from cofit.privacy.events import DiscreteGaussianEvent, Event, GaussianEvent, KNormEvent, LaplaceEvent
+from cofit.privacy.events import (
+    DiscreteGaussianEvent,
+    Event,
+    GaussianEvent,
+    KNormEvent,
+    LaplaceEvent,
+    PureEvent,
+    gaussian_event,
+    laplace_event,
+    sampled_gaussian_event,
+)
 from cofit.privacy.gaussian_dp import delta_of_mu, mu_of_pure, rounded_distance
 from cofit.privacy.zcdp import delta_of, total_delta
+from cofit.sampling.discrete_gaussian import tv_distance
 
 GRID = 1 << 28
 EXACT = Fraction(0)
@@ -71,6 +82,7 @@ def test_the_numbers_of_the_events() -> None:
         ("name", 1),
         ("sensitivity", 1),
         ("sensitivity", Fraction(0)),
+        ("sensitivity", Fraction(99, 100)),
         ("scale", 2.5),
         ("scale", Fraction(-1)),
         ("scale", Fraction(199, 100)),
@@ -83,6 +95,38 @@ def test_the_numbers_of_the_events() -> None:
 def test_an_event_refuses_what_is_not_exact_or_not_possible(field: str, bad: Any) -> None:
     with pytest.raises(InvalidInputError, match=f"The '{field}' parameter of GaussianEvent must be"):
         replace(gaussian(1), **{field: bad})
+
+
+def test_weights_in_place_of_steps_are_refused() -> None:
+    for sigma in (Fraction(1, 150), Fraction(5)):
+        with pytest.raises(
+            InvalidInputError, match=r"'sensitivity' parameter of .*GaussianEvent must be at least 1 step"
+        ):
+            gaussian_event("weights", Fraction(77, 10**5), sigma, 12, EXACT)
+
+
+def test_a_sampled_event_has_the_distance_of_all_its_draws() -> None:
+    for sigma, precision in ((Fraction(3, 2), 64), (Fraction(1 << 20), 64), (Fraction(1 << 20), 96)):
+        event = sampled_gaussian_event("g", Fraction(3), sigma, 1874, precision=precision)
+        near(event.sampler_distance, tv_distance(sigma, 1874, precision=precision), 1e-6)
+        assert event == gaussian_event("g", Fraction(3), sigma, 1874, event.sampler_distance)
+    assert sampled_gaussian_event("g", Fraction(3), Fraction(5), 10**30).sampler_distance == 1
+
+
+def test_laplace_noise_for_a_euclidean_sensitivity_pays_for_all_coordinates() -> None:
+    event = laplace_event("l", Fraction(1, 10), Fraction(2), 1875, Fraction(1, 2**50))
+    assert event.sensitivity**2 >= Fraction(1875, 100)
+    near(event.sensitivity**2, Fraction(1875, 100))
+    assert laplace_event("l", Fraction(1), Fraction(1), 4, EXACT) == LaplaceEvent(
+        "l", Fraction(2), Fraction(1), 4, EXACT
+    )
+    with pytest.raises(InvalidInputError, match="The 'dimension' parameter of laplace_event must be"):
+        laplace_event("l", Fraction(1), Fraction(1), 0, EXACT)
+
+
+def test_a_pure_event_without_a_law_cannot_be_made() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        PureEvent("p", Fraction(1), Fraction(1), 1, EXACT)  # type: ignore[abstract]
 
 
 def test_events_are_frozen_and_hopeless_ones_refused() -> None:
@@ -169,6 +213,12 @@ def test_pure_events_alone_add_up_or_compose_where_that_is_better() -> None:
         Fraction(3, 10), EXACT, "pure", EXACT, at_epsilon(few, Fraction(3, 10)).contributions
     )
     assert at_epsilon(few, Fraction(29, 100)).delta > 0
+    sampled = [laplace(Fraction(k, 10), str(k), Fraction(k, 2**60)) for k in (1, 2, 3)]
+    for epsilon in (Fraction(6, 10), Fraction(1)):
+        account = at_epsilon(sampled, epsilon)
+        assert (account.rule, account.distance) == ("pure", Fraction(6, 2**60))
+        assert account.delta == total_delta(0, Fraction(6, 2**60), epsilon)
+        assert float(account.delta) == pytest.approx((1 + math.exp(epsilon)) * 6 / 2**60)
     crowd = many(laplace(Fraction(1, 50)), 100)
     account = at_epsilon(crowd, 1)
     assert account.rule in ("gdp", "zcdp")
@@ -220,7 +270,7 @@ def test_more_releases_and_a_smaller_epsilon_never_lower_delta(
     events: list[Event] = []
     for k, (kind, size) in enumerate(kinds):
         if kind == "d":
-            events.append(DiscreteGaussianEvent(str(k), size, Fraction(1), 2, EXACT))
+            events.append(DiscreteGaussianEvent(str(k), Fraction(1), 1 / size, 2, EXACT))
         else:
             events.append(gaussian(size, str(k)) if kind == "g" else laplace(size, str(k)))
     account = at_epsilon(events, min(e, f))
@@ -245,6 +295,22 @@ def test_epsilon_is_allowed_and_nearly_the_smallest(mu: Fraction, power: int) ->
         account.epsilon <= Fraction(1, 2**39)
         or at_epsilon(events, account.epsilon * (1 - Fraction(1, 2**28))).delta > delta
     )
+
+
+@pytest.mark.parametrize("mu", [Fraction(19, 10), Fraction(2), Fraction(11, 5), Fraction(5, 2)], ids=str)
+def test_an_epsilon_between_two_powers_of_two_is_found(mu: Fraction) -> None:
+    """(1 + e^epsilon) s grows: of 20 steps with 64 bits, delta is above 1e-5 at 8 and at 16."""
+    sigma = Fraction(1 << 30)
+    whole = mu**2 * sigma**2 / 20
+    events = many(sampled_gaussian_event("step", Fraction(math.isqrt(math.ceil(whole))), sigma, 1875), 20)
+    assert all(at_epsilon(events, epsilon).delta > DELTA for epsilon in (8, 16))
+    account = at_delta(events, DELTA)
+    assert 8 < account.epsilon < 16
+    assert account.delta <= DELTA < at_epsilon(events, account.epsilon * (1 - Fraction(1, 2**28))).delta
+
+
+def test_epsilon_is_not_stated_below_its_least() -> None:
+    assert at_delta([gaussian(Fraction(1, 10**6))], DELTA).epsilon == Fraction(1, 2**40)
 
 
 def test_distances_that_no_delta_covers_are_refused() -> None:

@@ -2,10 +2,10 @@
 
 Weights live on the same grid (they are truncated to it first, which the sensitivity counts). (epsilon, delta) by the
 accountant (``accountant.py``). Where the grid is fine beside the noise, as it nearly always is, the noise is as good as
-rounded Gaussian noise and sigma is the smallest possible one: see ``gaussian_dp.py``. Elsewhere it follows from zero-
-concentrated differential privacy: see ``zcdp.py``. A thousandth of delta is kept for the distances of the sampler and
-from rounded noise; the sampler works with as many bits as that takes. So the whole guarantee is (epsilon, delta),
-nothing added.
+rounded Gaussian noise and no Gaussian noise can do with less, a thousandth of delta and 30 bits aside: see
+``gaussian_dp.py``. Elsewhere sigma follows from zero-concentrated differential privacy: see ``zcdp.py``. A thousandth
+of delta is kept for the distances of the sampler and from rounded noise; the sampler works with as many bits as that
+takes. So the whole guarantee is (epsilon, delta), nothing added.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import ClassVar
 from cofit.arithmetic import FixedPoint
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import KEPT, at_epsilon, sigma_for, split
-from cofit.privacy.events import gaussian_event
+from cofit.privacy.events import sampled_gaussian_event
 from cofit.privacy.mechanisms.grid import grid_for
-from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
+from cofit.privacy.mechanisms.mechanism import Mechanism
 from cofit.privacy.safe_rounding import SIGMA_BITS, root_up
 from cofit.privacy.zcdp import gaussian_sigma
-from cofit.sampling.discrete_gaussian import discrete_gaussian, tv_distance
+from cofit.sampling.discrete_gaussian import discrete_gaussian
 from cofit.secret import Party, SecretArray
 
 _PRECISIONS = (64, 96, 128, 192, 256)
@@ -70,8 +70,7 @@ def calibrate_gaussian(
     shift = sensitivity * (1 << grid_bits)
     for steps in sorted((sigma_for(shift, mu_squared), gaussian_sigma(shift, epsilon, delta * (1 - KEPT)))):
         for precision in _PRECISIONS:
-            distance = rounded_up(tv_distance(steps, dimension, precision=precision))
-            event = gaussian_event("weights", shift, steps, dimension, distance)
+            event = sampled_gaussian_event("weights", shift, steps, dimension, precision=precision)
             if at_epsilon([event], epsilon).delta <= delta:
                 return Gaussian(
                     dimension,
@@ -81,7 +80,7 @@ def calibrate_gaussian(
                     steps / (1 << grid_bits),
                     grid_bits,
                     grid_bits,
-                    distance,
+                    event.sampler_distance,
                     precision=precision,
                 )
     raise parameter_error(

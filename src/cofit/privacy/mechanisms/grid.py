@@ -16,7 +16,10 @@ _HEADROOM = 12  # |noise| < 2^7 scales (the samplers' public range), and some bi
 def grid_for(
     scale: Fraction, dimension: int, sensitivity: Fraction, weights: FixedPoint, radius: Fraction
 ) -> tuple[int, Fraction]:
-    """Return (g, sensitivity on the grid): weights that are truncated to the grid move by sqrt(d) 2^-g more, each."""
+    """Return (g, sensitivity on the grid): weights that are truncated to the grid move by sqrt(d) 2^-g more, each.
+
+    That is always added, also where ``weights`` lie on the grid already: no caller has to prove that they do.
+    """
     grid_bits = min(weights.fraction_bits, math.floor(_STEPS - math.log2(scale)))
     largest = math.log2(radius + (1 << _HEADROOM) * scale) + grid_bits
     if grid_bits < 0 or largest > weights.ring.bits - 3:
@@ -24,6 +27,4 @@ def grid_for(
             f"Noise of scale {float(scale):.3g} does not fit {weights.ring.name}. Use a larger epsilon, a larger l2, "
             f"or more rows."
         )
-    if grid_bits < weights.fraction_bits:
-        sensitivity += 2 * square_root_up(Fraction(dimension)) / (1 << grid_bits)
-    return grid_bits, sensitivity
+    return grid_bits, sensitivity + 2 * square_root_up(Fraction(dimension)) / (1 << grid_bits)

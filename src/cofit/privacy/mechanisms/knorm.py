@@ -28,7 +28,7 @@ from typing import ClassVar
 
 from cofit.arithmetic import Z128, FixedPoint
 from cofit.errors import RangeError, parameter_error
-from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
+from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up, square_root_up
 from cofit.sampling import exponential, knorm, sphere
 from cofit.sampling.parameters import PRECISION
 from cofit.secret import Party, SecretArray
@@ -92,8 +92,9 @@ def calibrate_knorm(
             f"another mechanism, or an epsilon, an l2 and a number of rows that are less extreme."
         )
     weight_bits = min(weights.fraction_bits, fine_bits)
-    if weight_bits < weights.fraction_bits:
-        sensitivity += 2 * Fraction(math.isqrt(dimension) + 1, 1 << weight_bits)
+    sensitivity += (
+        2 * square_root_up(Fraction(dimension)) / (1 << weight_bits)
+    )  # of the truncation, also if there is none
     scale = rounded_up(sensitivity / epsilon)
     deviation = float(scale) * math.sqrt(dimension + 1)
     grid_bits = max(0, math.ceil(_GRID_PER_DEVIATION - math.log2(deviation)))

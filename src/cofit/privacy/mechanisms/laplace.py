@@ -15,9 +15,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from cofit.arithmetic import FixedPoint
+from cofit.privacy.accountant import at_epsilon
+from cofit.privacy.events import laplace_event
 from cofit.privacy.mechanisms.grid import grid_for
-from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up, square_root_up
-from cofit.privacy.zcdp import total_delta
+from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
+from cofit.privacy.safe_rounding import EXACT_BITS, root_up
 from cofit.sampling.discrete_laplace import discrete_laplace, tv_distance
 from cofit.secret import Party, SecretArray
 
@@ -55,12 +57,13 @@ def calibrate_laplace(
     dimension: int, sensitivity: Fraction, epsilon: Fraction, weights: FixedPoint, radius: Fraction
 ) -> Laplace:
     """Calibrate for weights in that format, of Euclidean norm at most ``radius``."""
-    root = square_root_up(Fraction(dimension))
+    root = root_up(Fraction(dimension), EXACT_BITS)
     grid_bits, sensitivity = grid_for(root * sensitivity / epsilon, dimension, sensitivity, weights, radius)
     scale = rounded_up(root * sensitivity / epsilon)
     for precision in _PRECISIONS:
         distance = rounded_up(tv_distance(scale * (1 << grid_bits), dimension, precision=precision))
-        if total_delta(Fraction(0), distance, epsilon) <= _SMALL_DELTA:
+        event = laplace_event("weights", sensitivity, scale, dimension, distance)
+        if at_epsilon([event], epsilon).delta <= _SMALL_DELTA:
             break
     return Laplace(
         dimension, sensitivity, epsilon, Fraction(0), scale, grid_bits, grid_bits, distance, precision=precision
