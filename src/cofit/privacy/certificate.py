@@ -27,6 +27,7 @@ from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.events import gaussian_event
 from cofit.privacy.strict_fields import check_names, decode, encode, exact_text, json_object
 from cofit.privacy.zcdp import LARGEST_EPSILON, total_delta
+from cofit.sampling.discrete_gaussian import LARGEST_SIGMA
 
 VERSION = 1
 UNIT = "one record (row)"
@@ -201,7 +202,11 @@ def _check_fields(c: Certificate) -> None:
     _require(c, "sampler_distance", c.sampler_distance <= 1, "at most 1")
     _require(c, "sensitivity_total", c.sensitivity_total >= c.sensitivity_exact, "at least sensitivity_exact")
     _require(c, "noise_scale_name", c.noise_scale_name == SCALE_NAMES[c.mechanism], SCALE_NAMES[c.mechanism])
-    _require(c, "grid", re.fullmatch(r"2\^-?[0-9]{1,4}", c.grid) is not None, "a power of two such as '2^-13'")
+    a_power = re.fullmatch(r"2\^(-[0-9]{1,4}|0)", c.grid) is not None
+    _require(c, "grid", a_power, "a power of two such as '2^-13', and at most 1")
+    if c.mechanism == "gaussian":
+        must_be = f"at most 2^{LARGEST_SIGMA.bit_length() - 1} steps of the grid, the largest that is sampled"
+        _require(c, "noise_scale", c.noise_scale <= LARGEST_SIGMA * _grid(c), must_be)
     _require(c, "created", _is_date(c.created), "an ISO 8601 date")
     _require(c, "warnings", c.proven or len(c.warnings) > 0, "the reason first, if the guarantee is not proven")
     _require(c, "parties", len(set(c.parties)) == len(c.parties) > 0, "different names, at least one")
@@ -216,11 +221,13 @@ def _check_proof(c: Certificate) -> None:
     _require(c, "proven", c.tau is not None, "false while tau is not bounded")
     exact = 2 * c.gradient_bound / (c.n * c.l2)
     _require(c, "sensitivity_exact", c.sensitivity_exact * _TOLERANCE >= exact, "at least 2 G / (n Lambda)")
-    enough = c.sensitivity_exact + 2 * Fraction(c.tau or 0)
-    _require(c, "sensitivity_total", c.sensitivity_total * _TOLERANCE >= enough, "at least sensitivity_exact + 2 tau")
+    grid = _grid(c)
+    left = c.sensitivity_total * _TOLERANCE - c.sensitivity_exact - 2 * Fraction(c.tau or 0)
+    truncated = 0 if c.mechanism == "knorm" else 4 * c.d * grid**2  # knorm: rounded after the noise
+    must_be = "at least sensitivity_exact + 2 tau, and + 2 sqrt(d) grid where weights are truncated to the grid first"
+    _require(c, "sensitivity_total", left >= 0 and left**2 >= truncated, must_be)
     if c.mechanism == "gaussian":
-        steps = Fraction(2) ** -int(c.grid.removeprefix("2^"))
-        event = gaussian_event("weights", c.sensitivity_total * steps, c.noise_scale * steps, c.d, c.sampler_distance)
+        event = gaussian_event("weights", c.sensitivity_total / grid, c.noise_scale / grid, c.d, c.sampler_distance)
         total = at_epsilon([event], c.epsilon).delta
     else:
         squared = (c.sensitivity_total / c.noise_scale) ** 2 * (c.d if c.mechanism == "laplace" else 1)
@@ -228,6 +235,10 @@ def _check_proof(c: Certificate) -> None:
         _require(c, "noise_scale", sufficient, "large enough for epsilon and sensitivity_total")
         total = total_delta(0, c.sampler_distance, c.epsilon)
     _require(c, "delta_total", c.delta_total * _TOLERANCE >= total, f"at least {float(total)}, from noise and sampler")
+
+
+def _grid(c: Certificate) -> Fraction:
+    return Fraction(2) ** int(c.grid.removeprefix("2^"))
 
 
 def _require(certificate: Certificate, name: str, holds: bool, must_be: str) -> None:

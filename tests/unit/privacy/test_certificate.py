@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError
-from cofit.privacy.accountant import sigma_for
+from cofit.privacy.accountant import at_epsilon, sigma_for
 from cofit.privacy.certificate import ROLES, SCALE_NAMES, Certificate, CertifiedOpening
+from cofit.privacy.events import gaussian_event
 from cofit.privacy.gaussian_dp import largest_mu
 from cofit.privacy.zcdp import gaussian_sigma, total_delta
 
@@ -39,10 +40,10 @@ EXAMPLE = Certificate(
     delta_total=Fraction(7729853891220999463, 83076749736557242056487941267521536),
     sampler_distance=Fraction(5308419, 151115727451828646838272),
     mechanism="laplace",
-    noise_scale=Fraction(22907131, 4294967296),
+    noise_scale=Fraction(22907899, 4294967296),
     noise_scale_name="scale",
-    noise_expected_norm=0.026128619174049496,
-    noise_distribution="independent discrete Laplace noise of scale 0.00533348 in every coordinate",
+    noise_expected_norm=0.026129495179845495,
+    noise_distribution="independent discrete Laplace noise of scale 0.00533366 in every coordinate",
     grid="2^-28",
     model="logistic regression",
     loss="logistic",
@@ -58,7 +59,7 @@ EXAMPLE = Certificate(
     sensitivity_exact=Fraction(2830581311, 3678639489024),
     tau=1.7881393432617188e-07,
     tau_parts={"epochs left out": 1.2e-07, "sigmoid polynomial": 3e-08, "truncation": 2.8e-08},
-    sensitivity_total=Fraction(433371149821, 562949953421312),
+    sensitivity_total=Fraction(108346419829, 140737488355328),
     scheme="rep3",
     secret=True,
     adversary="passive: a corrupted party follows the protocol but looks at all it sees",
@@ -109,12 +110,17 @@ sizes = st.floats(0, 1e300, allow_nan=False)
 def certificates(draw: st.DrawFn) -> Certificate:
     proven = draw(st.booleans())
     mechanism = draw(st.sampled_from(sorted(SCALE_NAMES)))
+    grid_bits = draw(st.integers(0, 16 if mechanism == "gaussian" else 99))
     n, d, l2, bound = draw(st.integers(1, 10**6)), draw(st.integers(1, 10**4)), draw(positive), draw(positive)
     epsilon, distance = draw(positive), draw(st.fractions(0, Fraction(1, 2**20)))
     delta = draw(st.fractions(Fraction(1, 10**12), Fraction(1, 10), max_denominator=10**13))
     tau = draw(st.none() | taus) if not proven else draw(taus)
+    if mechanism == "gaussian":  # of at most 2^40 steps
+        epsilon, l2 = max(epsilon, Fraction(1, 100)), max(l2, Fraction(1, 100))
     exact = 2 * bound / (n * l2)
     total = exact + 2 * Fraction(tau or 0)
+    if mechanism != "knorm":
+        total += 2 * Fraction(math.isqrt(d) + 1, 1 << grid_bits)
     if mechanism == "gaussian":
         scale = gaussian_sigma(total, epsilon, delta)
     else:
@@ -136,7 +142,7 @@ def certificates(draw: st.DrawFn) -> Certificate:
         noise_scale_name=SCALE_NAMES[mechanism],
         noise_expected_norm=draw(st.floats(1e-300, 1e300)),
         noise_distribution=draw(lines),
-        grid=f"2^{draw(st.integers(-99, 99))}",
+        grid=f"2^-{grid_bits}",
         model=draw(lines),
         loss=draw(lines),
         l2=l2,
@@ -259,6 +265,9 @@ def test_a_guarantee_that_protects_nobody_says_so_first(change: dict[str, Fracti
 
 # --- what does not fit together --------------------------------------------------------------------------
 
+SLIGHTLY = 1 + Fraction(1, 1 << 18)
+SLIGHTLY_MORE = {"noise_scale": SLIGHTLY * EXAMPLE.noise_scale}
+
 
 @pytest.mark.parametrize(
     ("field", "change"),
@@ -272,7 +281,8 @@ def test_a_guarantee_that_protects_nobody_says_so_first(change: dict[str, Fracti
         ("sensitivity_exact", {"l2": Fraction(1, 2)}),
         ("noise_scale", {"epsilon": Fraction(49, 100)}),
         ("noise_scale", {"noise_scale": EXAMPLE.noise_scale * Fraction(99, 100)}),
-        ("noise_scale", {"d": 13}),
+        ("sensitivity_total", {"d": 13}),
+        ("noise_scale", {"d": 13, "sensitivity_total": SLIGHTLY * EXAMPLE.sensitivity_total} | SLIGHTLY_MORE),
         ("delta_total", {"sampler_distance": EXAMPLE.sampler_distance * 2}),
         ("delta_total", {"delta": Fraction(1, 10)}),
         ("delta_total", {"delta_total": Fraction(2)}),
@@ -300,6 +310,8 @@ def test_a_guarantee_that_protects_nobody_says_so_first(change: dict[str, Fracti
         ("tau", {"tau": -1.0}),
         ("tau_parts.epochs", {"tau_parts": {"epochs": math.inf}}),
         ("grid", {"grid": "0.001"}),
+        ("grid", {"grid": "2^1"}),
+        ("grid", {"grid": "2^00"}),
         ("created", {"created": "2026-13-01"}),
         ("learned", {"learned": {"owners": ()}}),
         ("parties", {"parties": ("a", "a")}),
@@ -338,29 +350,67 @@ def test_the_other_mechanisms_need_their_noise_too(mechanism: str) -> None:
         replace(EXAMPLE, noise_scale=enough * Fraction(999, 1000), **change)
 
 
+GAUSSIAN: dict[str, Any] = {"mechanism": "gaussian", "noise_scale_name": "sigma"}
+
+
+@pytest.mark.parametrize("grid", ["2^-27", "2^-20", "2^-10", "2^-0", "2^0"])
+@pytest.mark.parametrize("change", [{}, GAUSSIAN], ids=["laplace", "gaussian"])
+def test_a_grid_that_the_sensitivity_does_not_count_is_refused(grid: str, change: dict[str, Any]) -> None:
+    """However large the noise: one record may move a truncated weight by a whole step."""
+    noise = {"noise_scale": Fraction(100), "delta_total": Fraction(1, 1000), **change}
+    for fine in ("2^-28", "2^-30"):
+        assert replace(EXAMPLE, **noise, grid=fine).proven
+    with pytest.raises(InvalidInputError, match=r"'sensitivity_total' parameter of a certificate .* 2 sqrt\(d\) grid"):
+        replace(EXAMPLE, **noise, grid=grid)
+
+
+def test_no_noise_on_a_coarse_grid_is_no_proof() -> None:
+    """The ratio of sensitivity and noise is enough for zCDP, but on these grids there is no noise at all."""
+    delta = Fraction(1, 10**6)
+    zcdp = gaussian_sigma(EXAMPLE.sensitivity_total, EXAMPLE.epsilon, delta)
+    change = GAUSSIAN | {"noise_scale": zcdp}
+    change["delta_total"] = total_delta(delta, EXAMPLE.sampler_distance, EXAMPLE.epsilon)
+    assert replace(EXAMPLE, grid="2^-28", **change).proven
+    for grid in ("2^-10", "2^0"):
+        with pytest.raises(InvalidInputError, match="'sensitivity_total' parameter of a certificate"):
+            replace(EXAMPLE, grid=grid, **change)
+    for mechanism in ({}, change):
+        with pytest.raises(InvalidInputError, match="'grid' parameter of a certificate must be a power of two"):
+            replace(EXAMPLE, **{**mechanism, "grid": "2^20"})
+
+
+def test_noise_that_cannot_be_sampled_is_refused() -> None:
+    change = GAUSSIAN | {"delta_total": Fraction(1, 1000)}
+    assert replace(EXAMPLE, noise_scale=Fraction(1 << 12), **change).proven
+    for proof in ({}, UNPROVEN):
+        with pytest.raises(InvalidInputError, match=r"'noise_scale' parameter of a certificate must be at most 2\^40"):
+            replace(EXAMPLE, noise_scale=Fraction((1 << 12) + 1), **change, **proof)
+
+
 def test_noise_by_zcdp_is_enough_on_any_grid_and_the_least_noise_only_on_a_fine_one() -> None:
     delta = Fraction(1, 10**6)
-    change: dict[str, Any] = {"mechanism": "gaussian", "noise_scale_name": "sigma"}
-    change["delta_total"] = total_delta(delta, EXAMPLE.sampler_distance, EXAMPLE.epsilon)
-    zcdp = gaussian_sigma(EXAMPLE.sensitivity_total, EXAMPLE.epsilon, delta)
-    for grid in ("2^-40", "2^-28", "2^-10", "2^0"):
-        assert replace(EXAMPLE, noise_scale=zcdp, grid=grid, **change).proven
-    less = zcdp * Fraction(94, 100)
-    assert replace(EXAMPLE, noise_scale=less, grid="2^-28", **change).proven
-    for grid in ("2^-10", "2^0"):
+    change = GAUSSIAN | {"delta_total": total_delta(delta, EXAMPLE.sampler_distance, EXAMPLE.epsilon)}
+    steps = 8  # that one record moves the weights by, on a coarse grid: 2 sqrt(12) are rounding
+    zcdp = gaussian_sigma(steps, EXAMPLE.epsilon, delta)
+    least = sigma_for(steps, largest_mu(EXAMPLE.epsilon, delta) ** 2) * (1 + Fraction(1, 1 << 20))
+    for grid, size in (("2^-10", Fraction(1, 1 << 10)), ("2^0", Fraction(1))):
+        coarse = change | {"grid": grid, "sensitivity_total": steps * size}
+        assert replace(EXAMPLE, noise_scale=zcdp * size, **coarse).proven
         with pytest.raises(InvalidInputError, match="'delta_total' parameter of a certificate"):
-            replace(EXAMPLE, noise_scale=less, grid=grid, **change)
+            replace(EXAMPLE, noise_scale=least * size, **coarse)
+        fine = change | {"grid": "2^-28", "sensitivity_total": steps * size}
+        assert replace(EXAMPLE, noise_scale=least * size, **fine).proven
 
 
 def test_the_distance_from_rounded_noise_counts_every_coordinate() -> None:
-    delta, steps = Fraction(1, 10**6), 1 << 20
-    mu = largest_mu(EXAMPLE.epsilon, delta)
-    scale = sigma_for(EXAMPLE.sensitivity_total * steps, mu**2) / steps * (1 + Fraction(1, 1 << 24))
-    change: dict[str, Any] = {"mechanism": "gaussian", "noise_scale_name": "sigma", "noise_scale": scale}
-    change |= {"grid": "2^-20", "delta_total": total_delta(delta, EXAMPLE.sampler_distance, EXAMPLE.epsilon)}
+    grid, shift = Fraction(1, 1 << 12), Fraction(80)
+    sigma = sigma_for(shift, largest_mu(EXAMPLE.epsilon, Fraction(1, 10**6)) ** 2)
+    event = gaussian_event("weights", shift, sigma, 12, EXAMPLE.sampler_distance)
+    change = GAUSSIAN | {"noise_scale": sigma * grid, "sensitivity_total": shift * grid, "grid": "2^-12"}
+    change["delta_total"] = at_epsilon([event], EXAMPLE.epsilon).delta
     assert replace(EXAMPLE, **change).proven
     with pytest.raises(InvalidInputError, match="'delta_total' parameter of a certificate"):
-        replace(EXAMPLE, d=10**7, **change)
+        replace(EXAMPLE, d=1200, **change)
 
 
 # --- strict reading --------------------------------------------------------------------------------------

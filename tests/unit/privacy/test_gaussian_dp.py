@@ -126,7 +126,7 @@ def test_delta_stays_between_its_limits() -> None:
         assert abs(ratio - 1) <= mpmath.ldexp(1, -60)
 
 
-class Untouchable(mpmath.MPContext):
+class Untouchable(mpmath.MPContext):  # type: ignore[misc]
     """A context that refuses another precision than its first one, even for a while."""
 
     fixed = False
