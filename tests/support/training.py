@@ -20,7 +20,8 @@ from cofit.learn.contribution import normalised_rows, prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.losses import Loss
 from cofit.learn.plan import Plan, plan_training
-from cofit.learn.train import FEATURES, LABELS, Holders, train
+from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.train import train
 from cofit.privacy.mechanisms import Mechanism
 from cofit.sharing import Scheme, Share
 from cofit.sharing.clear import Clear

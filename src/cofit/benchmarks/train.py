@@ -18,7 +18,7 @@ from cofit.learn.contribution import normalised_rows, prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import Plan, plan_training
 from cofit.learn.private_training import private_training
-from cofit.learn.train import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.roles import Contribution, LocalRun, run_local
 from cofit.roles.local import party_names
 from cofit.roles.progress import PROGRAM, SHARE, START

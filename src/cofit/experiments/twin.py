@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from cofit.errors import parameter_error
 from cofit.learn.plan import Plan
-from cofit.learn.train import Holders, train
+from cofit.learn.inputs import Holders
+from cofit.learn.train import train
 from cofit.roles import run_local
 from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
 from cofit.secret import Party

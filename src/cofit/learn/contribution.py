@@ -1,7 +1,9 @@
 """The owner's side: from a table in the clear to the arrays it shares. Runs at the owner and nowhere else.
 
-Horizontal, owners normalise: (x, c) / ||(x, c)|| with the constant c of the intercept, or x / ||x||; an all-zero row
-stays zero. Where the parties normalise: x / feature_bound, refused where a value is beyond the bound.
+Owners normalise, recipe 'paper': (x, c) / ||(x, c)|| with the constant c of the intercept, or x / ||x||; an all-zero
+row stays zero. Recipe 'best': the row less its own mean, divided by its length, or the row divided by its sum of
+absolute values (``row_map``); then rounded towards zero, so that no row is longer than 1 as it is encoded.
+Where the parties normalise: x / feature_bound, refused where a value is beyond the bound.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, RingArray
 from cofit.errors import InvalidInputError, RangeError
-from cofit.learn.plan import Plan
+from cofit.learn.base_plan import Plan
+from cofit.learn.descent.formats import FLOAT_SLACK
+from cofit.learn.facts import DESCENT
+from cofit.learn.minimiser_plan import MinimiserPlan
+from cofit.learn.row_map import RowMap
 
 Reals = npt.NDArray[np.float64]
 _BLOCK_BYTES = 2 << 20
@@ -55,6 +61,9 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
                 f"feature_bound, {bound:g}. Scale the column, or agree on a larger feature_bound."
             )
         return x / bound
+    if facts.method == DESCENT:
+        z = RowMap(facts.norm, 1.0, 0.0)(x) * (1 - float(FLOAT_SLACK))
+        return np.asarray(np.ldexp(np.trunc(np.ldexp(z, plan.formats.data)), -plan.formats.data))
     if facts.fit_intercept:
         x = np.hstack([x, np.full((len(x), 1), float(facts.intercept_scaling))])
     largest = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
@@ -65,7 +74,7 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
     return np.asarray(np.divide(scaled, norms, out=np.zeros_like(x), where=norms > 0))
 
 
-def normalised_rows(plan: Plan, values: npt.ArrayLike) -> Reals:
+def normalised_rows(plan: MinimiserPlan, values: npt.ArrayLike) -> Reals:
     """Return whole rows, with the intercept's constant, exactly as the objective of ``plan`` means them: in the clear.
 
     What the parties never see; for comparisons, predictions and tests.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.learn.descent.recipe import spend
 from cofit.learn.losses import LOSSES
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
@@ -26,6 +27,22 @@ _LONGEST_FRACTION = 256
 AUTO_PURE = "auto"
 """The K-norm mechanism, or Laplace where epsilon is so large that K-norm noise cannot be sampled closely enough."""
 DEFAULT_NORM_FLOOR = Fraction(1, 16)
+RECIPES = ("best", "paper")
+DESCENT, MINIMISER = "descent", "minimiser"
+PAPER_DEFAULTS: dict[str, Any] = {
+    "l2": 1.0,
+    "mechanism": None,
+    "sensitivity": "tight",
+    "epochs": "auto",
+    "solver": "auto",
+    "learning_rate": None,
+    "momentum": 0.0,
+    "initial": "zeros",
+    "intercept_scaling": 1.0,
+    "tolerance": 1e-3,
+    "allow_unproven": False,
+}
+"""The parameters that recipe 'paper' alone has, and what None stands for."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +52,7 @@ class Facts:
     rows: int
     cols: int
     partition: str
+    recipe: str
     loss: str
     l2: Fraction
     epsilon: Fraction
@@ -51,15 +69,32 @@ class Facts:
     intercept_scaling: Fraction
     normalised_by: str
     feature_bound: Fraction
+    feature_lower: Fraction
     norm_floor: Fraction
     tolerance: Fraction
     allow_unproven: bool
 
+    @property
+    def method(self) -> str:
+        """'descent': noise in every step. 'minimiser': noise on the minimiser, as in the paper.
+
+        Recipe 'best' falls back on the latter for delta = 0 where the parties scale the rows: the sum of absolute
+        values that its noise would need costs them a comparison for every value.
+        """
+        return DESCENT if self.recipe == "best" and (self.delta or self.normalised_by == "owners") else MINIMISER
+
+    @property
+    def norm(self) -> str:
+        """The norm in which no row is longer than 1: 'l1' for the Laplace noise of descent with delta = 0."""
+        return "l1" if self.method == DESCENT and not self.delta else "l2"
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, under the names of ``training_facts``."""
         plain = {name: float(v) if isinstance(v, Fraction) else v for name, v in self.__dict__.items()}
-        plain["epochs_asked"] = "auto" if self.epochs is None else self.epochs
         del plain["epochs"], plain["solver"]
+        if self.method == DESCENT:
+            return {name: value for name, value in plain.items() if name not in PAPER_DEFAULTS}
+        plain["epochs_asked"] = "auto" if self.epochs is None else self.epochs
         plain["solver_asked"] = self.solver
         return plain
 
@@ -69,38 +104,44 @@ def training_facts(
     cols: int,
     *,
     partition: str = "horizontal",
+    recipe: str = "best",
     loss: str = "logistic",
-    l2: float = 1.0,
     epsilon: float = 1.0,
     delta: float = 0.0,
-    mechanism: str | None = None,
-    sensitivity: str = "tight",
     scheme: str = "rep3",
-    epochs: int | str = "auto",
-    solver: str = "auto",
-    learning_rate: float | None = None,
-    momentum: float = 0.0,
-    initial: str = "zeros",
     fit_intercept: bool = True,
-    intercept_scaling: float = 1.0,
     normalised_by: str | None = None,
-    feature_bound: float = 1.0,
+    feature_bound: float | None = None,
+    feature_lower: float | None = None,
     norm_floor: float = float(DEFAULT_NORM_FLOOR),
-    tolerance: float = 1e-3,
-    allow_unproven: bool = False,
+    **of_paper: Any,
 ) -> Facts:
     """Check the facts and fill in defaults.
 
     rows, cols: of the joint data, without the intercept. partition: 'horizontal' (owners hold rows) or 'vertical'
-    (columns). l2: Lambda, the penalty of the mean loss. mechanism: None takes 'knorm' when delta is 0
-    ('laplace' where epsilon is so large that K-norm noise cannot be sampled closely enough), else 'gaussian'.
+    (columns). recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
+    method, calibrated honestly).
+    normalised_by: 'owners' or 'parties'. None takes the parties where rows are not whole, and, with recipe 'best',
+    where the features have agreed ranges whose level is worth its price; else the owners.
+    feature_bound, feature_lower: no value is larger in magnitude than the first, and the mean of a row is never below
+    the second (minus the first by default). Where they are given, features have agreed ranges; where the parties
+    normalise, the bound is 1 by default. norm_floor: where the parties normalise, rows shorter than this (times
+    feature_bound) are not stretched further.
+
+    With recipe 'paper' only (None: the default):
+    l2: Lambda, the penalty of the mean loss, 1. mechanism: None takes 'knorm' when delta is 0 ('laplace' where epsilon
+    is so large that K-norm noise cannot be sampled closely enough), else 'gaussian'. sensitivity: 'tight' or 'paper'.
     epochs: a number, or 'auto': as many as bring the weights within ``tolerance`` times the sensitivity's half of the
     minimiser. learning_rate, momentum, initial ('zeros', 'glorot'): the paper's training instead of the fixed step.
-    normalised_by: 'owners' (default when rows are whole) or 'parties'. feature_bound: where the parties normalise, no
-    value is larger in magnitude; norm_floor: rows shorter than this (times feature_bound) are not stretched further.
-    allow_unproven: plan even where no distance to the minimiser is proven; the certificate says so first.
+    intercept_scaling: the constant of the intercept's column. allow_unproven: plan even where no distance to the
+    minimiser is proven; the certificate says so first.
     """
     _one_of(PARTITIONS, "partition", partition)
+    _one_of(RECIPES, "recipe", recipe)
+    given = _given(recipe, of_paper)
+    l2, mechanism, sensitivity = given["l2"], given["mechanism"], given["sensitivity"]
+    epochs, solver, learning_rate = given["epochs"], given["solver"], given["learning_rate"]
+    momentum, initial, intercept_scaling = given["momentum"], given["initial"], given["intercept_scaling"]
     _one_of(SENSITIVITIES, "sensitivity", sensitivity)
     _one_of(SOLVERS, "solver", solver)
     _one_of(("zeros", "glorot"), "initial", initial)
@@ -115,7 +156,17 @@ def training_facts(
         raise parameter_error("delta", _OWNER, "above 0 for the gaussian mechanism (for example 1e-6)", delta)
     if mechanism in ("knorm", "laplace") and exact_delta:
         raise parameter_error("delta", _OWNER, f"0 with mechanism '{mechanism}', which needs none", delta)
-    by = normalised_by if normalised_by is not None else "owners" if partition == "horizontal" else "parties"
+    exact_epsilon = _real(
+        "epsilon", epsilon, f"above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON
+    )
+    rows = _integer("rows", rows, _FEWEST_ROWS, _MOST_ROWS, "; with fewer, no record could hide among others")
+    cols = _integer("cols", cols, 1, 1 << 32)
+    by = normalised_by
+    if by is None:
+        by = "owners" if partition == "horizontal" else "parties"
+        if recipe == "best" and exact_delta and feature_bound is not None:
+            budget = spend(rows, cols, exact_epsilon, exact_delta, ranges=True)
+            by = "parties" if budget.level is not None else by
     _one_of(("owners", "parties"), "normalised_by", by)
     if partition == "vertical" and by == "owners":
         raise parameter_error(
@@ -126,7 +177,11 @@ def training_facts(
     if rate is None and (exact_momentum or initial != "zeros"):
         raise InvalidInputError("momentum and initial='glorot' belong to the paper's training: give learning_rate too.")
     scaling = _positive("intercept_scaling", intercept_scaling)
-    bound = _positive("feature_bound", feature_bound)
+    bound = _positive("feature_bound", 1.0 if feature_bound is None else feature_bound)
+    lower = -bound if feature_lower is None else _real("feature_lower", feature_lower, "a number", lambda _: True)
+    if not -bound <= lower < bound:
+        must_be = f"from minus feature_bound to below it (feature_bound is {float(bound):g})"
+        raise parameter_error("feature_lower", _OWNER, must_be, feature_lower)
     if by == "parties" and fit_intercept and scaling > bound:
         raise parameter_error(
             "intercept_scaling",
@@ -135,12 +190,13 @@ def training_facts(
             intercept_scaling,
         )
     return Facts(
-        rows=_integer("rows", rows, _FEWEST_ROWS, _MOST_ROWS, "; with fewer, no record could hide among others"),
-        cols=_integer("cols", cols, 1, 1 << 32),
+        rows=rows,
+        cols=cols,
         partition=partition,
+        recipe=recipe,
         loss=loss,
         l2=_positive("l2", l2),
-        epsilon=_real("epsilon", epsilon, f"above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON),
+        epsilon=exact_epsilon,
         delta=exact_delta,
         mechanism=mechanism,
         sensitivity=sensitivity,
@@ -156,10 +212,22 @@ def training_facts(
         intercept_scaling=scaling,
         normalised_by=by,
         feature_bound=bound,
+        feature_lower=lower,
         norm_floor=_real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1),
-        tolerance=_real("tolerance", tolerance, "above 0 and at most 0.1", lambda v: 0 < v <= 0.1),
-        allow_unproven=_flag("allow_unproven", allow_unproven),
+        tolerance=_real("tolerance", given["tolerance"], "above 0 and at most 0.1", lambda v: 0 < v <= 0.1),
+        allow_unproven=_flag("allow_unproven", given["allow_unproven"]),
     )
+
+
+def _given(recipe: str, of_paper: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of recipe 'paper' with defaults filled in; refuse unknown ones, and any with 'best'."""
+    for name, value in of_paper.items():
+        if name not in PAPER_DEFAULTS:
+            raise TypeError(f"training_facts() got an unexpected keyword argument '{name}'")
+        if recipe == "best" and value is not None:
+            must_be = "left out (None) with recipe='best', which has no such choice; or set recipe='paper'"
+            raise parameter_error(name, _OWNER, must_be, value)
+    return PAPER_DEFAULTS | {name: value for name, value in of_paper.items() if value is not None}
 
 
 def _one_of(allowed: tuple[str, ...], name: str, value: object) -> None:

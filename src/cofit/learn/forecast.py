@@ -3,10 +3,10 @@
 The party program itself runs, on a ``Meter``: shares without values, and the published costs of the plan's scheme. So
 rounds and bytes are exact, whatever the plan contains; a test compares them with runs.
 
-**Epochs are not run one by one.** What an epoch costs depends on the plan and on the public bounds of the weights that
+**Epochs of the paper's method are not run one by one.** What an epoch costs depends on the plan and on the public bounds of the weights that
 it starts from. These grow from epoch to epoch, up to the plan's radius, and protocols look at bounds only to see
 whether they exceed something. So an epoch that costs what one from the largest bounds costs is followed by such epochs
-only, and they are counted together. Mostly that is the first or the second one.
+only, and they are counted together. Mostly that is the first or the second one. (Descent has few, and all are run.)
 
 **Seconds are an estimate** for the reference machine (2 cores with AVX2; ``benchmarks/README.md``), where the parties
 share ``processors`` cores:
@@ -22,14 +22,15 @@ The constants come from the processor time of runs of different shapes; a slow t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from cofit.arithmetic import FixedPoint, Shape
 from cofit.errors import parameter_error
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
-from cofit.learn.train import FEATURES, LABELS, Holders, _gather, _initial, _step
+from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.train import _gather, _initial, _step
 from cofit.secret import InputFacts, Party, SecretArray
 from cofit.sharing import Scheme, scheme_named
 from cofit.sharing.meter import Meter, Tally
@@ -131,13 +132,18 @@ def forecast(
     meter.setup()
     _collect(party, meter, scheme, given)
     shared = meter.tally
-    private_training(party, replace(plan, epochs=1), holders, {party.name: _NoStore()}, "forecast")
+    first = replace(plan, epochs=1) if isinstance(plan, MinimiserPlan) else plan
+    private_training(party, first, holders, {party.name: _NoStore()}, "forecast")
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
     rest = meter.tally - shared - trained - noise
-    again = Party(meter, inputs)
-    _collect(again, meter, scheme, given)
-    further, epoch = _further_epochs(again, meter, plan, holders)
+    further = Tally()
+    if isinstance(plan, MinimiserPlan):
+        again = Party(meter, inputs)
+        _collect(again, meter, scheme, given)
+        further, epoch = _further_epochs(again, meter, plan, holders)
+    else:
+        epoch = Tally(*(count // plan.epochs for count in astuple(meter.tally_of("epoch"))))
 
     receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
     return Forecast(
@@ -161,7 +167,7 @@ def _collect(party: Party, meter: Meter, scheme: type[Scheme], given: Contributo
                 party.take(owner, name, meter.receive_known(ring, facts.shape, holder))
 
 
-def _further_epochs(party: Party, meter: Meter, plan: Plan, holders: Holders) -> tuple[Tally, Tally]:
+def _further_epochs(party: Party, meter: Meter, plan: MinimiserPlan, holders: Holders) -> tuple[Tally, Tally]:
     """Return what all epochs but the first cost together, and what one from the largest bounds costs."""
 
     def step(weights: SecretArray, before: SecretArray) -> tuple[SecretArray, Tally]:
@@ -218,7 +224,7 @@ class _NoStore:
 def _inputs(plan: Plan, owners: int) -> tuple[dict[str, Mapping[str, InputFacts]], Holders]:
     """Return equal contributions of so many owners: rows with labels, or columns and all labels at the first."""
     formats, facts = plan.formats, plan.facts
-    rows, cols = facts.rows, facts.cols if plan.constant is not None else plan.geometry.cols
+    rows, cols = facts.rows, facts.cols + plan.own_columns
     vertical = facts.partition == "vertical"
     most = cols if vertical else rows
     if not isinstance(owners, int) or isinstance(owners, bool) or owners < 1:

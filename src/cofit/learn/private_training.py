@@ -1,6 +1,7 @@
-"""The whole party program: train (pi_LR), perturb (pi_DP), release once.
+"""The whole party program: train (pi_LR) and perturb (pi_DP), or descend with noise in every step; release once.
 
-What is opened is the noisy weights, and nothing else: no loss, no norm, no accuracy.
+What is opened is the noisy weights, with the level and the centre that a score needs where there are any, and nothing
+else: no loss, no norm, no accuracy.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.learn.checkpoints import Checkpoints
-from cofit.learn.plan import Plan
-from cofit.learn.train import Holders, train
+from cofit.learn.descent.descend import descend
+from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
+from cofit.learn.inputs import Holders
+from cofit.learn.train import train
 from cofit.secret import Party, SecretArray
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore
@@ -28,13 +31,19 @@ def private_training(
     key: str,
     checkpoints: Checkpoints | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Return the noisy weights, opened to all parties; the intercept's weight, if any, is the last one.
+    """Return the noisy weights, opened to all parties; after the weights the intercept's, then level and centre.
 
+    Descent keeps no ``checkpoints``: it has few steps, and begins again, with fresh noise, as long as nothing was opened.
     ``stores``: each party's own, by name (a dealer has none). The noisy shares are in all of them before anything is
     opened, and a restart with the same ``key`` opens those, without training or drawing again.
     """
 
     def draw() -> SecretArray:
+        if isinstance(plan, DescentPlan):
+            released = descend(party, plan, holders)
+            party.progress("release", 0, 1)
+            return released
+        assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
         weights = train(party, plan, holders, checkpoints)
         party.progress("noise", 0, 1)
         with party.label("noise"):
@@ -45,4 +54,4 @@ def private_training(
     store = None if party.deals else stores[party.name]
     opened = release_once(party, draw, store, reason=REASON, key=f"{plan.hash} {key}")
     party.progress("release", 1, 1)
-    return np.asarray(opened, dtype=np.float64) if plan.mechanism.grid_bits else opened.astype(np.float64)
+    return plan.in_units(opened) if isinstance(plan, DescentPlan) else opened.astype(np.float64)

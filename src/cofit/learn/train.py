@@ -17,25 +17,13 @@ from fractions import Fraction
 import numpy as np
 
 from cofit.arithmetic import FixedPoint
-from cofit.errors import InvalidInputError
 from cofit.learn.batches import in_batches
 from cofit.learn.checkpoints import Checkpoints
+from cofit.learn.inputs import Holders, gathered
 from cofit.learn.norm import inverse_norms, largest_inverse
-from cofit.learn.plan import Plan
+from cofit.learn.minimiser_plan import MinimiserPlan
 from cofit.sampling.uniform import uniform
 from cofit.secret import Party, SecretArray
-
-FEATURES = "features"
-LABELS = "labels"
-
-
-@dataclass(frozen=True)
-class Holders:
-    """Who contributes what: owners of features in the order of rows (or columns), owners of labels in that of rows."""
-
-    features: tuple[str, ...]
-    labels: tuple[str, ...]
-
 
 @dataclass(frozen=True)
 class _Data:
@@ -44,7 +32,7 @@ class _Data:
     v: SecretArray | None
 
 
-def train(party: Party, plan: Plan, holders: Holders, checkpoints: Checkpoints | None = None) -> SecretArray:
+def train(party: Party, plan: MinimiserPlan, holders: Holders, checkpoints: Checkpoints | None = None) -> SecretArray:
     """Return the secret weights, shape (d,), within tau of the minimiser. The intercept's weight is the last one.
 
     ``checkpoints``: where training goes on after an interruption. The shares of the data are dropped at the end:
@@ -68,14 +56,8 @@ def train(party: Party, plan: Plan, holders: Holders, checkpoints: Checkpoints |
     return weights
 
 
-def _gather(party: Party, plan: Plan, holders: Holders) -> _Data:
-    by_columns = plan.facts.partition == "vertical"
-    if not by_columns:
-        _refuse_misaligned(party, holders)
-    pieces = [(owner, FEATURES) for owner in holders.features]
-    with party.label("hold"):
-        x = party.joined(pieces, int(by_columns), constant=plan.constant, held=True)
-    y = party.joined([(owner, LABELS) for owner in holders.labels], 0)
+def _gather(party: Party, plan: MinimiserPlan, holders: Holders) -> _Data:
+    x, y = gathered(party, plan, holders, plan.constant)
     v = None
     if plan.geometry.floor is not None:
         with party.label("norm"):
@@ -83,17 +65,7 @@ def _gather(party: Party, plan: Plan, holders: Holders) -> _Data:
     return _Data(x, y, v)
 
 
-def _refuse_misaligned(party: Party, holders: Holders) -> None:
-    """Every owner of rows brings features and labels of the same rows: else a person would be in two records."""
-    for owner in dict.fromkeys((*holders.features, *holders.labels)):
-        rows = [party.facts(owner, name).shape[0] for name in (FEATURES, LABELS)]
-        if rows[0] != rows[1]:
-            raise InvalidInputError(f"Owner '{owner}' brings {rows[0]} rows of features and {rows[1]} labels.")
-    if holders.features != holders.labels:
-        raise InvalidInputError("In a horizontal study every owner brings features and labels, in the same order.")
-
-
-def _initial(party: Party, plan: Plan) -> SecretArray:
+def _initial(party: Party, plan: MinimiserPlan) -> SecretArray:
     """Zeros, or Glorot's uniform initialiser on (-sqrt(6 / (d + 1)), sqrt(6 / (d + 1))], as in the paper."""
     cols, format = plan.geometry.cols, plan.formats.of(plan.formats.weights)
     if plan.facts.initial == "zeros":
@@ -106,14 +78,14 @@ def _initial(party: Party, plan: Plan) -> SecretArray:
         return scaled.with_bound(min(scaled.bound, 1.0 * half_width)).widen(plan.formats.weights)
 
 
-def _step(data: _Data, plan: Plan, weights: SecretArray, before: SecretArray) -> SecretArray:
+def _step(data: _Data, plan: MinimiserPlan, weights: SecretArray, before: SecretArray) -> SecretArray:
     """One epoch: forward pass, residuals, backward pass with the update."""
     point = _point(plan, weights, before)
     residuals = _residuals(data, plan, point)
     return _update(data, plan, residuals, point, weights, before)
 
 
-def _point(plan: Plan, weights: SecretArray, before: SecretArray) -> SecretArray:
+def _point(plan: MinimiserPlan, weights: SecretArray, before: SecretArray) -> SecretArray:
     """Where the gradient is taken: w, or w + theta (w - w_before)."""
     if not plan.solver.extrapolation:
         return weights
@@ -123,7 +95,7 @@ def _point(plan: Plan, weights: SecretArray, before: SecretArray) -> SecretArray
     return _within(ahead.truncate(plan.formats.weights), plan.formats.radius)
 
 
-def _residuals(data: _Data, plan: Plan, point: SecretArray) -> SecretArray:
+def _residuals(data: _Data, plan: MinimiserPlan, point: SecretArray) -> SecretArray:
     """q = c l'(y, z) for z = <p, x>, times v where the parties normalise."""
     formats, geometry = plan.formats, plan.geometry
     if data.v is None or formats.product is None:
@@ -136,13 +108,13 @@ def _residuals(data: _Data, plan: Plan, point: SecretArray) -> SecretArray:
     return data.v.multiply(e, formats.scaled, proven_bound=largest_inverse(geometry) * Fraction(e.bound))
 
 
-def _evaluated(data: _Data, plan: Plan, z: SecretArray) -> SecretArray:
+def _evaluated(data: _Data, plan: MinimiserPlan, z: SecretArray) -> SecretArray:
     evaluation, geometry = plan.formats.evaluation, plan.geometry
     return in_batches(evaluation, [z, data.y], evaluation.temporaries, geometry.rows * geometry.cols)
 
 
 def _update(
-    data: _Data, plan: Plan, residuals: SecretArray, point: SecretArray, weights: SecretArray, before: SecretArray
+    data: _Data, plan: MinimiserPlan, residuals: SecretArray, point: SecretArray, weights: SecretArray, before: SecretArray
 ) -> SecretArray:
     """w = 2^-m (2^m (shrink p + C (w - w_before)) - X^T q), in one truncation."""
     formats, solver = plan.formats, plan.solver
@@ -158,7 +130,7 @@ def _update(
     return _within(scaled.ldexp(-solver.exponent), formats.radius)
 
 
-def _times(value: SecretArray, factor: Fraction, plan: Plan) -> SecretArray:
+def _times(value: SecretArray, factor: Fraction, plan: MinimiserPlan) -> SecretArray:
     """Return 2^m factor value with the fractional bits of X^T q, exactly, for the rounded public factor."""
     formats = plan.formats
     bits = formats.data + formats.scaled

@@ -24,7 +24,7 @@ from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import Contributors, forecast
 from cofit.learn.plan import Plan, plan_training
-from cofit.learn.train import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.secret import InputFacts

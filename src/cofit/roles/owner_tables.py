@@ -13,7 +13,7 @@ from cofit.arithmetic import FixedPoint, Shape
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.contribution import prepared_features
 from cofit.learn.plan import Plan
-from cofit.learn.train import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.roles.member import Contribution
 
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from cofit.errors import StateError
 from cofit.learn.plan import Plan
 from cofit.learn.private_training import private_training
-from cofit.learn.train import Holders
+from cofit.learn.inputs import Holders
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.checkpoint_files import CheckpointFiles
 from cofit.roles.ledger import Ledger

@@ -69,7 +69,7 @@ def discrete_gaussian(
     shape = check_shape(shape, "discrete_gaussian")
     precision = check_precision(precision, "discrete_gaussian")
     tables = plan(_checked_sigma(sigma), precision)
-    largest = sum(table.multiplier * len(table.thresholds) for table in tables)
+    largest = largest_draw(sigma, precision=precision)
     if 4 * largest >= 1 << (ring.bits - 2):  # 2 (2^J - 1) <= 4 n: no partial sum of ``_weighted`` is larger
         must_be = f"small enough for {ring.name}"
         raise parameter_error("sigma", "discrete_gaussian", must_be, sigma, RangeError)
@@ -115,6 +115,12 @@ def _weighted(signed_digits: SecretBits, tables: tuple[Table, ...], ring: PowerO
 
 
 # --- public constants ------------------------------------------------------------------------------------
+
+
+def largest_draw(sigma: Fraction | int, *, precision: int = PRECISION) -> int:
+    """Return the public bound of every draw's magnitude."""
+    precision = check_precision(precision, "largest_draw")
+    return sum(table.multiplier * len(table.thresholds) for table in plan(_checked_sigma(sigma), precision))
 
 
 def tv_distance(sigma: Fraction | int, count: int = 1, *, precision: int = PRECISION) -> Fraction:

@@ -35,3 +35,8 @@ def discrete_laplace(
 def tv_distance(t: Fraction | int, count: int = 1, *, precision: int = PRECISION) -> Fraction:
     """Return a bound of the total-variation distance of ``count`` draws from independent ideal ones."""
     return geometric.tv_distance(t, 2 * check_count(count, "count", "tv_distance"), precision=precision)
+
+
+def largest_draw(t: Fraction | int, *, precision: int = PRECISION) -> int:
+    """Return the public bound of every draw's magnitude."""
+    return 1 << geometric.digit_count(check_positive(t, "t", "largest_draw"), precision)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cofit.arithmetic import FixedPoint
 from cofit.learn.plan import Plan
-from cofit.learn.train import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.secret import InputFacts
 from cofit.study.document import Study
 

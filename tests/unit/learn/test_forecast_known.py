@@ -12,7 +12,7 @@ from cofit.learn.facts import training_facts
 from cofit.learn.forecast import Contributors, Forecast, forecast
 from cofit.learn.plan import Plan, plan_training
 from cofit.learn.private_training import private_training
-from cofit.learn.train import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.secret import InputFacts, Party
 from cofit.sharing import Scheme, scheme_named
 from cofit.sharing.known_inputs import assembled, components_of

@@ -11,7 +11,8 @@ import pytest
 
 from cofit import Party, run_local
 from cofit.learn.plan import Plan
-from cofit.learn.train import Holders, _initial, train
+from cofit.learn.inputs import Holders
+from cofit.learn.train import _initial, train
 from support.training import contributions, labels, minimiser, planned, table, trained
 
 

@@ -1,0 +1,100 @@
+"""What every plan of a training run has: everything that follows from public facts, before any secret is touched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.learn.facts import Facts
+
+PLAN_VERSION = 2
+
+
+class Formats(Protocol):
+    """What everybody who takes part knows of the formats of a plan."""
+
+    @property
+    def ring(self) -> PowerOfTwoRing:
+        """The ring of all computations."""
+
+    @property
+    def data(self) -> int:
+        """The fractional bits of the features."""
+
+    def of(self, fraction_bits: int) -> FixedPoint:
+        """Return the format with that many fractional bits."""
+
+
+class Plan(ABC):
+    """A training run that has been proven safe, or says that it is not. Its kinds are frozen dataclasses."""
+
+    if TYPE_CHECKING:  # fields or properties of the kinds; a property here would be taken for a field's default
+
+        @property
+        def facts(self) -> Facts:
+            """The public facts."""
+
+        @property
+        def formats(self) -> Formats:
+            """The fixed-point formats."""
+
+        @property
+        def epochs(self) -> int:
+            """How often all rows are read."""
+
+        @property
+        def floor(self) -> Fraction | None:
+            """Where the parties scale rows: no row is divided by less. None where the owners scale."""
+
+        @property
+        def released(self) -> int:
+            """How many numbers are opened."""
+
+        @property
+        def own_columns(self) -> int:
+            """How many columns an owner of whole rows adds to its features."""
+
+        @property
+        def proven(self) -> bool:
+            """Whether the guarantee is proven."""
+
+        @property
+        def total_delta(self) -> Fraction:
+            """The delta of the guarantee, with the imperfection of the samplers."""
+
+        @property
+        def warnings(self) -> tuple[str, ...]:
+            """What a person should know before the run."""
+
+    @property
+    def cols(self) -> int:
+        """How many weights there are, with the intercept."""
+        return self.facts.cols + int(self.facts.fit_intercept)
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan in plain numbers: what ``cofit plan --json`` prints."""
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the plan, of every number of it in full: equal hashes, equal runs."""
+        return hashlib.sha256(json.dumps([PLAN_VERSION, _exact(self)], sort_keys=True).encode()).hexdigest()
+
+
+def _exact(value: object) -> object:
+    """Return a value of the plan in JSON's types, with fractions in full."""
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, PowerOfTwoRing):
+        return value.name
+    if is_dataclass(value):
+        return [type(value).__name__, {f.name: _exact(getattr(value, f.name)) for f in fields(value)}]
+    if isinstance(value, Mapping):
+        return {key: _exact(item) for key, item in value.items()}
+    return [_exact(item) for item in value] if isinstance(value, tuple) else value

@@ -1,0 +1,140 @@
+"""Noisy descent on secret data: the party program of recipe "best". What it releases, and why: ``proof.md``.
+
+Nothing is opened here: level, centre and all iterates stay secret; the result is what may be opened, once.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import groupby
+
+from cofit.learn.batches import in_batches
+from cofit.learn.descent.formats import log2_up, reach
+from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.descent.recipe import CONSTANT_BITS
+from cofit.learn.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, with_bits
+from cofit.learn.inputs import Holders, gathered
+from cofit.privacy.events import Event
+from cofit.protocols.working import tighten
+from cofit.sampling.discrete_gaussian import discrete_gaussian
+from cofit.sampling.discrete_laplace import discrete_laplace
+from cofit.secret import Party, SecretArray, concatenate
+
+_DRAWS_AT_ONCE = 1 << 17
+_INVERSE_BITS = 16
+
+
+def descend(party: Party, plan: DescentPlan, holders: Holders) -> SecretArray:
+    """Return what is released, as whole steps of each grid: the sum of the last iterates, level, centre.
+
+    The shares of the data are dropped at the end: nothing needs them any more.
+    """
+    noise = _Noise(party, plan)
+    party.progress("train", 0, plan.epochs)
+    y, labels = gathered(party, plan, holders)
+    with party.label("norm"):
+        rows, extras = _prepared(y, plan, noise)
+    weights = party.constant([0.0] * plan.cols, plan.formats.of(plan.formats.weights))
+    total = weights
+    for step in range(plan.epochs):
+        with party.label("epoch"):
+            weights = _step(rows, labels, plan, weights, noise.of_step(step))
+        if step >= plan.epochs - plan.averaged:
+            total = total + weights
+        party.progress("train", step + 1, plan.epochs)
+    del rows, y
+    party.forget_inputs()
+    return concatenate([value.ldexp(value.format.fraction_bits) for value in (total, *extras)])
+
+
+def _step(rows: Rows, labels: SecretArray, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
+    """w + kappa (the sum of residuals times rows + noise)."""
+    formats, layout = plan.formats, plan.layout
+    of_rows, offset = weights[: layout.features], None
+    beta = int(formats.constant * (1 << CONSTANT_BITS))
+    if layout.intercept:
+        offset = (weights[layout.features :] * beta).ldexp(-CONSTANT_BITS)
+    scores = rows.scores(of_rows, offset)
+    evaluation = formats.evaluation
+    residuals = -in_batches(evaluation, [scores, labels], evaluation.temporaries, rows.y.size)
+    most = layout.rows * reach(formats, layout)
+    gradient = rows.weighted_sum(residuals, formats.grid, most)
+    if layout.intercept:
+        total = (residuals.sum() * beta).ldexp(-CONSTANT_BITS).reshape(1)
+        gradient = concatenate([gradient, with_bits(total, formats.grid)])
+    return tighten(weights + (gradient + noise).ldexp(-formats.exponent), formats.radius)
+
+
+def _prepared(y: SecretArray, plan: DescentPlan, noise: _Noise) -> tuple[Rows, list[SecretArray]]:
+    """Return the rows as the steps see them, and the releases that this took: level and centre."""
+    extras = []
+    rows = Rows(y, plan.formats)
+    if plan.floor is not None:
+        offset = means(y)
+        if plan.level is not None:
+            level = _divided(offset.sum() + noise.of(plan.level), plan.layout.rows, MEAN_BITS)
+            extras.append(level.reshape(1))
+            offset = (offset + repeated(level, len(y))).ldexp(-1)
+        rows = scaled_rows(y, offset, plan)
+    if plan.centre is not None:
+        centre = _divided(_sum(rows, plan) + noise.of(plan.centre), plan.layout.rows, plan.formats.data)
+        centre = tighten(centre, plan.formats.centre)
+        extras.append(centre)
+        rows = centred_rows(rows, centre, plan)
+    return rows, extras
+
+
+def _sum(rows: Rows, plan: DescentPlan) -> SecretArray:
+    """Return the sum of all rows, truncated to the grid."""
+    formats = plan.formats
+    if rows.scale is None or rows.offset is None:
+        return with_bits(rows.y.sum(axis=0), formats.grid)
+    scale = rows.scale.truncate(formats.scaled)
+    exact = formats.data + formats.scaled
+    plus = -repeated(rows.offset.inner(scale, exact), rows.y.shape[1])
+    most = plan.layout.rows * (1 + formats.eta + formats.longest / (1 << formats.scaled))
+    return rows.y.T.matmul(scale, formats.grid, plus=plus, proven_bound=most)
+
+
+def _divided(value: SecretArray, count: int, bits: int) -> SecretArray:
+    """Return value / count, truncated to ``bits``; the public factor is rounded to 16 significant bits."""
+    shift = log2_up(Fraction(count)) + _INVERSE_BITS
+    return with_bits((value * round(Fraction(1 << shift, count))).ldexp(-shift), bits)
+
+
+class _Noise:
+    """The noise of all releases, drawn before anything else: nobody knows any of it."""
+
+    def __init__(self, party: Party, plan: DescentPlan) -> None:
+        self._drawn: dict[str, SecretArray] = {}
+        formats = plan.formats
+        bits = {"level": MEAN_BITS}
+        party.progress("noise", 0, 1)
+        with party.label("noise"):
+            for events in _groups(plan.events):
+                first = events[0]
+                shape = (len(events), first.dimension)
+                sample = discrete_laplace if plan.layout.norm == "l1" else discrete_gaussian
+                drawn = sample(party, shape, first.scale, formats.ring, precision=plan.precision)
+                for event, one in zip(events, drawn, strict=True):
+                    self._drawn[event.name] = one.ldexp(-bits.get(event.name, formats.grid))
+        party.progress("noise", 1, 1)
+        self._steps = [event.name for event in plan.steps]
+
+    def of(self, event: Event) -> SecretArray:
+        """Return the noise of a release, and keep it no longer: it is used once."""
+        return self._drawn.pop(event.name)
+
+    def of_step(self, step: int) -> SecretArray:
+        """Return the noise of a step, and keep it no longer."""
+        return self._drawn.pop(self._steps[step])
+
+
+def _groups(events: tuple[Event, ...]) -> list[list[Event]]:
+    """Return the events in groups of one law and dimension, each small enough to be drawn at once."""
+    groups = []
+    for (_, dimension), alike in groupby(events, key=lambda event: (event.scale, event.dimension)):
+        same = list(alike)
+        size = max(1, _DRAWS_AT_ONCE // dimension)
+        groups += [same[start : start + size] for start in range(0, len(same), size)]
+    return groups

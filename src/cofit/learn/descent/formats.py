@@ -1,0 +1,212 @@
+"""Fixed-point formats of noisy descent, with proven ranges and the proven length of one record's contribution.
+
+One step computes, on secrets (c: the row's offset, u and v: factors of the row, M: the centre; none of them where the
+owners have scaled the rows and nothing is centred):
+
+    t = Y w - c S                  S: the sum of the weights; truncated to ``product``
+    z = u t - v <M, w> + beta b    truncated to ``argument``
+    e = a l'(y, z)                 ``scaled``, by two comparisons; |e| <= a + 2^-scaled
+    G = -(Y^T p - <c, p> - (sum q) M, beta sum e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
+    w = w + 2^-m (G + noise)       noise on the grid; exact
+
+**One record's part in G** before the truncation is p (y - c) - q M, an exact multiple of 2^-(data + scaled), beside
+beta e. Its Euclidean length is at most ``reach``: y - c, u and v are such that ||u (y - c) - v M|| <= 1 + eta, and p, q
+are within 2^-scaled of u e, v e. Where nothing is centred v and M are absent. G is truncated as a whole: within one
+unit of the grid a coordinate, always.
+
+**eta.** Owners scale: rows are rounded towards zero, so ||y|| <= 1 and eta only covers floating point. Parties scale:
+D = ||y - c||^2 is exact, and u is within err, the error of ``inverse_square_root``, of 1 / sqrt(max(D, rho^2)), so
+eta = N err, N >= ||y - c||. Centred: with z = u' (y - c), ||z|| <= 1 + eta', the parties take
+s = 1 + ||M||^2 - 2 <z, M>, as computed at least ||z - M||^2 - e_s. Dividing by the root of max(s, 1/16) leaves a length
+of at most 1 + 8 e_s, plus ||z - M|| err for that root, plus N 2^-inverse_norm for the product u of both factors.
+
+**Ranges.** ||w|| <= R always: T steps of n contributions and the samplers' largest noise, not a usual one, because a
+score that wrapped would have an unbounded residual. |t| <= N R, |z| <= (1 + eta) R + beta |b|. Sums may wrap on the
+way; what is truncated or compared never does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.errors import RangeError
+from cofit.learn.descent.recipe import CENTRED_FLOOR
+from cofit.learn.losses.huber_hinge import ClippedMargin
+from cofit.learn.losses.loss import STEP_BITS
+from cofit.privacy.safe_rounding import floor_log2, root_up
+from cofit.protocols.roots import inverse_square_root_error
+from cofit.protocols.working import working_bits
+
+FLOAT_SLACK = Fraction(1, 1 << 30)
+ROOT_BITS = 40
+_BITS = 16
+_FINE = 10  # what rounding adds to a sensitivity is about 2^-10 of it
+_MOST_PRODUCT_BITS = 40
+_FEWEST_PRODUCT_BITS = 10
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The public shape of the data: rows, features, whether there is an intercept, and how rows are scaled.
+
+    floor: rho where the parties scale, None where the owners do. width: the largest magnitude of a value less its row's
+    offset, where the parties scale. norm: 'l2', or 'l1' where rows have a sum of absolute values of at most 1.
+    """
+
+    rows: int
+    features: int
+    intercept: bool
+    norm: str
+    floor: Fraction | None
+    width: Fraction
+
+    @property
+    def cols(self) -> int:
+        """How many weights there are, with the intercept."""
+        return self.features + int(self.intercept)
+
+
+@dataclass(frozen=True)
+class DescentFormats:
+    """The fractional bits of every quantity, all in one ring, and what they prove.
+
+    factor, exponent: kappa = factor 2^-exponent. constant: beta. longest: N. eta: how much longer than 1 a row may be in effect.
+    radius: R. centre: a bound of ||M||, 0 without one.
+    """
+
+    ring: PowerOfTwoRing
+    data: int
+    scaled: int
+    grid: int
+    factor: Fraction
+    exponent: int
+    constant: Fraction
+    inverse_norm: int
+    longest: Fraction
+    eta: Fraction
+    centre: Fraction = Fraction(0)
+    radius: Fraction = Fraction(0)
+    product: int = 0
+
+    @property
+    def weights(self) -> int:
+        """The fractional bits of the weights: those of the grid, times 2^-exponent."""
+        return self.grid + self.exponent
+
+    @property
+    def evaluation(self) -> ClippedMargin:
+        """How residuals are computed."""
+        return ClippedMargin(self.ring, self.factor, self.scaled)
+
+    @property
+    def argument(self) -> int:
+        """The fractional bits of a score."""
+        return self.evaluation.argument_bits
+
+    @property
+    def argument_radius(self) -> Fraction:
+        """No score is larger: (1 + eta) R for the row, beta R for the intercept, and roundings."""
+        return self.radius * (1 + self.eta + self.constant) + 1
+
+    @property
+    def largest_residual(self) -> Fraction:
+        """|e| is at most this."""
+        return self.factor + Fraction(1, 1 << self.scaled)
+
+    @property
+    def inverse_error(self) -> Fraction:
+        """How far a computed inverse length may be off."""
+        return inverse_square_root_error(self.of(self.inverse_norm))
+
+    def of(self, fraction_bits: int) -> FixedPoint:
+        """Return the format with that many fractional bits."""
+        return FixedPoint(fraction_bits, self.ring)
+
+
+def base_formats(ring: PowerOfTwoRing, layout: Layout, pace: Fraction, constant: Fraction) -> DescentFormats:
+    """Return the formats before any centre is taken; ``pace``: kappa, ``constant``: beta."""
+    factor, exponent = _factored(pace)
+    root = root_up(Fraction(layout.cols), ROOT_BITS)
+    data = max(_BITS, _FINE + log2_up(root))
+    if layout.floor is None:
+        longest, scaled = Fraction(1), _BITS
+    else:
+        longest = root * (layout.width + Fraction(4, 1 << data))
+        scaled = max(_BITS, _FINE + log2_up(longest))
+    grid = _FINE + (log2_up(Fraction(layout.cols)) if layout.norm == "l1" else log2_up(root))
+    inverse_norm = working_bits(ring) - max(4, 1 + log2_up(1 / (layout.floor or Fraction(1))))
+    beta = constant if layout.intercept else Fraction(0)
+    formats = DescentFormats(
+        ring, data, scaled, grid, factor, exponent, beta, inverse_norm, longest, FLOAT_SLACK
+    )
+    if layout.floor is None:
+        return formats
+    return replace(formats, eta=FLOAT_SLACK + longest * formats.inverse_error)
+
+
+def with_centre(formats: DescentFormats, layout: Layout, largest: Fraction) -> DescentFormats:
+    """Return the formats for rows that are centred by M, ||M|| <= ``largest``."""
+    distance = 1 + formats.eta + largest
+    steep = 1 / (layout.floor or Fraction(1)) + formats.inverse_error
+    of_square = (1 + formats.eta) ** 2 - 1 + 2 * steep * Fraction(1, 1 << inner_bits(formats))
+    of_square += Fraction(8, 1 << formats.argument)
+    eta = of_square / (2 * CENTRED_FLOOR**2) + distance * formats.inverse_error
+    eta += formats.longest / (1 << formats.inverse_norm)
+    return replace(formats, eta=FLOAT_SLACK + eta, centre=largest)
+
+
+def inner_bits(formats: DescentFormats) -> int:
+    """Return the fractional bits of <y - c, M>, and of the squared length of M."""
+    return formats.argument
+
+
+def reach(formats: DescentFormats, layout: Layout) -> Fraction:
+    """Return the bound of the length of one record's part in G, in the norm of the layout; beta e included."""
+    residual = formats.largest_residual
+    row = residual * (1 + formats.eta)
+    if layout.floor is not None or formats.centre:
+        row += (formats.longest + formats.centre) / (1 << formats.scaled)
+    constant = formats.constant * residual
+    if layout.norm == "l1":
+        return row + constant
+    return root_up(row**2 + constant**2, ROOT_BITS)
+
+
+def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> DescentFormats:
+    """Return the formats with R, and the bits of t; refuse (RangeError) what does not fit the ring."""
+    capacity = formats.ring.bits - 3
+    largest = radius * (4 + formats.centre) / CENTRED_FLOOR
+    room = capacity - formats.inverse_norm - log2_up(largest)
+    product = min(room, formats.data + formats.weights, _MOST_PRODUCT_BITS)
+    done = replace(formats, radius=radius, product=product)
+    rows = log2_up(Fraction(layout.rows))
+    steep = 2 + log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / CENTRED_FLOOR)
+    needed = {
+        "a score before its truncation": formats.data + formats.weights + log2_up(done.longest * radius) + 1,
+        "a score": done.argument + log2_up(done.argument_radius + 2) + 1,
+        "a sum of gradients": formats.data + formats.scaled + rows + steep + log2_up(1 + formats.centre),
+        "the squared length of a row": 2 * formats.data + log2_up(done.longest**2) + 4,
+        "the sum of the weights": formats.weights + log2_up(radius) + max(4, log2_up(Fraction(layout.cols))),
+    }
+    worst = max(needed, key=lambda name: needed[name])
+    if needed[worst] > capacity or product < _FEWEST_PRODUCT_BITS or formats.weights < 1:
+        raise RangeError(
+            f"{layout.rows} rows and {layout.features} columns need more than {formats.ring.bits} bits ({worst} could "
+            f"overflow). Use fewer rows or columns."
+        )
+    return done
+
+
+def _factored(pace: Fraction) -> tuple[Fraction, int]:
+    """Return (a, m) with a 2^-m close to the pace, a in [1/2, 1] with ``STEP_BITS`` bits."""
+    exponent = -log2_up(pace)
+    factor = Fraction(round(pace * Fraction(2) ** (exponent + STEP_BITS)), 1 << STEP_BITS)
+    return factor, exponent
+
+
+def log2_up(value: Fraction) -> int:
+    """Return the smallest integer k with value <= 2^k, for a positive value."""
+    least = floor_log2(value)
+    return least if value == Fraction(2) ** least else least + 1

@@ -1,0 +1,314 @@
+"""The plan of noisy descent: formats, ranges, the noise of every release, and one account of all of them.
+
+Releases, each by a function of the data and of the releases before (``descent/proof.md``): the level, the centre, and
+the noisy gradient sum of each step. Only their end is opened: the sum of the last iterates, with level and centre. All
+noise is drawn on a grid of whole steps; sensitivities below are in these steps and count every truncation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
+from cofit.errors import InvalidInputError, RangeError
+from cofit.learn.base_plan import PLAN_VERSION, Plan
+from cofit.learn.descent.formats import (
+    ROOT_BITS,
+    DescentFormats,
+    Layout,
+    base_formats,
+    reach,
+    with_centre,
+    with_radius,
+)
+from cofit.learn.descent.recipe import AVERAGED, CONSTANT, PURE_STEPS, pure_pace, spend
+from cofit.learn.facts import Facts
+from cofit.learn.row_map import RowMap
+from cofit.privacy.accountant import Account, at_epsilon, sigma_for
+from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
+from cofit.privacy.safe_rounding import root_up, significant_up
+from cofit.sampling import discrete_gaussian, discrete_laplace
+
+Reals = npt.NDArray[np.float64]
+LEVEL, CENTRE, STEP = "level", "centre", "step"
+MEAN_BITS = 15
+_PRECISIONS = (64, 96, 128, 192, 256)
+_MEAN_SLACK = Fraction(1, 1 << (MEAN_BITS - 2))  # the mean of a row as computed may be off by this
+_SCALE_BITS = 30
+
+
+@dataclass(frozen=True)
+class DescentPlan(Plan):
+    """Noisy descent. ``events``: the releases in order; ``precision``: the bits of the samplers."""
+
+    facts: Facts
+    layout: Layout
+    formats: DescentFormats
+    events: tuple[Event, ...]
+    precision: int
+    warnings: tuple[str, ...]
+
+    @property
+    def level(self) -> Event | None:
+        """The release of the level, or None."""
+        return self._named(LEVEL)
+
+    @property
+    def centre(self) -> Event | None:
+        """The release of the centre, or None."""
+        return self._named(CENTRE)
+
+    @property
+    def steps(self) -> tuple[Event, ...]:
+        """The releases of the steps."""
+        return tuple(event for event in self.events if event.name.startswith(STEP))
+
+    def _named(self, name: str) -> Event | None:
+        return next((event for event in self.events if event.name == name), None)
+
+    @property
+    def epochs(self) -> int:
+        return len(self.steps)
+
+    @property
+    def averaged(self) -> int:
+        """The released weights are the mean of so many last iterates."""
+        return min(AVERAGED, self.epochs)
+
+    @property
+    def floor(self) -> Fraction | None:
+        return self.layout.floor
+
+    @property
+    def released(self) -> int:
+        extras = int(self.level is not None) + self.layout.features * int(self.centre is not None)
+        return self.layout.cols + extras
+
+    @property
+    def own_columns(self) -> int:
+        return 0
+
+    @property
+    def proven(self) -> bool:
+        return True
+
+    @property
+    def account(self) -> Account:
+        """What all releases together guarantee."""
+        return at_epsilon(self.events, self.facts.epsilon)
+
+    @property
+    def total_delta(self) -> Fraction:
+        return self.facts.delta if self.facts.delta else self.account.delta
+
+    @property
+    def noise_of_weights(self) -> float:
+        """The standard deviation of the noise in a released weight, if the gradients did not answer to it."""
+        unit = 2.0**-self.formats.weights
+        counts = [min(self.averaged, self.epochs - t) / self.averaged for t in range(self.epochs)]
+        spread = math.sqrt(2) if self.layout.norm == "l1" else 1.0
+        return unit * spread * math.sqrt(sum((c * float(e.scale)) ** 2 for c, e in zip(counts, self.steps, strict=True)))
+
+    def in_units(self, opened: npt.NDArray[Any]) -> Reals:
+        """Return what was opened (whole steps) in units of weights: weights, intercept, level, centre."""
+        weights = np.ldexp(opened[: self.cols].astype(np.float64), -self.formats.weights) / self.averaged
+        rest = opened[self.cols :].astype(np.float64)
+        bits = [MEAN_BITS] * int(self.level is not None) + [self.formats.data] * self.layout.features
+        return np.concatenate([weights, rest / np.exp2(bits[: len(rest)])])
+
+    def row_map(self, released: Reals) -> RowMap:
+        """Return how rows are prepared for their score, from what ``in_units`` returned."""
+        rest = list(released[self.cols :].tolist())
+        level = rest.pop(0) if self.level is not None else None
+        by_owners = self.floor is None
+        return RowMap(
+            norm=self.layout.norm,
+            bound=1.0 if by_owners else float(self.facts.feature_bound),
+            floor=0.0 if self.floor is None else float(self.floor),
+            level=level,
+            centre=tuple(rest) if self.centre is not None else None,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        formats, account = self.formats, self.account
+        return {
+            "version": PLAN_VERSION,
+            **self.facts.to_dict(),
+            "method": "noisy descent",
+            "norm": self.layout.norm,
+            "dimension": self.layout.cols,
+            "proven": self.proven,
+            "epochs": self.epochs,
+            "averaged": self.averaged,
+            "step": float(formats.factor) * 2.0**-formats.exponent,
+            "evaluation": formats.evaluation.description,
+            "ring": formats.ring.name,
+            "bits": {
+                "data": formats.data,
+                "weights": formats.weights,
+                "argument": formats.argument,
+                "scaled": formats.scaled,
+                "inverse_norm": formats.inverse_norm,
+                "product": formats.product,
+            },
+            "largest_weight_norm": float(formats.radius),
+            "largest_argument": float(formats.argument_radius),
+            "mechanism": "laplace" if self.layout.norm == "l1" else "gaussian",
+            "noise_of_weights": self.noise_of_weights,
+            "grid": f"2^-{formats.grid}",
+            "releases": [
+                {
+                    "name": event.name,
+                    "noise": event.kind,
+                    "dimension": event.dimension,
+                    "sensitivity": float(event.sensitivity),
+                    "scale": float(event.scale),
+                    "sampler_distance": float(event.sampler_distance),
+                }
+                for event in self.events
+            ],
+            "rule": account.rule,
+            "delta_proven": float(account.delta),
+            "delta_total": float(self.total_delta),
+            "warnings": list(self.warnings),
+        }
+
+
+def plan_descent(facts: Facts) -> DescentPlan:
+    """Return the plan for these public facts, or raise InvalidInputError with the reason and the remedy."""
+    try:
+        return _in_ring(facts, Z64)
+    except RangeError:
+        return _in_ring(facts, Z128)
+
+
+def _in_ring(facts: Facts, ring: PowerOfTwoRing) -> DescentPlan:
+    for precision in _PRECISIONS:
+        plan = _with_precision(facts, ring, precision)
+        delta = plan.account.delta
+        if delta <= (facts.delta or Fraction(1, 1 << 20)):
+            return plan
+    raise InvalidInputError(
+        f"The noise cannot be sampled closely enough for epsilon = {float(facts.epsilon):g} and delta = "
+        f"{float(facts.delta):g}. Use a smaller epsilon or a larger delta."
+    )
+
+
+def _with_precision(facts: Facts, ring: PowerOfTwoRing, precision: int) -> DescentPlan:
+    events: list[Event] = []
+    if facts.delta:
+        by_parties = facts.normalised_by == "parties"
+        budget = spend(facts.rows, facts.cols, facts.epsilon, facts.delta, ranges=by_parties)
+        gaussian = _Gaussian(precision, events)
+        layout = _layout(facts, Fraction(1))
+        if budget.level is not None:
+            noise = gaussian.release(LEVEL, _level_sensitivity(facts), budget.level, 1)
+            layout = _layout(facts, _largest_level(facts, noise))
+        formats = base_formats(ring, layout, budget.pace, budget.constant)
+        if budget.centre is not None:
+            noise = gaussian.release(CENTRE, _centre_sensitivity(layout, formats), budget.centre, layout.features)
+            formats = with_centre(formats, layout, _largest_centre(layout, formats, noise))
+        sensitivity = _step_sensitivity(layout, formats)
+        largest = [
+            gaussian.release(f"{STEP} {t + 1}", sensitivity, mu_squared, layout.cols)
+            for t, mu_squared in enumerate(budget.steps)
+        ]
+    else:
+        layout = _layout(facts, Fraction(1))
+        formats = base_formats(ring, layout, pure_pace(facts.epsilon), CONSTANT)
+        largest = _pure_steps(facts, layout, formats, precision, events)
+    formats = with_radius(formats, layout, _radius(layout, formats, largest))
+    return DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts))
+
+
+def _layout(facts: Facts, largest_offset: Fraction) -> Layout:
+    floor = facts.norm_floor if facts.normalised_by == "parties" else None
+    return Layout(facts.rows, facts.cols, facts.fit_intercept, facts.norm, floor, 1 + largest_offset)
+
+
+# --- the releases ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Gaussian:
+    """Adds releases to a list, and says how large their noise can be."""
+
+    precision: int
+    events: list[Event]
+
+    def release(self, name: str, sensitivity: Fraction, mu_squared: Fraction, dimension: int) -> int:
+        """Calibrate a release; return the largest magnitude of its noise, in steps of the grid."""
+        sigma = sigma_for(sensitivity, mu_squared)
+        if sigma > discrete_gaussian.LARGEST_SIGMA:
+            raise InvalidInputError(
+                "This epsilon and delta need more noise than can be drawn. Use a larger epsilon or delta."
+            )
+        distance = discrete_gaussian.tv_distance(sigma, dimension, precision=self.precision)
+        self.events.append(GaussianEvent(name, sensitivity, sigma, dimension, distance))
+        return discrete_gaussian.largest_draw(sigma, precision=self.precision)
+
+
+def _level_sensitivity(facts: Facts) -> Fraction:
+    """A row's mean, computed from the row alone, lies in an interval of this length, in steps of 2^-MEAN_BITS."""
+    width = (facts.feature_bound - facts.feature_lower) / facts.feature_bound
+    return (width + 2 * _MEAN_SLACK) * (1 << MEAN_BITS)
+
+
+def _largest_level(facts: Facts, largest_noise: int) -> Fraction:
+    """No offset (the mean of a row's mean and the level) is larger in magnitude."""
+    level = 1 + _MEAN_SLACK + Fraction(largest_noise, facts.rows << MEAN_BITS) + _MEAN_SLACK
+    return (1 + _MEAN_SLACK + level) / 2 + _MEAN_SLACK
+
+
+def _centre_sensitivity(layout: Layout, formats: DescentFormats) -> Fraction:
+    """A record moves the sum of rows by two lengths, and its truncation by two units a coordinate."""
+    length = 1 + formats.eta
+    if layout.floor is not None:
+        length += formats.longest / (1 << formats.scaled)
+    return 2 * length * (1 << formats.grid) + 2 * root_up(Fraction(layout.features), ROOT_BITS)
+
+
+def _largest_centre(layout: Layout, formats: DescentFormats, largest_noise: int) -> Fraction:
+    """||M||: the mean of rows of length 1, noise, and roundings."""
+    root = root_up(Fraction(layout.features), ROOT_BITS)
+    noise = root * Fraction(largest_noise + 2, layout.rows << formats.grid)
+    return 1 + formats.eta + Fraction(1, 8) + noise + root / (1 << formats.data)
+
+
+def _step_sensitivity(layout: Layout, formats: DescentFormats) -> Fraction:
+    """A record moves the sum by two contributions, and its truncation by two units a coordinate."""
+    ones = Fraction(layout.cols) if layout.norm == "l1" else root_up(Fraction(layout.cols), ROOT_BITS)
+    return 2 * reach(formats, layout) * (1 << formats.grid) + 2 * ones
+
+
+def _pure_steps(
+    facts: Facts, layout: Layout, formats: DescentFormats, precision: int, events: list[Event]
+) -> list[int]:
+    """Discrete Laplace noise in every step, of equal epsilons; return the largest magnitude of each."""
+    sensitivity = _step_sensitivity(layout, formats)
+    scale = significant_up(sensitivity * PURE_STEPS / facts.epsilon, _SCALE_BITS)
+    for t in range(PURE_STEPS):
+        distance = discrete_laplace.tv_distance(scale, layout.cols, precision=precision)
+        events.append(LaplaceEvent(f"{STEP} {t + 1}", sensitivity, scale, layout.cols, distance))
+    return [discrete_laplace.largest_draw(scale, precision=precision)] * PURE_STEPS
+
+
+# --- ranges ----------------------------------------------------------------------------------------------
+
+
+def _radius(layout: Layout, formats: DescentFormats, largest_noise: list[int]) -> Fraction:
+    """R: what the contributions and the largest noise of all steps add up to, in the Euclidean norm."""
+    root = root_up(Fraction(layout.cols), ROOT_BITS)
+    signal = len(largest_noise) * (layout.rows * reach(formats, layout) + root / (1 << formats.grid))
+    noise = root * Fraction(sum(largest_noise), 1 << formats.grid)
+    return (signal + noise) * Fraction(2) ** -formats.exponent
+
+
+def _warnings(facts: Facts) -> tuple[str, ...]:
+    return ()

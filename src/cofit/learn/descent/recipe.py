@@ -1,0 +1,87 @@
+"""The recipe "best": how a budget is spent on noisy gradient descent. Public numbers only; nothing is tuned on data.
+
+T = 20 full-batch steps from 0 on rows of length at most 1, each with the gradient's own noise; the released weights are
+the mean of the last 6 iterates. Where the constants come from, and what other choices cost: docs/explanation/recipe.md.
+
+- **Time instead of a penalty.** The step is such that the noise of all steps moves the score of a row of length 1 by a
+  standard deviation of 1.6, against margins from 1 to 3, whatever n, epsilon and the data are: kappa = (8/10) mu_g / T
+  times the *sum* of gradients. A larger budget then takes longer steps: it trains longer, with the same noise.
+- **Residual** r(m) = clip((3 - m) / 2, 0, 1) of the margin m: a record on the wrong side counts as 1, one beyond 3 not
+  at all. In units of half margins this is the derivative of the Huberised hinge, so the parties keep w / 2.
+- **Noise** mu_t^2 in proportion to how many of the averaged iterates contain step t: 1 up to the first of them, then
+  5/6 ... 1/6.
+- **Level** (2 % of mu^2): where features have agreed ranges, the mean of all values. A row is centred by the mean of
+  its own mean and the level. Only if its noise is at most 15 % of the range.
+- **Centre** (5 % of mu^2): the mean of the centred rows of length 1, subtracted from each before it is scaled again.
+  Only if the noise in it is short: d s^2 <= 1/10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cofit.privacy.accountant import split
+from cofit.privacy.safe_rounding import root_up
+
+STEPS = 20
+AVERAGED = 6
+CONSTANT, CENTRED_CONSTANT = Fraction(13, 256), Fraction(51, 256)
+"""The entry of the intercept's column, beside a row of length 1; larger where the rows are centred, because a common
+direction of all rows, which serves as an intercept too, is gone then."""
+CONSTANT_BITS = 8
+LEVEL_SHARE, CENTRE_SHARE = Fraction(2, 100), Fraction(5, 100)
+WIDEST_LEVEL = Fraction(15, 100)
+LONGEST_CENTRE = Fraction(1, 10)
+PACE = Fraction(8, 10)
+CENTRED_FLOOR = Fraction(1, 4)
+"""A centred row that is shorter is not stretched to length 1, but divided by this."""
+PURE_STEPS = 2
+_PACE_BITS = 32
+
+
+@dataclass(frozen=True)
+class Budget:
+    """mu^2 of every part. ``level``, ``centre``: None where the part is not worth its price."""
+
+    level: Fraction | None
+    centre: Fraction | None
+    steps: tuple[Fraction, ...]
+
+    @property
+    def constant(self) -> Fraction:
+        """beta."""
+        return CONSTANT if self.centre is None else CENTRED_CONSTANT
+
+    @property
+    def pace(self) -> Fraction:
+        """kappa: what a step multiplies the noisy sum of gradients by, in units of half margins."""
+        return PACE * root_up(sum(self.steps, Fraction(0)), _PACE_BITS) / (2 * STEPS)
+
+
+def shares_of_steps() -> tuple[Fraction, ...]:
+    """Return the share of each step in mu_g^2: how many of the averaged iterates contain its noise."""
+    first = STEPS - AVERAGED
+    counts = [Fraction(AVERAGED)] * first + [Fraction(STEPS - t) for t in range(first, STEPS)]
+    return tuple(count / sum(counts) for count in counts)
+
+
+def spend(rows: int, cols: int, epsilon: Fraction, delta: Fraction, *, ranges: bool) -> Budget:
+    """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges."""
+    whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
+    level = ranges and 1 <= WIDEST_LEVEL**2 * rows**2 * whole * LEVEL_SHARE
+    centre = 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
+    extras = {"level": LEVEL_SHARE} if level else {}
+    extras |= {"centre": CENTRE_SHARE} if centre else {}
+    left = 1 - sum(extras.values(), Fraction(0))
+    parts: Mapping[str, Fraction] = split(
+        epsilon, delta, extras | {f"step {t + 1}": left * share for t, share in enumerate(shares_of_steps())}
+    )
+    steps = tuple(parts[f"step {t + 1}"] for t in range(STEPS))
+    return Budget(parts.get("level"), parts.get("centre"), steps)
+
+
+def pure_pace(epsilon: Fraction) -> Fraction:
+    """kappa for delta = 0."""
+    return PACE * epsilon / (2 * PURE_STEPS)

@@ -1,0 +1,147 @@
+"""Rows as the descent sees them, never formed: centred and scaled lazily, by one number or two for every row.
+
+A row z is u (y - c) - v M: y as it was shared, c its offset, M the centre, u and v its factors. A product with all rows
+costs one matrix product and a few products of n numbers; so does a sum of them.
+
+Who learns what: nobody anything. The level and the centre are noisy releases, yet stay secret until the one opening.
+Rounds, with ``rep3`` and where the parties scale: 2 more for each product with v or M.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from cofit.learn.batches import in_batches
+from cofit.learn.descent.formats import ROOT_BITS, DescentFormats, inner_bits, log2_up
+from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.descent.recipe import CENTRED_FLOOR
+from cofit.learn.norm import TEMPORARIES_PER_BIT
+from cofit.privacy.safe_rounding import root_up
+from cofit.protocols import inverse_square_root, less
+from cofit.protocols.working import tighten
+from cofit.secret import SecretArray
+
+_CONSTANT_BITS = 16
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows. ``offset``, ``scale`` (u), ``tilt`` (v) and ``centre`` are None where they are 0, 1, 0 and 0."""
+
+    y: SecretArray
+    formats: DescentFormats
+    offset: SecretArray | None = None
+    scale: SecretArray | None = None
+    tilt: SecretArray | None = None
+    centre: SecretArray | None = None
+
+    def scores(self, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
+        """Return <w, z> + plus for every row; ``plus``: one secret number. ||w|| <= R and |plus| <= beta R."""
+        formats = self.formats
+        largest = formats.argument_radius
+        bits = formats.data + formats.weights if self.scale is None else formats.inverse_norm + formats.product
+        added = None if plus is None else repeated(with_bits(plus, bits), len(self.y))
+        if self.scale is None:
+            return self.y.matmul(weights, formats.argument, plus=added, proven_bound=largest)
+        if self.tilt is not None and self.centre is not None:
+            along = self.centre.inner(weights, formats.product, proven_bound=formats.centre * formats.radius)
+            tilted = self.tilt.multiply(repeated(along, len(self.y)), bits)
+            added = -tilted if added is None else added - tilted
+        products = self.products(weights, formats.product, formats.radius)
+        return self.scale.multiply(products, formats.argument, plus=added, proven_bound=largest)
+
+    def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
+        """Return <y - c, vector> for every row, truncated to ``bits``; ||vector|| <= ``length``."""
+        largest = self.formats.longest * length
+        plus = None
+        if self.offset is not None:
+            total = tighten(vector.sum(), root_up(Fraction(len(vector)), ROOT_BITS) * length)
+            exact = self.offset.format.fraction_bits + vector.format.fraction_bits
+            plus = -self.offset.multiply(repeated(total, len(self.y)), exact, proven_bound=largest)
+        return self.y.matmul(vector, bits, plus=plus, proven_bound=largest)
+
+    def weighted_sum(self, factors: SecretArray, bits: int, largest: Fraction) -> SecretArray:
+        """Return the sum of z times its factor over all rows, truncated to ``bits``; one exact multiple of the grid
+        data + scaled for every record before that.
+
+        factors: with ``scaled`` fractional bits. largest: a bound of every entry of the sum.
+        """
+        formats = self.formats
+        if self.scale is None:
+            return self.y.T.matmul(factors, bits, proven_bound=largest)
+        scaled = self.scale.multiply(factors, formats.scaled)
+        exact = formats.data + formats.scaled
+        plus = None
+        if self.offset is not None:
+            plus = -repeated(self.offset.inner(scaled, exact), self.y.shape[1])
+        if self.tilt is not None and self.centre is not None:
+            tilted = self.tilt.multiply(factors, formats.scaled).sum()
+            along = self.centre.multiply(repeated(tilted, self.y.shape[1]), exact)
+            plus = -along if plus is None else plus - along
+        return self.y.T.matmul(scaled, bits, plus=plus, proven_bound=largest)
+
+
+def means(y: SecretArray) -> SecretArray:
+    """Return the mean of every row with MEAN_BITS fractional bits, from the row alone. 2 rounds."""
+    cols = y.shape[1]
+    bits = log2_up(Fraction(cols)) + _CONSTANT_BITS
+    return (y.sum(axis=1) * round(Fraction(1 << bits, cols))).ldexp(-bits).truncate(MEAN_BITS)
+
+
+def scaled_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
+    """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1."""
+    formats, floor = plan.formats, plan.layout.floor or Fraction(1)
+    c = with_bits(offset, formats.data)
+    exact = 2 * formats.data
+    largest = formats.longest**2
+    squares = y.inner(y, exact, proven_bound=largest)
+    sums = y.sum(axis=1)
+    # ||y - c||^2 = ||y||^2 - c (2 sum y - d c), exactly
+    cross = c.multiply(sums * 2 - c * y.shape[1], exact)
+    lengths = tighten(squares - cross, largest)
+    scale = _inverse_roots(lengths, floor, formats, y.size)
+    return Rows(y, formats, offset=c, scale=scale)
+
+
+def centred_rows(rows: Rows, centre: SecretArray, plan: DescentPlan) -> Rows:
+    """Return rows less the centre (``data`` fractional bits), scaled again to a length of at most 1."""
+    formats = plan.formats
+    bits = inner_bits(formats)
+    largest = (1 + formats.eta) * formats.centre + 1
+    if rows.scale is None:
+        along = rows.y.matmul(centre, bits, proven_bound=largest)
+    else:
+        products = rows.products(centre, bits, formats.centre)
+        along = rows.scale.multiply(products, bits, proven_bound=largest)
+    square = centre.inner(centre, bits, proven_bound=formats.centre**2)
+    apart = repeated(square, len(along)) - along * 2 + 1
+    tilt = _inverse_roots(apart, CENTRED_FLOOR, formats, rows.y.size)
+    scale = tilt
+    if rows.scale is not None:
+        scale = rows.scale.multiply(tilt, formats.inverse_norm)
+    return replace(rows, scale=scale, tilt=tilt, centre=centre)
+
+
+def _inverse_roots(squares: SecretArray, floor: Fraction, formats: DescentFormats, data: int) -> SecretArray:
+    """Return 1 / sqrt(max(s, floor^2)) for every s, with ``inverse_norm`` fractional bits."""
+    limit = formats.of(formats.inverse_norm).limit(1 / floor + formats.inverse_error)
+
+    def of(part: SecretArray) -> SecretArray:
+        raised = part + less(part, floor**2) * (-part + floor**2)
+        inverse = inverse_square_root(raised.with_integer_limit(part.integer_limit), formats.inverse_norm)
+        return inverse.with_integer_limit(min(inverse.integer_limit, limit))
+
+    return in_batches(of, [squares], TEMPORARIES_PER_BIT * formats.ring.bits, data)
+
+
+def with_bits(value: SecretArray, bits: int) -> SecretArray:
+    return value.widen(bits) if bits >= value.format.fraction_bits else value.truncate(bits)
+
+
+def repeated(value: SecretArray, count: int) -> SecretArray:
+    """Return one secret number ``count`` times."""
+    return value.reshape(1)[np.zeros(count, dtype=np.intp)]
+

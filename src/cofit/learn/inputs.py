@@ -1,0 +1,44 @@
+"""The joint data of all owners, as a party program takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cofit.errors import InvalidInputError
+from cofit.learn.base_plan import Plan
+from cofit.secret import Party, SecretArray
+from cofit.secret.array import Bound
+
+FEATURES = "features"
+LABELS = "labels"
+
+
+@dataclass(frozen=True)
+class Holders:
+    """Who contributes what: owners of features in the order of rows (or columns), owners of labels in that of rows."""
+
+    features: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+def gathered(
+    party: Party, plan: Plan, holders: Holders, constant: Bound | None = None
+) -> tuple[SecretArray, SecretArray]:
+    """Return all features, prepared for many products, and all labels. ``constant``: fills one more column."""
+    by_columns = plan.facts.partition == "vertical"
+    if not by_columns:
+        _refuse_misaligned(party, holders)
+    pieces = [(owner, FEATURES) for owner in holders.features]
+    with party.label("hold"):
+        x = party.joined(pieces, int(by_columns), constant=constant, held=True)
+    return x, party.joined([(owner, LABELS) for owner in holders.labels], 0)
+
+
+def _refuse_misaligned(party: Party, holders: Holders) -> None:
+    """Every owner of rows brings features and labels of the same rows: else a person would be in two records."""
+    for owner in dict.fromkeys((*holders.features, *holders.labels)):
+        rows = [party.facts(owner, name).shape[0] for name in (FEATURES, LABELS)]
+        if rows[0] != rows[1]:
+            raise InvalidInputError(f"Owner '{owner}' brings {rows[0]} rows of features and {rows[1]} labels.")
+    if holders.features != holders.labels:
+        raise InvalidInputError("In a horizontal study every owner brings features and labels, in the same order.")
