@@ -1,0 +1,1 @@
+"""Recipe "best": noisy gradient descent on secret data, with one account of all its releases."""
