@@ -16,7 +16,7 @@ from cofit.baselines.method import Method
 from cofit.errors import InvalidInputError
 from cofit.roles.durable import write_durably
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)

@@ -275,6 +275,7 @@ SLIGHTLY_MORE = {"noise_scale": SLIGHTLY * EXAMPLE.noise_scale}
         ("proven", {"tau": None}),
         ("warnings", {"proven": False}),
         ("sensitivity_total", {"tau": 1.8e-07}),
+        ("sensitivity_total", {"tau": 1.0}),
         ("sensitivity_total", {"sensitivity_total": EXAMPLE.sensitivity_exact / 2}),
         ("sensitivity_exact", {"n": 1700}),
         ("sensitivity_exact", {"gradient_bound": Fraction(1)}),
