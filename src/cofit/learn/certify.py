@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from importlib.metadata import version
+from typing import Any
 
 from cofit.arithmetic import Shape
-from cofit.learn.plan import Plan
-from cofit.privacy.certificate import Certificate, CertifiedOpening
+from cofit.learn.descent.formats import truncated_factors
+from cofit.learn.descent.plan import LEVEL, MEAN_BITS
+from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
+from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedOpening, CertifiedRelease
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
 
 SOFTWARE = ("numpy", "cryptography", "mpmath")
+_TITLES = {
+    "logistic": "logistic regression with clipped gradients (its sigmoid piecewise linear)",
+    "huber_hinge": "linear support vector machine (Huberised hinge, gradients clipped)",
+}
 
 
 def certify(
@@ -29,7 +38,8 @@ def certify(
 
     ``warnings``: of the run, beside those of the plan.
     """
-    facts, mechanism, info = plan.facts, plan.mechanism, scheme_named(plan.facts.scheme).info
+    facts, info = plan.facts, scheme_named(plan.facts.scheme).info
+    stated = _descent(plan) if isinstance(plan, DescentPlan) else _minimiser(plan)
     return Certificate(
         cofit_version=version("cofit"),
         software={"python": platform.python_version(), **{name: version(name) for name in SOFTWARE}},
@@ -39,30 +49,15 @@ def certify(
         warnings=(*plan.warnings, *warnings),
         assumptions=_assumptions(plan),
         epsilon=facts.epsilon,
-        delta=mechanism.delta,
-        delta_total=mechanism.total_delta,
-        sampler_distance=mechanism.sampler_distance,
-        mechanism=mechanism.name,
-        noise_scale=mechanism.scale,
-        noise_scale_name=mechanism.scale_name,
-        noise_expected_norm=mechanism.expected_norm,
-        noise_distribution=mechanism.distribution,
-        grid=f"2^-{mechanism.grid_bits}",
-        model=plan.loss.title,
-        loss=plan.loss.name,
-        l2=facts.l2,
+        delta=facts.delta,
+        delta_total=plan.total_delta,
+        recipe=facts.recipe,
+        method=facts.method,
         n=facts.rows,
-        d=plan.geometry.cols,
+        d=plan.cols,
         partition=facts.partition,
         normalised_by=facts.normalised_by,
-        solver=plan.solver.name,
         epochs=plan.epochs,
-        gradient_bound=plan.objective.gradient_bound,
-        sensitivity_kind=facts.sensitivity,
-        sensitivity_exact=plan.objective.sensitivity,
-        tau=plan.tau,
-        tau_parts={name: part for name, part in plan.tau_parts.items() if part is not None},
-        sensitivity_total=mechanism.sensitivity,
         scheme=info.name,
         secret=info.secret,
         adversary=info.adversary,
@@ -72,7 +67,104 @@ def certify(
         owners=owners,
         learned=_learned(plan, dealer),
         openings=tuple(CertifiedOpening(o.number, o.reason, o.shape, o.learned_by) for o in openings),
+        **stated,
     )
+
+
+def _minimiser(plan: Plan) -> dict[str, Any]:
+    """Return what the paper's method states."""
+    assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
+    mechanism = plan.mechanism
+    grid = f"2^-{mechanism.grid_bits}"
+    steps = 1 << mechanism.grid_bits
+    release = CertifiedRelease(
+        "weights",
+        mechanism.name,
+        "L2",
+        plan.cols,
+        grid,
+        mechanism.sensitivity * steps,
+        mechanism.scale * steps,
+        mechanism.sampler_distance,
+    )
+    return {
+        "sampler_distance": mechanism.sampler_distance,
+        "rule": mechanism.rule,
+        "releases": (release,),
+        "mechanism": mechanism.name,
+        "noise_distribution": mechanism.distribution,
+        "noise_expected_norm": mechanism.expected_norm,
+        "noise_scale": mechanism.scale,
+        "noise_scale_name": mechanism.scale_name,
+        "grid": grid,
+        "model": plan.loss.title,
+        "loss": plan.loss.name,
+        "l2": plan.facts.l2,
+        "solver": plan.solver.name,
+        "gradient_bound": plan.objective.gradient_bound,
+        "sensitivity_kind": plan.facts.sensitivity,
+        "sensitivity_exact": plan.objective.sensitivity,
+        "tau": plan.tau,
+        "tau_parts": {name: part for name, part in plan.tau_parts.items() if part is not None},
+        "sensitivity_total": mechanism.sensitivity,
+        "descent": None,
+    }
+
+
+def _descent(plan: DescentPlan) -> dict[str, Any]:
+    """Return what noisy descent states."""
+    formats, layout = plan.formats, plan.layout
+    gaussian = layout.norm == "l2"
+    grids = {LEVEL: MEAN_BITS}
+    releases = tuple(
+        CertifiedRelease(
+            event.name,
+            event.kind,
+            event.norm,
+            event.dimension,
+            f"2^-{grids.get(event.name, formats.grid)}",
+            event.sensitivity,
+            event.scale,
+            event.sampler_distance,
+        )
+        for event in plan.events
+    )
+    law = "discrete Gaussian" if gaussian else "discrete Laplace"
+    return {
+        "sampler_distance": sum((event.sampler_distance for event in plan.events), Fraction(0)),
+        "rule": plan.account.rule,
+        "releases": releases,
+        "mechanism": "gaussian" if gaussian else "laplace",
+        "noise_distribution": (
+            f"independent {law} noise in every coordinate of every release; in a published weight its standard "
+            f"deviation is {plan.noise_of_weights:.6g}, but for what later steps correct"
+        ),
+        "noise_expected_norm": plan.noise_of_weights * math.sqrt(plan.cols),
+        "noise_scale": None,
+        "noise_scale_name": None,
+        "grid": None,
+        "model": _TITLES[plan.facts.loss],
+        "loss": plan.facts.loss,
+        "l2": None,
+        "solver": None,
+        "gradient_bound": None,
+        "sensitivity_kind": None,
+        "sensitivity_exact": None,
+        "tau": None,
+        "tau_parts": {},
+        "sensitivity_total": None,
+        "descent": CertifiedDescent(
+            norm=layout.norm,
+            steps=plan.epochs,
+            averaged=plan.averaged,
+            step_size=formats.factor * Fraction(2) ** -formats.exponent,
+            residual_bound=formats.largest_residual,
+            row_bound=1 + formats.eta,
+            rounding=truncated_factors(formats, layout),
+            constant=formats.constant,
+            mean_width=Fraction(0) if plan.level is None else plan.level.sensitivity / (1 << MEAN_BITS),
+        ),
+    }
 
 
 def _assumptions(plan: Plan) -> tuple[str, ...]:
@@ -86,6 +178,8 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
     kept = "normalised its rows as the study says"
     if plan.facts.normalised_by == "parties":
         kept = "kept to the agreed bound of its values"
+        if isinstance(plan, DescentPlan) and plan.level is not None:
+            kept = "kept to the agreed ranges of its values"
     given.append(
         f"every owner {kept} and gave labels 0 and 1 only: nobody checks this inside the computation, and one owner "
         f"who breaks it can remove the protection of everybody's records"
@@ -95,13 +189,17 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
 
 def _learned(plan: Plan, dealer: str | None) -> dict[str, tuple[str, ...]]:
     nothing_else = "nothing else of anybody's data"
+    weights = "the noisy weights"
+    if isinstance(plan, DescentPlan):
+        extras = [("level", plan.level), ("centre", plan.centre)]
+        weights += "".join(f", the noisy {name} of the rows" for name, release in extras if release is not None)
     facts = "the public facts: rows, columns, who contributed how many, the classes, and the plan"
     secret = scheme_named(plan.facts.scheme).info.secret
     dealt = {} if dealer is None else {"dealer": (facts, "nothing of anybody's data, and not the weights")}
     return {
         **dealt,
-        "owners": ("the noisy weights, once they are published", facts, nothing_else),
-        "parties": ("the noisy weights", facts, nothing_else if secret else "all of the data, of every owner"),
-        "analyst": ("the noisy weights and this certificate", nothing_else),
-        "public": ("the noisy weights and this certificate, if they are published", nothing_else),
+        "owners": (f"{weights}, once they are published", facts, nothing_else),
+        "parties": (weights, facts, nothing_else if secret else "all of the data, of every owner"),
+        "analyst": (f"{weights} and this certificate", nothing_else),
+        "public": (f"{weights} and this certificate, if they are published", nothing_else),
     }

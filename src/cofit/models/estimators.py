@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cofit.errors import parameter_error
-from cofit.learn.facts import training_facts
+from cofit.learn.facts import PAPER_DEFAULTS, training_facts
 from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel, Reals
 from cofit.models.progress_display import progress_display
@@ -25,25 +25,9 @@ CLASSES_FROM_DATA = (
     "the two classes were taken from the labels instead of being agreed on: which ones occur is no secret"
 )
 _FACTS = (
-    "epsilon",
-    "delta",
-    "l2",
-    "mechanism",
-    "sensitivity",
-    "scheme",
-    "epochs",
-    "solver",
-    "learning_rate",
-    "momentum",
-    "initial",
-    "fit_intercept",
-    "intercept_scaling",
-    "normalised_by",
-    "feature_bound",
-    "norm_floor",
-    "tolerance",
-    "allow_unproven",
-)
+    "recipe", "epsilon", "delta", "scheme", "fit_intercept", "normalised_by", "feature_bound", "feature_lower",
+    "norm_floor", *PAPER_DEFAULTS,
+)  # fmt: skip
 
 
 class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -54,24 +38,26 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 0.0,
-        l2: float = 1.0,
+        delta: float | None = None,
         *,
-        mechanism: str | None = None,
-        sensitivity: str = "tight",
+        recipe: str = "best",
         scheme: str = "rep3",
-        epochs: int | str = "auto",
-        solver: str = "auto",
-        learning_rate: float | None = None,
-        momentum: float = 0.0,
-        initial: str = "zeros",
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
         normalised_by: str | None = None,
-        feature_bound: float = 1.0,
+        feature_bound: float | None = None,
+        feature_lower: float | None = None,
         norm_floor: float = 1 / 16,
-        tolerance: float = 1e-3,
-        allow_unproven: bool = False,
+        l2: float | None = None,
+        mechanism: str | None = None,
+        sensitivity: str | None = None,
+        epochs: int | str | None = None,
+        solver: str | None = None,
+        learning_rate: float | None = None,
+        momentum: float | None = None,
+        initial: str | None = None,
+        intercept_scaling: float | None = None,
+        tolerance: float | None = None,
+        allow_unproven: bool | None = None,
         classes: Sequence[Any] | None = None,
         processes: bool = False,
         threads: int | None = None,
@@ -81,6 +67,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
+        self.recipe = recipe
+        self.feature_lower = feature_lower
         self.l2 = l2
         self.mechanism = mechanism
         self.sensitivity = sensitivity
@@ -143,7 +131,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         return self
 
     def decision_function(self, X: Any) -> Reals:
-        """Return (X coef_ + intercept_) / max(||(x, c)||, floor) for each row, shape (n,): the score in training."""
+        """Return the score of each row, shape (n,), as in training: positive for the second class."""
         rows = self._rows(X)
         return self.model_.decision_function(rows)
 
@@ -169,17 +157,22 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if model.loss != cls._loss:
             raise parameter_error("path", f"{cls.__name__}.load", f"a model with the loss '{cls._loss}'", model.loss)
         certificate = model.certificate
-        estimator = cls(
-            epsilon=float(certificate.epsilon),
-            delta=float(certificate.delta),
-            l2=float(certificate.l2),
-            mechanism=certificate.mechanism,
-            sensitivity=certificate.sensitivity_kind,
-            scheme=certificate.scheme,
-            fit_intercept=bool(model.constant),
-            intercept_scaling=model.constant or 1.0,
-            normalised_by=certificate.normalised_by,
-        )
+        common: dict[str, Any] = {
+            "epsilon": float(certificate.epsilon),
+            "delta": float(certificate.delta),
+            "recipe": certificate.recipe,
+            "scheme": certificate.scheme,
+            "fit_intercept": bool(model.constant),
+            "normalised_by": certificate.normalised_by,
+        }
+        if certificate.recipe == "paper":
+            common |= {
+                "l2": None if certificate.l2 is None else float(certificate.l2),
+                "mechanism": certificate.mechanism,
+                "sensitivity": certificate.sensitivity_kind,
+                "intercept_scaling": model.constant or None,
+            }
+        estimator = cls(**common)
         estimator._take(model, np.asarray(model.classes))
         return estimator
 
@@ -221,17 +214,28 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 class LogisticRegression(_PrivateLinearClassifier):
     r"""Logistic regression with differential privacy, trained on secret shares.
 
-    Approximates the minimiser of
+    Recipe 'best', the default: gradient descent with noise in every step. In 20 steps from w = 0,
 
-        J(w) = (1/n) sum_i log(1 + exp(-s_i <w, x_i>)) + (l2 / 2) ||w||^2,    s_i = -1 or 1,  ||x_i|| <= 1,
+        w <- w + step * (sum_i s_i clip((3 - s_i <w, z_i>) / 2, 0, 1) z_i + noise),    s_i = -1 or 1,
 
-    over the rows of all owners, and releases w + noise. The noise makes any two data sets that differ in one record
-    indistinguishable up to ``epsilon`` and ``delta``; ``certificate_`` states this with every number it rests on.
-    Rows are scaled to length 1, with the intercept's constant appended before. Predictions scale them likewise:
+    where z_i is row i, centred and scaled to length 1, with a small constant for the intercept; the mean of the last 6
+    iterates is released, and nothing else. The clipped line stands for the logistic loss's gradient, which is
+    proportional to sigmoid(-margin), cut at a quarter. There is no penalty and nothing to tune: step and noise follow
+    from rows, columns, epsilon and delta.
+
+    Recipe 'paper': approximates the minimiser of
+
+        J(w) = (1/n) sum_i log(1 + exp(-s_i <w, x_i>)) + (l2 / 2) ||w||^2,    ||x_i|| <= 1,
+
+    over the rows of all owners, and releases w + noise. Rows are scaled to length 1, with the intercept's constant
+    appended before. Predictions scale them likewise:
 
         score(x) = (<coef_, x> + intercept_) / max(||(x, intercept_scaling)||, floor)
 
     where floor is 0 if the owners scale, else the ``norm_floor`` of training, times ``feature_bound``.
+
+    The noise makes any two data sets that differ in one record indistinguishable up to ``epsilon`` and ``delta``;
+    ``certificate_`` states this with every number it rests on.
 
     Everything runs on this machine: a rehearsal of the real study, with all data in one place. Each owner and each
     computing party is a thread, or a process with ``processes=True``.
@@ -240,38 +244,46 @@ class LogisticRegression(_PrivateLinearClassifier):
     ----------
     epsilon : float, default=1.0
         The privacy budget of this one release. Smaller is more private, with more noise.
-    delta : float, default=0.0
-        0, or a small probability such as 1e-6, which admits the gaussian mechanism with much less noise.
-    l2 : float, default=1.0
-        The penalty of the *mean* loss. scikit-learn's C is 1 / (n l2). More penalty, less noise.
-    mechanism : {None, 'knorm', 'laplace', 'gaussian'}, default=None
-        The noise. None takes 'knorm' for delta = 0, else 'gaussian'.
-    sensitivity : {'tight', 'paper'}, default='tight'
-        The bound of one record's gradient.
+    delta : float, default=None
+        0, or a small probability, far below 1 / rows. None takes 1e-6 with recipe 'best' and 0 with recipe 'paper'.
+        With 0 ('pure' privacy) there is much more noise.
+    recipe : {'best', 'paper'}, default='best'
+        The most accurate method that we know for these public facts, or the paper's method, calibrated honestly.
     scheme : str, default='rep3'
         The secret-sharing scheme; ``cofit schemes`` lists them.
-    epochs : int or 'auto', default='auto'
-        'auto' takes as many as ``tolerance`` needs.
-    solver : {'auto', 'gradient_descent', 'accelerated'}, default='auto'
-        The method of minimisation.
-    learning_rate, momentum, initial : float or None, float, {'zeros', 'glorot'}
-        Train with a learning rate of your own, as the paper does, instead of a proven step. Needs ``allow_unproven``
-        where the result is not proven to be near the minimiser.
     fit_intercept : bool, default=True
-        Whether to append a constant to each row. Its weight is penalised.
-    intercept_scaling : float, default=1.0
-        That constant, in units of the features. Choose it about as large as a typical row is long.
+        Whether to append a constant to each row.
     normalised_by : {None, 'owners', 'parties'}, default=None
-        Who scales the rows: each owner its own, before sharing (default where owners hold whole rows), or the parties
-        on shares (always where owners hold columns).
-    feature_bound : float, default=1.0
-        Where the parties scale: no feature is larger in magnitude. Agreed, not computed from the data.
+        Who scales the rows: each owner its own, before sharing, or the parties on shares (always where owners hold
+        columns, and with recipe 'best' where ``feature_bound`` is given and a common level is worth its price).
+    feature_bound, feature_lower : float, default=None
+        Agreed ranges: no feature is larger in magnitude than the first, and the mean of a row is never below the
+        second (minus the first by default; 0 for features that are never negative). Agreed, not computed from the
+        data. Recipe 'best' is more accurate with them, above all where there are few columns. Where the parties scale,
+        the bound is 1 by default.
     norm_floor : float, default=1/16
         Where the parties scale: rows shorter than this, times ``feature_bound``, are divided by this length instead.
-    tolerance : float, default=1e-3
-        How near the minimiser 'auto' epochs come, as a part of what one record can move it.
-    allow_unproven : bool, default=False
-        Train even where the guarantee is not proven. The certificate then says so in its first line.
+    l2 : float, default=None
+        Recipe 'paper' only, as all that follow up to ``allow_unproven``; None takes the default in brackets. The
+        penalty of the *mean* loss (1.0). scikit-learn's C is 1 / (n l2). More penalty, less noise.
+    mechanism : {'knorm', 'laplace', 'gaussian'}, default=None
+        The noise ('knorm' for delta = 0, else 'gaussian').
+    sensitivity : {'tight', 'paper'}, default=None
+        The bound of one record's gradient ('tight').
+    epochs : int or 'auto', default=None
+        'auto' takes as many as ``tolerance`` needs ('auto').
+    solver : {'auto', 'gradient_descent', 'accelerated'}, default=None
+        The method of minimisation ('auto').
+    learning_rate, momentum, initial : float, float, {'zeros', 'glorot'}, default=None
+        Train with a learning rate of your own, as the paper does, instead of a proven step. Needs ``allow_unproven``
+        where the result is not proven to be near the minimiser.
+    intercept_scaling : float, default=None
+        The constant of the intercept, in units of the features (1.0). Choose it about as large as a typical row is
+        long. Its weight is penalised.
+    tolerance : float, default=None
+        How near the minimiser 'auto' epochs come, as a part of what one record can move it (1e-3).
+    allow_unproven : bool, default=None
+        Train even where the guarantee is not proven (False). The certificate then says so in its first line.
     classes : pair of labels, default=None
         The two classes, agreed on beforehand; a label that is neither is refused, and one of them may be absent. None
         takes them from the labels, which then are no secret: the certificate says so.
@@ -294,7 +306,7 @@ class LogisticRegression(_PrivateLinearClassifier):
     coef_ : array of shape (1, n_features)
         The noisy weights.
     intercept_ : array of shape (1,)
-        The noisy intercept, already multiplied by ``intercept_scaling``; 0 without one.
+        The noisy intercept, already multiplied by its constant; 0 without one.
     classes_ : array of shape (2,)
         The two labels, sorted. They come from the labels of all owners and are public: agree on them beforehand.
     n_features_in_ : int
@@ -331,7 +343,7 @@ class LogisticRegression(_PrivateLinearClassifier):
     >>> X = rng.normal(size=(400, 2))
     >>> y = np.where(X[:, 0] > 0, "ill", "healthy")
     >>> owners = {"clinic-a": (X[:250], y[:250]), "clinic-b": (X[250:], y[250:])}
-    >>> model = LogisticRegression(epsilon=10.0, l2=0.1).fit(owners)
+    >>> model = LogisticRegression(epsilon=3.0).fit(owners)
     >>> model.predict([[3.0, 0.0], [-3.0, 0.0]]).tolist()
     ['ill', 'healthy']
     >>> model.certificate_.proven

@@ -1,5 +1,14 @@
 """A trained linear model: what was released, how to score a row with it, and its certificate.
 
+Recipe 'best':
+
+    score(x) = <coef, z> + intercept
+
+with z the row as it was prepared in training (``cofit.learn.row_map``: centred, and scaled to length 1 or less).
+Half of the margin that the loss speaks of, so sigmoid(2 score) is what ``predict_proba`` returns.
+
+Recipe 'paper':
+
     score(x) = (<coef, x> + intercept) / max(||(x, c)||, floor)
 
 is the score <w, x'> of the row x' as it was normalised in training: c is the constant of the intercept's column (0
@@ -16,7 +25,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from numbers import Real
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,16 +35,21 @@ import numpy.typing as npt
 
 from cofit.errors import InvalidInputError, ShapeError, parameter_error
 from cofit.learn.losses import loss_named
-from cofit.learn.plan import Plan
+from cofit.learn.plan import DescentPlan, Plan
+from cofit.learn.row_map import RowMap
+from cofit.models.row_fields import check_rows, read_rows
 from cofit.privacy.certificate import Certificate
 from cofit.roles.training import TrainingRun
 
-VERSION = 1
+VERSION = 2
 KIND = "cofit linear model"
 Reals = npt.NDArray[np.float64]
 Label = str | int | float | bool
 
-_FIELDS = ("loss", "classes", "coef", "intercept", "constant", "norm_floor", "feature_names", "certificate")
+_FIELDS = (
+    "loss", "classes", "coef", "intercept", "constant", "norm_floor", "rows", "shrinkage", "feature_names",
+    "certificate",
+)  # fmt: skip
 _OWNER = "a LinearModel"
 
 
@@ -46,7 +60,9 @@ class LinearModel:
     loss: 'logistic' or 'huber_hinge'. classes: the two labels, of one type; a positive score means the second one.
     coef: one weight for each feature. intercept: already multiplied by its constant. constant: the entry c of the
     intercept's column, 0.0 without one. norm_floor: the shortest length that a row is divided by, in units of the
-    features; 0.0 where the owners normalised. feature_names: the names of the columns, if they have any.
+    features; 0.0 where the owners normalised. rows: how recipe 'best' prepares a row; None with recipe 'paper'.
+    shrinkage: 0.0 for the weights as they were released (see ``shrunk``). feature_names: the names of the columns, if
+    they have any.
     """
 
     loss: str
@@ -57,6 +73,8 @@ class LinearModel:
     norm_floor: float
     feature_names: tuple[str, ...] | None
     certificate: Certificate
+    rows: RowMap | None = None
+    shrinkage: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.certificate, Certificate):
@@ -67,7 +85,7 @@ class LinearModel:
         check_classes(self.classes)
         if not isinstance(self.coef, tuple) or not self.coef:
             _refuse("coef", "a tuple of floats, at least one", self.coef)
-        for name in ("intercept", "constant", "norm_floor"):
+        for name in ("intercept", "constant", "norm_floor", "shrinkage"):
             object.__setattr__(self, name, _number(name, getattr(self, name)))
             if name != "intercept" and getattr(self, name) < 0:
                 _refuse(name, "at least 0", getattr(self, name))
@@ -82,6 +100,7 @@ class LinearModel:
                 "coef", f"as long as the certificate says: {self.certificate.d} weights with the intercept", weights
             )
         self._check_names()
+        check_rows(self.rows, len(self.coef), self.certificate)
 
     def __repr__(self) -> str:
         return f"<LinearModel, {self.loss}, {len(self.coef)} features, classes {self.classes}>"
@@ -104,24 +123,32 @@ class LinearModel:
         classes: Sequence[Label],
         feature_names: Sequence[str] | None = None,
     ) -> LinearModel:
-        """Return the model of released weights, the intercept's last, of a training run by ``plan``."""
-        facts, geometry = plan.facts, plan.geometry
-        constant = float(facts.intercept_scaling) if facts.fit_intercept else 0.0
+        """Return the model of what a training run by ``plan`` released: weights, intercept, level, centre."""
+        facts = plan.facts
+        rows, floor = None, 0.0
+        if isinstance(plan, DescentPlan):
+            constant = float(plan.formats.constant)
+            rows = plan.row_map(np.asarray(weights))
+        else:
+            constant = float(facts.intercept_scaling) if facts.fit_intercept else 0.0
+            floor = 0.0 if plan.floor is None else float(plan.floor * facts.feature_bound)
         first, second = classes
         return cls(
             loss=facts.loss,
             classes=(first, second),
             coef=tuple(weights[: facts.cols]),
-            intercept=weights[-1] * constant if facts.fit_intercept else 0.0,
+            intercept=weights[facts.cols] * constant if facts.fit_intercept else 0.0,
             constant=constant,
-            norm_floor=0.0 if geometry.floor is None else float(geometry.floor * facts.feature_bound),
+            norm_floor=floor,
+            rows=rows,
             feature_names=None if feature_names is None else tuple(feature_names),
             certificate=certificate,
         )
 
     def to_json(self) -> str:
-        """Return the model and its certificate as JSON, version 1."""
+        """Return the model and its certificate as JSON, version 2."""
         fields = {name: getattr(self, name) for name in _FIELDS}
+        fields["rows"] = None if self.rows is None else asdict(self.rows)
         fields["certificate"] = json.loads(self.certificate.to_json())
         return json.dumps({"kind": KIND, "version": VERSION, **fields}, indent=2, allow_nan=False) + "\n"
 
@@ -150,6 +177,8 @@ class LinearModel:
                 fields[name] = tuple(fields[name])
             elif name != "feature_names" or fields[name] is not None:
                 _refuse(name, "a list", fields[name])
+        if fields["rows"] is not None:
+            fields["rows"] = read_rows(fields["rows"])
         if not isinstance(fields["certificate"], dict):
             _refuse("certificate", "a mapping", fields["certificate"])
         fields["certificate"] = Certificate.from_json(json.dumps(fields["certificate"]))
@@ -173,6 +202,8 @@ class LinearModel:
     def decision_function(self, X: Any) -> Reals:
         """Return the score of each row of X, shape (n,): positive for the second class."""
         x = self._checked(X)
+        if self.rows is not None:
+            return np.asarray(self.rows(x) @ np.asarray(self.coef) + self.intercept)
         largest = np.maximum(np.abs(x).max(axis=1), self.constant)
         unit = np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
         scaled = x / unit[:, np.newaxis]
@@ -187,11 +218,32 @@ class LinearModel:
         return np.asarray(self.classes)[(self.decision_function(X) > 0).astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Reals:
-        """Return sigmoid(score) for each row of X as the second of two columns, and what is left to 1 as the first."""
+        """Return sigmoid(score) for each row of X as the second of two columns, and what is left to 1 as the first.
+
+        With recipe 'best' sigmoid(2 score). Noise makes these probabilities more certain than they should be.
+        """
         if self.loss != "logistic":
             raise InvalidInputError(f"A model with the loss '{self.loss}' has no probabilities. Use decision_function.")
-        half = 0.5 * np.tanh(self.decision_function(X) / 2)  # the tanh form does not overflow
+        margin = self.decision_function(X) * (1 if self.rows is None else 2)
+        half = 0.5 * np.tanh(margin / 2)  # the tanh form does not overflow
         return np.column_stack([0.5 - half, 0.5 + half])
+
+    def shrunk(self, noise_levels: float) -> LinearModel:
+        """Return the model with every weight moved towards 0 by ``noise_levels`` times the noise's standard deviation.
+
+        Soft thresholding: weights that are smaller become 0. It uses the public level of the noise and nothing of the
+        data, so it costs no privacy. It helps where few columns matter (0.5 is a good value then), and hurts where many
+        do; so it is not done unasked. The intercept stays as it is; this model keeps the weights as released.
+        """
+        if isinstance(noise_levels, bool) or not isinstance(noise_levels, Real) or not 0 <= noise_levels < math.inf:
+            raise parameter_error("noise_levels", "shrunk", "a number that is at least 0", noise_levels)
+        if self.shrinkage:
+            raise InvalidInputError("This model is shrunk already. Shrink the model as it was released.")
+        levels = float(noise_levels)
+        threshold = levels * self.certificate.noise_expected_norm / math.sqrt(self.certificate.d)
+        weights = np.asarray(self.coef)
+        kept = np.sign(weights) * np.maximum(np.abs(weights) - threshold, 0.0)
+        return replace(self, coef=tuple(kept.tolist()), shrinkage=levels)
 
     def _checked(self, X: Any) -> Reals:
         """Return X as a finite table of float64 with this model's columns, or name what is wrong with it."""

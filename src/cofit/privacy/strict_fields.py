@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from fractions import Fraction
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from cofit.errors import parameter_error
@@ -45,8 +46,8 @@ def decode(kind: Any, value: Any, path: str) -> Any:
         return int(value)
     if kind is float and isinstance(value, float) and math.isfinite(value):
         return float(value)
-    if kind == (float | None):
-        return None if value is None else decode(float, value, path)
+    if get_origin(kind) is UnionType:  # something, or None
+        return None if value is None else decode(get_args(kind)[0], value, path)
     if kind is Fraction:
         return _decode_fraction(value, path)
     if get_origin(kind) is tuple and isinstance(value, list):

@@ -25,8 +25,10 @@ def fetch_release(study: Study, identity: Identity) -> Release:
     copies = {}
     for party in study.parties:
         with connect(party.name) as conversation:
-            copies[party.name] = Release.from_json(_fetched(conversation, largest_release(plan.geometry.cols)))
+            copies[party.name] = Release.from_json(_fetched(conversation, largest_release(plan.released)))
     release = agreed(copies)
+    if len(release.weights) != plan.released:
+        raise ProtocolError(f"The release has {len(release.weights)} numbers, and the study's plan {plan.released}.")
     if release.certificate.plan_hash != plan.hash:
         raise ProtocolError(
             "The certificate of the release belongs to another plan than the study's. Do not use the model; check that "

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cofit.errors import InvalidInputError
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan
 from cofit.roles.party_state import Checkpoint, PartyState
 from cofit.secret import Party, SecretArray
 from cofit.secret.stored import pack, unpack
@@ -38,7 +38,7 @@ class CheckpointFiles:
 
     state: PartyState
     every: int
-    plan: Plan
+    plan: MinimiserPlan
 
     def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
         kept = {c: shares for c in self.state.checkpoints()[:_MOST] if (shares := self._intact(party, c)) is not None}
@@ -89,7 +89,7 @@ def common_checkpoint(told: Sequence[bytes]) -> Checkpoint | None:
     )
 
 
-def resumed_limit(plan: Plan) -> int:
+def resumed_limit(plan: MinimiserPlan) -> int:
     """Return the bound of the weights that a resumed training goes on with: the plan's, which a dealer knows as well.
 
     That of the stored value may be smaller, and the steps of a program depend on bounds.

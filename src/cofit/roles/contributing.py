@@ -64,12 +64,12 @@ class PreparedContribution:
     @property
     def epsilon(self) -> Fraction:
         """What the release will cost the owner's ledger."""
-        return self.plan.mechanism.epsilon
+        return self.plan.facts.epsilon
 
     @property
     def delta(self) -> Fraction:
         """What the release will cost the owner's ledger."""
-        return Fraction(self.plan.mechanism.total_delta)
+        return self.plan.total_delta
 
     @property
     def holder(self) -> int | None:

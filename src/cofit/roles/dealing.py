@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
 from cofit.learn.inputs import Holders
 from cofit.roles.checkpoint_files import NO_CHECKPOINTS, common_checkpoint, resumed_limit
@@ -25,7 +25,7 @@ from cofit.sharing.known_inputs import assembled
 class HeardCheckpoints:
     """Implements ``cofit.learn.checkpoints.Checkpoints`` for a member that has none: it hears from which all go on."""
 
-    plan: Plan
+    plan: MinimiserPlan
 
     def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
         chosen = common_checkpoint(party.announce("checkpoints", NO_CHECKPOINTS))
@@ -61,4 +61,5 @@ def run_dealing(
         for name, facts in inputs.items():
             ring, parties, holder = facts.format.ring, len(scheme.names), ranks.get(owner)
             party.take(owner, name, assembled(type(scheme), ring, facts.shape, scheme.rank, parties, {}, holder))
-    private_training(party, plan, holders, {}, study_hash, HeardCheckpoints(plan))
+    checkpoints = HeardCheckpoints(plan) if isinstance(plan, MinimiserPlan) else None
+    private_training(party, plan, holders, {}, study_hash, checkpoints)

@@ -16,7 +16,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Release:
-    """The opened weights, the intercept's last, and the certificate."""
+    """What was opened (the weights, the intercept's, then level and centre if there are any), and the certificate."""
 
     weights: tuple[float, ...]
     certificate: Certificate
@@ -41,8 +41,9 @@ class Release:
         if not isinstance(weights, list) or not all(isinstance(w, float) and math.isfinite(w) for w in weights):
             raise InvalidInputError("The weights of a release must be finite numbers.")
         certificate = Certificate.from_json(json.dumps(document["certificate"]))
-        if len(weights) != certificate.d:
-            raise InvalidInputError(f"A release has {len(weights)} weights; its certificate says {certificate.d}.")
+        if len(weights) != certificate.released:
+            must_be = f"its certificate says {certificate.released}"
+            raise InvalidInputError(f"A release has {len(weights)} numbers; {must_be}.")
         return cls(tuple(weights), certificate)
 
 

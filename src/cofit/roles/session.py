@@ -17,13 +17,12 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import StateError
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
 from cofit.learn.inputs import Holders
 from cofit.roles.audit_file import AuditFile
@@ -62,10 +61,8 @@ class ChargedStore:
         return record
 
     def save(self, record: bytes) -> None:
-        mechanism = self.plan.mechanism
-        self.ledger.charge(
-            "release", self.study.hash, self.study.name, mechanism.epsilon, Fraction(mechanism.total_delta)
-        )
+        facts = self.plan.facts
+        self.ledger.charge("release", self.study.hash, self.study.name, facts.epsilon, self.plan.total_delta)
         self.store.save(record)
         self._note()
 
@@ -74,9 +71,9 @@ class ChargedStore:
 
     def _note(self) -> None:
         if self.state.phase not in ("stored", "released"):
-            mechanism = self.plan.mechanism
+            epsilon, delta = self.plan.facts.epsilon, self.plan.total_delta
             self.state.advance("stored")
-            self.audit.write("release stored", epsilon=float(mechanism.epsilon), delta=float(mechanism.total_delta))
+            self.audit.write("release stored", epsilon=float(epsilon), delta=float(delta))
             _log.info("stored: the noisy shares are on disk, and the privacy budget is charged")
 
 
@@ -108,7 +105,9 @@ def run_session(
                 party.take(owner, name, _assembled(scheme, state, owner, name, facts, ranks.get(owner)))
     ledger = Ledger(state.directory / "ledger.sqlite")
     store = ChargedStore(FileStore(state.directory / RELEASE), ledger, study, plan, state, audit)
-    checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan)
+    checkpoints = None
+    if isinstance(plan, MinimiserPlan):
+        checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan)
     weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints)
     return weights, party.audit.openings
 

@@ -22,29 +22,33 @@ Value = str | int | bool
 
 @dataclass(frozen=True)
 class Model:
-    """What is trained, and how. The numbers are those of ``cofit.learn.facts.training_facts``."""
+    """What is trained, and how. The numbers are those of ``cofit.learn.facts.training_facts``.
+
+    What recipe 'best' does not have is None with it.
+    """
 
     kind: str
-    l2: float
-    epochs: int | str
+    recipe: str
     intercept: bool
-    intercept_scaling: float
-    solver: str
+    l2: float | None
+    epochs: int | str | None
+    intercept_scaling: float | None
+    solver: str | None
     learning_rate: float | None
-    momentum: float
-    initial: str
-    tolerance: float
-    allow_unproven: bool
+    momentum: float | None
+    initial: str | None
+    tolerance: float | None
+    allow_unproven: bool | None
 
 
 @dataclass(frozen=True)
 class Privacy:
-    """What the release guarantees: epsilon and delta, by which noise, for which bound of a record's gradient."""
+    """What the release guarantees: epsilon and delta; with recipe 'paper' by which noise, for which gradient bound."""
 
     epsilon: float
     delta: float
-    mechanism: str
-    sensitivity: str
+    mechanism: str | None
+    sensitivity: str | None
 
 
 @dataclass(frozen=True)
@@ -79,13 +83,16 @@ class Feature:
 
 @dataclass(frozen=True)
 class Data:
-    """What the owners hold. ``rows`` counts the records of the joint data; ``row_key`` names a column, or is None."""
+    """What the owners hold. ``rows`` counts the records of the joint data; ``row_key`` names a column, or is None.
+
+    normalised_by: None leaves it to the plan.
+    """
 
     partition: str
     rows: int
     label: str
     label_values: tuple[Value, Value]
-    normalised_by: str
+    normalised_by: str | None
     norm_floor: float
     row_key: str | None
     unmatched: str | None

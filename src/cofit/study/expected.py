@@ -12,16 +12,14 @@ from cofit.study.document import Study
 def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, InputFacts]]:
     """Return the shape, format and bound of every owner's inputs.
 
-    An owner that brings the label alone has no features. Where the owners normalise, they append the intercept's
-    constant themselves.
+    An owner that brings the label alone has no features.
     """
     formats = plan.formats
-    own_constant = int(plan.facts.fit_intercept and plan.facts.normalised_by == "owners")
     expected = {}
     for owner in study.owners:
         inputs = {}
         if owner.columns:
-            width = sum(feature.width for feature in study.features_of(owner)) + own_constant
+            width = sum(feature.width for feature in study.features_of(owner)) + plan.own_columns
             inputs[FEATURES] = InputFacts((owner.rows, width), formats.of(formats.data), 1.0)
         if owner.holds_label:
             inputs[LABELS] = InputFacts((owner.rows,), FixedPoint(0, formats.ring), 1.0)

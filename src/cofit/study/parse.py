@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cofit.errors import InvalidInputError
-from cofit.learn.facts import DEFAULT_NORM_FLOOR, PARTITIONS, SOLVERS
+from cofit.learn.facts import DEFAULT_DELTA, DEFAULT_NORM_FLOOR, PARTITIONS, RECIPES, SOLVERS
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES
@@ -24,10 +24,11 @@ from cofit.study.participants import ROLE_FIELDS, parse_owners, parse_parties, p
 from cofit.study.plan import LOSS_OF, study_facts
 
 _DOCUMENT = ("format", "name", "model", "privacy", "data", "compute", "parties", "owners", "analysts", "dealer")
-_MODEL = (
-    "kind", "l2", "epochs", "intercept", "intercept_scaling", "solver", "learning_rate", "momentum", "initial",
-    "tolerance", "allow_unproven",
+_MODEL_OF_PAPER = (
+    "l2", "epochs", "intercept_scaling", "solver", "learning_rate", "momentum", "initial", "tolerance",
+    "allow_unproven",
 )  # fmt: skip
+_MODEL = ("kind", "recipe", "intercept", *_MODEL_OF_PAPER)
 _PRIVACY = ("epsilon", "delta", "mechanism", "sensitivity")
 _DATA = (
     "partition", "label", "label_values", "normalised_by", "norm_floor", "row_key", "unmatched", "rows",
@@ -51,15 +52,16 @@ def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) ->
     if top.raw("format", must_be=str(FORMAT)) != FORMAT or isinstance(top.raw("format"), bool):
         raise field_error("format", f"{FORMAT}, the only format that this release of cofit reads", top.raw("format"))
     data_table = top.table("data", _DATA)
-    data = _data(data_table)
+    model = _model(top.table("model", _MODEL))
+    data = _data(data_table, model.recipe)
     owners = parse_owners(top.tables("owners", ROLE_FIELDS["owners"]), certificates, data)
     analysts = participants(top.tables("analysts", ROLE_FIELDS["analysts"]), certificates)
     study = Study(
         name=participant_name("name", top.raw("name", must_be="the name of the study")),
-        model=_model(top.table("model", _MODEL)),
-        privacy=_privacy(top.table("privacy", _PRIVACY)),
+        model=model,
+        privacy=_privacy(top.table("privacy", _PRIVACY), model.recipe),
         data=check_owners(data, owners, stated="rows" in data_table),
-        compute=_compute(top.table("compute", _COMPUTE)),
+        compute=_compute(top.table("compute", _COMPUTE), model.recipe),
         parties=parse_parties(top.tables("parties", ROLE_FIELDS["parties"]), certificates),
         owners=owners,
         analysts=tuple(AnalystEntry(*analyst) for analyst in analysts),
@@ -79,6 +81,10 @@ def _dealer(top: Table, certificates: Mapping[str, str]) -> PartyEntry | None:
 
 
 def _model(table: Table) -> Model:
+    recipe = table.text("recipe", "best", choices=RECIPES)
+    paper = recipe == "paper"
+    if not paper:
+        table.absent(_MODEL_OF_PAPER, "recipe 'best' has no such choice; leave it out, or set recipe = 'paper'")
     epochs = table.raw("epochs", "auto")
     if epochs != "auto":
         if isinstance(epochs, str):
@@ -86,37 +92,43 @@ def _model(table: Table) -> Model:
         epochs = table.integer("epochs")
     return Model(
         kind=table.text("kind", choices=LOSS_OF),
-        l2=table.number("l2"),
-        epochs=epochs,
+        recipe=recipe,
         intercept=table.boolean("intercept", True),
-        intercept_scaling=table.number("intercept_scaling", 1.0),
-        solver=table.text("solver", "auto", choices=SOLVERS),
+        l2=table.number("l2") if paper else None,
+        epochs=epochs if paper else None,
+        intercept_scaling=table.number("intercept_scaling", 1.0) if paper else None,
+        solver=table.text("solver", "auto", choices=SOLVERS) if paper else None,
         learning_rate=table.number("learning_rate") if "learning_rate" in table else None,
-        momentum=table.number("momentum", 0.0),
-        initial=table.text("initial", "zeros", choices=("zeros", "glorot")),
-        tolerance=table.number("tolerance", 1e-3),
-        allow_unproven=table.boolean("allow_unproven", False),
+        momentum=table.number("momentum", 0.0) if paper else None,
+        initial=table.text("initial", "zeros", choices=("zeros", "glorot")) if paper else None,
+        tolerance=table.number("tolerance", 1e-3) if paper else None,
+        allow_unproven=table.boolean("allow_unproven", False) if paper else None,
     )
 
 
-def _privacy(table: Table) -> Privacy:
-    delta = table.number("delta", 0.0)
+def _privacy(table: Table, recipe: str) -> Privacy:
+    paper = recipe == "paper"
+    delta = table.number("delta", 0.0 if paper else DEFAULT_DELTA)
+    if not paper:
+        table.absent(["mechanism", "sensitivity"], "recipe 'best' chooses; leave it out, or set model.recipe = 'paper'")
     return Privacy(
         epsilon=table.number("epsilon"),
         delta=delta,
-        mechanism=table.text("mechanism", "gaussian" if delta > 0 else "knorm", choices=MECHANISMS),
-        sensitivity=table.text("sensitivity", "tight", choices=SENSITIVITIES),
+        mechanism=table.text("mechanism", "gaussian" if delta > 0 else "knorm", choices=MECHANISMS) if paper else None,
+        sensitivity=table.text("sensitivity", "tight", choices=SENSITIVITIES) if paper else None,
     )
 
 
-def _data(table: Table) -> Data:
+def _data(table: Table, recipe: str) -> Data:
     """Return the data section; ``rows`` is 0 where it is to be summed up from the owners."""
     partition = table.text("partition", choices=PARTITIONS)
     vertical = partition == "vertical"
     table.absent(["schema"], "the features of the schema file must stand in its place (load_study does that)")
     if not vertical:
         table.absent(["unmatched"], "rows are matched in vertical studies only")
-    by = table.text("normalised_by", "parties" if vertical else "owners", choices=("owners", "parties"))
+    by = None
+    if "normalised_by" in table or recipe == "paper":
+        by = table.text("normalised_by", "parties" if vertical else "owners", choices=("owners", "parties"))
     if vertical and "row_key" not in table:
         must_be = "stated in a vertical study: the column by which all owners' rows are matched"
         raise field_error(table.at("row_key"), must_be, None)
@@ -146,7 +158,9 @@ def _data(table: Table) -> Data:
     )
 
 
-def _compute(table: Table) -> Compute:
+def _compute(table: Table, recipe: str) -> Compute:
+    if recipe == "best":
+        table.absent(["checkpoint_epochs"], "recipe 'best' has few epochs, and begins again after an interruption")
     return Compute(
         scheme=table.text("scheme", choices=sorted(SCHEMES)),
         timeout=table.number("timeout", 60.0, 1.0, _LONGEST_TIMEOUT),

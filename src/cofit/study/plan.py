@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from cofit.learn.facts import Facts, training_facts
 from cofit.learn.plan import Plan, plan_training
 from cofit.study.document import Study
@@ -13,13 +15,17 @@ LOSS_OF = {"logistic_regression": "logistic", "linear_svc": "huber_hinge"}
 def study_facts(study: Study) -> Facts:
     """Return the public facts of the training run.
 
-    Numbers are scaled to [-1, 1] and everything else is 0 or 1, so the bound of every feature is 1.
+    Numbers are scaled to [-1, 1] and everything else is 0 or 1, so the bound of every feature is 1, and the mean of a
+    row is at least minus the share of numbers.
     """
     model, privacy, data = study.model, study.privacy, study.data
+    cols = sum(feature.width for feature in data.features)
+    numbers = sum(feature.type == "number" for feature in data.features)
     return training_facts(
         data.rows,
-        sum(feature.width for feature in data.features),
+        cols,
         partition=data.partition,
+        recipe=model.recipe,
         loss=LOSS_OF[model.kind],
         l2=model.l2,
         epsilon=privacy.epsilon,
@@ -36,6 +42,7 @@ def study_facts(study: Study) -> Facts:
         intercept_scaling=model.intercept_scaling,
         normalised_by=data.normalised_by,
         feature_bound=1.0,
+        feature_lower=Fraction(-numbers, cols),
         norm_floor=data.norm_floor,
         tolerance=model.tolerance,
         allow_unproven=model.allow_unproven,

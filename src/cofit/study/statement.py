@@ -18,12 +18,11 @@ def expected_certificate(study: Study, plan: Plan) -> Certificate:
 
     Its headline, assumptions and numbers are what participants agree to: one object makes the claim, before and after.
     """
-    constant = int(plan.facts.fit_intercept and plan.facts.normalised_by == "owners")  # which they then share too
     shapes: dict[str, dict[str, Shape]] = {}
     for owner in study.owners:
         shapes[owner.name] = {LABELS: (owner.rows,)} if owner.holds_label else {}
         if owner.columns:
-            width = sum(feature.width for feature in study.features_of(owner)) + constant
+            width = sum(feature.width for feature in study.features_of(owner)) + plan.own_columns
             shapes[owner.name][FEATURES] = (owner.rows, width)
     return certify(
         plan,

@@ -162,12 +162,17 @@ def inner_bits(formats: DescentFormats) -> int:
     return formats.argument
 
 
+def truncated_factors(formats: DescentFormats, layout: Layout) -> Fraction:
+    """Return what the truncations of p and q add to the length of a record's part in G."""
+    if layout.floor is None and not formats.centre:
+        return Fraction(0)
+    return (formats.longest + formats.centre) / (1 << formats.scaled)
+
+
 def reach(formats: DescentFormats, layout: Layout) -> Fraction:
     """Return the bound of the length of one record's part in G, in the norm of the layout; beta e included."""
     residual = formats.largest_residual
-    row = residual * (1 + formats.eta)
-    if layout.floor is not None or formats.centre:
-        row += (formats.longest + formats.centre) / (1 << formats.scaled)
+    row = residual * (1 + formats.eta) + truncated_factors(formats, layout)
     constant = formats.constant * residual
     if layout.norm == "l1":
         return row + constant

@@ -18,7 +18,7 @@ from typing import ClassVar
 from cofit.arithmetic import FixedPoint
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import KEPT, at_epsilon, sigma_for, split
-from cofit.privacy.events import sampled_gaussian_event
+from cofit.privacy.events import gaussian_event, sampled_gaussian_event
 from cofit.privacy.mechanisms.grid import grid_for
 from cofit.privacy.mechanisms.mechanism import Mechanism
 from cofit.privacy.safe_rounding import SIGMA_BITS, root_up
@@ -52,6 +52,14 @@ class Gaussian(Mechanism):
     def total_delta(self) -> Fraction:
         """The delta that was asked for covers the sampler's distance already."""
         return self.delta
+
+    @property
+    def rule(self) -> str:
+        steps = 1 << self.grid_bits
+        event = gaussian_event(
+            "weights", self.sensitivity * steps, self.scale * steps, self.dimension, self.sampler_distance
+        )
+        return at_epsilon([event], self.epsilon).rule
 
     def _noisy(self, party: Party, weights: SecretArray, count: int) -> SecretArray:
         del count  # coordinates are independent

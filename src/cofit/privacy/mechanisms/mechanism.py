@@ -56,6 +56,11 @@ class Mechanism(ABC):
         """The delta of the guarantee, with the sampler's distance."""
         return total_delta(self.delta, self.sampler_distance, self.epsilon)
 
+    @property
+    def rule(self) -> str:
+        """The rule of the accountant that proves the guarantee."""
+        return "pure"
+
     def perturb(self, party: Party, weights: SecretArray) -> SecretArray:
         """Return the weights plus fresh noise, with ``grid_bits`` fractional bits: what may be opened, once."""
         if weights.shape != (self.dimension,):

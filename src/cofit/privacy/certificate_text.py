@@ -1,0 +1,200 @@
+"""A certificate as plain text: every fact that the JSON has, in words for people who are no engineers."""
+
+from __future__ import annotations
+
+import decimal
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from cofit.privacy.certified import CertifiedDescent, CertifiedOpening, CertifiedRelease
+from cofit.privacy.strict_fields import exact_text
+
+if TYPE_CHECKING:
+    from cofit.privacy.certificate import Certificate
+
+WIDTH = 100
+_WEAK_EPSILON, _WEAK_DELTA = 20, Fraction(1, 1000)
+_UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
+
+_LAYOUT = """\
+Warnings and assumptions
+  The guarantee holds if the assumptions do.
+  proven = The guarantee is proven
+  warnings = Warnings
+  assumptions = Assumptions
+
+What the published model reveals
+  This is about one release. Every further release from the same data reveals more.
+  Whoever has k records in the data is protected less: the factor is raised to the power k, and what
+  is added to it grows as well.
+  unit = What is protected
+  neighbours = Compared are two sets of data with
+  epsilon = Epsilon (the factor is e to this power)
+  delta = Delta as asked for
+  delta_total = Delta of the guarantee, with the imperfection of the noise's sampler
+  sampler_distance = Distance of the sampled noise from the ideal noise, in total variation
+  rule = Rule by which all noisy releases were added up
+
+Who learned what during the computation
+  Owners hold the data, computing parties compute on it, the analyst asked for the model.
+  learned = Learned by
+  openings = Everything that was opened
+  scheme = Secret sharing scheme
+  secret = The scheme keeps the data secret from the computing parties
+  adversary = Protects against
+  threshold = Corrupted parties that it withstands
+  parties = Computing parties
+  dealers = Dealer of randomness, trusted to collude with no computing party
+  owners = Owners, and the public shapes of what they contributed
+
+The model
+  recipe = Recipe
+  method = Method
+  model = Model
+  loss = Loss
+  l2 = L2 penalty (Lambda)
+  n = Records (n)
+  d = Weights (d)
+  partition = Partition of the data
+  normalised_by = Records were scaled to length 1 or less by the
+  solver = Solver
+  epochs = Epochs
+
+How far one record can move the model
+  All lengths are Euclidean, in units of the weights.
+  sensitivity_kind = Kind of the bound of the gradient
+  gradient_bound = Bound of one record's gradient (G)
+  sensitivity_exact = Distance that one record can move the exact minimiser, 2 G / (n Lambda)
+  tau = Distance of the computed weights from the exact minimiser, at most (tau)
+  tau_parts = Parts of tau
+  sensitivity_total = Distance that the noise was calibrated to
+
+How far one record can move a step
+  In every step each record adds its row times its clipped residual to a sum, which gets noise at once.
+  descent = Numbers of a step
+
+The noise
+  mechanism = Mechanism
+  noise_distribution = Distribution
+  releases = Noisy releases (sensitivity and scale in steps of the grid)
+  noise_scale_name = Name of its parameter
+  noise_scale = Its parameter, in units of the weights
+  noise_expected_norm = Expected length of the noise
+  grid = Published weights are multiples of
+
+Origin
+  version = Version of this format
+  created = Created
+  cofit_version = cofit
+  software = Software
+  plan_hash = Hash of the plan
+"""
+
+
+def headline_of(c: Certificate) -> str:
+    """Return the first line: what is guaranteed, in words that need no dictionary; or that nothing is."""
+    numbers = f"epsilon = {_decimal(c.epsilon)}, delta = {_decimal(c.delta_total)}"
+    lines = []
+    if not c.secret:
+        lines.append(
+            f"NO SECRECY: with '{c.scheme}' every computing party could read all of the data; for testing only."
+        )
+    if not c.proven:
+        lines.append(
+            f"NOT A PROVEN GUARANTEE: {c.warnings[0].rstrip('.')}. Noise was added with a protection in mind "
+            f"({numbers}), but it is not proven that the published model gives it."
+        )
+    if not lines and (c.epsilon > _WEAK_EPSILON or c.delta_total > _WEAK_DELTA):
+        lines.append(
+            f"HARDLY ANY PROTECTION: with {numbers}, whoever sees the published model may learn nearly everything "
+            f"about a single record."
+        )
+    elif not lines:
+        beyond = f", plus at most {_decimal(c.delta_total)}" if c.delta_total else ""
+        lines.append(
+            "The published model limits what can be learned about any single record: replacing your record by any "
+            "other record changes the probability of any outcome by a factor of at most "
+            f"{_factor(c.epsilon)}{beyond}, if the assumptions below hold (differential privacy with {numbers}; "
+            f"one record replaced)."
+        )
+    return " ".join(lines)
+
+
+def text_of(c: Certificate) -> str:
+    """Return the certificate as plain text, at most 100 columns wide; what belongs to another method is left out."""
+    lines = _wrapped(headline_of(c))
+    for part in _LAYOUT.split("\n\n"):
+        title, *entries = part.strip().splitlines()
+        found = []
+        for line in entries:
+            name, _, label = line.strip().partition(" = ")
+            if not label:
+                found += _wrapped(name)
+            elif _belongs(c, name):
+                found += _entry(label, getattr(c, name))
+        if any(line.startswith("  ") for line in found):  # not only remarks
+            lines += ["", title, "-" * len(title), *found]
+    return "\n".join(lines) + "\n"
+
+
+def _belongs(c: Certificate, name: str) -> bool:
+    """Return whether a field has something to say: ``tau`` says even with null that it is not bounded."""
+    of_minimiser = name in ("tau", "tau_parts")
+    return c.method == "minimiser" if of_minimiser else getattr(c, name) is not None
+
+
+def _entry(label: str, value: object) -> Iterator[str]:
+    """Yield the lines of one field: a value beside its label, several values below it."""
+    if isinstance(value, CertifiedDescent):
+        value = {field.name.replace("_", " "): getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        value = tuple(f"{name}: {_shown(value[name])}" for name in sorted(value))
+    if isinstance(value, tuple) and value:
+        yield from _wrapped(f"{label}:", "  ")
+        for item in value:
+            yield from _wrapped(f"- {_shown(item)}", "    ")
+    else:
+        yield from _wrapped(f"{label}: {_shown(value)}", "  ")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Fraction):
+        return f"{float(value)!r} ({exact_text(value)})"
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    if isinstance(value, CertifiedOpening):
+        learners = ", ".join(value.learned_by) or "nobody"
+        return f"opening {value.number}: {value.reason} (shape {_shape(value.shape)}; learned by {learners})"
+    if isinstance(value, CertifiedRelease):
+        facts = [f"{name.replace('_', ' ')} {_shown(item)}" for name, item in vars(value).items() if name != "name"]
+        return f"{value.name}: {'; '.join(facts)}"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name} ({_shape(value[name])})" for name in sorted(value)) or "nothing"
+    if isinstance(value, tuple):
+        return "; ".join(value) or "none"
+    return "NOT BOUNDED" if value is None else str(value)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "one number"
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    hanging = indent + "  " if indent else ""
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
+
+
+def _decimal(number: Fraction) -> str:
+    """Return the number with three significant digits, rounded up."""
+    return str(_UPWARDS.divide(Decimal(number.numerator), Decimal(number.denominator))).lower()
+
+
+def _factor(epsilon: Fraction) -> str:
+    """Return e^epsilon with three significant digits, rounded up."""
+    precise = decimal.Context(prec=40, rounding=decimal.ROUND_CEILING)
+    exponent = precise.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    return str(_UPWARDS.plus(precise.exp(exponent))).lower()

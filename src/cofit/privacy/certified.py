@@ -1,0 +1,67 @@
+"""The parts of a certificate: what was opened, what was released with noise, and the numbers of a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cofit.privacy.safe_rounding import root_up
+
+_ROOT_BITS = 40
+
+
+@dataclass(frozen=True)
+class CertifiedOpening:
+    """One entry of the audit log: what was opened, why, and who learned it. Never the value."""
+
+    number: int
+    reason: str
+    shape: tuple[int, ...]
+    learned_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CertifiedRelease:
+    """One noisy release: a function of the data and of earlier releases, plus noise. Not all of them are opened.
+
+    sensitivity: how far one record moves it, in its ``norm``; scale: the parameter of the noise. Both are counted in
+    steps of ``grid``. sampler_distance: over all coordinates together.
+    """
+
+    name: str
+    noise: str
+    norm: str
+    dimension: int
+    grid: str
+    sensitivity: Fraction
+    scale: Fraction
+    sampler_distance: Fraction
+
+
+@dataclass(frozen=True)
+class CertifiedDescent:
+    """Where the sensitivity of a step comes from: one record adds at most ``reach`` to the sum of gradients.
+
+    residual_bound: of its clipped residual, times the step's factor. row_bound: of its row's length, with the errors
+    of scaling. rounding: what truncations of its factors add. constant: its entry in the intercept's column.
+    mean_width: the length of the interval that the mean of a row lies in, 0 without a level. The weights are the mean
+    of the last ``averaged`` of all ``steps``; step_size: what the sum of rows times residuals of at most 1 is
+    multiplied by, noise included.
+    """
+
+    norm: str
+    steps: int
+    averaged: int
+    step_size: Fraction
+    residual_bound: Fraction
+    row_bound: Fraction
+    rounding: Fraction
+    constant: Fraction
+    mean_width: Fraction
+
+    @property
+    def reach(self) -> Fraction:
+        """The length of what one record adds, at most."""
+        row = self.residual_bound * self.row_bound + self.rounding
+        constant = self.constant * self.residual_bound
+        return row + constant if self.norm == "l1" else root_up(row**2 + constant**2, _ROOT_BITS)
