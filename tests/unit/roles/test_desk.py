@@ -522,7 +522,9 @@ class Line:
 
 
 def release_at(counter: Counter, weights: int) -> Release:
-    certificate = replace(expected_certificate(*planned("horizontal")), d=weights)
+    small = expected_certificate(*planned("horizontal"))
+    total, scale = 2 * small.sensitivity_total, 2 * small.noise_scale  # room for the rounding of more weights
+    certificate = replace(small, d=weights, sensitivity_total=total, noise_scale=scale)
     release = Release(tuple((np.arange(weights) / 7 + 0.1).tolist()), certificate)
     (counter.folder / "state" / "published.json").write_text(release.to_json())
     counter.state.advance("released")
