@@ -42,7 +42,7 @@ def cleartext_descent(
     draws: int,
     rng: np.random.Generator,
 ) -> Reals:
-    """Return ``draws`` independent releases, shape (draws, plan.released): each as ``DescentPlan.in_units`` returns one.
+    """Return ``draws`` independent releases, shape (draws, plan.released), each as ``DescentPlan.in_units`` gives it.
 
     features, labels (0 and 1): of all owners together, as they would hand them in; whole rows, in any order.
     """
@@ -83,8 +83,8 @@ def descended(plan: DescentPlan, y: Reals | csr_array, labels: npt.NDArray[Any],
 class _Rows:
     """z = u (y - c) - v M for every row and draw, as ``descent.rows``: never formed. None: 0, 1, 0 and 0.
 
-    offset (c), scale (u), tilt (v): shape (rows, draws), or (rows, 1) where all draws share them. centre (M): (features,
-    draws).
+    offset (c), scale (u), tilt (v): shape (rows, draws), or (rows, 1) where all draws share them. centre (M):
+    (features, draws).
     """
 
     y: Reals | csr_array

@@ -47,9 +47,9 @@ EXPECTED = {
     "no intercept": (True, False, "l2"),
     "pure": (False, False, "l1"),
 }
-COLS = 12
-LARGEST = 2.0**-8
-"""Of the noise's standard deviation in a weight: how far rounding may move the released weights (measured: 2^-10)."""
+COLS, CROWDED = 12, 900
+LARGEST = 2.0**-10
+"""Of the noise's standard deviation in a weight: how far rounding may move the released weights."""
 
 
 def _plan(kind: str, scheme: str = "clear") -> DescentPlan:
@@ -62,6 +62,9 @@ def _plan(kind: str, scheme: str = "clear") -> DescentPlan:
 def _data(rows: int) -> tuple[Reals, npt.NDArray[np.int64]]:
     rng = np.random.default_rng(rows)
     x = 2.0 * (rng.random((rows, COLS)) < 0.3) * rng.random((rows, COLS))
+    x[:5] *= 0.01  # shorter than the floor, where no level is taken off
+    if rows >= CROWDED:
+        x[rows // 5 :] = np.linspace(0, 1, COLS) + 0.05 * x[rows // 5 :]  # near the centre: below its floor
     return x, ((x - x.mean(axis=0)) @ rng.normal(size=COLS) + 0.2 * rng.normal(size=rows) > 0).astype(np.int64)
 
 
