@@ -44,7 +44,8 @@ ROOT_BITS = 40
 _BITS = 16
 _FINE = 10  # what rounding adds to a sensitivity is about 2^-10 of it
 _MOST_PRODUCT_BITS = 40
-_FEWEST_PRODUCT_BITS = 10
+_FEWEST_PRODUCT_BITS = 4  # beyond those of the largest factor u
+_LARGEST_ETA = Fraction(1, 8)
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ class Layout:
 class DescentFormats:
     """The fractional bits of every quantity, all in one ring, and what they prove.
 
-    factor, exponent: kappa = factor 2^-exponent. constant: beta. longest: N. eta: how much longer than 1 a row may be in effect.
-    radius: R. centre: a bound of ||M||, 0 without one.
+    factor, exponent: kappa = factor 2^-exponent. constant: beta. longest: N. eta: how much longer than 1 a row may
+    be in effect. radius: R. centre: a bound of ||M||, 0 without one.
     """
 
     ring: PowerOfTwoRing
@@ -107,7 +108,8 @@ class DescentFormats:
 
     @property
     def argument_radius(self) -> Fraction:
-        """No score is larger: (1 + eta) R for the row, beta R for the intercept, and roundings."""
+        """No score is larger: (1 + eta) R for the row, beta R for the intercept, and roundings: of t, times u, at most
+        1/16, and a few units."""
         return self.radius * (1 + self.eta + self.constant) + 1
 
     @property
@@ -125,8 +127,11 @@ class DescentFormats:
         return FixedPoint(fraction_bits, self.ring)
 
 
-def base_formats(ring: PowerOfTwoRing, layout: Layout, pace: Fraction, constant: Fraction) -> DescentFormats:
-    """Return the formats before any centre is taken; ``pace``: kappa, ``constant``: beta."""
+def base_formats(
+    ring: PowerOfTwoRing, layout: Layout, pace: Fraction, constant: Fraction, finer: int = 0
+) -> DescentFormats:
+    """Return the formats before any centre is taken; ``pace``: kappa, ``constant``: beta, ``finer``: bits of the grid
+    beyond those that rounding asks for."""
     factor, exponent = _factored(pace)
     root = root_up(Fraction(layout.cols), ROOT_BITS)
     data = max(_BITS, _FINE + log2_up(root))
@@ -135,12 +140,13 @@ def base_formats(ring: PowerOfTwoRing, layout: Layout, pace: Fraction, constant:
     else:
         longest = root * (layout.width + Fraction(4, 1 << data))
         scaled = max(_BITS, _FINE + log2_up(longest))
-    grid = _FINE + (log2_up(Fraction(layout.cols)) if layout.norm == "l1" else log2_up(root))
+    grid = _FINE + finer + (log2_up(Fraction(layout.cols)) if layout.norm == "l1" else log2_up(root))
+    grid = min(grid, data + scaled)
     inverse_norm = working_bits(ring) - max(4, 1 + log2_up(1 / (layout.floor or Fraction(1))))
+    if inverse_norm < 1:
+        raise RangeError(f"{ring.bits} bits cannot hold the inverse of so small a norm_floor. Use a larger norm_floor.")
     beta = constant if layout.intercept else Fraction(0)
-    formats = DescentFormats(
-        ring, data, scaled, grid, factor, exponent, beta, inverse_norm, longest, FLOAT_SLACK
-    )
+    formats = DescentFormats(ring, data, scaled, grid, factor, exponent, beta, inverse_norm, longest, FLOAT_SLACK)
     if layout.floor is None:
         return formats
     return replace(formats, eta=FLOAT_SLACK + longest * formats.inverse_error)
@@ -150,16 +156,15 @@ def with_centre(formats: DescentFormats, layout: Layout, largest: Fraction) -> D
     """Return the formats for rows that are centred by M, ||M|| <= ``largest``."""
     distance = 1 + formats.eta + largest
     steep = 1 / (layout.floor or Fraction(1)) + formats.inverse_error
-    of_square = (1 + formats.eta) ** 2 - 1 + 2 * steep * Fraction(1, 1 << inner_bits(formats))
-    of_square += Fraction(8, 1 << formats.argument)
+    of_square = (1 + formats.eta) ** 2 - 1 + (2 * steep + 8) / (1 << inner_bits(formats))
     eta = of_square / (2 * CENTRED_FLOOR**2) + distance * formats.inverse_error
     eta += formats.longest / (1 << formats.inverse_norm)
     return replace(formats, eta=FLOAT_SLACK + eta, centre=largest)
 
 
 def inner_bits(formats: DescentFormats) -> int:
-    """Return the fractional bits of <y - c, M>, and of the squared length of M."""
-    return formats.argument
+    """Return the fractional bits of <y - c, M>, and of the squared length of M: no more than products have."""
+    return min(formats.argument, 2 * formats.data)
 
 
 def truncated_factors(formats: DescentFormats, layout: Layout) -> Fraction:
@@ -187,19 +192,24 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
     product = min(room, formats.data + formats.weights, _MOST_PRODUCT_BITS)
     done = replace(formats, radius=radius, product=product)
     rows = log2_up(Fraction(layout.rows))
-    steep = 2 + log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / CENTRED_FLOOR)
+    steep = log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / CENTRED_FLOOR)
     needed = {
         "a score before its truncation": formats.data + formats.weights + log2_up(done.longest * radius) + 1,
         "a score": done.argument + log2_up(done.argument_radius + 2) + 1,
-        "a sum of gradients": formats.data + formats.scaled + rows + steep + log2_up(1 + formats.centre),
+        "a sum of gradients": formats.data + formats.scaled + rows + 2 + steep + log2_up(1 + formats.centre),
         "the squared length of a row": 2 * formats.data + log2_up(done.longest**2) + 4,
         "the sum of the weights": formats.weights + log2_up(radius) + max(4, log2_up(Fraction(layout.cols))),
     }
     worst = max(needed, key=lambda name: needed[name])
-    if needed[worst] > capacity or product < _FEWEST_PRODUCT_BITS or formats.weights < 1:
+    if needed[worst] > capacity or formats.weights < 1:
         raise RangeError(
             f"{layout.rows} rows and {layout.features} columns need more than {formats.ring.bits} bits ({worst} could "
             f"overflow). Use fewer rows or columns."
+        )
+    if product < _FEWEST_PRODUCT_BITS + steep or formats.eta > _LARGEST_ETA:
+        raise RangeError(
+            f"With {layout.rows} rows and {layout.features} columns, {formats.ring.bits} bits leave the length of a "
+            f"row or its score too coarse. Use fewer rows or columns, or a larger norm_floor."
         )
     return done
 

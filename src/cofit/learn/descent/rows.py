@@ -9,10 +9,9 @@ Rounds, with ``rep3`` and where the parties scale: 2 more for each product with 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-
-import numpy as np
 
 from cofit.learn.batches import in_batches
 from cofit.learn.descent.formats import ROOT_BITS, DescentFormats, inner_bits, log2_up
@@ -22,7 +21,7 @@ from cofit.learn.norm import TEMPORARIES_PER_BIT
 from cofit.privacy.safe_rounding import root_up
 from cofit.protocols import inverse_square_root, less
 from cofit.protocols.working import tighten
-from cofit.secret import SecretArray
+from cofit.secret import SecretArray, concatenate
 
 _CONSTANT_BITS = 16
 
@@ -43,15 +42,16 @@ class Rows:
         formats = self.formats
         largest = formats.argument_radius
         bits = formats.data + formats.weights if self.scale is None else formats.inverse_norm + formats.product
+        kept = min(bits, formats.argument)
         added = None if plus is None else repeated(with_bits(plus, bits), len(self.y))
         if self.scale is None:
-            return self.y.matmul(weights, formats.argument, plus=added, proven_bound=largest)
+            return self.y.matmul(weights, kept, plus=added, proven_bound=largest).widen(formats.argument)
         if self.tilt is not None and self.centre is not None:
             along = self.centre.inner(weights, formats.product, proven_bound=formats.centre * formats.radius)
             tilted = self.tilt.multiply(repeated(along, len(self.y)), bits)
             added = -tilted if added is None else added - tilted
         products = self.products(weights, formats.product, formats.radius)
-        return self.scale.multiply(products, formats.argument, plus=added, proven_bound=largest)
+        return self.scale.multiply(products, kept, plus=added, proven_bound=largest).widen(formats.argument)
 
     def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
         """Return <y - c, vector> for every row, truncated to ``bits``; ||vector|| <= ``length``."""
@@ -126,11 +126,13 @@ def centred_rows(rows: Rows, centre: SecretArray, plan: DescentPlan) -> Rows:
 
 
 def _inverse_roots(squares: SecretArray, floor: Fraction, formats: DescentFormats, data: int) -> SecretArray:
-    """Return 1 / sqrt(max(s, floor^2)) for every s, with ``inverse_norm`` fractional bits."""
+    """Return 1 / sqrt(max(s, floor^2)) for every s, with ``inverse_norm`` fractional bits; floor^2 is rounded up."""
     limit = formats.of(formats.inverse_norm).limit(1 / floor + formats.inverse_error)
+    units = 1 << squares.format.fraction_bits
+    least = Fraction(math.ceil(floor**2 * units), units)
 
     def of(part: SecretArray) -> SecretArray:
-        raised = part + less(part, floor**2) * (-part + floor**2)
+        raised = part + less(part, least) * (-part + least)
         inverse = inverse_square_root(raised.with_integer_limit(part.integer_limit), formats.inverse_norm)
         return inverse.with_integer_limit(min(inverse.integer_limit, limit))
 
@@ -138,10 +140,13 @@ def _inverse_roots(squares: SecretArray, floor: Fraction, formats: DescentFormat
 
 
 def with_bits(value: SecretArray, bits: int) -> SecretArray:
+    """Return the value with so many fractional bits: widened, or truncated."""
     return value.widen(bits) if bits >= value.format.fraction_bits else value.truncate(bits)
 
 
 def repeated(value: SecretArray, count: int) -> SecretArray:
-    """Return one secret number ``count`` times."""
-    return value.reshape(1)[np.zeros(count, dtype=np.intp)]
-
+    """Return one secret number ``count`` times. Joined, not selected: a meter then holds no list of places."""
+    many = value.reshape(1)
+    while len(many) < count:
+        many = concatenate([many, many])
+    return many[:count]
