@@ -38,7 +38,8 @@ from cofit.sampling import discrete_gaussian, discrete_laplace
 Reals = npt.NDArray[np.float64]
 LEVEL, CENTRE, STEP = "level", "centre", "step"
 MEAN_BITS = 15
-_PRECISIONS = (64, 96, 128, 192, 256)
+_DRAWS = ((64, 0), (96, 0), (96, 6), (128, 12), (192, 12), (256, 12))
+"""Bits of the samplers, and of a finer grid: where epsilon is large, e^epsilon multiplies both distances."""
 _MEAN_SLACK = Fraction(1, 1 << (MEAN_BITS - 2))  # the mean of a row as computed may be off by this
 _SCALE_BITS = 30
 
@@ -113,7 +114,8 @@ class DescentPlan(Plan):
         unit = 2.0**-self.formats.weights
         counts = [min(self.averaged, self.epochs - t) / self.averaged for t in range(self.epochs)]
         spread = math.sqrt(2) if self.layout.norm == "l1" else 1.0
-        return unit * spread * math.sqrt(sum((c * float(e.scale)) ** 2 for c, e in zip(counts, self.steps, strict=True)))
+        variances = [(c * float(e.scale)) ** 2 for c, e in zip(counts, self.steps, strict=True)]
+        return unit * spread * math.sqrt(sum(variances))
 
     def in_units(self, opened: npt.NDArray[Any]) -> Reals:
         """Return what was opened (whole steps) in units of weights: weights, intercept, level, centre."""
@@ -189,8 +191,8 @@ def plan_descent(facts: Facts) -> DescentPlan:
 
 
 def _in_ring(facts: Facts, ring: PowerOfTwoRing) -> DescentPlan:
-    for precision in _PRECISIONS:
-        plan = _with_precision(facts, ring, precision)
+    for precision, finer in _DRAWS:
+        plan = _drawn_with(facts, ring, precision, finer)
         delta = plan.account.delta
         if delta <= (facts.delta or Fraction(1, 1 << 20)):
             return plan
@@ -200,7 +202,7 @@ def _in_ring(facts: Facts, ring: PowerOfTwoRing) -> DescentPlan:
     )
 
 
-def _with_precision(facts: Facts, ring: PowerOfTwoRing, precision: int) -> DescentPlan:
+def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) -> DescentPlan:
     events: list[Event] = []
     if facts.delta:
         by_parties = facts.normalised_by == "parties"
@@ -210,7 +212,7 @@ def _with_precision(facts: Facts, ring: PowerOfTwoRing, precision: int) -> Desce
         if budget.level is not None:
             noise = gaussian.release(LEVEL, _level_sensitivity(facts), budget.level, 1)
             layout = _layout(facts, _largest_level(facts, noise))
-        formats = base_formats(ring, layout, budget.pace, budget.constant)
+        formats = base_formats(ring, layout, budget.pace, budget.constant, finer)
         if budget.centre is not None:
             noise = gaussian.release(CENTRE, _centre_sensitivity(layout, formats), budget.centre, layout.features)
             formats = with_centre(formats, layout, _largest_centre(layout, formats, noise))
@@ -221,10 +223,10 @@ def _with_precision(facts: Facts, ring: PowerOfTwoRing, precision: int) -> Desce
         ]
     else:
         layout = _layout(facts, Fraction(1))
-        formats = base_formats(ring, layout, pure_pace(facts.epsilon), CONSTANT)
+        formats = base_formats(ring, layout, pure_pace(facts.epsilon), CONSTANT, finer)
         largest = _pure_steps(facts, layout, formats, precision, events)
     formats = with_radius(formats, layout, _radius(layout, formats, largest))
-    return DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts))
+    return DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
 
 
 def _layout(facts: Facts, largest_offset: Fraction) -> Layout:
@@ -310,5 +312,10 @@ def _radius(layout: Layout, formats: DescentFormats, largest_noise: list[int]) -
     return (signal + noise) * Fraction(2) ** -formats.exponent
 
 
-def _warnings(facts: Facts) -> tuple[str, ...]:
+def _warnings(facts: Facts, events: list[Event]) -> tuple[str, ...]:
+    if facts.cols == 1 and facts.norm == "l2" and events[0].name != LEVEL:
+        return (
+            "There is one column, and a row less its own mean is zero: the model has nothing but its intercept. "
+            "Declare feature_bound, add rows, or use recipe='paper'.",
+        )
     return ()

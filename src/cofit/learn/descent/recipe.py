@@ -70,7 +70,7 @@ def shares_of_steps() -> tuple[Fraction, ...]:
 def spend(rows: int, cols: int, epsilon: Fraction, delta: Fraction, *, ranges: bool) -> Budget:
     """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges."""
     whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
-    level = ranges and 1 <= WIDEST_LEVEL**2 * rows**2 * whole * LEVEL_SHARE
+    level = ranges and WIDEST_LEVEL**2 * rows**2 * whole * LEVEL_SHARE >= 1
     centre = 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
     extras = {"level": LEVEL_SHARE} if level else {}
     extras |= {"centre": CENTRE_SHARE} if centre else {}
