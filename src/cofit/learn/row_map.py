@@ -34,26 +34,23 @@ class RowMap:
     def __call__(self, values: npt.ArrayLike) -> Reals:
         """Return the rows as they were meant in training, shape (n, d)."""
         x = np.asarray(values, dtype=np.float64) / self.bound
+        level = 0.0 if self.level is None else self.level
+        unit = np.abs(x).max(axis=1, keepdims=True, initial=abs(level))
+        unit = np.where(unit > 0, unit, 1.0)  # so that sums and squares neither overflow nor vanish
+        x = x / unit
+        with np.errstate(over="ignore"):
+            floor = self.floor / unit
         if self.norm == "l1":
-            return _divided(x, 1, self.floor)
-        means = _means(x)
-        offsets = means if self.level is None else (means + self.level) / 2
-        z = _divided(x - offsets[:, np.newaxis], 2, self.floor)
+            return _divided(x, 1, floor)
+        offsets = x.mean(axis=1, keepdims=True) if x.size else np.zeros_like(unit)
+        if self.level is not None:
+            offsets = (offsets + level / unit) / 2
+        z = _divided(x - offsets, 2, floor)
         if self.centre is not None:
             z = _divided(z - np.asarray(self.centre), 2, CENTRED_FLOOR)
         return z
 
 
-def _means(x: Reals) -> Reals:
-    """Return the mean of each row; huge values neither overflow on the way."""
-    return np.asarray((x / max(1, x.shape[1])).sum(axis=1))
-
-
-def _divided(x: Reals, order: int, floor: float) -> Reals:
-    largest = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
-    unit = np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
-    scaled = x / unit
-    lengths = np.linalg.norm(scaled, ord=order, axis=1, keepdims=True)
-    with np.errstate(over="ignore"):
-        divisors = np.maximum(lengths, floor / unit)
-    return np.asarray(np.divide(scaled, divisors, out=np.zeros_like(x), where=divisors > 0))
+def _divided(x: Reals, order: int, floor: float | Reals) -> Reals:
+    divisors = np.maximum(np.linalg.norm(x, ord=order, axis=1, keepdims=True), floor)
+    return np.asarray(np.divide(x, divisors, out=np.zeros_like(x), where=divisors > 0))
