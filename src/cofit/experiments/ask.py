@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cofit.experiments.cells import AccuracyCell, Cell, Cofit, Contender, TimingCell
+from cofit.experiments.cells import AccuracyCell, Best, Cell, Cofit, Contender, RunCell, TimingCell
 from cofit.experiments.datasets import DataSet
 from cofit.experiments.result import Figure
 from cofit.experiments.settings import Settings
@@ -78,7 +78,7 @@ class Ask(ABC):
     def answer(self, contender: Contender, owners: int = 2, most_draws: int | None = None) -> Answer:
         """Return the accuracy of a contender, over all folds and draws of noise. most_draws: for what is very slow."""
         s = self.settings
-        draws = s.draws if isinstance(contender, Cofit) or hasattr(contender, "epsilon") else 1
+        draws = s.draws if hasattr(contender, "epsilon") else 1
         draws = draws if most_draws is None else min(draws, most_draws)
         cells = [AccuracyCell(self.data.name, contender, owners, s.folds, i, draws, s.seed) for i in range(s.folds)]
         results = [self._result(cell) for cell in cells]
@@ -92,13 +92,33 @@ class Ask(ABC):
         spread = statistics.stdev(accuracies) if len(accuracies) > 1 else None
         claims = [r["epsilon"] for r in found]
         epsilon = None if any(claim is None for claim in claims) else max(claims)
-        seconds = None if isinstance(contender, Cofit) else statistics.median(r["seconds_training"] for r in found)
+        seconds = (
+            None if isinstance(contender, Cofit | Best) else statistics.median(r["seconds_training"] for r in found)
+        )
         delta = max(r["delta"] for r in found)
         return Answer(Figure(statistics.fmean(accuracies), "accuracy", spread), epsilon, seconds, delta)
 
     def accuracy(self, contender: Contender, owners: int = 2) -> Figure:
         """Return the figure of ``answer`` alone."""
         return self.answer(contender, owners).accuracy
+
+    def real_run(self, contender: Best, scheme: str, owners: int = 2) -> tuple[Figure, Figure]:
+        """Return the accuracy of one run of the protocol in the first fold, and its seconds."""
+        s = self.settings
+        result = self._result(RunCell(self.data.name, contender, scheme, owners, s.folds, 0, s.seed))
+        if result is None or "refused" in result:
+            nothing = Figure(None, "text", text="not measured" if result is None else str(result["refused"]))
+            return nothing, nothing
+        return Figure(result["accuracies"][0], "accuracy"), Figure(result["seconds"], "seconds")
+
+    def first_fold(self, contender: Best, owners: int = 2) -> Figure:
+        """Return the accuracy of the twin in that fold."""
+        s = self.settings
+        result = self._result(AccuracyCell(self.data.name, contender, owners, s.folds, 0, s.draws, s.seed))
+        if result is None or "refused" in result:
+            return Figure(None, "text", text="not measured" if result is None else str(result["refused"]))
+        found = result["accuracies"]
+        return Figure(statistics.fmean(found), "accuracy", statistics.stdev(found) if len(found) > 1 else None)
 
     def timing(
         self, scheme: str, partition: str = "horizontal", epochs: int | None = None, parties: int | None = None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cofit.baselines.method import Method
-from cofit.errors import InvalidInputError
+from cofit.errors import InvalidInputError, parameter_error
 from cofit.roles.durable import write_durably
 
 VERSION = 2
@@ -21,7 +21,7 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class Cofit:
-    """cofit's own training, as a contender: the paper's pi_LR and pi_DP, with an honest calibration.
+    """cofit's recipe "paper", as a contender: the paper's pi_LR and pi_DP, with an honest calibration.
 
     epsilon, delta, l2, mechanism, partition, sensitivity: as in ``training_facts``. There is no intercept: under a
     strong penalty it follows the class balance of the fold and nothing else.
@@ -35,7 +35,20 @@ class Cofit:
     sensitivity: str = "tight"
 
 
-Contender = Cofit | Method
+@dataclass(frozen=True)
+class Best:
+    """cofit's recipe "best", as a contender: noisy descent with an intercept, and with the data set's ranges."""
+
+    epsilon: float
+    delta: float
+    partition: str = "horizontal"
+
+    def __post_init__(self) -> None:
+        if not self.delta > 0:
+            raise parameter_error("delta", "Best", "above 0: without one the recipe is another method", self.delta)
+
+
+Contender = Cofit | Best | Method
 
 
 @dataclass(frozen=True)
@@ -66,13 +79,26 @@ class TimingCell:
     repetitions: int
 
 
-Cell = AccuracyCell | TimingCell
+@dataclass(frozen=True)
+class RunCell:
+    """One real run on the rows of one fold, every member a process over TLS, scored on the rows held out."""
+
+    data: str
+    contender: Best
+    scheme: str
+    owners: int
+    folds: int
+    fold: int
+    seed: int
+
+
+Cell = AccuracyCell | TimingCell | RunCell
 
 
 def key_of(cell: Cell, digest: str) -> dict[str, Any]:
     """Return all that a cell's result depends on; ``digest``: of its data set, whose name says nothing."""
     key: dict[str, Any] = {"version": VERSION, "kind": type(cell).__name__, **asdict(cell), "data": digest}
-    if isinstance(cell, AccuracyCell):
+    if not isinstance(cell, TimingCell):
         key["method"] = type(cell.contender).__name__
     return key
 

@@ -8,6 +8,9 @@
     FILE.csv .tsv .parquet .arrow          a table; the column ``label`` holds two classes, the column ``group``,
                                            if any, says whose row it is; all others are features, and numbers
 
+Ranges of features that are declared, as recipe "best" can use them: those of breast-cancer, and 0 to 1 wherever all
+values are 0 or 1.
+
 A data set in an experiment is public: its accuracy is measured in the clear.
 """
 
@@ -17,6 +20,7 @@ import hashlib
 import inspect
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +46,8 @@ _LONGEST_NAME = 50
 class DataSet:
     """``labels``: 0 and 1. ``groups``: rows with the same number are of one person; None: every row is a person's own.
 
-    ``spec``: what was asked for; ``about``: one sentence for the tables.
+    ``spec``: what was asked for; ``about``: one sentence for the tables. ``declared``: the public range of all
+    features, None where nothing is known beside their values.
     """
 
     name: str
@@ -51,6 +56,7 @@ class DataSet:
     features: npt.NDArray[Any]
     labels: npt.NDArray[np.int64]
     groups: npt.NDArray[np.int64] | None = None
+    declared: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         x, y = self.features, self.labels
@@ -71,6 +77,14 @@ class DataSet:
     def __repr__(self) -> str:
         return f"<DataSet '{self.name}', {self.features.shape[0]} rows, {self.features.shape[1]} columns>"
 
+    @cached_property
+    def ranges(self) -> tuple[float, float] | None:
+        """The least and the largest value that a feature can have: as declared, or 0 and 1 for Boolean columns."""
+        if self.declared is not None:
+            return self.declared
+        x = self.features
+        return (0.0, 1.0) if bool(((x == 0) | (x == 1)).all()) else None
+
     @property
     def digest(self) -> str:
         """SHA-256 of the data: what results belong to."""
@@ -78,6 +92,7 @@ class DataSet:
         for array in (self.features, self.labels, np.zeros(0) if self.groups is None else self.groups):
             digest.update(f"{array.dtype.str} {array.shape} ".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(b"" if self.declared is None else repr(self.declared).encode())
         return digest.hexdigest()
 
 
@@ -86,7 +101,7 @@ def load_data_set(spec: str, *, label: str | None = None, group: str | None = No
     if spec == BREAST_CANCER:
         features, labels = breast_cancer()
         about = "breast cancer, benign or malignant (scikit-learn), scaled by public ranges"
-        return DataSet(BREAST_CANCER, spec, about, features, labels)
+        return DataSet(BREAST_CANCER, spec, about, features, labels, declared=(-1.0, 1.0))
     if spec == CLAIMS or spec.startswith(f"{CLAIMS}:"):
         return _claims(spec)
     path = Path(spec)

@@ -14,16 +14,18 @@ import numpy.typing as npt
 
 from cofit.baselines.method import Method, Part
 from cofit.errors import CofitError
-from cofit.experiments.cells import AccuracyCell, Cell, Cofit, TimingCell
+from cofit.experiments.best import best_accuracies, best_claims, best_draws, plan_best
+from cofit.experiments.cells import AccuracyCell, Best, Cell, Cofit, RunCell, TimingCell
 from cofit.experiments.datasets import DataSet
 from cofit.experiments.folds import among_owners, folds
 from cofit.experiments.twin import TWIN, twin_draws
 from cofit.learn.contribution import normalised_rows
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import Plan, plan_training
+from cofit.learn.plan import MinimiserPlan, Plan, plan_minimiser
 from cofit.roles.owner_tables import OwnerTable
 from cofit.roles.progress import PROGRAM, SHARE, START
 from cofit.roles.training import run_training
+from cofit.sharing import scheme_named
 
 Reals = npt.NDArray[np.float64]
 _TIMEOUT = 3600.0
@@ -34,7 +36,9 @@ _MOST_PARTS = 3  # of a share of X at one party: rep4
 def measure(cell: Cell, data: DataSet) -> dict[str, Any]:
     """Return the result of a cell; {"refused": reason} where the contender cannot do what the cell asks for."""
     try:
-        return _accuracy(cell, data) if isinstance(cell, AccuracyCell) else _timing(cell, data)
+        if isinstance(cell, TimingCell):
+            return _timing(cell, data)
+        return _accuracy(cell, data) if isinstance(cell, AccuracyCell) else _real_run(cell, data)
     except CofitError as error:
         return {"refused": str(error)}
 
@@ -46,6 +50,11 @@ def _accuracy(cell: AccuracyCell, data: DataSet) -> dict[str, Any]:
     fold = folds(data, cell.folds, cell.seed)[cell.fold]
     owned = among_owners(data, fold.train, cell.owners, cell.seed)
     began = time.perf_counter()
+    if isinstance(cell.contender, Best):
+        plan = plan_best(data, len(fold.train), cell.contender, TWIN)
+        released = best_draws(plan, data, fold.train, cell.draws, _generator(cell, "noise"))
+        found = best_accuracies(plan, released, data, fold.test)
+        return {"accuracies": found, "seconds": time.perf_counter() - began, **best_claims(plan)}
     if isinstance(cell.contender, Cofit):
         weights, rows, claimed = _cofit(cell.contender, data, owned, fold.test, cell.draws)
     else:
@@ -111,6 +120,21 @@ def _generator(cell: AccuracyCell, use: str) -> np.random.Generator:
     return np.random.default_rng([cell.seed, *hashlib.sha256(text.encode()).digest()])
 
 
+def _real_run(cell: RunCell, data: DataSet) -> dict[str, Any]:
+    fold = folds(data, cell.folds, cell.seed)[cell.fold]
+    owned = among_owners(data, fold.train, cell.owners, cell.seed)
+    plan = plan_best(data, len(fold.train), cell.contender, cell.scheme)
+    if short := _too_large(plan, scheme_named(cell.scheme).info.default_parties):
+        return {"refused": short}
+    tables = _tables(data, owned, cell.contender.partition)
+    done = run_training(plan, tables, processes=True, timeout=_TIMEOUT)
+    return {
+        "accuracies": best_accuracies(plan, done.weights[np.newaxis], data, fold.test),
+        "seconds": done.run.seconds[SHARE] + done.run.seconds[PROGRAM],
+        **best_claims(plan),
+    }
+
+
 # --- cost ------------------------------------------------------------------------------------------------
 
 
@@ -143,7 +167,7 @@ def _names(parties: int) -> list[str]:
 
 def _too_large(plan: Plan, parties: int) -> str | None:
     """Return why all parties of this run do not fit this one machine, or None."""
-    table = plan.facts.rows * plan.geometry.cols * plan.formats.ring.element_bytes
+    table = plan.facts.rows * plan.cols * plan.formats.ring.element_bytes
     needed = table * (_MOST_PARTS * parties + _MOST_PARTS)  # with the owners and their tables in the clear
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed <= _MEMORY_SHARE * memory:
@@ -163,7 +187,7 @@ def _plan(
     scheme: str,
     epochs: int | None,
     contender: Cofit | None,
-) -> Plan:
+) -> MinimiserPlan:
     """Where the parties normalise, the largest magnitude in the data set is taken as its public bound."""
     noise = (
         {}
@@ -179,6 +203,7 @@ def _plan(
         rows,
         data.features.shape[1],
         partition=partition,
+        recipe="paper",
         epsilon=epsilon,
         l2=l2,
         scheme=scheme,
@@ -187,7 +212,7 @@ def _plan(
         feature_bound=bound,
         **noise,  # type: ignore[arg-type]
     )
-    return plan_training(facts)
+    return plan_minimiser(facts)
 
 
 def _tables(data: DataSet, owned: list[npt.NDArray[np.int64]], partition: str) -> dict[str, OwnerTable]:

@@ -1,6 +1,6 @@
 """Run experiments: collect the cells of the tables asked for, measure those that are missing, write the tables.
 
-Accuracy cells run in several processes, or with one worker in this one; timed runs come after them, one at a time, so
+Accuracy cells run in several processes, or with one worker in this one; real runs come after them, one at a time, so
 that nothing else slows them.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 from cofit import kernels
 from cofit.errors import CofitError, InvalidInputError
 from cofit.experiments.ask import Answering, Ask, Collecting
-from cofit.experiments.cells import AccuracyCell, Cell, CellStore, Cofit, key_of
+from cofit.experiments.cells import AccuracyCell, Best, Cell, CellStore, Cofit, RunCell, key_of
 from cofit.experiments.datasets import DataSet, load_data_set
 from cofit.experiments.folds import folds
 from cofit.experiments.measure import measure
@@ -26,6 +26,7 @@ from cofit.experiments.render import to_csv, to_markdown
 from cofit.experiments.result import TableResult
 from cofit.experiments.settings import Settings
 from cofit.experiments.tables.accuracy import table1, table2, table4, table5, table6
+from cofit.experiments.tables.best import table9
 from cofit.experiments.tables.cost import table3, table8
 from cofit.experiments.tables.data_sets import table7
 from cofit.roles.durable import write_durably
@@ -38,6 +39,7 @@ EACH: Mapping[str, Callable[[Ask], TableResult]] = {
     "table5": table5,
     "table6": table6,
     "table8": table8,
+    "table9": table9,
 }
 """Tables of one data set."""
 ACROSS: Mapping[str, Callable[[Sequence[Ask]], TableResult]] = {"table7": table7}
@@ -169,8 +171,10 @@ def _in_worker(cell: Cell) -> dict[str, Any]:
 
 def _described(cell: Cell) -> str:
     if isinstance(cell, AccuracyCell):
-        who = "cofit" if isinstance(cell.contender, Cofit) else cell.contender.name
+        who = "cofit" if isinstance(cell.contender, Cofit | Best) else cell.contender.name
         return f"{cell.data}: {who}, fold {cell.fold + 1}"
+    if isinstance(cell, RunCell):
+        return f"{cell.data}: a run of recipe best with {cell.scheme}"
     return f"{cell.data}: a timed run with {cell.scheme}, {cell.parties} parties, {cell.partition}"
 
 

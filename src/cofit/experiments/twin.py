@@ -1,10 +1,11 @@
-"""The cleartext twin of a private training run: train once, draw many releases, to measure accuracy hundreds of times.
+"""The cleartext twin of recipe "paper": train once, draw many releases, to measure accuracy hundreds of times.
 
 The twin is the same party program on the same plan, formats and samplers, with the scheme ``clear``, whose operations
 have the same results as those of the secret schemes but for truncation: there a secret scheme may be one unit in the
 last place higher, which the plan's tau counts. So a draw of the twin has the distribution of a real release, up to
 2 tau in the weights (a thousandth of what one record can move them); tests/statistical/experiments shows it for every
-scheme. Drawing several times from one training is only for data that are no secret: each draw is a release.
+scheme. Drawing several times from one training is only for data that are no secret: each draw is a release. The twin of
+recipe "best" is ``learn.descent.cleartext``.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import parameter_error
-from cofit.learn.plan import Plan
 from cofit.learn.inputs import Holders
+from cofit.learn.plan import MinimiserPlan
 from cofit.learn.train import train
 from cofit.roles import run_local
 from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
@@ -29,7 +30,7 @@ _AT_ONCE = 20_000  # weights in one draw of noise: what the samplers hold stays 
 Reals = npt.NDArray[np.float64]
 
 
-def twin_draws(plan: Plan, owners: Mapping[str, OwnerTable], draws: int) -> Reals:
+def twin_draws(plan: MinimiserPlan, owners: Mapping[str, OwnerTable], draws: int) -> Reals:
     """Return ``draws`` releases of one training run, shape (draws, weights). As in a real run, noise has no seed."""
     if plan.facts.scheme != TWIN:
         raise parameter_error(
@@ -44,7 +45,7 @@ def twin_draws(plan: Plan, owners: Mapping[str, OwnerTable], draws: int) -> Real
     return released
 
 
-def _program(party: Party, plan: Plan, holders: Holders, draws: int) -> Reals:
+def _program(party: Party, plan: MinimiserPlan, holders: Holders, draws: int) -> Reals:
     weights = train(party, plan, holders)
     at_once = max(1, _AT_ONCE // plan.geometry.cols)
     reason = "draws of the cleartext twin, from data that are no secret"

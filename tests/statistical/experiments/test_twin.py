@@ -1,4 +1,4 @@
-"""Releases of real runs, under every scheme, have the distribution of the cleartext twin's: weights and accuracies."""
+"""Recipe "paper": releases of real runs, under every scheme, have the distribution of the cleartext twin's: weights and accuracies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cofit.experiments.claims import claims
 from cofit.experiments.twin import twin_draws
 from cofit.learn.contribution import normalised_rows
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import Plan, plan_training
+from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.roles import run_local
 from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
 from cofit.roles.training import run_training
@@ -31,11 +31,12 @@ TEST, TRUTH = MADE.features[ROWS:].astype(np.float64), MADE.labels[ROWS:]
 RUNS, DRAWS = 2, 400
 
 
-def _plan(scheme: str, mechanism: str, partition: str, epsilon: float = 2.0) -> Plan:
+def _plan(scheme: str, mechanism: str, partition: str, epsilon: float = 2.0) -> MinimiserPlan:
     delta = 1e-5 if mechanism == "gaussian" else 0.0
     facts = training_facts(
         ROWS,
         COLS,
+        recipe="paper",
         scheme=scheme,
         mechanism=mechanism,
         delta=delta,
@@ -43,7 +44,7 @@ def _plan(scheme: str, mechanism: str, partition: str, epsilon: float = 2.0) -> 
         partition=partition,
         fit_intercept=False,
     )
-    return plan_training(facts)
+    return plan_minimiser(facts)
 
 
 def _owners(partition: str) -> dict[str, OwnerTable]:
@@ -52,7 +53,7 @@ def _owners(partition: str) -> dict[str, OwnerTable]:
     return {"a": OwnerTable(X[:25], Y[:25]), "b": OwnerTable(X[25:], Y[25:])}
 
 
-def _p_values(plan: Plan, real: Reals, twin: Reals) -> dict[str, float]:
+def _p_values(plan: MinimiserPlan, real: Reals, twin: Reals) -> dict[str, float]:
     """Two-sample tests of each weight, of the length of what was added, and of the accuracy on rows held out."""
     exact = minimise(Part(normalised_rows(plan, X), Y), float(plan.facts.l2), tolerance=1e-9).weights
     rows = normalised_rows(plan, TEST)
@@ -66,7 +67,7 @@ def _p_values(plan: Plan, real: Reals, twin: Reals) -> dict[str, float]:
     return {name: float(stats.ks_2samp(ours[name], theirs[name], method="asymp").pvalue) for name in ours}
 
 
-def _real_draws(plan: Plan, owners: dict[str, OwnerTable], draws: int) -> Reals:
+def _real_draws(plan: MinimiserPlan, owners: dict[str, OwnerTable], draws: int) -> Reals:
     """The twin's program with the real protocol: training, then many releases of what was trained. For tests alone."""
     contributions = {name: contributions_of(plan, name, table) for name, table in owners.items()}
     program = partial(twin._program, plan=plan, holders=holders_of(plan, owners), draws=draws)
@@ -75,7 +76,7 @@ def _real_draws(plan: Plan, owners: dict[str, OwnerTable], draws: int) -> Reals:
     return results[0]
 
 
-def _compare(plan: Plan, real: Reals) -> None:
+def _compare(plan: MinimiserPlan, real: Reals) -> None:
     facts = plan.facts
     grid = plan.mechanism.grid_bits
     assert (np.ldexp(real, grid) == np.rint(np.ldexp(real, grid))).all()

@@ -19,7 +19,7 @@ from cofit.experiments.folds import folds
 from cofit.experiments.measure import measure, unit_rows
 from cofit.experiments.twin import twin_draws
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import Plan, plan_training
+from cofit.learn.plan import Plan, plan_minimiser
 from cofit.roles.owner_tables import OwnerTable
 
 DATA = load_data_set("claims:rows=240,cols=30,density=0.2,signal=20,seed=2")
@@ -90,9 +90,9 @@ def test_what_cannot_be_done_is_refused_with_the_reason() -> None:
 def test_the_twin_is_for_the_scheme_without_secrets_only() -> None:
     table = OwnerTable(np.ones((4, 2)), np.array([0, 1, 0, 1]))
     with pytest.raises(InvalidInputError, match="other schemes release once"):
-        twin_draws(plan_training(training_facts(4, 2)), {"a": table}, 1)
+        twin_draws(plan_minimiser(training_facts(4, 2, recipe="paper")), {"a": table}, 1)
     with pytest.raises(InvalidInputError, match="'draws'"):
-        twin_draws(plan_training(training_facts(4, 2, scheme="clear")), {"a": table}, 0)
+        twin_draws(plan_minimiser(training_facts(4, 2, recipe="paper", scheme="clear")), {"a": table}, 0)
 
 
 def test_a_zero_row_stays_zero() -> None:
