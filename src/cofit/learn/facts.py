@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.learn.descent.recipe import spend
+from cofit.learn.descent.recipe import pure_penalty, spend
 from cofit.learn.losses import LOSSES
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
@@ -72,6 +72,7 @@ class Facts:
     normalised_by: str
     feature_bound: Fraction
     feature_lower: Fraction
+    row_nonzeros: int | None
     norm_floor: Fraction
     tolerance: Fraction
     allow_unproven: bool
@@ -80,10 +81,13 @@ class Facts:
     def method(self) -> str:
         """'descent': noise in every step. 'minimiser': noise on the minimiser, as in the paper.
 
-        Recipe 'best' falls back on the latter for delta = 0 where the parties scale the rows: the sum of absolute
-        values that its noise would need costs them a comparison for every value.
+        Recipe 'best' falls back on the latter for delta = 0, but where rows are said to be sparse and the owners scale
+        them (the parties would have to compare every value with 0).
         """
-        return DESCENT if self.recipe == "best" and (self.delta or self.normalised_by == "owners") else MINIMISER
+        if self.recipe == "paper":
+            return MINIMISER
+        sparse = self.row_nonzeros is not None and 2 * self.row_nonzeros < self.cols
+        return DESCENT if self.delta or (sparse and self.normalised_by == "owners") else MINIMISER
 
     @property
     def norm(self) -> str:
@@ -115,6 +119,7 @@ def training_facts(
     normalised_by: str | None = None,
     feature_bound: float | None = None,
     feature_lower: float | None = None,
+    row_nonzeros: int | None = None,
     norm_floor: float = float(DEFAULT_NORM_FLOOR),
     **of_paper: Any,
 ) -> Facts:
@@ -129,6 +134,8 @@ def training_facts(
     the second (minus the first by default). Where they are given, features have agreed ranges; where the parties
     normalise, the bound is 1 by default. norm_floor: where the parties normalise, rows shorter than this (times
     feature_bound) are not stretched further.
+    row_nonzeros: about how many values of a row are not 0, as far as is publicly known. It matters for recipe 'best'
+    with delta = 0 only, for the accuracy and not for the guarantee.
 
     With recipe 'paper' only (None: the default):
     l2: Lambda, the penalty of the mean loss, 1. mechanism: None takes 'knorm' when delta is 0 ('laplace' where epsilon
@@ -199,7 +206,7 @@ def training_facts(
         partition=partition,
         recipe=recipe,
         loss=loss,
-        l2=_positive("l2", l2),
+        l2=_positive("l2", l2) if recipe == "paper" else pure_penalty(rows, cols, exact_epsilon),
         epsilon=exact_epsilon,
         delta=exact_delta,
         mechanism=mechanism,
@@ -217,6 +224,7 @@ def training_facts(
         normalised_by=by,
         feature_bound=bound,
         feature_lower=lower,
+        row_nonzeros=None if row_nonzeros is None else _integer("row_nonzeros", row_nonzeros, 1, cols),
         norm_floor=_real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1),
         tolerance=_real("tolerance", given["tolerance"], "above 0 and at most 0.1", lambda v: 0 < v <= 0.1),
         allow_unproven=_flag("allow_unproven", given["allow_unproven"]),

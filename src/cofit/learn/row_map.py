@@ -1,7 +1,7 @@
 """What recipe "best" does to a row before its score is taken: in the clear, for predictions, owners and comparisons.
 
     y = x / bound                        features within [-1, 1], where the parties scale
-    y = y - c                            c: the row's own mean a, or (a + level) / 2 with the released level
+    y = y - c                            c = (a + level) / 2: a the row's own mean; level 0 where none was released
     z = y / max(||y||, floor)            a row of length at most 1
     z = (z - M) / max(||z - M||, 1/4)    with the released centre M
 

@@ -124,7 +124,8 @@ def _prepared(plan: DescentPlan, y: Reals | csr_array, noise: Noise) -> tuple[_R
         if plan.level is not None:
             level = (offset.sum() + 2.0**-MEAN_BITS * noise(plan.level)) / layout.rows
             extras.append(level)
-            offset = (offset + level) / 2
+            offset = offset + level
+        offset = offset / 2
         squares = np.asarray((y * y).sum(axis=1)).reshape(-1, 1)
         lengths = squares - offset * (2 * sums - layout.features * offset)
         rows = _Rows(y, offset=offset, scale=_inverse_roots(lengths, float(plan.floor)))

@@ -74,8 +74,8 @@ def _prepared(y: SecretArray, plan: DescentPlan, noise: _Noise) -> tuple[Rows, l
         if plan.level is not None:
             level = _divided(offset.sum() + noise.of(plan.level), plan.layout.rows, MEAN_BITS)
             extras.append(level.reshape(1))
-            offset = (offset + repeated(level, len(y))).ldexp(-1)
-        rows = scaled_rows(y, offset, plan)
+            offset = offset + repeated(level, len(y))
+        rows = scaled_rows(y, offset.ldexp(-1), plan)
     if plan.centre is not None:
         centre = _divided(_sum(rows, plan) + noise.of(plan.centre), plan.layout.rows, plan.formats.data)
         centre = tighten(centre, plan.formats.centre)

@@ -27,7 +27,7 @@ from cofit.learn.descent.formats import (
     with_centre,
     with_radius,
 )
-from cofit.learn.descent.recipe import AVERAGED, CONSTANT, PURE_STEPS, pure_pace, spend
+from cofit.learn.descent.recipe import AVERAGED, PureBudget, spend
 from cofit.learn.facts import Facts
 from cofit.learn.row_map import RowMap
 from cofit.privacy.accountant import Account, at_epsilon, sigma_for
@@ -290,15 +290,15 @@ def _step_sensitivity(layout: Layout, formats: DescentFormats) -> Fraction:
 
 
 def _pure_steps(
-    facts: Facts, layout: Layout, formats: DescentFormats, precision: int, events: list[Event]
+    pure: PureBudget, layout: Layout, formats: DescentFormats, precision: int, events: list[Event]
 ) -> list[int]:
     """Discrete Laplace noise in every step, of equal epsilons; return the largest magnitude of each."""
     sensitivity = _step_sensitivity(layout, formats)
-    scale = significant_up(sensitivity * PURE_STEPS / facts.epsilon, _SCALE_BITS)
-    for t in range(PURE_STEPS):
+    scale = significant_up(sensitivity * pure.steps / pure.epsilon, _SCALE_BITS)
+    for t in range(pure.steps):
         distance = discrete_laplace.tv_distance(scale, layout.cols, precision=precision)
         events.append(LaplaceEvent(f"{STEP} {t + 1}", sensitivity, scale, layout.cols, distance))
-    return [discrete_laplace.largest_draw(scale, precision=precision)] * PURE_STEPS
+    return [discrete_laplace.largest_draw(scale, precision=precision)] * pure.steps
 
 
 # --- ranges ----------------------------------------------------------------------------------------------

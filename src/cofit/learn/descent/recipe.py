@@ -5,13 +5,16 @@ the mean of the last 6 iterates. Where the constants come from, and what other c
 
 - **Time instead of a penalty.** The step is such that the noise of all steps moves the score of a row of length 1 by a
   standard deviation of 1.6, against margins from 1 to 3, whatever n, epsilon and the data are: kappa = (8/10) mu_g / T
-  times the *sum* of gradients. A larger budget then takes longer steps: it trains longer, with the same noise.
+  times the *sum* of gradients. A larger budget then takes longer steps: it trains longer, with the same noise. But no
+  more than (d + 10) / n: beyond that, twenty steps overshoot and nothing is left to learn.
 - **Residual** r(m) = clip((3 - m) / 2, 0, 1) of the margin m: a record on the wrong side counts as 1, one beyond 3 not
   at all. In units of half margins this is the derivative of the Huberised hinge, so the parties keep w / 2.
 - **Noise** mu_t^2 in proportion to how many of the averaged iterates contain step t: 1 up to the first of them, then
   5/6 ... 1/6.
-- **Level** (2 % of mu^2): where features have agreed ranges, the mean of all values. A row is centred by the mean of
-  its own mean and the level. Only if its noise is at most 15 % of the range.
+- **Offset.** Half of a row's own mean is subtracted from it, and half of the level where there is one: all of it would
+  take away what the columns have in common, which may be what matters; none of it would waste length on a constant.
+- **Level** (2 % of mu^2): where features have agreed ranges, the mean of all values. Only if its noise is at most 15 %
+  of the range.
 - **Centre** (5 % of mu^2): the mean of the centred rows of length 1, subtracted from each before it is scaled again.
   Only if the noise in it is short: d s^2 <= 1/10.
 """
@@ -37,17 +40,18 @@ LONGEST_CENTRE = Fraction(1, 10)
 PACE = Fraction(8, 10)
 CENTRED_FLOOR = Fraction(1, 4)
 """A centred row that is shorter is not stretched to length 1, but divided by this."""
-PURE_STEPS = 2
+PURE_CONSTANT = Fraction(3, 256)
 _PACE_BITS = 32
 
 
 @dataclass(frozen=True)
 class Budget:
-    """mu^2 of every part. ``level``, ``centre``: None where the part is not worth its price."""
+    """mu^2 of every part. ``level``, ``centre``: None where the part is not worth its price. ``fastest``: no larger pace."""
 
     level: Fraction | None
     centre: Fraction | None
     steps: tuple[Fraction, ...]
+    fastest: Fraction
 
     @property
     def constant(self) -> Fraction:
@@ -57,7 +61,7 @@ class Budget:
     @property
     def pace(self) -> Fraction:
         """kappa: what a step multiplies the noisy sum of gradients by, in units of half margins."""
-        return PACE * root_up(sum(self.steps, Fraction(0)), _PACE_BITS) / (2 * STEPS)
+        return min(self.fastest, PACE * root_up(sum(self.steps, Fraction(0)), _PACE_BITS) / (2 * STEPS))
 
 
 def shares_of_steps() -> tuple[Fraction, ...]:
@@ -79,9 +83,40 @@ def spend(rows: int, cols: int, epsilon: Fraction, delta: Fraction, *, ranges: b
         epsilon, delta, extras | {f"step {t + 1}": left * share for t, share in enumerate(shares_of_steps())}
     )
     steps = tuple(parts[f"step {t + 1}"] for t in range(STEPS))
-    return Budget(parts.get("level"), parts.get("centre"), steps)
+    return Budget(parts.get("level"), parts.get("centre"), steps, Fraction(cols + 10, 2 * rows))
 
 
-def pure_pace(epsilon: Fraction) -> Fraction:
-    """kappa for delta = 0."""
-    return PACE * epsilon / (2 * PURE_STEPS)
+@dataclass(frozen=True)
+class PureBudget:
+    """For delta = 0 and sparse rows, of a sum of absolute values of at most 1: Laplace noise, few steps.
+
+    In pure privacy the epsilons of steps add up, so more than two cost more than they bring, and below epsilon = 2 one
+    is best: the difference of the classes' means. The pace is such that the noise moves the score of a row with
+    ``nonzeros`` equal values by a standard deviation of 1.6, as above.
+    """
+
+    epsilon: Fraction
+    rows: int
+    nonzeros: int
+
+    @property
+    def steps(self) -> int:
+        """How many."""
+        return 1 if self.epsilon < 2 else 2
+
+    @property
+    def constant(self) -> Fraction:
+        """beta: small, because a row's own values are small too."""
+        return PURE_CONSTANT
+
+    @property
+    def pace(self) -> Fraction:
+        """kappa."""
+        steps, root = self.steps, root_up(Fraction(self.nonzeros, 2 * self.steps), _PACE_BITS)
+        return min(Fraction(25 * self.nonzeros, self.rows), PACE * root * self.epsilon / (2 * steps))
+
+
+def pure_penalty(rows: int, cols: int, epsilon: Fraction) -> Fraction:
+    """Return Lambda of the minimiser for delta = 0: K-norm noise has a length of about 4/5 a weight then."""
+    penalty = 2 * root_up(Fraction(cols + 1), _PACE_BITS) / (PACE * rows * epsilon)
+    return min(max(penalty, Fraction(1, 100)), Fraction(4))
