@@ -42,10 +42,8 @@ class RowMap:
             floor = self.floor / unit
         if self.norm == "l1":
             return _divided(x, 1, floor)
-        offsets = x.mean(axis=1, keepdims=True) if x.size else np.zeros_like(unit)
-        if self.level is not None:
-            offsets = (offsets + level / unit) / 2
-        z = _divided(x - offsets, 2, floor)
+        means = x.mean(axis=1, keepdims=True) if x.size else np.zeros_like(unit)
+        z = _divided(x - (means + level / unit) / 2, 2, floor)
         if self.centre is not None:
             z = _divided(z - np.asarray(self.centre), 2, CENTRED_FLOOR)
         return z

@@ -223,8 +223,9 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
         ]
     else:
         layout = _layout(facts, Fraction(1))
-        formats = base_formats(ring, layout, pure_pace(facts.epsilon), CONSTANT, finer)
-        largest = _pure_steps(facts, layout, formats, precision, events)
+        pure = PureBudget(facts.epsilon, facts.rows, facts.row_nonzeros or 1)
+        formats = base_formats(ring, layout, pure.pace, pure.constant, finer)
+        largest = _pure_steps(pure, layout, formats, precision, events)
     formats = with_radius(formats, layout, _radius(layout, formats, largest))
     return DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
 
