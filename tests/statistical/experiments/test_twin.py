@@ -1,4 +1,4 @@
-"""Recipe "paper": releases of real runs, under every scheme, have the distribution of the cleartext twin's: weights and accuracies."""
+"""Recipe "paper": real releases, under every scheme, have the distribution of the twin's: weights and accuracies."""
 
 from __future__ import annotations
 
