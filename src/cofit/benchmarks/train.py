@@ -16,9 +16,10 @@ from cofit.benchmarks.kernel_calls import time_kernel_calls
 from cofit.errors import parameter_error
 from cofit.learn.contribution import normalised_rows, prepared_features
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import Plan, plan_training
-from cofit.learn.private_training import private_training
 from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.plan import MinimiserPlan, Plan, plan_training
+from cofit.learn.private_training import private_training
+from cofit.learn.row_map import RowMap
 from cofit.roles import Contribution, LocalRun, run_local
 from cofit.roles.local import party_names
 from cofit.roles.progress import PROGRAM, SHARE, START
@@ -91,11 +92,25 @@ def measure_train(
     owners: int = 2,
     threads: int = 2,
     repetitions: int = 3,
+    recipe: str = "paper",
 ) -> TrainResult:
     """Train on sparse Boolean data that are made up from a seed, with every member a process of its own, over TLS."""
-    facts = training_facts(
-        rows, cols, partition=partition, scheme=scheme, epochs=epochs, l2=l2, mechanism=mechanism, delta=delta
-    )
+    if recipe == "best":  # epochs, penalty and noise are its own
+        facts = training_facts(
+            rows, cols, partition=partition, scheme=scheme, delta=delta or None, feature_bound=1.0, feature_lower=0.0
+        )
+    else:
+        facts = training_facts(
+            rows,
+            cols,
+            recipe=recipe,
+            partition=partition,
+            scheme=scheme,
+            delta=delta,
+            epochs=epochs,
+            l2=l2,
+            mechanism=mechanism,
+        )
     most = rows if partition == "horizontal" else cols
     if owners > most:
         raise parameter_error("owners", "bench train", f"at most {most}, so that everybody holds something", owners)
@@ -148,7 +163,7 @@ def _once(
         threads=threads,
         repetitions=repetitions,
         ring=plan.formats.ring.name,
-        mechanism=plan.mechanism.name,
+        mechanism=plan.mechanism_name,
         epochs=plan.epochs,
         seconds_total=total,
         seconds_start=seconds[START],
@@ -215,11 +230,15 @@ def _idle(party: Party) -> None:
 
 
 def _sklearn_seconds(plan: Plan, features: Reals, labels: npt.NDArray[np.int64]) -> float:
-    """The median seconds of scikit-learn's fit of the same objective, in the clear, on the same normalised rows."""
+    """The median seconds of scikit-learn's fit in the clear: of the same objective on the same normalised rows, or with
+    its own penalty on rows of length 1 where descent has no objective.
+    """
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - a second to import, in every party otherwise
 
-    rows = normalised_rows(plan, features)
-    strength = 1 / (plan.facts.rows * float(plan.facts.l2))
+    if isinstance(plan, MinimiserPlan):
+        rows, strength = normalised_rows(plan, features), 1 / (plan.facts.rows * float(plan.facts.l2))
+    else:
+        rows, strength = RowMap("l2", 1.0, 0.0)(features), 1.0
     times = []
     for _ in range(_FITS):
         start = time.perf_counter()

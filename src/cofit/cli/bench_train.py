@@ -13,7 +13,7 @@ from cofit.benchmarks.train import measure_train
 from cofit.benchmarks.train_sweep import EPOCHS, FIXED, SIZES, Sweep, check_plot, measure_sweep, plot_sweeps
 from cofit.cli.plan import epochs_of
 from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, scheme_option, show_result
-from cofit.learn.facts import PARTITIONS
+from cofit.learn.facts import PARTITIONS, RECIPES
 from cofit.privacy.mechanisms import MECHANISMS
 
 
@@ -37,6 +37,13 @@ from cofit.privacy.mechanisms import MECHANISMS
     "--mechanism", type=click.Choice(MECHANISMS), help="Of the noise.  [default: knorm without delta, gaussian with it]"
 )
 @click.option("--delta", default=0.0, show_default=True, type=float, help="Of differential privacy; epsilon is 1.")
+@click.option(
+    "--recipe",
+    default="paper",
+    show_default=True,
+    type=click.Choice(RECIPES),
+    help="With best, epochs, penalty and mechanism are its own, and delta is 1e-6 if 0.",
+)
 @click.option("--owners", default=2, show_default=True, type=click.IntRange(1, 26), help="Data owners.")
 @click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads a party.")
 @repetitions_option(3)
@@ -56,6 +63,7 @@ def train(
     l2: float,
     mechanism: str | None,
     delta: float,
+    recipe: str,
     owners: int,
     threads: int,
     repetitions: int,
@@ -74,10 +82,12 @@ def train(
     Does the time grow linearly?
         cofit bench train --sweep --plot growth.svg
     """
+    if sweep and recipe == "best":
+        raise click.UsageError("--sweep counts the epochs of recipe paper: leave --recipe out.")
     if plot is not None and not sweep:
         raise click.UsageError("--plot draws a sweep: give --sweep too.")
     if not sweep:
-        arguments = (rows, cols, partition, scheme, epochs, l2, mechanism, delta, owners, threads, repetitions)
+        arguments = (rows, cols, partition, scheme, epochs, l2, mechanism, delta, owners, threads, repetitions, recipe)
         show_result(measure_train(*arguments), as_json)
         return
     if plot is not None:

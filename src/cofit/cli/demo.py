@@ -21,20 +21,19 @@ from cofit.cli.demo_report import (
 from cofit.cli.report import write_report
 from cofit.errors import InvalidInputError
 from cofit.experiments.breast_cancer import CLASSES, RANGES
-from cofit.learn.facts import PARTITIONS, training_facts
+from cofit.learn.facts import PARTITIONS, RECIPES, training_facts
 from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel
 from cofit.models.progress_display import progress_display
 from cofit.roles.training import TrainingRun, run_training
 from cofit.sharing import SCHEMES
 
-L2 = 1.0
 MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT = "model.json", "certificate.json", "certificate.txt", "report.txt"
 COST, PAGE = "cost.json", "report.html"
 
 REHEARSAL = (
     "this is a demo: one program on one machine started everybody and held all of the data, which are public",
-    "one assumption is not met: ranges and penalty were chosen by people who know this public data set",
+    "one assumption is not met: ranges and settings were chosen by people who know this public data set",
 )
 """What the certificate of a demo says, so that nobody takes it for one of a study."""
 
@@ -49,6 +48,13 @@ REHEARSAL = (
 )
 @click.option(
     "--epsilon", default=1.0, show_default=True, type=float, help="Of differential privacy; smaller is more private."
+)
+@click.option(
+    "--recipe",
+    default="best",
+    show_default=True,
+    type=click.Choice(RECIPES),
+    help="The most accurate method (delta is 1e-6), or the paper's (delta is 0).",
 )
 @click.option(
     "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
@@ -68,7 +74,7 @@ REHEARSAL = (
     help="Folder for model, certificate and reports; it must be new or empty.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a release in the folder.")
-def demo(partition: str, epsilon: float, scheme: str, seed: int, out: Path, force: bool) -> None:
+def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, out: Path, force: bool) -> None:
     """Two hospitals train one private model: a few seconds, each hospital and party a process, over TLS.
 
     The hospitals hold scikit-learn's breast-cancer data and show them to nobody. They send random shares to two to
@@ -87,7 +93,11 @@ def demo(partition: str, epsilon: float, scheme: str, seed: int, out: Path, forc
     data = demo_data(seed)
     owners = data.owners(partition)
     rows, cols = data.features.shape
-    plan = plan_training(training_facts(rows, cols, partition=partition, l2=L2, epsilon=epsilon, scheme=scheme))
+    plan = plan_training(
+        training_facts(
+            rows, cols, partition=partition, recipe=recipe, epsilon=epsilon, scheme=scheme, feature_bound=1.0
+        )
+    )
     print_introduction(console, plan, owners)
     print_plan_in_short(console, plan)
     with progress_display() as listener:

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from cofit.cli.plan_table import print_plan
-from cofit.learn.facts import DEFAULT_NORM_FLOOR, PARTITIONS, SOLVERS, training_facts
+from cofit.learn.facts import DEFAULT_NORM_FLOOR, PARTITIONS, RECIPES, SOLVERS, training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.losses import LOSSES
 from cofit.learn.plan import plan_training
@@ -18,9 +18,9 @@ from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES
 
 
-def epochs_of(_context: click.Context, _parameter: click.Parameter, value: str) -> int | str:
+def epochs_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | str | None:
     """Return a number of epochs, or 'auto'."""
-    if value == "auto":
+    if value is None or value == "auto":
         return value
     try:
         return int(value)
@@ -38,57 +38,58 @@ def epochs_of(_context: click.Context, _parameter: click.Parameter, value: str) 
     type=click.Choice(PARTITIONS),
     help="Owners hold rows (horizontal) or columns (vertical).",
 )
+@click.option(
+    "--recipe",
+    default="best",
+    show_default=True,
+    type=click.Choice(RECIPES),
+    help="best: noisy descent, the most accurate known. paper: the paper's method; the options of it say so.",
+)
 @click.option("--loss", default="logistic", show_default=True, type=click.Choice(sorted(LOSSES)), help="Of the model.")
-@click.option("--l2", default=1.0, show_default=True, type=float, help="The penalty Lambda of the mean loss.")
+@click.option("--l2", type=float, help="Paper: the penalty Lambda of the mean loss.  [default: 1]")
 @click.option("--epsilon", default=1.0, show_default=True, type=float, help="Of differential privacy.")
-@click.option("--delta", default=0.0, show_default=True, type=float, help="Of differential privacy.")
+@click.option("--delta", type=float, help="Of differential privacy.  [default: 1e-6 with best, 0 with paper]")
 @click.option(
     "--mechanism",
     type=click.Choice(MECHANISMS),
-    help="Of the noise.  [default: knorm without delta, gaussian with it]",
+    help="Paper: of the noise.  [default: knorm without delta, gaussian with it]",
 )
 @click.option(
     "--sensitivity",
-    default="tight",
-    show_default=True,
     type=click.Choice(SENSITIVITIES),
-    help="Bound of a record's gradient: the smallest proven one, or the paper's.",
+    help="Paper: bound of a record's gradient, the smallest proven one or the paper's.  [default: tight]",
 )
 @click.option(
     "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
 )
 @click.option(
     "--epochs",
-    default="auto",
-    show_default=True,
     callback=epochs_of,
     metavar="N|auto",
-    help="How many; auto: until what is left is far below the noise.",
+    help="Paper: how many; auto: until what is left is far below the noise.  [default: auto]",
 )
-@click.option("--solver", default="auto", show_default=True, type=click.Choice(SOLVERS), help="Optimisation method.")
-@click.option("--learning-rate", type=float, help="Train as the paper does, with this step, instead of a proven step.")
-@click.option("--momentum", default=0.0, show_default=True, type=float, help="The paper's momentum; nothing is proven.")
+@click.option("--solver", type=click.Choice(SOLVERS), help="Paper: optimisation method.  [default: auto]")
+@click.option("--learning-rate", type=float, help="Paper: train with this step, instead of a proven step.")
+@click.option("--momentum", type=float, help="Paper: its momentum; nothing is proven.  [default: 0]")
 @click.option(
     "--initial",
-    default="zeros",
-    show_default=True,
     type=click.Choice(["zeros", "glorot"]),
-    help="First weights; glorot is the paper's.",
+    help="Paper: first weights; glorot is the paper's.  [default: zeros]",
 )
 @click.option(
     "--intercept/--no-intercept", "fit_intercept", default=True, show_default=True, help="Learn an intercept, or not."
 )
-@click.option(
-    "--intercept-scaling", default=1.0, show_default=True, type=float, help="The constant feature of the intercept."
-)
+@click.option("--intercept-scaling", type=float, help="Paper: the constant feature of the intercept.  [default: 1]")
 @click.option(
     "--normalised-by",
     type=click.Choice(["owners", "parties"]),
-    help="Who scales the rows.  [default: owners if horizontal, parties if vertical]",
+    help="Who scales the rows.  [default: as the plan finds best; the parties if vertical]",
 )
+@click.option("--feature-bound", type=float, help="Agreed range: no feature is larger in magnitude.  [default: none]")
 @click.option(
-    "--feature-bound", default=1.0, show_default=True, type=float, help="Largest magnitude, if the parties normalise."
+    "--feature-lower", type=float, help="Agreed range: no row's mean is below this.  [default: minus the bound]"
 )
+@click.option("--row-nonzeros", type=int, help="About how many values of a row are not 0; for delta = 0.")
 @click.option(
     "--norm-floor",
     default=float(DEFAULT_NORM_FLOOR),
@@ -97,10 +98,13 @@ def epochs_of(_context: click.Context, _parameter: click.Parameter, value: str) 
     help="If the parties normalise: rows shorter than this, relative to the bound, are not stretched to length 1.",
 )
 @click.option(
-    "--tolerance", default=1e-3, show_default=True, type=float, help="What auto epochs may leave out of the minimiser."
+    "--tolerance", type=float, help="Paper: what auto epochs may leave out of the minimiser.  [default: 0.001]"
 )
 @click.option(
-    "--allow-unproven", is_flag=True, help="Plan even where no privacy is proven; the certificate says so first."
+    "--allow-unproven",
+    is_flag=True,
+    default=None,
+    help="Paper: plan even where no privacy is proven; the certificate says so first.",
 )
 @click.option("--owners", default=2, show_default=True, type=int, help="Forecast: owners, with equal parts each.")
 @click.option(
@@ -129,10 +133,12 @@ def plan(
     reason and the remedy.
 
     \b
-    Is epsilon = 1 enough for 1713 records with 50 features? (Look at "noise against signal".)
-        cofit plan --rows 1713 --cols 50 --epsilon 1
-    Two hospitals hold different columns of the same patients, and accept a delta:
-        cofit plan --rows 20000 --cols 300 --partition vertical --delta 1e-6 --l2 0.1
+    What does epsilon = 1 mean for 1713 records with 50 features, all from 0 to 1?
+        cofit plan --rows 1713 --cols 50 --epsilon 1 --feature-bound 1 --feature-lower 0
+    Two hospitals hold different columns of the same patients:
+        cofit plan --rows 20000 --cols 300 --partition vertical --delta 1e-7
+    The paper's method, honestly calibrated:
+        cofit plan --rows 1713 --cols 1874 --recipe paper --l2 1
     """
     planned = plan_training(training_facts(rows, cols, **facts))
     cost = forecast(planned, owners=owners, latency=latency, bandwidth=bandwidth, processors=processors)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.learn.facts import Facts
+from cofit.learn.losses import Evaluation
 
 PLAN_VERSION = 2
 
@@ -26,6 +27,18 @@ class Formats(Protocol):
     @property
     def data(self) -> int:
         """The fractional bits of the features."""
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """How residuals are computed."""
+
+    @property
+    def radius(self) -> Fraction:
+        """No weight vector is longer."""
+
+    @property
+    def argument_radius(self) -> Fraction:
+        """No score is larger."""
 
     def of(self, fraction_bits: int) -> FixedPoint:
         """Return the format with that many fractional bits."""
@@ -59,6 +72,14 @@ class Plan(ABC):
         @property
         def own_columns(self) -> int:
             """How many columns an owner of whole rows adds to its features."""
+
+        @property
+        def constant(self) -> Fraction | None:
+            """What the parties put into one more column of the joint data; None: there is none."""
+
+        @property
+        def mechanism_name(self) -> str:
+            """The law of the noise."""
 
         @property
         def proven(self) -> bool:

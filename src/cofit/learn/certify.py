@@ -134,7 +134,7 @@ def _descent(plan: DescentPlan) -> dict[str, Any]:
         "sampler_distance": sum((event.sampler_distance for event in plan.events), Fraction(0)),
         "rule": plan.account.rule,
         "releases": releases,
-        "mechanism": "gaussian" if gaussian else "laplace",
+        "mechanism": plan.mechanism_name,
         "noise_distribution": (
             f"independent {law} noise in every coordinate of every release; in a published weight its standard "
             f"deviation is {plan.noise_of_weights:.6g}, but for what later steps correct"

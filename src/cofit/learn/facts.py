@@ -118,7 +118,7 @@ def training_facts(
     fit_intercept: bool = True,
     normalised_by: str | None = None,
     feature_bound: float | None = None,
-    feature_lower: float | None = None,
+    feature_lower: float | Fraction | None = None,
     row_nonzeros: int | None = None,
     norm_floor: float = float(DEFAULT_NORM_FLOOR),
     **of_paper: Any,

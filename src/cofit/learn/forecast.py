@@ -3,10 +3,11 @@
 The party program itself runs, on a ``Meter``: shares without values, and the published costs of the plan's scheme. So
 rounds and bytes are exact, whatever the plan contains; a test compares them with runs.
 
-**Epochs of the paper's method are not run one by one.** What an epoch costs depends on the plan and on the public bounds of the weights that
-it starts from. These grow from epoch to epoch, up to the plan's radius, and protocols look at bounds only to see
-whether they exceed something. So an epoch that costs what one from the largest bounds costs is followed by such epochs
-only, and they are counted together. Mostly that is the first or the second one. (Descent has few, and all are run.)
+**Epochs of the paper's method are not run one by one.** What an epoch costs depends on the plan and on the public
+bounds of the weights that it starts from. These grow from epoch to epoch, up to the plan's radius, and protocols look
+at bounds only to see whether they exceed something. So an epoch that costs what one from the largest bounds costs is
+followed by such epochs only, and they are counted together. Mostly that is the first or the second one. (Descent has
+few epochs, and all are run.)
 
 **Seconds are an estimate** for the reference machine (2 cores with AVX2; ``benchmarks/README.md``), where the parties
 share ``processors`` cores:
@@ -27,9 +28,9 @@ from typing import Any
 
 from cofit.arithmetic import FixedPoint, Shape
 from cofit.errors import parameter_error
+from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
-from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.train import _gather, _initial, _step
 from cofit.secret import InputFacts, Party, SecretArray
 from cofit.sharing import Scheme, scheme_named

@@ -63,6 +63,10 @@ class MinimiserPlan(Plan):
         return int(self.facts.fit_intercept and self.facts.normalised_by == "owners")
 
     @property
+    def mechanism_name(self) -> str:
+        return self.mechanism.name
+
+    @property
     def total_delta(self) -> Fraction:
         return self.mechanism.total_delta
 
@@ -211,7 +215,9 @@ def _geometry(facts: Facts) -> Geometry:
     return Geometry(facts.rows, cols, floor, needs_comparison=constant < floor)
 
 
-def _complete(facts: Facts, objective: Objective, geometry: Geometry, chosen: _Candidate, proven: bool) -> MinimiserPlan:
+def _complete(
+    facts: Facts, objective: Objective, geometry: Geometry, chosen: _Candidate, proven: bool
+) -> MinimiserPlan:
     counted = sum(part for part in chosen.parts.values() if part is not None) if proven else 0.0
     if not proven:
         rounding = (chosen.parts["arithmetic"] or 0.0) + (chosen.parts["encoding"] or 0.0)

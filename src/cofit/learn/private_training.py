@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.descent.descend import descend
-from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.learn.inputs import Holders
+from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.learn.train import train
 from cofit.secret import Party, SecretArray
 from cofit.secret.release import release_once
@@ -33,7 +33,7 @@ def private_training(
 ) -> npt.NDArray[np.float64]:
     """Return the noisy weights, opened to all parties; after the weights the intercept's, then level and centre.
 
-    Descent keeps no ``checkpoints``: it has few steps, and begins again, with fresh noise, as long as nothing was opened.
+    Descent keeps no ``checkpoints``: it has few steps, and begins again, with fresh noise, while nothing was opened.
     ``stores``: each party's own, by name (a dealer has none). The noisy shares are in all of them before anything is
     opened, and a restart with the same ``key`` opens those, without training or drawing again.
     """

@@ -20,10 +20,11 @@ from cofit.arithmetic import FixedPoint
 from cofit.learn.batches import in_batches
 from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.inputs import Holders, gathered
-from cofit.learn.norm import inverse_norms, largest_inverse
 from cofit.learn.minimiser_plan import MinimiserPlan
+from cofit.learn.norm import inverse_norms, largest_inverse
 from cofit.sampling.uniform import uniform
 from cofit.secret import Party, SecretArray
+
 
 @dataclass(frozen=True)
 class _Data:
@@ -114,7 +115,12 @@ def _evaluated(data: _Data, plan: MinimiserPlan, z: SecretArray) -> SecretArray:
 
 
 def _update(
-    data: _Data, plan: MinimiserPlan, residuals: SecretArray, point: SecretArray, weights: SecretArray, before: SecretArray
+    data: _Data,
+    plan: MinimiserPlan,
+    residuals: SecretArray,
+    point: SecretArray,
+    weights: SecretArray,
+    before: SecretArray,
 ) -> SecretArray:
     """w = 2^-m (2^m (shrink p + C (w - w_before)) - X^T q), in one truncation."""
     formats, solver = plan.formats, plan.solver

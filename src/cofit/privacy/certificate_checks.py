@@ -160,7 +160,9 @@ def _check_descent(c: Certificate) -> None:
         path = f"releases.{release.name}"
         same = (release.noise, release.norm) == law
         _require_part(f"{path}.noise", same, "that of the mechanism", (release.noise, release.norm))
-        _require_part(f"{path}.grid", re.fullmatch(r"2\^-[0-9]{1,3}", release.grid) is not None, "as '2^-13'", release.grid)
+        _require_part(
+            f"{path}.grid", re.fullmatch(r"2\^-[0-9]{1,3}", release.grid) is not None, "as '2^-13'", release.grid
+        )
         least = _least_sensitivity(c, descent, release)
         enough = release.sensitivity > 0 and release.sensitivity * _TOLERANCE >= least
         _require_part(f"{path}.sensitivity", enough, f"at least {float(least):.6g} steps", release.sensitivity)

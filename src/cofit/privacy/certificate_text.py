@@ -5,9 +5,10 @@ from __future__ import annotations
 import decimal
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cofit.privacy.certified import CertifiedDescent, CertifiedOpening, CertifiedRelease
@@ -155,10 +156,25 @@ def _entry(label: str, value: object) -> Iterator[str]:
         value = tuple(f"{name}: {_shown(value[name])}" for name in sorted(value))
     if isinstance(value, tuple) and value:
         yield from _wrapped(f"{label}:", "  ")
-        for item in value:
+        for item in _together(value):
             yield from _wrapped(f"- {_shown(item)}", "    ")
     else:
         yield from _wrapped(f"{label}: {_shown(value)}", "  ")
+
+
+def _together(items: tuple[object, ...]) -> Iterator[object]:
+    """Yield items; neighbouring releases that differ in their name alone become one, of several names."""
+    alike = groupby(items, lambda item: replace(item, name="any") if isinstance(item, CertifiedRelease) else item)
+    for _, group in alike:
+        first, *others = group
+        if isinstance(first, CertifiedRelease) and others:
+            yield replace(first, name=f"{first.name} to {_name(others[-1])}, each")
+        else:
+            yield from (first, *others)
+
+
+def _name(item: object) -> str:
+    return item.name if isinstance(item, CertifiedRelease) else ""
 
 
 def _shown(value: object) -> str:

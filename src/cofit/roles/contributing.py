@@ -21,8 +21,8 @@ from pathlib import Path
 from cofit.arithmetic import RingArray
 from cofit.errors import BudgetExceededError, InvalidInputError
 from cofit.learn.contribution import encoded_features
-from cofit.learn.plan import Plan
 from cofit.learn.inputs import FEATURES
+from cofit.learn.plan import Plan
 from cofit.roles.durable import write_durably
 from cofit.roles.ledger import Ledger
 from cofit.roles.manifest import SALT_BYTES, check_rows_digest

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cofit.learn.inputs import Holders
 from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
-from cofit.learn.inputs import Holders
 from cofit.roles.checkpoint_files import NO_CHECKPOINTS, common_checkpoint, resumed_limit
 from cofit.secret import InputFacts, Party, SecretArray
 from cofit.sharing import Scheme

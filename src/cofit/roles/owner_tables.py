@@ -12,8 +12,8 @@ import numpy.typing as npt
 from cofit.arithmetic import FixedPoint, Shape
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.contribution import prepared_features
-from cofit.learn.plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.plan import Plan
 from cofit.roles.member import Contribution
 
 

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import StateError
+from cofit.learn.inputs import Holders
 from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
-from cofit.learn.inputs import Holders
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.checkpoint_files import CheckpointFiles
 from cofit.roles.ledger import Ledger

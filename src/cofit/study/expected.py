@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cofit.arithmetic import FixedPoint
-from cofit.learn.plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.plan import Plan
 from cofit.secret import InputFacts
 from cofit.study.document import Study
 

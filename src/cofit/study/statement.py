@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cofit.arithmetic import Shape
 from cofit.learn.certify import certify
-from cofit.learn.plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS
+from cofit.learn.plan import Plan
 from cofit.privacy.certificate import Certificate
 from cofit.sharing import scheme_named
 from cofit.study.document import Study

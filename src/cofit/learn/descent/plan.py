@@ -96,6 +96,15 @@ class DescentPlan(Plan):
         return 0
 
     @property
+    def constant(self) -> None:
+        """The intercept has no column here: its part is added to scores and sums."""
+        return None
+
+    @property
+    def mechanism_name(self) -> str:
+        return "laplace" if self.layout.norm == "l1" else "gaussian"
+
+    @property
     def proven(self) -> bool:
         return True
 
@@ -161,7 +170,7 @@ class DescentPlan(Plan):
             },
             "largest_weight_norm": float(formats.radius),
             "largest_argument": float(formats.argument_radius),
-            "mechanism": "laplace" if self.layout.norm == "l1" else "gaussian",
+            "mechanism": self.mechanism_name,
             "noise_of_weights": self.noise_of_weights,
             "grid": f"2^-{formats.grid}",
             "releases": [
@@ -227,7 +236,7 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
         formats = base_formats(ring, layout, pure.pace, pure.constant, finer)
         largest = _pure_steps(pure, layout, formats, precision, events)
     formats = with_radius(formats, layout, _radius(layout, formats, largest))
-    return DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
+    return DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts))
 
 
 def _layout(facts: Facts, largest_offset: Fraction) -> Layout:
@@ -313,10 +322,10 @@ def _radius(layout: Layout, formats: DescentFormats, largest_noise: list[int]) -
     return (signal + noise) * Fraction(2) ** -formats.exponent
 
 
-def _warnings(facts: Facts, events: list[Event]) -> tuple[str, ...]:
-    if facts.cols == 1 and facts.norm == "l2" and events[0].name != LEVEL:
+def _warnings(facts: Facts) -> tuple[str, ...]:
+    if facts.cols == 1:
         return (
-            "There is one column, and a row less its own mean is zero: the model has nothing but its intercept. "
-            "Declare feature_bound, add rows, or use recipe='paper'.",
+            "There is one column, and rows are scaled to length 1: the model sees of a value on which side of a centre "
+            "it lies, and no more. Bring more columns, or use recipe='paper'.",
         )
     return ()

@@ -46,7 +46,7 @@ _PACE_BITS = 32
 
 @dataclass(frozen=True)
 class Budget:
-    """mu^2 of every part. ``level``, ``centre``: None where the part is not worth its price. ``fastest``: no larger pace."""
+    """mu^2 of every part; None where a part is not worth its price. ``fastest``: the pace is at most this."""
 
     level: Fraction | None
     centre: Fraction | None

@@ -1,0 +1,60 @@
+"""The sections of a plan of noisy descent."""
+
+from __future__ import annotations
+
+from cofit.cli.sections import Row, Section, as_number, format_section
+from cofit.learn.descent.plan import DescentPlan
+from cofit.privacy.events import Event
+
+
+def descent_sections(plan: DescentPlan) -> list[Section]:
+    """Return what is planned, but for data and cost."""
+    return [_privacy(plan), _releases(plan), _training(plan), format_section(plan)]
+
+
+def _privacy(plan: DescentPlan) -> Section:
+    facts, account = plan.facts, plan.account
+    law = "discrete Laplace, epsilon only" if plan.layout.norm == "l1" else "discrete Gaussian, epsilon and delta"
+    return Section(
+        "Privacy",
+        (
+            Row("guarantee", "proven", "neighbours: one record replaced"),
+            Row("epsilon", as_number(facts.epsilon)),
+            Row("delta asked", as_number(facts.delta)),
+            Row("delta in total", as_number(plan.total_delta), "with the imperfection of the noise's sampler"),
+            Row("noise", law.split(",", maxsplit=1)[0], law.split(", ")[1]),
+            Row("account", account.rule, "how the releases below were added up"),
+            Row("scheme", facts.scheme, "secret sharing among the computing parties"),
+        ),
+    )
+
+
+def _releases(plan: DescentPlan) -> Section:
+    def row(name: str, event: Event, note: str) -> Row:
+        noise = f"noise {as_number(event.scale / event.sensitivity)} times what one record can change"
+        return Row(name, f"{event.dimension:,} numbers", f"{noise}; {note}")
+
+    rows = []
+    if plan.level is not None:
+        rows.append(row("level", plan.level, "the mean of all values, opened with the weights"))
+    if plan.centre is not None:
+        rows.append(row("centre", plan.centre, "the mean row, opened with the weights"))
+    kept = "not opened" if plan.averaged < plan.epochs else "their mean is opened"
+    rows.append(row(f"steps 1 to {plan.epochs}", plan.steps[0], f"{kept}; later steps may have more"))
+    return Section("Noisy releases: what the privacy budget is spent on", tuple(rows))
+
+
+def _training(plan: DescentPlan) -> Section:
+    formats = plan.formats
+    pace = float(formats.factor) * 2.0**-formats.exponent
+    return Section(
+        "Training",
+        (
+            Row("method", "noisy descent", "gradient steps with clipped residuals, noise in each"),
+            Row("steps", str(plan.epochs), f"the mean of the last {plan.averaged} is released"),
+            Row("step", as_number(pace * plan.facts.rows), "times the mean of residuals times rows"),
+            Row("rows", f"{plan.layout.norm.upper()} length 1", "at most, after centring"),
+            Row("noise in a weight", as_number(plan.noise_of_weights), "standard deviation, at most; scores matter"),
+            Row("intercept", as_number(formats.constant), "the constant beside a row of length 1"),
+        ),
+    )
