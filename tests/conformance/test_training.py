@@ -20,10 +20,10 @@ from sklearn.linear_model import LogisticRegression
 from cofit.arithmetic import Z128, PowerOfTwoRing, Ring, RingArray
 from cofit.errors import PartyFailedError
 from cofit.learn.contribution import normalised_rows
-from cofit.learn.facts import training_facts
-from cofit.learn.plan import Plan, plan_training
+from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.sharing import Share
 from cofit.sharing.clear import Clear
+from support.facts import paper_facts
 from support.training import LABELLINGS, TABLES, checked_ranges, labels, minimiser, planned, table, trained
 
 FAST = settings(
@@ -60,7 +60,7 @@ def facts(draw: st.DrawFn, least_l2: float = 0.01, most_rows: int = 300) -> dict
     return chosen
 
 
-def disagreement(plan: Plan, x: npt.NDArray[np.float64], y: npt.NDArray[np.int64], scheme: str) -> float:
+def disagreement(plan: MinimiserPlan, x: npt.NDArray[np.float64], y: npt.NDArray[np.int64], scheme: str) -> float:
     """The distance to the minimiser, in units of tau."""
     assert plan.proven and plan.tau is not None
     return float(np.linalg.norm(trained(plan, x, y, scheme) - minimiser(plan, x, y))) / plan.tau
@@ -131,7 +131,7 @@ def test_weights_are_within_tau_for_extreme_penalties(l2: float, loss: str) -> N
 @pytest.mark.parametrize("partition", ["horizontal", "vertical"])
 def test_the_wide_ring_agrees_as_well(partition: str) -> None:
     with mock.patch("cofit.learn.plan.Z64", Z128):
-        plan = plan_training(training_facts(40, 5, partition=partition, solver="gradient_descent", tolerance=1e-9))
+        plan = plan_minimiser(paper_facts(40, 5, partition=partition, solver="gradient_descent", tolerance=1e-9))
     assert plan.formats.ring is Z128
     rng = np.random.default_rng(7)
     for kind in ("skewed", "equal"):

@@ -14,9 +14,9 @@ from cofit.benchmarks import train_sweep
 from cofit.benchmarks.train import TrainResult, sparse_boolean_data
 from cofit.benchmarks.train_sweep import EPOCHS, SIZES, fit_line
 from cofit.cli.main import cli
-from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
-from cofit.learn.plan import plan_training
+from cofit.learn.plan import plan_minimiser
+from support.facts import paper_facts
 
 ENTRY = "from cofit.cli.main import main; main()"
 FIELDS = {
@@ -43,7 +43,7 @@ def test_fields(partition: str) -> None:
     parts = sum(report[f"seconds_{part}"] for part in ("share", "train", "noise"))
     assert 0 < parts <= report["seconds_total"]
     assert report["seconds_start"] > 0
-    cost = forecast(plan_training(training_facts(200, 6, partition=partition))).total
+    cost = forecast(plan_minimiser(paper_facts(200, 6, partition=partition))).total
     assert (report["rounds"], report["bytes_total"]) == (cost.rounds, cost.bytes)
     assert report["ratio_to_kernel"] == pytest.approx(report["seconds_train"] / report["kernel_seconds"])
     assert report["ratio_to_sklearn"] == pytest.approx(report["seconds_total"] / report["sklearn_seconds"])

@@ -25,7 +25,13 @@ ROWS, COLS = 200, 4
 RNG = np.random.default_rng(20)
 X = RNG.uniform(-1, 1, (ROWS, COLS))
 Y = (X @ [1.0, -0.5, 0.25, 0.0] + 0.2 * RNG.normal(size=ROWS) > 0.1).astype(np.int64)
-FAST: dict[str, Any] = {"epsilon": 1000.0, "l2": 0.5, "mechanism": "laplace", "solver": "gradient_descent"}
+FAST: dict[str, Any] = {
+    "recipe": "paper",
+    "epsilon": 1000.0,
+    "l2": 0.5,
+    "mechanism": "laplace",
+    "solver": "gradient_descent",
+}
 
 
 def score_by_hand(model: Any, rows: Any, floor: float) -> Any:
@@ -51,15 +57,15 @@ def test_attributes(fitted: cofit.LogisticRegression) -> None:
 
 
 def test_the_first_line_of_the_certificate() -> None:
-    model = cofit.LogisticRegression(epsilon=0.5, l2=1.0, mechanism="laplace").fit(X, Y)
+    model = cofit.LogisticRegression(recipe="paper", epsilon=0.5, l2=1.0, mechanism="laplace").fit(X, Y)
     first = model.certificate_.to_text().splitlines()[0]
     assert first.startswith("The published model limits what can be learned about any single record")
     assert "epsilon = 0.5" in model.certificate_.headline
-    unproven = cofit.LogisticRegression(epochs=1, scheme="clear", allow_unproven=True).fit(X, Y)
+    unproven = cofit.LogisticRegression(recipe="paper", epochs=1, scheme="clear", allow_unproven=True).fit(X, Y)
     assert unproven.certificate_.to_text().startswith("NO SECRECY")
     assert "NOT A PROVEN GUARANTEE" in unproven.certificate_.headline
     with pytest.raises(InvalidInputError, match="'epochs'"):
-        cofit.LogisticRegression(epochs=1).fit(X, Y)
+        cofit.LogisticRegression(recipe="paper", epochs=1).fit(X, Y)
 
 
 def test_predictions_are_those_of_the_weights_by_hand(fitted: cofit.LogisticRegression) -> None:

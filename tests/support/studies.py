@@ -208,7 +208,7 @@ class Lab:
         vertical = self.partition == "vertical"
         columns = np.array_split(np.arange(self.features), len(self.owners))
         document: dict[str, Any] = {
-            "model": {"kind": "logistic_regression", "l2": 1.0, **self.model},
+            "model": {"kind": "logistic_regression", "recipe": "paper", "l2": 1.0, **self.model},
             "privacy": {"epsilon": self.epsilon},
             "data": {
                 "partition": self.partition,

@@ -17,14 +17,14 @@ import numpy.typing as npt
 from cofit import Contribution, Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.learn.contribution import normalised_rows, prepared_features
-from cofit.learn.facts import training_facts
-from cofit.learn.losses import Loss
-from cofit.learn.plan import Plan, plan_training
 from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.losses import Loss
+from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.learn.train import train
 from cofit.privacy.mechanisms import Mechanism
 from cofit.sharing import Scheme, Share
 from cofit.sharing.clear import Clear
+from support.facts import paper_facts
 
 Reals = npt.NDArray[np.float64]
 Contributions = dict[str, dict[str, Contribution]]
@@ -34,12 +34,12 @@ LABELLINGS = ("random", "all 0", "all 1", "one 1", "by sign")
 
 
 @functools.lru_cache(maxsize=512)
-def planned(rows: int, cols: int, **facts: Any) -> Plan:
+def planned(rows: int, cols: int, **facts: Any) -> MinimiserPlan:
     """The plan for these facts, made once."""
-    return plan_training(training_facts(rows, cols, **facts))
+    return plan_minimiser(paper_facts(rows, cols, **facts))
 
 
-def table(kind: str, rng: np.random.Generator, plan: Plan) -> Reals:
+def table(kind: str, rng: np.random.Generator, plan: MinimiserPlan) -> Reals:
     """Features of one kind, within the feature bound of the plan."""
     n, d = plan.facts.rows, plan.facts.cols
     x = rng.normal(size=(n, d))
@@ -75,7 +75,7 @@ def labels(kind: str, rng: np.random.Generator, x: Reals) -> npt.NDArray[np.int6
 
 
 def contributions(
-    plan: Plan, x: npt.ArrayLike, y: npt.NDArray[np.int64], owners: int = 2
+    plan: MinimiserPlan, x: npt.ArrayLike, y: npt.NDArray[np.int64], owners: int = 2
 ) -> tuple[Contributions, Holders]:
     """Split rows or columns among owners; the first owner of a vertical study holds the labels."""
     formats = plan.formats
@@ -93,7 +93,7 @@ def contributions(
     return result, Holders(names, names[: len(parts)])
 
 
-def trained(plan: Plan, x: npt.ArrayLike, y: npt.NDArray[np.int64], scheme: str = "clear") -> Reals:
+def trained(plan: MinimiserPlan, x: npt.ArrayLike, y: npt.NDArray[np.int64], scheme: str = "clear") -> Reals:
     """The weights before any noise."""
     owners, holders = contributions(plan, x, y)
 
@@ -156,7 +156,7 @@ def minimise(loss: Loss, x: Reals, y: npt.ArrayLike, l2: float) -> Reals:
     return w
 
 
-def minimiser(plan: Plan, x: npt.ArrayLike, y: npt.ArrayLike) -> Reals:
+def minimiser(plan: MinimiserPlan, x: npt.ArrayLike, y: npt.ArrayLike) -> Reals:
     """The exact minimiser of the plan's objective."""
     return minimise(plan.loss, normalised_rows(plan, x), y, float(plan.facts.l2))
 

@@ -16,11 +16,11 @@ from cofit.experiments import twin
 from cofit.experiments.claims import claims
 from cofit.experiments.twin import twin_draws
 from cofit.learn.contribution import normalised_rows
-from cofit.learn.facts import training_facts
 from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.roles import run_local
 from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
 from cofit.roles.training import run_training
+from support.facts import paper_facts
 
 Reals = npt.NDArray[np.float64]
 ALPHA = 1e-6
@@ -33,7 +33,7 @@ RUNS, DRAWS = 2, 400
 
 def _plan(scheme: str, mechanism: str, partition: str, epsilon: float = 2.0) -> MinimiserPlan:
     delta = 1e-5 if mechanism == "gaussian" else 0.0
-    facts = training_facts(
+    facts = paper_facts(
         ROWS,
         COLS,
         recipe="paper",

@@ -99,6 +99,7 @@ format = 1
 name = "trial"
 [model]
 kind = "logistic_regression"
+recipe = "paper"
 l2 = 1.0
 [privacy]
 epsilon = 1.0

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli, main
 from cofit.cli.plan import plan as command
-from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
-from cofit.learn.plan import plan_training
+from cofit.learn.plan import plan_minimiser
+from support.facts import paper_facts
 
 SMALL = ["plan", "--rows", "1000", "--cols", "5"]
 SECTIONS = (
@@ -77,7 +77,7 @@ def test_every_parameter_of_the_facts_is_an_option_with_the_same_default() -> No
     ],
 )
 def test_json_is_the_plan(arguments: list[str], facts: dict[str, Any]) -> None:
-    plan = plan_training(training_facts(1000, 5, **facts))
+    plan = plan_minimiser(paper_facts(1000, 5, **facts))
     printed = json.loads(planned(*arguments, "--json"))
     assert printed.pop("hash") == plan.hash
     assert printed.pop("forecast") == json.loads(json.dumps(forecast(plan).to_dict()))

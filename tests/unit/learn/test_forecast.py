@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError
-from cofit.learn.facts import training_facts
 from cofit.learn.forecast import Forecast, _inputs, _NoStore, forecast
-from cofit.learn.plan import Plan, plan_training
+from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.learn.private_training import private_training
 from cofit.roles.local import LocalRun
 from cofit.roles.owner_tables import OwnerTable
@@ -24,6 +23,7 @@ from cofit.roles.training import run_training
 from cofit.secret import Party
 from cofit.sharing import scheme_named
 from cofit.sharing.meter import Meter, Tally
+from support.facts import paper_facts
 
 PHASES = {
     "setup": "share",
@@ -42,11 +42,11 @@ FEW = {"allow_unproven": True, "mechanism": "laplace"}
 
 
 @functools.cache
-def planned(rows: int, cols: int, **facts: Any) -> Plan:
-    return plan_training(training_facts(rows, cols, **facts))
+def planned(rows: int, cols: int, **facts: Any) -> MinimiserPlan:
+    return plan_minimiser(paper_facts(rows, cols, **facts))
 
 
-def tables(plan: Plan, owners: int) -> dict[str, OwnerTable]:
+def tables(plan: MinimiserPlan, owners: int) -> dict[str, OwnerTable]:
     rng = np.random.default_rng(5)
     x = rng.uniform(-1, 1, (plan.facts.rows, plan.facts.cols))
     y = rng.integers(0, 2, plan.facts.rows)
@@ -133,7 +133,7 @@ def test_the_cases_cover_what_plans_choose() -> None:
 # --- epochs that are not run -----------------------------------------------------------------------------
 
 
-def every_epoch(plan: Plan) -> list[Tally]:
+def every_epoch(plan: MinimiserPlan) -> list[Tally]:
     """What each epoch costs, one by one."""
     meter = Meter(scheme_named(plan.facts.scheme))
     marks: list[Tally] = []

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from cofit.arithmetic import FixedPoint
-from cofit.learn.facts import training_facts
 from cofit.learn.forecast import Contributors, Forecast, forecast
-from cofit.learn.plan import Plan, plan_training
-from cofit.learn.private_training import private_training
 from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.plan import MinimiserPlan, plan_minimiser
+from cofit.learn.private_training import private_training
 from cofit.secret import InputFacts, Party
 from cofit.sharing import Scheme, scheme_named
 from cofit.sharing.known_inputs import assembled, components_of
+from support.facts import paper_facts
 from support.runs import Run, run_scheme
 
 SEED = bytes(range(32))
@@ -37,7 +37,7 @@ class Kept:
         self.record = record
 
 
-def contributors(plan: Plan, parts: tuple[int, ...], ranks: tuple[int | None, ...]) -> Contributors:
+def contributors(plan: MinimiserPlan, parts: tuple[int, ...], ranks: tuple[int | None, ...]) -> Contributors:
     """Unequal parts of rows, or of columns, of which the last owner has the labels."""
     formats, vertical = plan.formats, plan.facts.partition == "vertical"
     cols = plan.facts.cols if plan.constant is not None else plan.geometry.cols
@@ -53,7 +53,7 @@ def contributors(plan: Plan, parts: tuple[int, ...], ranks: tuple[int | None, ..
     return Contributors(inputs, Holders(names, names[-1:] if vertical else names), known)
 
 
-def run_of(plan: Plan, given: Contributors, parties: int) -> Run[None]:
+def run_of(plan: MinimiserPlan, given: Contributors, parties: int) -> Run[None]:
     def program(s: Scheme) -> None:
         party = Party(s, given.inputs)
         for owner, named in given.inputs.items():
@@ -101,7 +101,7 @@ CASES: list[tuple[int, int, tuple[int, ...], tuple[int | None, ...], int, dict[s
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_rounds_and_bytes_are_those_of_a_run(case: Any) -> None:
     rows, cols, parts, ranks, parties, facts = case
-    plan = plan_training(training_facts(rows, cols, **{**FEW, **facts}))
+    plan = plan_minimiser(paper_facts(rows, cols, **{**FEW, **facts}))
     given = contributors(plan, parts, ranks)
     cost = forecast(plan, owners=given, parties=parties)
     assert foretold(cost) == counted(run_of(plan, given, parties))
@@ -109,7 +109,7 @@ def test_rounds_and_bytes_are_those_of_a_run(case: Any) -> None:
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical"])
 def test_what_owners_that_are_parties_save(partition: str) -> None:
-    plan = plan_training(training_facts(40, 6, **{**FEW, "partition": partition}))
+    plan = plan_minimiser(paper_facts(40, 6, **{**FEW, "partition": partition}))
     parts = (3, 3) if partition == "vertical" else (20, 20)
     outside, inside = (
         forecast(plan, owners=contributors(plan, parts, ranks), parties=2) for ranks in ((None, None), (0, 1))
@@ -123,6 +123,6 @@ def test_what_owners_that_are_parties_save(partition: str) -> None:
 
 
 def test_a_scheme_that_knows_no_inputs_shares_them_all() -> None:
-    plan = plan_training(training_facts(40, 5, **{**FEW, "scheme": "rep3"}))
+    plan = plan_minimiser(paper_facts(40, 5, **{**FEW, "scheme": "rep3"}))
     first, second = (forecast(plan, owners=contributors(plan, (15, 25), ranks)) for ranks in ((None, None), (0, 1)))
     assert first == second

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from cofit import Party, run_local
 from cofit.arithmetic import Z64, Z128
 from cofit.errors import InvalidInputError, RangeError
-from cofit.learn.facts import training_facts
 from cofit.learn.formats import Geometry, choose_formats, encoding_error
 from cofit.learn.losses import loss_named
-from cofit.learn.plan import Plan, plan_training
+from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.learn.solvers import accelerated, gradient_descent, with_learning_rate
 from cofit.learn.train import _point, _times
+from support.facts import paper_facts
 from support.training import planned
 
 SETTINGS = settings(
@@ -61,7 +61,7 @@ def any_facts(draw: st.DrawFn) -> dict[str, Any]:
     return chosen
 
 
-def assert_runs(plan: Plan) -> None:
+def assert_runs(plan: MinimiserPlan) -> None:
     """The parts of a run that depend on formats alone, with weights that may be as long as the plan allows."""
 
     def program(party: Party) -> None:
@@ -82,7 +82,7 @@ def assert_runs(plan: Plan) -> None:
 @given(any_facts())
 def test_facts_lead_to_a_plan_that_runs_or_to_a_refusal(chosen: dict[str, Any]) -> None:
     try:
-        plan = plan_training(training_facts(**chosen))
+        plan = plan_minimiser(paper_facts(**chosen))
     except InvalidInputError as error:
         assert len(str(error)) > 30
         return

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError
-from cofit.learn.facts import training_facts
-from cofit.learn.plan import plan_training
+from cofit.learn.plan import plan_minimiser
+from support.facts import paper_facts
 from support.training import planned
 
 NAN, INF = float("nan"), float("inf")
@@ -46,7 +46,7 @@ BAD: dict[str, list[Any]] = {
 def test_bad_facts_are_refused_by_name_and_value(name: str, value: object) -> None:
     given = {"rows": 10, "cols": 3} | {name: value}
     with pytest.raises(InvalidInputError) as caught:
-        training_facts(**given)  # type: ignore[arg-type]
+        paper_facts(**given)  # type: ignore[arg-type]
     message = str(caught.value)
     assert message.startswith(f"The '{name}' parameter of a plan must be ")
     assert f"Got {value!r} instead." in message
@@ -69,7 +69,7 @@ def test_every_fact_has_a_bad_value_here() -> None:
 )
 def test_facts_that_contradict_each_other(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        training_facts(10, 3, **given)
+        paper_facts(10, 3, **given)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,14 @@ def test_facts_that_contradict_each_other(given: dict[str, Any], message: str) -
 )
 def test_what_cannot_be_proven_is_refused_with_the_remedy(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        plan_training(training_facts(100, 3, **given))
+        plan_minimiser(paper_facts(100, 3, **given))
 
 
 def test_too_few_epochs_are_refused_until_tau_is_a_quarter_of_the_sensitivitys_half() -> None:
     outcomes: list[float | None] = []
     for epochs in range(1, 16):
         try:
-            plan = plan_training(training_facts(30, 3, l2=0.3, epochs=epochs))
+            plan = plan_minimiser(paper_facts(30, 3, l2=0.3, epochs=epochs))
         except InvalidInputError:
             outcomes.append(None)
         else:
@@ -106,11 +106,11 @@ def test_too_few_epochs_are_refused_until_tau_is_a_quarter_of_the_sensitivitys_h
 
 def test_too_many_dimensions_for_the_papers_noise_name_the_other_mechanisms() -> None:
     with pytest.raises(InvalidInputError, match=r"'laplace' or 'gaussian'|at most 100000"):
-        plan_training(training_facts(100, 150_000, fit_intercept=False, mechanism="knorm"))
+        plan_minimiser(paper_facts(100, 150_000, fit_intercept=False, mechanism="knorm"))
 
 
 def test_an_unproven_plan_says_so_first() -> None:
-    plan = plan_training(training_facts(100, 3, learning_rate=0.5, momentum=0.5, epochs=50, allow_unproven=True))
+    plan = plan_minimiser(paper_facts(100, 3, learning_rate=0.5, momentum=0.5, epochs=50, allow_unproven=True))
     assert not plan.proven
     assert plan.tau is None
     assert "not proven" in plan.warnings[0]
@@ -125,7 +125,7 @@ def test_a_useless_model_is_announced() -> None:
 
 
 def test_equal_facts_give_equal_plans() -> None:
-    first, second = (plan_training(training_facts(50, 4, l2=0.5)) for _ in range(2))
+    first, second = (plan_minimiser(paper_facts(50, 4, l2=0.5)) for _ in range(2))
     assert first.to_dict() == second.to_dict()
     assert first.hash == second.hash
     assert first.mechanism == second.mechanism
@@ -134,10 +134,10 @@ def test_equal_facts_give_equal_plans() -> None:
 def test_another_process_makes_the_same_plan() -> None:
     program = (
         "from cofit.learn.facts import training_facts; from cofit.learn.plan import plan_training;"
-        "print(plan_training(training_facts(50, 4, l2=0.5)).hash)"
+        "print(plan_minimiser(paper_facts(50, 4, l2=0.5)).hash)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.strip() == plan_training(training_facts(50, 4, l2=0.5)).hash
+    assert done.stdout.strip() == plan_minimiser(paper_facts(50, 4, l2=0.5)).hash
 
 
 def test_every_fact_changes_the_hash() -> None:
@@ -168,10 +168,10 @@ def test_every_fact_changes_the_hash() -> None:
         "allow_unproven": True,
     }
     assert set(changes) == set(BAD)
-    hashes = [plan_training(training_facts(**base)).hash]
+    hashes = [plan_minimiser(paper_facts(**base)).hash]
     for name, value in changes.items():
         needed: dict[str, dict[str, Any]] = {"momentum": {"allow_unproven": True}, "mechanism": {"delta": 0.0}}
-        hashes.append(plan_training(training_facts(**(base | {name: value} | needed.get(name, {})))).hash)
+        hashes.append(plan_minimiser(paper_facts(**(base | {name: value} | needed.get(name, {})))).hash)
     assert len(set(hashes)) == len(hashes)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cofit import Party, run_local
-from cofit.learn.plan import Plan
 from cofit.learn.inputs import Holders
+from cofit.learn.plan import Plan
 from cofit.learn.train import _initial, train
 from support.training import contributions, labels, minimiser, planned, table, trained
 

@@ -10,11 +10,11 @@ import pytest
 
 from cofit.errors import InvalidInputError, ShapeError
 from cofit.learn.contribution import normalised_rows
-from cofit.learn.facts import training_facts
-from cofit.learn.plan import plan_training
+from cofit.learn.plan import plan_minimiser
 from cofit.models.linear_model import LinearModel, load_model
 from cofit.roles.owner_tables import OwnerTable
 from cofit.roles.training import TrainingRun, run_training
+from support.facts import paper_facts
 
 RNG = np.random.default_rng(11)
 X = RNG.uniform(-1, 1, (40, 3))
@@ -26,7 +26,7 @@ HOSTILE = np.array(
 
 def run(partition: str = "horizontal", **facts: Any) -> TrainingRun:
     facts = {"epsilon": 100.0, "mechanism": "laplace", "scheme": "clear", "partition": partition, **facts}
-    plan = plan_training(training_facts(*X.shape, **facts))
+    plan = plan_minimiser(paper_facts(*X.shape, **facts))
     if partition == "horizontal":
         return run_training(plan, {"a": OwnerTable(X, Y)})
     blocks = {"a": OwnerTable(X[:, :1], Y), "b": OwnerTable(X[:, 1:])}

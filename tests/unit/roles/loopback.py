@@ -27,6 +27,7 @@ _HEAD = """format = 1
 name = "trial"
 [model]
 kind = "{kind}"
+recipe = "paper"
 l2 = 1.0
 epochs = {epochs}
 [privacy]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from cofit import Party, run_local
-from cofit.learn.facts import training_facts
-from cofit.learn.plan import Plan, plan_training
+from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.roles.checkpoint_files import CheckpointFiles
 from cofit.roles.party_state import PartyState
+from support.facts import paper_facts
 
-PLAN = plan_training(training_facts(40, 1, epochs=100))
+PLAN = plan_minimiser(paper_facts(40, 1, epochs=100))
 FORMAT = PLAN.formats.of(PLAN.formats.weights)
 NAMES = ("party-a", "party-b", "party-c")
 
@@ -35,7 +35,7 @@ def save(states: dict[str, PartyState], epochs: range, every: int = 1) -> None:
     run_local(program)
 
 
-def resume(states: dict[str, PartyState], plan: Plan = PLAN) -> tuple[int, list[float], list[float]] | None:
+def resume(states: dict[str, PartyState], plan: MinimiserPlan = PLAN) -> tuple[int, list[float], list[float]] | None:
     """What another session finds; opened, to look at it."""
 
     def program(party: Party) -> tuple[int, list[float], list[float]] | None:
@@ -92,7 +92,7 @@ def test_a_damaged_one_is_deleted_and_the_one_before_is_used(states: dict[str, P
 @pytest.mark.parametrize("facts", [{"l2": 2.0, "epochs": 100}, {"epochs": 101}])
 def test_one_of_another_plan_is_of_no_use(states: dict[str, PartyState], facts: dict[str, float]) -> None:
     save(states, range(1, 4))
-    assert resume(states, plan_training(training_facts(40, 1, **facts))) is None  # type: ignore[arg-type]
+    assert resume(states, plan_minimiser(paper_facts(40, 1, **facts))) is None  # type: ignore[arg-type]
 
 
 def test_what_is_on_disk_is_a_fresh_sharing(states: dict[str, PartyState]) -> None:

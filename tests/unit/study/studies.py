@@ -16,7 +16,7 @@ LEFT_OUT = object()
 HORIZONTAL: dict[str, Any] = {
     "format": 1,
     "name": "trial",
-    "model": {"kind": "logistic_regression", "l2": 0.5},
+    "model": {"kind": "logistic_regression", "recipe": "paper", "l2": 0.5},
     "privacy": {"epsilon": 1.0, "delta": 1e-6},
     "data": {
         "partition": "horizontal",

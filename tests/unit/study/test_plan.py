@@ -5,21 +5,23 @@ from __future__ import annotations
 import pytest
 
 from cofit.errors import InvalidInputError
-from cofit.learn.facts import training_facts
-from cofit.learn.plan import plan_training
+from cofit.learn.plan import plan_minimiser
 from cofit.study import study_plan
 from cofit.study.statement import expected_certificate, learned
+from support.facts import paper_facts
 from unit.study.studies import VERTICAL, study_of
 
 
 def test_the_plan_is_that_of_the_encoded_columns() -> None:
     plan = study_plan(study_of())
-    assert plan == plan_training(training_facts(1000, 10, l2=0.5, epsilon=1.0, delta=1e-6, mechanism="gaussian"))
+    assert plan == plan_minimiser(paper_facts(1000, 10, l2=0.5, epsilon=1.0, delta=1e-6, mechanism="gaussian"))
 
 
 def test_the_plan_of_a_vertical_study() -> None:
-    study = study_of(VERTICAL, model={"kind": "linear_svc", "l2": 1, "epochs": 2000, "intercept": False})
-    expected = training_facts(
+    study = study_of(
+        VERTICAL, model={"kind": "linear_svc", "recipe": "paper", "l2": 1, "epochs": 2000, "intercept": False}
+    )
+    expected = paper_facts(
         1000, 10, partition="vertical", loss="huber_hinge", l2=1.0, epsilon=1.0, delta=1e-6, epochs=2000,
         fit_intercept=False, feature_bound=1.0, normalised_by="parties",
     )  # fmt: skip

@@ -1,0 +1,242 @@
+"""Noisy descent seen from outside: releases before their noise, chosen noise, chosen earlier releases, extreme data.
+
+All of it with ``clear``, or with a public constant in the place of noise: for tests alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit import Party, SecretArray, run_local
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Ring, RingArray
+from cofit.learn.descent import descend as program
+from cofit.learn.descent.plan import DescentPlan
+from cofit.sampling import discrete_gaussian, discrete_laplace
+from cofit.sharing import Share
+from cofit.sharing.clear import Clear
+from support.training import contributions, planned
+
+Reals = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.object_]
+Table = tuple[Reals, Labels]
+
+KINDS: dict[str, dict[str, Any]] = {
+    "owners": {"epsilon": 1.0, "delta": 1e-5},
+    "owners, centred": {"epsilon": 8.0, "delta": 1e-5},
+    "owners, no intercept": {"epsilon": 1.0, "delta": 1e-5, "fit_intercept": False},
+    "parties": {"epsilon": 0.1, "delta": 1e-5, "partition": "vertical"},
+    "parties, level": {"epsilon": 3.6, "delta": 1e-5, "feature_bound": 2.0, "feature_lower": -1.0},
+    "parties, level, centred": {"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "norm_floor": 0.1},
+    "pure": {"epsilon": 3.0, "delta": 0.0, "row_nonzeros": 2},
+}
+"""Facts for 60 rows and 5 columns, which give every kind of release and of rows."""
+
+
+def plan_of(kind: str, rows: int = 60, cols: int = 5, **facts: Any) -> DescentPlan:
+    plan = planned(rows, cols, **{"scheme": "clear", **KINDS[kind], **facts})
+    assert isinstance(plan, DescentPlan)
+    return plan
+
+
+def integers(value: SecretArray) -> Integers:
+    """What a value of ``clear`` stands for, in units of its last place."""
+    return np.asarray(value.format.ring.to_int(value._share.parts[0])).astype(object)
+
+
+def _holding(like: SecretArray, values: Integers) -> SecretArray:
+    """The same public facts, other integers."""
+    ring = like.format.ring
+    share = Share(ring, (ring.from_int(np.asarray(values, dtype=object)),))
+    return SecretArray(like._scheme, share, like.format, like.integer_limit)
+
+
+# --- noise -----------------------------------------------------------------------------------------------
+
+
+Sample = Callable[[np.random.Generator, Fraction, tuple[int, ...]], Integers]
+
+
+def rounded_normal(rng: np.random.Generator, scale: Fraction, shape: tuple[int, ...]) -> Integers:
+    return np.asarray(np.rint(float(scale) * rng.normal(size=shape))).astype(np.int64).astype(object)
+
+
+def no_noise(rng: np.random.Generator, scale: Fraction, shape: tuple[int, ...]) -> Integers:
+    return np.zeros(shape, dtype=object)
+
+
+def noise_of(plan: DescentPlan, seed: int, sample: Sample = rounded_normal) -> dict[str, Integers]:
+    """What ``fixed_noise`` hands to each release, in steps of its grid."""
+    rng = np.random.default_rng(seed)
+    return {event.name: sample(rng, event.scale, (event.dimension,)) for event in plan.events}
+
+
+@contextmanager
+def fixed_noise(seed: int = 0, sample: Sample = rounded_normal) -> Iterator[None]:
+    """Public constants in the place of noise, the same at all parties, with the public bounds of noise."""
+    streams: dict[int, np.random.Generator] = {}
+
+    def sampler(module: Any) -> Any:
+        def draw(
+            party: Party, shape: tuple[int, ...], scale: Fraction, ring: PowerOfTwoRing, *, precision: int
+        ) -> SecretArray:
+            rng = streams.setdefault(id(party), np.random.default_rng(seed))
+            constant = party.constant(sample(rng, scale, shape), FixedPoint(0, ring))
+            return constant.loosened(module.largest_draw(scale, precision=precision))
+
+        return draw
+
+    with (
+        mock.patch.object(program, "discrete_gaussian", sampler(discrete_gaussian)),
+        mock.patch.object(program, "discrete_laplace", sampler(discrete_laplace)),
+    ):
+        yield
+
+
+@contextmanager
+def extreme_noise(plan: DescentPlan, signs: int) -> Iterator[None]:
+    """The largest draws that there are, of one sign (1, -1) or of random ones (0)."""
+    with mock.patch.dict(_LARGEST, clear=True):
+        for event in plan.events:
+            module = discrete_laplace if plan.layout.norm == "l1" else discrete_gaussian
+            _LARGEST[event.scale] = signs, module.largest_draw(event.scale, precision=plan.precision)
+        with fixed_noise(sample=_largest):
+            yield
+
+
+_LARGEST: dict[Fraction, tuple[int, int]] = {}
+
+
+def _largest(rng: np.random.Generator, scale: Fraction, shape: tuple[int, ...]) -> Integers:
+    sign, largest = _LARGEST[scale]
+    return np.asarray((rng.choice([-1, 1], size=shape) if sign == 0 else np.full(shape, sign)).astype(object) * largest)
+
+
+@contextmanager
+def masked_truncation(seed: int) -> Iterator[None]:
+    """Truncation as schemes do it: floor((x + r) / 2^k) for masks r that are the same in every run of this seed."""
+    rng = np.random.default_rng(seed)
+
+    def truncated(ring: Ring, product: RingArray, shift: int) -> Share:
+        if shift and isinstance(ring, PowerOfTwoRing):
+            mask = rng.integers(0, 1 << min(shift, 62), size=product.shape).astype(object) << max(shift - 62, 0)
+            product = ring.sar(ring.add(product, ring.from_int(mask)), shift)
+        return Share(ring, (product,))
+
+    with mock.patch.object(Clear, "_floor", staticmethod(truncated)):
+        yield
+
+
+# --- runs ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Seen:
+    """Integers of one run. ``sums``: of level and centre, with their noise; ``means``: what became of them.
+
+    ``before``, ``after``: the weights of every step. ``rows``, ``residuals``, ``scores``: of every step.
+    """
+
+    sums: list[Integers] = field(default_factory=list)
+    means: list[Integers] = field(default_factory=list)
+    before: list[Integers] = field(default_factory=list)
+    after: list[Integers] = field(default_factory=list)
+    rows: list[Any] = field(default_factory=list)
+    residuals: list[Integers] = field(default_factory=list)
+    scores: list[Integers] = field(default_factory=list)
+    opened: Integers = field(default_factory=lambda: np.zeros(0, dtype=object))
+
+    def releases(self, plan: DescentPlan) -> dict[str, Integers]:
+        """The integer vector of every release, with its noise."""
+        extras = [event.name for event in plan.events if event not in plan.steps]
+        moved = [after - before for after, before in zip(self.after, self.before, strict=True)]
+        return {
+            **{name: np.atleast_1d(value) for name, value in zip(extras, self.sums, strict=True)},
+            **{event.name: move for event, move in zip(plan.steps, moved, strict=True)},
+        }
+
+
+def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
+    """Run with ``clear``. ``earlier``: every release sees those of that run before it, not its own."""
+    result = Seen()
+    divided, step = program._divided, program._step
+    scores, weighted_sum = program.Rows.scores, program.Rows.weighted_sum
+
+    def spied_divided(value: SecretArray, count: int, bits: int) -> SecretArray:
+        result.sums.append(integers(value))
+        mean = divided(value, count, bits)
+        if earlier is not None:
+            mean = _holding(mean, earlier.means[len(result.means)])
+        result.means.append(integers(mean))
+        return mean
+
+    def spied_step(rows: Any, labels: Any, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
+        if earlier is not None:
+            limit = weights.format.limit(plan.formats.radius)
+            weights = _holding(weights.loosened(max(limit, weights.integer_limit)), earlier.before[len(result.before)])
+        result.before.append(integers(weights))
+        result.rows.append(rows)
+        after = step(rows, labels, plan, weights, noise)
+        result.after.append(integers(after))
+        return after
+
+    def spied_scores(self: Any, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
+        value = scores(self, weights, plus)
+        result.scores.append(integers(value))
+        return value
+
+    def spied_sum(self: Any, factors: SecretArray, bits: int, largest: Fraction) -> SecretArray:
+        result.residuals.append(integers(factors))
+        return weighted_sum(self, factors, bits, largest)
+
+    with (
+        mock.patch.object(program, "_divided", spied_divided),
+        mock.patch.object(program, "_step", spied_step),
+        mock.patch.object(program.Rows, "scores", spied_scores),
+        mock.patch.object(program.Rows, "weighted_sum", spied_sum),
+    ):
+        result.opened = opened(plan, table)
+    return result
+
+
+def opened(plan: DescentPlan, table: Table, scheme: str = "clear") -> Integers:
+    """What a run would release, as whole steps."""
+    owners, holders = contributions(plan, *table)
+
+    def whole(party: Party) -> npt.NDArray[Any]:
+        return np.asarray(party.open(program.descend(party, plan, holders), reason="a test of descent"))
+
+    run = run_local(whole, scheme=scheme, parties=1 if scheme == "clear" else None, owners=owners, timeout=120)
+    return np.asarray(next(iter(run.results.values()))).astype(np.int64).astype(object)
+
+
+# --- data ------------------------------------------------------------------------------------------------
+
+
+TABLES = ("random", "equal", "zeros", "one-hot", "extremes", "largest", "smallest", "signs")
+
+
+def table_of(kind: str, plan: DescentPlan, rng: np.random.Generator, labels: str = "random") -> Table:
+    """Features within the agreed range, their row means above the agreed lower bound."""
+    n, d = plan.facts.rows, plan.facts.cols
+    high, low = float(plan.facts.feature_bound), float(plan.facts.feature_lower)
+    x = {
+        "random": rng.uniform(low, high, (n, d)),
+        "equal": np.tile(rng.uniform(low, high, d), (n, 1)),
+        "zeros": np.full((n, d), max(low, 0.0)),
+        "one-hot": np.where(np.arange(d) == rng.integers(0, d, (n, 1)), high, max(low, 0.0)),
+        "extremes": rng.choice([low, high], (n, d)),
+        "largest": np.full((n, d), high),
+        "smallest": np.full((n, d), low),
+        "signs": np.where(np.arange(d) % 2 == 0, high, low) * np.ones((n, 1)),
+    }[kind]
+    y = rng.integers(0, 2, n)
+    return x, {"random": y, "all 1": np.ones(n, np.int64), "all 0": np.zeros(n, np.int64)}[labels]
