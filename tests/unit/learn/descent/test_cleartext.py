@@ -36,7 +36,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "owners scale, centre": {"rows": 900, "epsilon": 3.0, "delta": 1e-5},
     "columns, no level": {"rows": 30, "epsilon": 0.5, "delta": 1e-5, "partition": "vertical", **RANGES},
     "no intercept": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "fit_intercept": False, **RANGES},
-    "pure": {"rows": 300, "epsilon": 3.0, "delta": 0.0},
+    "pure": {"rows": 300, "epsilon": 3.0, "delta": 0.0, "row_nonzeros": 4},
 }
 EXPECTED = {
     "owners scale": (False, False, "l2"),
