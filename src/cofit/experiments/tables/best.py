@@ -29,6 +29,7 @@ from cofit.experiments.tables.common import (
 EPSILONS = (0.5, 1.0, 3.0, 8.0)
 PENALTIES = (1.0, 0.1, 0.01, 0.001)
 RATES = (0.1, 0.3, 1.0)
+_FEW = 5
 _RUN_AT = 1.0
 _SCHEME = "rep3"
 _G = f"Gaussian (delta {DELTA:g})"
@@ -96,7 +97,7 @@ def _notes(ask: Ask, seconds: Figure) -> tuple[str, ...]:
         "a choice is not private, so they have no guarantee; they bound what tuning could give the method. The "
         "curator's row is that of recipe paper too. Penalties: "
         f"Lambda of {', '.join(f'{l2:g}' for l2 in PENALTIES)}; learning rates of DP-SGD: "
-        f"{', '.join(f'{rate:g}' for rate in RATES)}.",
+        f"{', '.join(f'{rate:g}' for rate in RATES)}, with at most {_FEW} draws a fold but for the first.",
         "The constants of recipe best are fixed, but were chosen in simulations on public data sets, among them "
         "farm_ads, tcga and breast-cancer.",
     )
@@ -130,12 +131,13 @@ def _in_hindsight(ask: Ask) -> list[Row]:
         (f"every owner alone, {_G}, Lambda in hindsight", [_alone(l2) for l2 in PENALTIES]),
         (f"Jayaraman et al. 2018, {_G}, Lambda in hindsight", [_averaged(l2) for l2 in PENALTIES]),
         ("objective, every owner alone, Lambda in hindsight", [_objective(l2) for l2 in PENALTIES]),
-        ("DP-SGD, every owner alone, learning rate in hindsight", [_dpsgd(rate) for rate in RATES]),
     ]
-    return [
+    found = [
         _row(label, [max((ask.answer(make(e)) for make in makes), key=_accuracy) for e in EPSILONS], guaranteed=False)
         for label, makes in options
     ]
+    gradients = [max((_dpsgd(ask, e, rate) for rate in RATES), key=_accuracy) for e in EPSILONS]
+    return [*found, _row("DP-SGD, every owner alone, learning rate in hindsight", gradients, guaranteed=False)]
 
 
 def _accuracy(answer: Answer) -> float:
@@ -158,5 +160,7 @@ def _objective(l2: float) -> Make:
     return lambda e: FederatedObjective(e, l2=l2, sensitivity=FAIR)
 
 
-def _dpsgd(rate: float) -> Make:
-    return lambda e: FederatedDPSGD(e, DELTA, learning_rate=rate)
+def _dpsgd(ask: Ask, epsilon: float, rate: float) -> Answer:
+    usual = FederatedDPSGD(epsilon, DELTA)
+    few = None if rate == usual.learning_rate else _FEW  # every draw is a long training
+    return ask.answer(FederatedDPSGD(epsilon, DELTA, learning_rate=rate), most_draws=few)
