@@ -121,7 +121,17 @@ def training_facts(
     feature_lower: float | Fraction | None = None,
     row_nonzeros: int | None = None,
     norm_floor: float = float(DEFAULT_NORM_FLOOR),
-    **of_paper: Any,
+    l2: float | None = None,
+    mechanism: str | None = None,
+    sensitivity: str | None = None,
+    epochs: int | str | None = None,
+    solver: str | None = None,
+    learning_rate: float | None = None,
+    momentum: float | None = None,
+    initial: str | None = None,
+    intercept_scaling: float | None = None,
+    tolerance: float | None = None,
+    allow_unproven: bool | None = None,
 ) -> Facts:
     """Check the facts and fill in defaults.
 
@@ -147,6 +157,19 @@ def training_facts(
     """
     _one_of(PARTITIONS, "partition", partition)
     _one_of(RECIPES, "recipe", recipe)
+    of_paper = {
+        "l2": l2,
+        "mechanism": mechanism,
+        "sensitivity": sensitivity,
+        "epochs": epochs,
+        "solver": solver,
+        "learning_rate": learning_rate,
+        "momentum": momentum,
+        "initial": initial,
+        "intercept_scaling": intercept_scaling,
+        "tolerance": tolerance,
+        "allow_unproven": allow_unproven,
+    }
     given = _given(recipe, of_paper)
     if delta is None:
         delta = DEFAULT_DELTA if recipe == "best" else 0.0
@@ -232,10 +255,8 @@ def training_facts(
 
 
 def _given(recipe: str, of_paper: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of recipe 'paper' with defaults filled in; refuse unknown ones, and any with 'best'."""
+    """Return the parameters of recipe 'paper' with defaults filled in; refuse any with 'best'."""
     for name, value in of_paper.items():
-        if name not in PAPER_DEFAULTS:
-            raise TypeError(f"training_facts() got an unexpected keyword argument '{name}'")
         if recipe == "best" and value is not None:
             must_be = "left out (None) with recipe='best', which has no such choice; or set recipe='paper'"
             raise parameter_error(name, _OWNER, must_be, value)

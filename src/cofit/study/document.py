@@ -94,6 +94,7 @@ class Data:
     label_values: tuple[Value, Value]
     normalised_by: str | None
     norm_floor: float
+    row_nonzeros: int | None
     row_key: str | None
     unmatched: str | None
     ignore_extra: bool

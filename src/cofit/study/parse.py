@@ -31,7 +31,7 @@ _MODEL_OF_PAPER = (
 _MODEL = ("kind", "recipe", "intercept", *_MODEL_OF_PAPER)
 _PRIVACY = ("epsilon", "delta", "mechanism", "sensitivity")
 _DATA = (
-    "partition", "label", "label_values", "normalised_by", "norm_floor", "row_key", "unmatched", "rows",
+    "partition", "label", "label_values", "normalised_by", "norm_floor", "row_nonzeros", "row_key", "unmatched", "rows",
     "ignore_extra", "schema", "features",
 )  # fmt: skip
 _COMPUTE = ("scheme", "timeout", "connect_timeout", "checkpoint_epochs")
@@ -40,6 +40,7 @@ _SECTION_OF_FACT = {
     "l2": "model", "epochs": "model", "intercept_scaling": "model", "solver": "model", "learning_rate": "model",
     "momentum": "model", "initial": "model", "tolerance": "model", "epsilon": "privacy", "delta": "privacy",
     "mechanism": "privacy", "sensitivity": "privacy", "normalised_by": "data", "norm_floor": "data", "rows": "data",
+    "row_nonzeros": "data",
 }  # fmt: skip
 
 
@@ -151,6 +152,7 @@ def _data(table: Table, recipe: str) -> Data:
         label_values=(negative, positive),
         normalised_by=by,
         norm_floor=table.number("norm_floor", float(DEFAULT_NORM_FLOOR)),
+        row_nonzeros=table.integer("row_nonzeros") if "row_nonzeros" in table else None,
         row_key=special.get("row_key"),
         unmatched=table.text("unmatched", "refuse", choices=("refuse", "drop")) if vertical else None,
         ignore_extra=table.boolean("ignore_extra", False),

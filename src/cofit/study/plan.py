@@ -44,6 +44,7 @@ def study_facts(study: Study) -> Facts:
         feature_bound=1.0,
         feature_lower=Fraction(-numbers, cols),
         norm_floor=data.norm_floor,
+        row_nonzeros=data.row_nonzeros,
         tolerance=model.tolerance,
         allow_unproven=model.allow_unproven,
     )

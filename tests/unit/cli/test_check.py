@@ -71,7 +71,7 @@ def test_what_machines_see(study: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("l2 = 0.1", "l2 = 'x'", "'model.l2'"),
+        ("epsilon = 1.0", "epsilon = 'x'", "'privacy.epsilon'"),
         ("format = 1", "format = ", "not valid TOML"),
         ('epochs = "auto"', "epochs = 1", "epochs"),
     ],

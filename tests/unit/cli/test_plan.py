@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli, main
 from cofit.cli.plan import plan as command
+from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_minimiser
 from support.facts import paper_facts

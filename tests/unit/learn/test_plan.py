@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError
+from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_minimiser
 from support.facts import paper_facts
 from support.training import planned

@@ -79,7 +79,7 @@ def test_the_vertical_variant_of_the_reference(tmp_path: Path) -> None:
 
 def test_comments_and_places_do_not_change_the_hash(example: Path, tmp_path: Path) -> None:
     before = load_study(example).hash
-    text = example.read_text().replace("certificates/", "other/").replace("l2 = 0.1", "l2 = 0.10 # a comment")
+    text = example.read_text().replace("certificates/", "other/").replace("epsilon = 1.0", "epsilon = 1.00 # a comment")
     (tmp_path / "certificates").rename(tmp_path / "other")
     example.write_text(text)
     assert load_study(example).hash == before
@@ -106,9 +106,10 @@ def test_features_in_a_schema_file(example: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("l2 = 0.1", "l2 = ", r"study.toml is not valid TOML: .*line 6"),
-        ("l2 = 0.1", "l2 = 0.1\nl2 = 0.2", r"not valid TOML: .*line"),
-        ("l2 = 0.1", "l2 = -1", r"study.toml: The 'model.l2' parameter"),
+        ("epsilon = 1.0", "epsilon = ", r"study.toml is not valid TOML: .*line 10"),
+        ("epsilon = 1.0", "epsilon = 1.0\nepsilon = 0.2", r"not valid TOML: .*line"),
+        ("epsilon = 1.0", "epsilon = -1", r"study.toml: The 'privacy.epsilon' parameter"),
+        ("recipe =", "l2 = 0.1\nrecipe =", r"study.toml: .*'model.l2'.*recipe = 'paper'"),
         (
             "certificates/registry.pem",
             "absent.pem",
