@@ -1,0 +1,67 @@
+"""The scores of rows under many releases of noisy descent at once, without forming a row for each of them.
+
+Each release has its own level and centre, so ``RowMap`` would map all rows once for every release. With y = x / bound,
+c = (mean(y) + level) / 2, u = 1 / max(||y - c||, floor), z = u (y - c), and t = 1 / max(||z - M||, 1/4):
+
+    score = t <z - M, w> + beta b,   <z, v> = u (<y, v> - c sum(v)) for v = w and v = M
+
+and squared lengths come from the same products, so a few products of matrices suffice for all releases together.
+Lengths lose digits where y - c is far shorter than y: about 2^-50 of ||y||^2, which the floor makes harmless.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.row_map import CENTRED_FLOOR, RowMap
+
+Reals = npt.NDArray[np.float64]
+
+
+def scores_of_releases(plan: DescentPlan, released: Reals, features: Reals) -> Reals:
+    """Return the score of every row (first axis) under every release (second); ``released``: one in a row."""
+    cols = plan.facts.cols
+    weights = released[:, :cols].T
+    intercepts = float(plan.formats.constant) * released[:, cols] if plan.facts.fit_intercept else 0.0
+    rest = released[:, plan.cols :]
+    centres = rest[:, -cols:].T if plan.centre is not None else None
+    mapped = plan.row_map(released[0])
+    rows = _Fixed(RowMap(mapped.norm, mapped.bound, mapped.floor)(features))
+    if plan.level is not None:
+        rows = _Levelled(features / mapped.bound, rest[:, 0], mapped.floor)
+    scores = rows.products(weights)
+    if centres is not None:
+        squares = rows.squares + np.square(centres).sum(axis=0) - 2 * rows.products(centres)
+        lengths = np.sqrt(np.maximum(squares, CENTRED_FLOOR**2))
+        scores = (scores - (centres * weights).sum(axis=0)) / lengths
+    return np.asarray(scores + intercepts)
+
+
+class _Fixed:
+    """Rows z that all releases share."""
+
+    def __init__(self, z: Reals) -> None:
+        self._z = z
+        self.squares: Reals = np.square(z).sum(axis=1, keepdims=True)
+
+    def products(self, vectors: Reals) -> Reals:
+        """Return <z, v> for every row and the vector v of every release."""
+        return np.asarray(self._z @ vectors)
+
+
+class _Levelled(_Fixed):
+    """Rows z of every release, from its own level."""
+
+    def __init__(self, y: Reals, levels: Reals, floor: float) -> None:
+        sums = y.sum(axis=1, keepdims=True)
+        self._y = y
+        self._offsets = (sums / y.shape[1] + levels) / 2
+        squares = np.square(y).sum(axis=1, keepdims=True) - self._offsets * (2 * sums - y.shape[1] * self._offsets)
+        squares = np.maximum(squares, 0.0)
+        self._lengths = np.maximum(np.sqrt(squares), floor)
+        self.squares = squares / np.square(self._lengths)
+
+    def products(self, vectors: Reals) -> Reals:
+        return np.asarray((self._y @ vectors - self._offsets * vectors.sum(axis=0)) / self._lengths)

@@ -1,0 +1,334 @@
+"""What accuracy to expect, from public facts alone: curves over epsilon for both recipes, and suggestions.
+
+Rows are made up (``claims``), as many as the study has, or come from a public sample. For every epsilon and setting the
+plan that a study would have is made, its training and its noise are simulated (``simulation``), and rows that were held
+out are scored. No private data are touched, so no privacy is spent, whatever is chosen by it. It is a forecast: real
+data may be easier or harder. Equal inputs give equal results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from cofit.errors import InvalidInputError, parameter_error
+from cofit.experiments.public_rows import PublicRows, made_up_rows, public_sample
+from cofit.experiments.simulation import Simulation
+from cofit.experiments.suggestions import Compared, suggestions
+from cofit.learn.facts import Facts, training_facts
+from cofit.learn.plan import DescentPlan, plan_training
+
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0)
+PENALTIES = (1.0, 0.1, 0.01)
+COMPARISON_DELTA = 1e-6
+QUICK_SIZE = 5_000_000
+"""Up to this ``size_of`` a forecast takes about 20 seconds on two cores."""
+LARGEST_SIZE = 200_000_000
+_ROW = 150  # what a row costs beside its cells, in cells
+_DRAWS, _FEWEST_DRAWS, _DRAWN_ROWS = 24, 6, 200_000
+_COMMON = (
+    "partition", "loss", "fit_intercept", "feature_bound", "feature_lower", "row_nonzeros", "norm_floor",
+)  # fmt: skip
+Progress = Callable[[int, int], None]
+"""Called with how many of all simulations are done."""
+
+
+@dataclass(frozen=True)
+class AccuracyCurve:
+    """Accuracy over epsilon: the median over draws of the noise, and the range of the middle 80 % of them.
+
+    Epsilons for which the setting has no plan are left out. ``l2`` and ``mechanism``: None where the recipe chooses.
+    """
+
+    label: str
+    recipe: str
+    l2: float | None
+    mechanism: str | None
+    delta: float
+    epsilons: tuple[float, ...]
+    median: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def at(self, epsilon: float) -> float | None:
+        """Return the median at an epsilon, or None where there is none."""
+        return self.median[self.epsilons.index(epsilon)] if epsilon in self.epsilons else None
+
+
+@dataclass(frozen=True)
+class AccuracyForecast:
+    """Curves, the first of the setting that was asked about, and suggestions in plain words.
+
+    origin: where the rows come from; given: whether they are somebody's sample. trained_on: different rows that training
+    saw; held_out: rows that were scored. without_privacy: the same loss without noise. majority: always naming the
+    commoner class. notes: what could not be simulated, and why.
+    """
+
+    origin: str
+    given: bool
+    rows: int
+    epsilon: float
+    delta: float
+    trained_on: int
+    held_out: int
+    draws: int
+    without_privacy: float
+    majority: float
+    curves: tuple[AccuracyCurve, ...]
+    suggestions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> float | None:
+        """The median of the setting that was asked about, at its epsilon."""
+        return self.curves[0].at(self.epsilon)
+
+    @property
+    def touched(self) -> str:
+        """What the forecast cost in privacy, in one sentence."""
+        if self.given:
+            return (
+                "If the sample has no record of the study, as whoever gave it must know, no data of the study were "
+                "touched, and this costs no privacy."
+            )
+        return "The study's own data were not touched, so this costs no privacy."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and texts."""
+        return {**asdict(self), "asked": self.asked, "touched": self.touched}
+
+
+def forecast_accuracy(
+    rows: int,
+    cols: int,
+    *,
+    X: Any = None,
+    y: Any = None,
+    epsilons: Sequence[float] = EPSILONS,
+    progress: Progress | None = None,
+    **facts: Any,
+) -> AccuracyForecast:
+    """Return how accurate a private model may be, and what would make it more accurate, without any private data.
+
+    Parameters
+    ----------
+    rows, cols : int
+        Records and columns of the study, of all owners together, without the intercept.
+    X, y : table and labels 0 and 1, default=None
+        A **public or made-up** sample in the study's columns. Never records of the study: what this function shows would
+        be a release of its own. None: made-up 0/1 data of the study's size.
+    epsilons : sequence of float
+        Where to compute the curves, beside the ``epsilon`` of the facts.
+    progress : callable, default=None
+        Called with (done, total) after each simulation.
+    **facts
+        Public facts of the study, as an estimator takes them: ``epsilon``, ``delta``, ``recipe``, ``l2``,
+        ``partition``, ``feature_bound``, ``feature_lower``, ``loss`` and so on.
+
+    Returns
+    -------
+    AccuracyForecast
+        ``curves``, ``without_privacy``, ``majority``, ``suggestions``, ``notes``; ``to_dict()`` for plain numbers.
+    """
+    asked = training_facts(rows, cols, **facts)
+    if (X is None) != (y is None):
+        raise InvalidInputError("A sample must have both X and y, or leave out both for made-up rows.")
+    if reason := too_large(rows, cols, LARGEST_SIZE):
+        raise InvalidInputError(reason)
+    bound = float(asked.feature_bound)
+    sample = made_up_rows(rows, cols, bound) if X is None else public_sample(X, y, cols)
+    given = {name: value for name, value in facts.items() if value is not None}
+    return simulated_forecast(rows, cols, given, sample, settings=all_settings, epsilons=epsilons, progress=progress)
+
+
+def size_of(rows: int, cols: int) -> int:
+    """Return what a simulation costs: cells, and more for each row."""
+    return rows * (cols + _ROW)
+
+
+def too_large(rows: int, cols: int, most: int) -> str | None:
+    """Return why a study of this size is not simulated, or None."""
+    if size_of(rows, cols) <= most:
+        return None
+    return (
+        f"No forecast was made: sizes up to rows x (columns + {_ROW}) = {most:,} are simulated, and this study has "
+        f"{rows:,} rows and {cols:,} columns."
+    )
+
+
+# --- settings --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to train: a label, and the facts of ``training_facts`` beside rows, columns and epsilon."""
+
+    label: str
+    facts: Mapping[str, Any]
+
+
+Settings = Callable[[Facts, Mapping[str, Any]], list[Setting]]
+
+
+def all_settings(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
+    """Return the setting that was asked about, the other recipe, other penalties, and a delta where there is none."""
+    found = [*own_and_other(asked, given)]
+    penalties = [l2 for l2 in PENALTIES if f"paper, l2 = {l2:g}" not in [setting.label for setting in found]]
+    found += [_paper(asked, given, l2) for l2 in penalties]
+    if not asked.delta:
+        found.append(_best(given, comparison_delta(asked.rows), named=True))
+    return found
+
+
+def own_and_other(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
+    """Return the setting that was asked about, and the other recipe with the same delta."""
+    own = {name: value for name, value in given.items() if name != "epsilon"}
+    if own.get("mechanism") == "knorm":
+        del own["mechanism"]  # where it cannot be sampled, at large epsilons, the plan takes Laplace noise instead
+    if asked.recipe == "best":
+        return [Setting("best", own), _paper(asked, given, 1.0)]
+    return [Setting(f"paper, l2 = {float(asked.l2):g}", own), _best(given, float(asked.delta))]
+
+
+def comparison_delta(rows: int) -> float:
+    """Return a delta far below 1 / n."""
+    return min(COMPARISON_DELTA, 0.1 / rows)
+
+
+def _best(given: Mapping[str, Any], delta: float, *, named: bool = False) -> Setting:
+    common = {name: given[name] for name in _COMMON if name in given}
+    return Setting(f"best, delta = {delta:.2g}" if named else "best", {**common, "recipe": "best", "delta": delta})
+
+
+def _paper(asked: Facts, given: Mapping[str, Any], l2: float) -> Setting:
+    common = {name: given[name] for name in (*_COMMON, "sensitivity") if name in given}
+    scaling = min(1.0, float(asked.feature_bound)) if asked.recipe == "best" else float(asked.intercept_scaling)
+    facts = {**common, "recipe": "paper", "delta": asked.delta, "l2": l2, "intercept_scaling": scaling}
+    return Setting(f"paper, l2 = {l2:g}", facts)
+
+
+# --- curves ----------------------------------------------------------------------------------------------
+
+
+def simulated_forecast(
+    rows: int,
+    cols: int,
+    given: Mapping[str, Any],
+    sample: PublicRows,
+    *,
+    settings: Settings,
+    epsilons: Sequence[float] = EPSILONS,
+    progress: Progress | None = None,
+) -> AccuracyForecast:
+    """Return the forecast for public facts (``given``, as ``training_facts`` takes them) with these rows."""
+    asked = training_facts(rows, cols, **given)
+    epsilon = float(asked.epsilon)
+    wanted = tuple(sorted({*(_checked(value) for value in epsilons), epsilon}))
+    data = sample.split(rows)
+    draws = min(_DRAWS, max(_FEWEST_DRAWS, _DRAWN_ROWS // rows))
+    simulation = Simulation(rows, cols, data, draws)
+    chosen = settings(asked, given)
+    ranges = _with_ranges(asked, given, sample)
+    total, done = len(chosen) * len(wanted) + 1 + int(ranges is not None), 0
+
+    def told(count: int = 1) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    plain = simulation.without_privacy(asked)
+    told()
+    curves, notes = [], _notes(sample, len(data.train), rows)
+    for setting in chosen:
+        figures: dict[float, tuple[float, float, float]] = {}
+        reasons: dict[str, list[float]] = {}
+        for value in wanted:
+            found = simulation.accuracies(value, setting.facts)
+            told()
+            if isinstance(found, str):
+                reasons.setdefault(found, []).append(value)
+            else:
+                low, median, high = (float(q) for q in np.quantile(found, (0.1, 0.5, 0.9)))
+                figures[value] = (median, low, high)
+        curves.append(_curve(setting, asked, figures))
+        for reason, values in reasons.items():
+            at = ", ".join(f"{value:g}" for value in values)
+            notes.append(f"{setting.label}: nothing was simulated at epsilon = {at}. {reason}")
+    in_ranges = None
+    if ranges is not None:
+        found = simulation.accuracies(epsilon, ranges)
+        told()
+        in_ranges = None if isinstance(found, str) else float(np.median(found))
+    compared = [Compared(curve.label, dict(zip(curve.epsilons, curve.median, strict=True))) for curve in curves]
+    return AccuracyForecast(
+        origin=sample.origin,
+        given=sample.given,
+        rows=rows,
+        epsilon=epsilon,
+        delta=float(asked.delta),
+        trained_on=len(data.train),
+        held_out=len(data.test),
+        draws=draws,
+        without_privacy=plain,
+        majority=data.majority,
+        curves=tuple(curves),
+        suggestions=tuple(suggestions(asked, compared, plain, data.majority, in_ranges)),
+        notes=tuple(notes),
+    )
+
+
+def _curve(setting: Setting, asked: Facts, figures: Mapping[float, tuple[float, float, float]]) -> AccuracyCurve:
+    facts = setting.facts
+    recipe = facts.get("recipe", "best")
+    median, low, high = zip(*figures.values(), strict=True) if figures else ((), (), ())
+    return AccuracyCurve(
+        label=setting.label,
+        recipe=recipe,
+        l2=float(facts.get("l2", 1.0)) if recipe == "paper" else None,
+        mechanism=facts.get("mechanism"),
+        delta=float(facts.get("delta", asked.delta)),
+        epsilons=tuple(figures),
+        median=median,
+        low=low,
+        high=high,
+    )
+
+
+def _with_ranges(asked: Facts, given: Mapping[str, Any], sample: PublicRows) -> dict[str, Any] | None:
+    """Return recipe 'best' with agreed ranges, where the study has none and they would be used; else None."""
+    if asked.recipe != "best" or not asked.delta or asked.normalised_by != "owners":
+        return None
+    ends = float(sample.features.min()), float(sample.features.max())
+    bound = given.get("feature_bound", max(-ends[0], ends[1], 1e-9))
+    ranged = {
+        **{name: value for name, value in given.items() if name not in ("epsilon", "normalised_by")},
+        "feature_bound": bound,
+        "feature_lower": given.get("feature_lower", max(min(ends[0], 0.99 * float(bound)), -float(bound))),
+    }
+    try:
+        plan = plan_training(training_facts(asked.rows, asked.cols, epsilon=float(asked.epsilon), **ranged))
+    except InvalidInputError:
+        return None
+    return ranged if isinstance(plan, DescentPlan) and plan.level is not None else None
+
+
+def _notes(sample: PublicRows, trained_on: int, rows: int) -> list[str]:
+    if not sample.given:
+        return []
+    if trained_on < rows:
+        return [
+            f"The sample has {trained_on:,} rows to train on, and the study {rows:,}. Recipe 'best' was simulated with "
+            f"{rows:,} rows drawn from the sample with replacement. The noise is that of the study's {rows:,} records; "
+            f"but more different records may teach more than this shows."
+        ]
+    return [f"Training saw {rows:,} rows of the sample, drawn without replacement: as many as the study has."]
+
+
+def _checked(epsilon: object) -> float:
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < 1e6:
+        raise parameter_error("epsilons", "forecast_accuracy", "numbers above 0", epsilon)
+    return float(epsilon)
