@@ -104,7 +104,8 @@ def _notes(ask: Ask, seconds: Figure) -> tuple[str, ...]:
 
 
 def _row(label: str, answers: Sequence[Answer], guaranteed: bool = True) -> Row:
-    return Row(label, (*(answer.accuracy for answer in answers), _holds(answers)), guaranteed)
+    holds = _holds(answers) if guaranteed else Figure(None, "text", text="nothing: chosen in hindsight")
+    return Row(label, (*(answer.accuracy for answer in answers), holds), guaranteed)
 
 
 def _holds(answers: Sequence[Answer]) -> Figure:
