@@ -42,7 +42,7 @@ def study_facts(study: Study) -> Facts:
         intercept_scaling=model.intercept_scaling,
         normalised_by=data.normalised_by,
         feature_bound=1.0,
-        feature_lower=Fraction(-numbers, cols),
+        feature_lower=Fraction(-numbers, cols) if model.recipe == "best" else None,
         norm_floor=data.norm_floor,
         row_nonzeros=data.row_nonzeros,
         tolerance=model.tolerance,

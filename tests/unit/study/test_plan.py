@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
 import pytest
 
 from cofit.errors import InvalidInputError
@@ -26,6 +29,46 @@ def test_the_plan_of_a_vertical_study() -> None:
         fit_intercept=False, feature_bound=1.0, normalised_by="parties",
     )  # fmt: skip
     assert study_plan(study).facts == expected
+
+
+BEST = {"kind": "logistic_regression"}
+
+
+def test_the_default_recipe_knows_the_ranges_of_the_features() -> None:
+    study = study_of(model=BEST, privacy={"epsilon": 1.0})
+    facts = study_plan(study).facts
+    assert (facts.recipe, facts.method, facts.delta) == ("best", "descent", Fraction(1e-6))
+    numbers = sum(feature.type == "number" for feature in study.data.features)
+    assert 0 < numbers < facts.cols
+    assert (facts.feature_bound, facts.feature_lower) == (1, Fraction(-numbers, facts.cols))
+    assert facts.normalised_by == "parties"  # 1000 rows: the level is worth its price
+    assert study_of(model=BEST, privacy={"epsilon": 1.0}, data__normalised_by="owners").data.normalised_by == "owners"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("model__l2", 1.0), ("model__epochs", 5), ("model__solver", "auto"), ("model__tolerance", 1e-3),
+        ("model__intercept_scaling", 1.0), ("model__allow_unproven", False), ("privacy__mechanism", "gaussian"),
+        ("privacy__sensitivity", "tight"), ("compute__checkpoint_epochs", 10),
+    ],
+)  # fmt: skip
+def test_what_the_default_recipe_does_not_have_is_refused(path: str, value: object) -> None:
+    section, name = path.split("__")
+    given: dict[str, Any] = {"model": dict(BEST), "privacy": {"epsilon": 1.0}}
+    if section in given:
+        given[section][name] = value
+    else:
+        given[path] = value
+    with pytest.raises(InvalidInputError, match=rf"'{section}\.{name}'.*recipe 'best'"):
+        study_of(**given)
+
+
+def test_sparse_rows_without_delta() -> None:
+    sparse = study_of(model=BEST, privacy={"epsilon": 1.0, "delta": 0.0}, data__row_nonzeros=2)
+    assert study_plan(sparse).facts.norm == "l1"
+    dense = study_of(model=BEST, privacy={"epsilon": 1.0, "delta": 0.0})
+    assert study_plan(dense).facts.method == "minimiser"
 
 
 def test_what_cannot_be_planned_is_refused() -> None:
