@@ -116,7 +116,8 @@ def _made_up(cell: Cell) -> dict[str, Any]:
 def test_the_table_has_all_epsilons_and_marks_what_was_chosen_in_hindsight() -> None:
     collecting = Collecting(BOOLEAN, QUICK)
     table9(collecting)
-    asked = {c.contender.epsilon for c in collecting.cells if isinstance(getattr(c, "contender", None), Best)}
+    contenders = [cell.contender for cell in collecting.cells if isinstance(cell, AccuracyCell)]
+    asked = {contender.epsilon for contender in contenders if isinstance(contender, Best)}
     assert asked == set(EPSILONS) == {0.5, 1.0, 3.0, 8.0}
     table = table9(Answering(BOOLEAN, QUICK, _made_up))
     rows = {row.label: row for row in table.rows}
