@@ -5,11 +5,12 @@ All of it with ``clear``, or with a public constant in the place of noise: for t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import numpy as np
@@ -19,10 +20,14 @@ from cofit import Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Ring, RingArray
 from cofit.learn.descent import descend as program
 from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.descent.rows import Rows
+from cofit.learn.facts import training_facts
+from cofit.learn.inputs import Holders
+from cofit.learn.plan import plan_training
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from cofit.sharing import Share
 from cofit.sharing.clear import Clear
-from support.training import contributions, planned
+from support.training import Contributions, contributions
 
 Reals = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -41,10 +46,16 @@ KINDS: dict[str, dict[str, Any]] = {
 """Facts for 60 rows and 5 columns, which give every kind of release and of rows."""
 
 
-def plan_of(kind: str, rows: int = 60, cols: int = 5, **facts: Any) -> DescentPlan:
-    plan = planned(rows, cols, **{"scheme": "clear", **KINDS[kind], **facts})
+@functools.lru_cache(maxsize=512)
+def descent_plan(rows: int, cols: int, **facts: Any) -> DescentPlan:
+    """The plan for these facts, made once."""
+    plan = plan_training(training_facts(rows, cols, **facts))
     assert isinstance(plan, DescentPlan)
     return plan
+
+
+def plan_of(kind: str, rows: int = 60, cols: int = 5, **facts: Any) -> DescentPlan:
+    return descent_plan(rows, cols, **{"scheme": "clear", **KINDS[kind], **facts})
 
 
 def integers(value: SecretArray) -> Integers:
@@ -168,7 +179,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
     """Run with ``clear``. ``earlier``: every release sees those of that run before it, not its own."""
     result = Seen()
     divided, step = program._divided, program._step
-    scores, weighted_sum = program.Rows.scores, program.Rows.weighted_sum
+    scores, weighted_sum = Rows.scores, Rows.weighted_sum
 
     def spied_divided(value: SecretArray, count: int, bits: int) -> SecretArray:
         result.sums.append(integers(value))
@@ -200,16 +211,21 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
     with (
         mock.patch.object(program, "_divided", spied_divided),
         mock.patch.object(program, "_step", spied_step),
-        mock.patch.object(program.Rows, "scores", spied_scores),
-        mock.patch.object(program.Rows, "weighted_sum", spied_sum),
+        mock.patch.object(Rows, "scores", spied_scores),
+        mock.patch.object(Rows, "weighted_sum", spied_sum),
     ):
         result.opened = opened(plan, table)
     return result
 
 
+def contributed(plan: DescentPlan, table: Table) -> tuple[Contributions, Holders]:
+    """Split rows or columns among two owners: as for any plan."""
+    return contributions(cast(Any, plan), *table)
+
+
 def opened(plan: DescentPlan, table: Table, scheme: str = "clear") -> Integers:
     """What a run would release, as whole steps."""
-    owners, holders = contributions(plan, *table)
+    owners, holders = contributed(plan, table)
 
     def whole(party: Party) -> npt.NDArray[Any]:
         return np.asarray(party.open(program.descend(party, plan, holders), reason="a test of descent"))

@@ -1,0 +1,77 @@
+"""Rounds and bytes of noisy descent: a forecast is what a run counts, and an epoch has few rounds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cofit import run_local
+from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.forecast import forecast
+from cofit.learn.private_training import private_training
+from cofit.roles import LocalRun
+from cofit.roles.local import party_names
+from cofit.roles.release_store import MemoryStore
+from cofit.secret.stored import ReleaseStore
+from cofit.sharing import scheme_named
+from support.descent import KINDS, contributed, plan_of, table_of
+
+PHASES = {
+    "setup": "share",
+    "input": "share",
+    "receipt": "share",
+    "hold": "train",
+    "norm": "train",
+    "epoch": "train",
+    "noise": "noise",
+    "release": "release",
+    "open": "release",
+}
+
+
+def run_of(plan: DescentPlan) -> LocalRun[Any]:
+    owners, holders = contributed(plan, table_of("random", plan, np.random.default_rng(51)))
+    names = party_names(scheme_named(plan.facts.scheme).info.default_parties)
+    stores: dict[str, ReleaseStore] = {name: MemoryStore() for name in names}
+    program = partial(private_training, plan=plan, holders=holders, stores=stores, key="test")
+    return run_local(program, scheme=plan.facts.scheme, parties=names, owners=owners, timeout=120)
+
+
+def counted(run: LocalRun[Any]) -> dict[str, tuple[int, int]]:
+    """Rounds at the party that waits most, and payload bytes of all members, in every phase of a run."""
+    result = {}
+    for phase in ("share", "train", "noise", "release"):
+        own = [
+            [counts[label] for label in counts if PHASES[label.split("/")[0]] == phase]
+            for counts in run.traffic.values()
+        ]
+        result[phase] = max(sum(c.rounds for c in part) for part in own), sum(c.bytes_sent for p in own for c in p)
+    return result
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scheme", ["rep3", "semi2k", "rep4"])
+def test_rounds_and_bytes_are_those_of_a_run(scheme: str, kind: str) -> None:
+    plan = plan_of(kind, scheme=scheme)
+    cost = forecast(plan, owners=2)
+    assert {name: (phase.rounds, phase.bytes) for name, phase in cost.phases.items()} == counted(run_of(plan))
+
+
+@pytest.mark.parametrize(
+    ("kind", "rounds"),
+    [
+        ("owners", 21),
+        ("owners, no intercept", 19),
+        ("pure", 21),
+        ("parties", 27),
+        ("parties, level", 27),
+        ("owners, centred", 31),
+        ("parties, level, centred", 33),
+    ],
+)
+def test_rounds_of_an_epoch_with_rep3(kind: str, rounds: int) -> None:
+    """Two comparisons at once, and a few products: what a wide-area network waits for."""
+    assert forecast(plan_of(kind, scheme="rep3")).epoch.rounds == rounds
