@@ -1,0 +1,103 @@
+"""An observer who knows both candidates and sees one released descent: what a lattice in the noise would give away.
+
+First candidate: all rows are zero, so every sum of gradients is 0 and what is released is a sum of noise alone. Second:
+one row is not. Were the noise on a coarser grid than the sums (multiples of 8 steps), the first candidate would leave
+multiples of 8 in every weight, and the second would not: right every time, whatever epsilon says. The observer also
+tries every residue class, and the size of the weights.
+
+Guessing which of two neighbours was used is right with probability at most e^epsilon / (1 + e^epsilon) (and delta / 2
+more), whatever the method, when both are as likely.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cofit import Party, SecretArray
+from cofit.arithmetic import PowerOfTwoRing
+from cofit.learn.descent import descend
+from cofit.learn.descent.plan import DescentPlan
+from cofit.sampling.discrete_gaussian import discrete_gaussian
+from cofit.sampling.discrete_laplace import discrete_laplace
+from support.descent import Integers, Table, opened, plan_of
+
+ALPHA = 1e-6
+COARSE = 8
+EPSILON = 0.5
+Attack = Callable[[Integers], bool]
+
+
+def lattice(modulus: int) -> Attack:
+    """Guess the second candidate unless nearly all weights are multiples."""
+    return lambda weights: bool(np.mean([int(w) % modulus == 0 for w in weights]) < 0.75)
+
+
+def clustered(weights: Integers) -> bool:
+    """Guess the second candidate unless one residue class modulo 8 is far too common."""
+    return int(np.bincount([int(w) % COARSE for w in weights]).max()) < len(weights) * 3 // 4
+
+
+ATTACKS: dict[str, Attack] = {
+    **{f"multiples of {m}": lattice(m) for m in (2, 4, COARSE, 16)},
+    "residues": clustered,
+    "size": lambda weights: bool(abs(int(weights[0])) > np.median([abs(int(w)) for w in weights])),
+}
+
+
+def candidates(plan: DescentPlan) -> tuple[Table, Table]:
+    x, y = np.zeros((plan.facts.rows, plan.facts.cols)), np.ones(plan.facts.rows, np.int64)
+    other = x.copy()
+    other[0, ::2] = 1.0
+    return (x, y), (other, y)
+
+
+def right_guesses(plan: DescentPlan, trials: int) -> dict[str, int]:
+    right = dict.fromkeys(ATTACKS, 0)
+    for trial in range(trials):
+        weights = opened(plan, candidates(plan)[trial % 2])
+        for name, attack in ATTACKS.items():
+            right[name] += attack(weights) == bool(trial % 2)
+    return right
+
+
+def p_of(right: int, trials: int) -> float:
+    """How likely so many right guesses are at the rate that epsilon allows."""
+    allowed = math.exp(EPSILON) / (1 + math.exp(EPSILON)) + 1e-5
+    return float(stats.binom.sf(right - 1, trials, allowed))
+
+
+def plan_for(kind: str) -> DescentPlan:
+    return plan_of(kind, rows=8, cols=30, epsilon=EPSILON, fit_intercept=False)
+
+
+def coarser(sample: Callable[..., SecretArray]) -> Callable[..., SecretArray]:
+    def draw(party: Party, shape: Any, scale: Fraction, ring: PowerOfTwoRing, *, precision: int) -> SecretArray:
+        return sample(party, shape, scale / COARSE, ring, precision=precision) * COARSE
+
+    return draw
+
+
+@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), ("owners", 40)])
+def test_a_released_descent_tells_candidates_apart_no_better_than_epsilon_allows(kind: str, trials: int) -> None:
+    for attack, right in right_guesses(plan_for(kind), trials).items():
+        assert p_of(right, trials) > ALPHA, f"'{attack}' is right {right} times of {trials}, more than epsilon allows"
+
+
+@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), ("owners", 32)])
+def test_noise_on_a_coarser_grid_would_tell_them_apart(kind: str, trials: int) -> None:
+    """Broken on purpose."""
+    with (
+        mock.patch.object(descend, "discrete_gaussian", coarser(discrete_gaussian)),
+        mock.patch.object(descend, "discrete_laplace", coarser(discrete_laplace)),
+    ):
+        right = right_guesses(plan_for(kind), trials)
+    assert right[f"multiples of {COARSE}"] == trials
+    assert p_of(trials, trials) < ALPHA

@@ -1,0 +1,188 @@
+"""Noisy descent against the same descent in NumPy, with the same noise: every kind of rows, every scheme, both rings.
+
+Release by release the difference is within what roundings may do; from end to end, within a small part of the noise.
+The reference is written from the recipe's formulas and shares no code with what it checks; rows are those that owners
+encode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cofit.arithmetic import Z128
+from cofit.learn.contribution import prepared_features
+from cofit.learn.descent import rows as rows_module
+from cofit.learn.descent.plan import DescentPlan
+from cofit.sharing import SCHEMES
+from support.descent import (
+    KINDS,
+    Seen,
+    Table,
+    fixed_noise,
+    masked_truncation,
+    noise_of,
+    opened,
+    plan_of,
+    seen,
+    table_of,
+)
+
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """One descent in floating point; ``plan`` gives public numbers alone."""
+
+    plan: DescentPlan
+    y: Reals
+    labels: npt.NDArray[np.int64]
+    noise: dict[str, Reals]
+
+    def level(self) -> float:
+        """The mean of all row means, with its noise."""
+        return float((self.y.mean(axis=1).sum() + self.noise["level"][0] / 2.0**15) / len(self.y))
+
+    def short_rows(self, level: float) -> Reals:
+        """Rows of length at most 1, before the centre."""
+        if self.plan.facts.normalised_by == "owners":
+            return self.y
+        apart = self.y - (self.y.mean(axis=1, keepdims=True) + level) / 2
+        return np.asarray(
+            apart / np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), float(self.plan.facts.norm_floor))
+        )
+
+    def centre(self, level: float) -> Reals:
+        noisy = self.short_rows(level).sum(axis=0) + self.noise["centre"] / 2.0**self.plan.formats.grid
+        return np.asarray(noisy / len(self.y))
+
+    def rows(self, level: float, centre: Reals | None) -> Reals:
+        """Rows as the steps see them; a length of 1 before the centre is taken for granted, as by the parties."""
+        z = self.short_rows(level)
+        if centre is None:
+            return z
+        squares = 1 + centre @ centre - 2 * z @ centre
+        return np.asarray((z - centre) / np.sqrt(np.maximum(squares, 1 / 16))[:, None])
+
+    def step(self, z: Reals, weights: Reals, noise: Reals) -> Reals:
+        """w + kappa (sum of residuals times (z, beta) + noise)."""
+        formats, facts = self.plan.formats, self.plan.facts
+        if facts.fit_intercept:
+            z = np.hstack([z, np.full((len(z), 1), float(formats.constant))])
+        sign = 2.0 * self.labels - 1
+        residuals = sign * np.clip(1.5 - sign * (z @ weights), 0, 1) * float(formats.factor)
+        return np.asarray(weights + 2.0**-formats.exponent * (z.T @ residuals + noise / 2.0**formats.grid))
+
+    def released(self) -> Reals:
+        """From beginning to end: mean of the last six iterates, level, centre."""
+        level = self.level() if "level" in self.noise else 0.0
+        centre = self.centre(level) if "centre" in self.noise else None
+        z = self.rows(level, centre)
+        steps = [noise for name, noise in self.noise.items() if name.startswith("step")]
+        weights = np.zeros(len(steps[0]))
+        iterates = []
+        for noise in steps:
+            weights = self.step(z, weights, noise)
+            iterates.append(weights)
+        mean = np.mean(iterates[-6:], axis=0)
+        extras = [[level]] if "level" in self.noise else []
+        return np.concatenate([mean, *extras, *([centre] if centre is not None else [])])
+
+
+def reference(plan: DescentPlan, table: Table, seed: int) -> Reference:
+    noise = {name: values.astype(np.float64) for name, values in noise_of(plan, seed).items()}
+    encoded = np.rint(np.ldexp(prepared_features(plan, table[0]), plan.formats.data))
+    return Reference(plan, np.ldexp(encoded, -plan.formats.data), table[1], noise)
+
+
+# --- release by release ----------------------------------------------------------------------------------
+
+
+def assert_releases(plan: DescentPlan, table: Table, run: Seen, seed: int) -> None:
+    """Each release given those before it: off by the roundings of one release, and by no more."""
+    formats, n, d = plan.formats, plan.facts.rows, plan.facts.cols
+    exact = reference(plan, table, seed)
+    means = [values.astype(np.float64) for values in run.means]
+    level, centre = 0.0, None
+    if plan.level is not None:
+        level = float(means.pop(0).reshape(-1)[0]) / 2.0**15
+        assert abs(level - exact.level()) <= 2.0**-13 + 2.0**-16 * abs(level)
+    if plan.centre is not None:
+        centre = means.pop(0) / 2.0**formats.data
+        a_row = float(formats.eta) + 2.0**-13 * d**0.5 / float(plan.floor or 1) + float(formats.longest) / 2.0**16
+        allowed = a_row + 2 * d**0.5 / 2.0**formats.grid / n + d**0.5 / 2.0**formats.data
+        off = np.linalg.norm(centre - exact.centre(level))
+        assert off <= allowed + 2.0**-16 * np.linalg.norm(centre)
+    z = exact.rows(level, centre)
+    steep = 4.0 / float(plan.floor or 1)
+    coarse_mean = 2.0**-14 * d**0.5 * steep if plan.floor is not None else 0.0  # means have 15 fractional bits
+    for before, after, event in zip(run.before, run.after, plan.steps, strict=True):
+        unit = 2.0**-formats.weights
+        weights = before.astype(np.float64) * unit
+        row = float(formats.eta) + coarse_mean
+        score = row * np.linalg.norm(weights) + 2.0**-formats.argument + steep * 2.0**-formats.product
+        contribution = row + score + 2.0**-formats.scaled * (2 + float(formats.longest + formats.centre))
+        allowed = 2.0**-formats.exponent * (n * contribution + (d + 1) ** 0.5 / 2.0**formats.grid)
+        off = np.linalg.norm(after.astype(np.float64) * unit - exact.step(z, weights, exact.noise[event.name]))
+        assert off <= allowed, f"{event.name} is off by {off}, more than roundings may do, {allowed}"
+
+
+@pytest.mark.parametrize("table", ["random", "extremes", "one-hot", "equal"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_release_is_that_of_the_recipe(kind: str, table: str) -> None:
+    plan = plan_of(kind)
+    data = table_of(table, plan, np.random.default_rng(41))
+    with fixed_noise(42), masked_truncation(43):
+        run = seen(plan, data)
+    assert_releases(plan, data, run, 42)
+
+
+# --- from end to end -------------------------------------------------------------------------------------
+
+
+def disagreement(plan: DescentPlan, table: Table, scheme: str) -> float:
+    """The largest difference of a released number, in units of the noise of a weight."""
+    with fixed_noise(44):
+        result = plan.in_units(opened(plan, table, scheme))
+    return float(np.abs(result - reference(plan, table, 44).released()).max()) / plan.noise_of_weights
+
+
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_scheme_releases_what_the_recipe_says(kind: str, scheme: str) -> None:
+    plan = plan_of(kind, scheme=scheme)
+    table = table_of("random", plan, np.random.default_rng(45))
+    assert disagreement(plan, table, scheme) < 0.002
+
+
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+def test_both_partitions_release_the_same(partition: str) -> None:
+    facts: dict[str, Any] = {"partition": partition, "normalised_by": "parties"}
+    plan = plan_of("parties, level, centred", **facts)
+    assert disagreement(plan, table_of("random", plan, np.random.default_rng(46)), "clear") < 0.002
+
+
+@pytest.mark.parametrize("scheme", ["clear", "rep3"])
+def test_the_wide_ring_releases_the_same(scheme: str) -> None:
+    plan = plan_of("parties, level, centred", norm_floor=1e-6, scheme=scheme)
+    assert plan.formats.ring is Z128
+    assert disagreement(plan, table_of("random", plan, np.random.default_rng(47)), scheme) < 0.002
+
+
+def test_a_wrong_offset_is_noticed() -> None:
+    """Broken on purpose: the whole mean of a row in the place of half of it."""
+    plan = plan_of("parties, level, centred")
+    table = table_of("random", plan, np.random.default_rng(48))
+    means = rows_module.means
+    with mock.patch("cofit.learn.descent.descend.means", lambda y: means(y) * 2):
+        assert disagreement(plan, table, "clear") > 0.05
+        with fixed_noise(42):
+            run = seen(plan, table)
+    with pytest.raises(AssertionError):
+        assert_releases(plan, table, run, 42)
