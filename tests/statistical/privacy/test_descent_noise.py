@@ -1,0 +1,218 @@
+"""Noise of the noisy descent as its program draws it: the stated law for every release; and the whole of it, audited.
+
+Audit: two or three records and one or two columns, thousands of releases from each of two neighbours, and the outcomes
+in cells. For every cell S, P(S) <= e^epsilon P'(S) + delta up to sampling error (Clopper-Pearson, alpha = 1e-6 for all
+cells together); half the noise violates it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cofit import Party, SecretArray, run_local
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.learn.descent import descend
+from cofit.learn.descent.plan import DescentPlan
+from cofit.privacy.events import Event
+from cofit.sampling import discrete_gaussian, discrete_laplace
+from statistical.sampling.checks import ALPHA, PValues, Values, accept, mean_of, reject, unrelated, variance_of
+from support.descent import Table, contributed, plan_of
+
+DRAWS = 3_000
+LONG = [DRAWS, pytest.param(100_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
+
+
+# --- the law of every release ----------------------------------------------------------------------------
+
+
+def drawn(plan: DescentPlan, count: int, scheme: str = "clear") -> dict[str, Values]:
+    """The noise of every release, in steps of its grid, as if each had ``count`` coordinates."""
+    wide = replace(plan, events=tuple(replace(event, dimension=count) for event in plan.events))
+
+    def program(party: Party) -> dict[str, Values]:
+        noise = descend._Noise(party, wide)
+        values = {event.name: noise.of(event) for event in wide.events}
+        whole = {name: value.ldexp(value.format.fraction_bits) for name, value in values.items()}
+        return {name: np.asarray(party.open(value, reason="a test of noise")) for name, value in whole.items()}
+
+    parties = 1 if scheme == "clear" else None
+    results = run_local(program, scheme=scheme, parties=parties, timeout=600).results
+    return {name: values.astype(np.float64) for name, values in next(iter(results.values())).items()}
+
+
+def of_event(values: Values, event: Event) -> dict[str, float]:
+    """Scales are hundreds of steps: P(X <= x) is that of the continuous law at x + 1/2, up to 1e-6."""
+    scale = float(event.scale)
+    laplace = event.kind == "laplace"
+    variance, fourth = (2 * scale**2, 24 * scale**4) if laplace else (scale**2, 3 * scale**4)
+    law = stats.laplace(scale=scale) if laplace else stats.norm(scale=scale)
+    edges = np.unique(np.rint(law.ppf(np.arange(1, 40) / 40)))
+    counts = np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
+    shares = np.diff(np.concatenate([[0.0], law.cdf(edges + 0.5), [1.0]]))
+    low = np.bincount(np.mod(values, 8).astype(np.int64), minlength=8)
+    return {
+        "mean": mean_of(values, 0.0, variance**0.5),
+        "variance": variance_of(values, 0.0, variance, fourth),
+        "distribution": float(stats.chisquare(counts, shares * len(values)).pvalue),
+        "low bits": float(stats.chisquare(low).pvalue),
+        "coordinates": unrelated(values[:-1], values[1:]),
+    }
+
+
+def battery(plan: DescentPlan, noise: dict[str, Values]) -> PValues:
+    p_values: dict[str, float] = {}
+    for event in plan.events:
+        p_values |= {f"{event.name}: {name}": p for name, p in of_event(noise[event.name], event).items()}
+    names = [event.name for event in plan.events]
+    for first, second in itertools.pairwise(names):
+        p_values[f"{first} and {second}"] = unrelated(noise[first], noise[second])
+        p_values[f"sizes of {first} and {second}"] = unrelated(np.abs(noise[first]), np.abs(noise[second]))
+    p_values["first and last"] = unrelated(noise[names[0]], noise[names[-1]]) if len(names) > 2 else 1.0
+    return p_values
+
+
+@pytest.mark.parametrize("count", LONG)
+@pytest.mark.parametrize("kind", ["owners", "parties, level, centred", "pure"])
+def test_every_release_has_noise_of_the_stated_law(kind: str, count: int) -> None:
+    plan = plan_of(kind)
+    assert min(float(event.scale) for event in plan.events) > 300
+    accept(battery(plan, drawn(plan, count)))
+
+
+def test_every_release_has_noise_of_the_stated_law_with_rep3() -> None:
+    plan = plan_of("pure", scheme="rep3")
+    accept(battery(plan, drawn(plan, DRAWS, "rep3")))
+
+
+@pytest.mark.parametrize("kind", ["parties, level, centred", "pure"])
+def test_wrong_noise_is_noticed(kind: str) -> None:
+    plan = plan_of(kind)
+    noise = drawn(plan, DRAWS)
+    last = plan.events[-1].name
+    reject(battery(plan, noise | {last: np.rint(noise[last] * 0.85)}))
+    reject(battery(plan, noise | {last: np.rint(noise[last] / 8) * 8}))
+    reject(battery(plan, noise | {last: np.abs(noise[last])}))
+    before = plan.events[-2].name
+    reuse = np.rint(noise[before] * float(plan.events[-1].scale / plan.events[-2].scale))
+    reject(battery(plan, noise | {last: reuse}))
+
+
+def test_a_release_uses_its_noise_once() -> None:
+    plan = plan_of("parties, level, centred")
+
+    def program(party: Party) -> None:
+        noise = descend._Noise(party, plan)
+        assert plan.level is not None
+        noise.of(plan.level)
+        with pytest.raises(KeyError):
+            noise.of(plan.level)
+
+    run_local(program, scheme="clear", parties=1)
+
+
+# --- the whole mechanism ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def quick_noise(factor: float) -> Iterator[None]:
+    """Noise of the same laws times ``factor``, from NumPy: the law of the real one is tested above."""
+    rng = np.random.default_rng(71)
+
+    def sampler(module: Any, law: Any) -> Any:
+        def draw(
+            party: Party, shape: tuple[int, ...], scale: Fraction, ring: PowerOfTwoRing, *, precision: int
+        ) -> SecretArray:
+            values = np.rint(law(scale=float(scale) * factor, size=shape)).astype(np.int64)
+            return party.constant(values, FixedPoint(0, ring)).loosened(module.largest_draw(scale, precision=precision))
+
+        return draw
+
+    with (
+        mock.patch.object(descend, "discrete_gaussian", sampler(discrete_gaussian, rng.normal)),
+        mock.patch.object(descend, "discrete_laplace", sampler(discrete_laplace, rng.laplace)),
+        mock.patch.object(Party, "forget_inputs", lambda self: None),  # so that one run descends many times
+    ):
+        yield
+
+
+def releases(plan: DescentPlan, table: Table, count: int) -> Values:
+    owners, holders = contributed(plan, table)
+
+    def program(party: Party) -> Values:
+        opened = [party.open(descend.descend(party, plan, holders), reason="a test of the noise") for _ in range(count)]
+        return np.asarray(opened).astype(np.float64)
+
+    return next(iter(run_local(program, scheme="clear", parties=1, owners=owners, timeout=600).results.values()))
+
+
+def largest_excess(plan: DescentPlan, neighbours: tuple[Table, Table], count: int, factor: float) -> float:
+    """The largest proven value of P(S) - e^epsilon P'(S) - delta over all cells, both ways round."""
+    with quick_noise(factor):
+        here, there = (releases(plan, table, count) for table in neighbours)
+    both = np.concatenate([here, there])
+    line = here.mean(axis=0) - there.mean(axis=0)  # where the neighbours differ most
+    events = [both @ line / np.linalg.norm(line), *both.T]
+    inside = []
+    for values in events:
+        for quantile in (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98):
+            edge = np.quantile(values, quantile)
+            inside += [values > edge, values <= edge]
+    counts = np.array([[event[:count].sum(), event[count:].sum()] for event in inside])
+    level = ALPHA / (4 * len(counts))
+    excess = []
+    for p, q in (counts.T, counts.T[::-1]):
+        lower = np.where(p > 0, stats.beta.ppf(level, np.maximum(p, 1), count - np.maximum(p, 1) + 1), 0.0)
+        most = np.minimum(q, count - 1)
+        upper = np.where(q < count, stats.beta.isf(level, most + 1, count - most), 1.0)
+        excess.append(lower - math.exp(plan.facts.epsilon) * upper - float(plan.facts.delta))
+    return float(np.max(excess))
+
+
+AUDITS: dict[str, tuple[dict[str, Any], int]] = {
+    "one step, pure": ({"kind": "pure", "rows": 2, "cols": 3, "row_nonzeros": 1, "epsilon": 1.0}, 4_000),
+    "two steps, pure": ({"kind": "pure", "rows": 3, "cols": 3, "row_nonzeros": 1, "epsilon": 2.0}, 4_000),
+    "twenty steps": ({"kind": "owners", "rows": 2, "cols": 2, "epsilon": 1.0, "delta": 0.02}, 1_500),
+    "twenty steps, parties": (
+        {"kind": "parties", "rows": 3, "cols": 1, "epsilon": 1.0, "delta": 0.02, "fit_intercept": False},
+        1_500,
+    ),
+}
+
+
+def audited(name: str) -> tuple[DescentPlan, tuple[Table, Table], int]:
+    facts, count = AUDITS[name]
+    plan = plan_of(**facts)
+    x = np.zeros((plan.facts.rows, plan.facts.cols))
+    y = np.ones(plan.facts.rows, np.int64)
+    x[0, 0] = 1.0
+    flipped = y.copy()
+    flipped[0] = 0
+    return plan, ((x, y), (x, flipped)), count
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", AUDITS)
+def test_the_whole_descent_is_as_private_as_stated(name: str) -> None:
+    plan, neighbours, count = audited(name)
+    assert largest_excess(plan, neighbours, count, 1.0) <= 0
+
+
+@pytest.mark.parametrize(
+    "name", [name if "pure" in name else pytest.param(name, marks=pytest.mark.slow) for name in AUDITS]
+)
+@pytest.mark.timeout(600)
+def test_a_third_of_the_noise_violates_it(name: str) -> None:
+    plan, neighbours, _ = audited(name)
+    assert largest_excess(plan, neighbours, 500, 1 / 3) > 0
