@@ -74,7 +74,7 @@ def write_report(
 ) -> None:
     """Read everything, make the page, and write it, whatever is there."""
     from cofit.experiments.result import load_tables  # noqa: PLC0415 - SciPy and Matplotlib take a second to import
-    from cofit.report.accuracy_forecast import forecast_accuracy, forecast_on_made_up_rows  # noqa: PLC0415
+    from cofit.report.accuracy_forecast import forecast_on_made_up_rows, forecast_on_sample  # noqa: PLC0415
     from cofit.report.cost import FILE_NAME, Cost, forecast_cost  # noqa: PLC0415
     from cofit.report.page import ReportInput, render_report  # noqa: PLC0415
     from cofit.report.sample import load_sample  # noqa: PLC0415
@@ -107,8 +107,8 @@ def write_report(
     page = render_report(
         ReportInput(
             model=loaded,
-            forecast=forecast_on_made_up_rows(linear) if rows is None else forecast_accuracy(linear, rows),
-            cost=forecast_cost(linear) if measured is None else measured,
+            forecast=forecast_on_made_up_rows(loaded) if rows is None else forecast_on_sample(loaded, rows),
+            cost=forecast_cost(loaded) if measured is None else measured,
             measured=measured is not None,
             experiments=tables,
             notes=notes,

@@ -48,7 +48,7 @@ class Simulation:
         return self._hits(scores)
 
     def without_privacy(self, facts: Facts) -> float:
-        """Return the accuracy of the same loss without noise: penalty 1 / n (scikit-learn's C = 1), rows of length 1."""
+        """Return the accuracy without noise: the same loss, penalty 1 / n (scikit-learn's C = 1), rows of length 1."""
         train, test = (_unit_rows(self.data.features[part], facts) for part in (self.data.train, self.data.test))
         weights = _minimum(facts.loss, train, self.data.labels[self.data.train], 1 / len(train))
         return float(self._hits((test @ weights)[:, np.newaxis])[0])

@@ -62,9 +62,9 @@ class AccuracyCurve:
 class AccuracyForecast:
     """Curves, the first of the setting that was asked about, and suggestions in plain words.
 
-    origin: where the rows come from; given: whether they are somebody's sample. trained_on: different rows that training
-    saw; held_out: rows that were scored. without_privacy: the same loss without noise. majority: always naming the
-    commoner class. notes: what could not be simulated, and why.
+    origin: where the rows come from; given: whether they are somebody's sample. trained_on: different rows that
+    training saw; held_out: rows that were scored. without_privacy: the same loss without noise. majority: always naming
+    the commoner class. notes: what could not be simulated, and why.
     """
 
     origin: str
@@ -118,8 +118,8 @@ def forecast_accuracy(
     rows, cols : int
         Records and columns of the study, of all owners together, without the intercept.
     X, y : table and labels 0 and 1, default=None
-        A **public or made-up** sample in the study's columns. Never records of the study: what this function shows would
-        be a release of its own. None: made-up 0/1 data of the study's size.
+        A **public or made-up** sample in the study's columns. Never records of the study: what this function shows
+        would be a release of its own. None: made-up 0/1 data of the study's size.
     epsilons : sequence of float
         Where to compute the curves, beside the ``epsilon`` of the facts.
     progress : callable, default=None

@@ -1,11 +1,13 @@
 """What must be true of a certificate before it may be stated: of its fields, and of the numbers of its proof.
 
-The account is made again from the stated releases. What the run itself did cannot be seen in a certificate.
+The account is made again from the stated releases. What the run itself did cannot be seen in a certificate; what is
+taken on trust is listed in docs/reference/certificate.md.
 """
 
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
@@ -15,9 +17,10 @@ from cofit.errors import parameter_error
 from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.certified import CertifiedDescent, CertifiedRelease
 from cofit.privacy.events import Event, LaplaceEvent, gaussian_event
-from cofit.privacy.safe_rounding import root_up
+from cofit.privacy.safe_rounding import floor_log2, root_up
 from cofit.privacy.zcdp import LARGEST_EPSILON, total_delta
 from cofit.sampling.discrete_gaussian import LARGEST_SIGMA
+from cofit.sampling.parameters import LARGEST_PRECISION
 
 if TYPE_CHECKING:
     from cofit.privacy.certificate import Certificate
@@ -33,7 +36,7 @@ MINIMISER_FIELDS = (
     "noise_scale_name", "grid",
 )  # fmt: skip
 """Fields that are there for the minimiser and null for descent; ``tau`` is null for descent too."""
-LEVEL, CENTRE, STEP = "level", "centre", "step"
+LEVEL, CENTRE, STEP, WEIGHTS = "level", "centre", "step", "weights"
 _CHOICES: dict[str, tuple[object, ...]] = {
     "version": (VERSION,),
     "unit": (UNIT,),
@@ -49,6 +52,8 @@ _POSITIVE = ("epsilon", "noise_expected_norm", "n", "d")
 _POSITIVE_IF_STATED = ("noise_scale", "l2", "gradient_bound", "sensitivity_exact")
 _NOT_NEGATIVE = ("delta", "sampler_distance", "tau", "epochs")
 _ROOT_BITS = 40
+_MEAN_STEPS = 8  # by which the means of two equal rows may differ, as computed
+_WIDEST_MEAN = 2 + Fraction(1, 1 << 10)  # values are from -1 to 1, in units of their bound
 _TOLERANCE = 1 + Fraction(1, 1 << 40)  # floats beside fractions, and fractions that were rounded
 
 
@@ -75,14 +80,16 @@ def _check_fields(c: Certificate) -> None:
         must_be = "stated for the minimiser, and null for descent"
         _require(c, name, stated == (c.method == "minimiser"), must_be)
     _require(c, "descent", (c.descent is not None) == (c.method == "descent"), "stated for descent, and null otherwise")
-    _require(c, "releases", len(c.releases) > 0, "at least one")
     for name in _NOT_NEGATIVE:
         _require(c, name, getattr(c, name) is None or getattr(c, name) >= 0, "at least 0")
     _require(c, "epsilon", c.epsilon <= LARGEST_EPSILON, f"at most {LARGEST_EPSILON}")
     _require(c, "delta_total", c.delta <= c.delta_total <= 1, "from delta to 1")
-    _require(c, "sampler_distance", c.sampler_distance <= 1, "at most 1")
-    distances = sum((release.sampler_distance for release in c.releases), Fraction(0))
-    _require(c, "sampler_distance", c.sampler_distance == distances, "the sum over all releases")
+    pure = c.mechanism != "gaussian"
+    _require(c, "delta", (c.delta == 0) == pure, "0 for a pure mechanism, and above 0 for gaussian")
+    best = c.method == "descent" or (pure and c.recipe == "best")
+    _require(c, "recipe", best or c.recipe == "paper", "'paper' where gaussian noise was added to the minimiser")
+    _require(c, "recipe", c.method == "minimiser" or c.recipe == "best", "'best' for descent")
+    _check_releases(c)
     _require(c, "created", _is_date(c.created), "an ISO 8601 date")
     _require(c, "warnings", c.proven or len(c.warnings) > 0, "the reason first, if the guarantee is not proven")
     _require(c, "parties", len(set(c.parties)) == len(c.parties) > 0, "different names, at least one")
@@ -90,6 +97,37 @@ def _check_fields(c: Certificate) -> None:
     _require(c, "dealers", apart, "empty, or one name that is none of the parties")
     roles = {*ROLES, *(["dealer"] if c.dealers else [])}
     _require(c, "learned", set(c.learned) == roles, f"a mapping with the keys {sorted(roles)}")
+    for i, opening in enumerate(c.openings):
+        path = f"openings[{i}]"
+        _require_part(f"{path}.shape", min(opening.shape, default=1) >= 0, "of sizes from 0", opening.shape)
+        known = set(opening.learned_by) <= set(c.parties)
+        _require_part(f"{path}.learned_by", known, "names of computing parties", opening.learned_by)
+    opened = sum(math.prod(opening.shape) for opening in c.openings)
+    _require(c, "openings", opened <= c.released, f"of at most {c.released} numbers together, those that are released")
+
+
+def _check_releases(c: Certificate) -> None:
+    """Raise unless every release has noise of a known law, drawn by a sampler that is not perfect."""
+    _require(c, "releases", len(c.releases) > 0, "at least one")
+    for i, release in enumerate(c.releases):
+        path = f"releases[{i}]"
+        for name in ("dimension", "sensitivity", "scale"):
+            _require_part(f"{path}.{name}", getattr(release, name) > 0, "positive", getattr(release, name))
+        a_power = re.fullmatch(r"2\^(-(0|[1-9][0-9]{0,2})|0)", release.grid) is not None
+        _require_part(f"{path}.grid", a_power, "a power of two such as '2^-13', and at most 1", release.grid)
+        _require_part(f"{path}.noise", release.noise == c.mechanism, f"'{c.mechanism}'", release.noise)
+        if c.mechanism == "gaussian":
+            must_be = f"at most 2^{LARGEST_SIGMA.bit_length() - 1} steps of the grid, the largest that is sampled"
+            _require_part(f"{path}.scale", release.scale <= LARGEST_SIGMA, must_be, release.scale)
+        else:
+            enough = release.sensitivity <= LARGEST_EPSILON * release.scale
+            _require_part(f"{path}.scale", enough, f"at least sensitivity / {LARGEST_EPSILON}", release.scale)
+        least = Fraction(release.dimension, 1 << LARGEST_PRECISION)
+        must_be = f"from dimension / 2^{LARGEST_PRECISION} to 1: no sampler is perfect"
+        distance = release.sampler_distance
+        _require_part(f"{path}.sampler_distance", least <= distance <= 1, must_be, distance)
+    distances = sum((release.sampler_distance for release in c.releases), Fraction(0))
+    _require(c, "sampler_distance", c.sampler_distance == distances, "the sum over all releases")
 
 
 # --- the minimiser ---------------------------------------------------------------------------------------
@@ -99,16 +137,14 @@ def _check_minimiser(c: Certificate) -> None:
     total, exact, scale = _stated(c.sensitivity_total), _stated(c.sensitivity_exact), _stated(c.noise_scale)
     _require(c, "sensitivity_total", total >= exact, "at least sensitivity_exact")
     _require(c, "noise_scale_name", c.noise_scale_name == SCALE_NAMES[c.mechanism], SCALE_NAMES[c.mechanism])
-    a_power = re.fullmatch(r"2\^(-[0-9]{1,4}|0)", c.grid or "") is not None
-    _require(c, "grid", a_power, "a power of two such as '2^-13', and at most 1")
-    grid = _step(c.grid or "")
-    if c.mechanism == "gaussian":
-        must_be = f"at most 2^{LARGEST_SIGMA.bit_length() - 1} steps of the grid, the largest that is sampled"
-        _require(c, "noise_scale", scale <= LARGEST_SIGMA * grid, must_be)
     one = c.releases[0]
-    same = (one.noise, one.norm, one.dimension, one.grid) == (c.mechanism, "L2", c.d, c.grid)
+    _require(c, "grid", c.grid == one.grid, f"that of its release, '{one.grid}'")
+    grid = _step(one.grid)
+    same = (one.name, one.norm, one.dimension) == (WEIGHTS, "L2", c.d)
     same &= (one.sensitivity * grid, one.scale * grid) == (total, scale)
     _require(c, "releases", len(c.releases) == 1 and same, "the one release that the other fields state")
+    spread = {"knorm": math.sqrt(c.d + 1), "laplace": math.sqrt(2), "gaussian": 1.0}[c.mechanism]
+    _check_length(c, float(scale) * spread * math.sqrt(c.d))
 
 
 def _check_proof_of_minimiser(c: Certificate) -> None:
@@ -141,45 +177,91 @@ def _check_descent(c: Certificate) -> None:
     if descent is None:
         raise parameter_error("descent", "a certificate", "stated for descent", None)
     _require(c, "proven", c.proven, "true for descent: nothing of it is left unproven")
-    _require(c, "tau", c.tau is None and not c.tau_parts, "null, with no parts, for descent")
+    _require(c, "tau", c.tau is None, "null for descent")
+    _require(c, "tau_parts", not c.tau_parts, "empty for descent")
     _require(c, "epochs", c.epochs == descent.steps, "the number of steps")
-    for name in ("steps", "averaged", "step_size", "residual_bound", "row_bound"):
-        _require_part(f"descent.{name}", getattr(descent, name) > 0, "positive", getattr(descent, name))
-    for name in ("rounding", "constant", "mean_width"):
-        _require_part(f"descent.{name}", getattr(descent, name) >= 0, "at least 0", getattr(descent, name))
-    _require_part("descent.averaged", descent.averaged <= descent.steps, "at most steps", descent.averaged)
-    _require_part("descent.row_bound", descent.row_bound >= 1, "at least 1", descent.row_bound)
     law = {"l2": ("gaussian", "L2"), "l1": ("laplace", "L1")}.get(descent.norm)
     _require_part("descent.norm", law is not None, "'l1' or 'l2'", descent.norm)
-    _require(c, "mechanism", law is not None and c.mechanism == law[0], "gaussian in L2, laplace in L1")
-    names = [release.name for release in c.releases]
-    extras = [name for name in (LEVEL, CENTRE) if name in names]
-    wanted = [*extras, *(f"{STEP} {t + 1}" for t in range(descent.steps))]
-    _require(c, "releases", names == wanted, f"{wanted}, in this order")
-    for release in c.releases:
-        path = f"releases.{release.name}"
-        same = (release.noise, release.norm) == law
-        _require_part(f"{path}.noise", same, "that of the mechanism", (release.noise, release.norm))
-        _require_part(
-            f"{path}.grid", re.fullmatch(r"2\^-[0-9]{1,3}", release.grid) is not None, "as '2^-13'", release.grid
-        )
-        least = _least_sensitivity(c, descent, release)
-        enough = release.sensitivity > 0 and release.sensitivity * _TOLERANCE >= least
+    _require(c, "mechanism", law is not None and c.mechanism == law[0], "gaussian in l2, laplace in l1")
+    _require(c, "normalised_by", descent.norm == "l2" or c.normalised_by == "owners", "'owners' in l1")
+    extras = [name for name in (LEVEL, CENTRE) if any(release.name == name for release in c.releases)]
+    names = [*extras, *(f"{STEP} {t + 1}" for t in range(len(c.releases) - len(extras)))]
+    in_order = names == [release.name for release in c.releases] and descent.steps == len(names) - len(extras)
+    _require(c, "releases", in_order, f"level and centre if there are any, and 'step 1' to 'step {descent.steps}'")
+    _require(c, "releases", descent.norm == "l2" or not extras, "of steps alone in l1")
+    _check_numbers(c, descent, extras)
+    for i, release in enumerate(c.releases):
+        path = f"releases[{i}]"
+        _require_part(f"{path}.norm", law is not None and release.norm == law[1], "that of the noise", release.norm)
+        one_grid = release.name == LEVEL or release.grid == c.releases[-1].grid
+        _require_part(f"{path}.grid", one_grid, "the same for the centre and all steps", release.grid)
+        wanted = {LEVEL: 1, CENTRE: _features(c, descent)}.get(release.name, c.d)
+        _require_part(f"{path}.dimension", release.dimension == wanted, str(wanted), release.dimension)
+        least = _least_sensitivity(descent, release)
+        enough = release.sensitivity * _TOLERANCE >= least
         _require_part(f"{path}.sensitivity", enough, f"at least {float(least):.6g} steps", release.sensitivity)
+    _check_length(c, _noise_of_weights(c, descent))
     _check_account(c, [_event(release) for release in c.releases])
 
 
-def _least_sensitivity(c: Certificate, descent: CertifiedDescent, release: CertifiedRelease) -> Fraction:
+def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[str]) -> None:
+    """Raise unless the numbers of a step can be those of a run: each at least what the method cannot do without."""
+    for name in ("steps", "averaged", "step_size", "residual_bound"):
+        _require_part(f"descent.{name}", getattr(descent, name) > 0, "positive", getattr(descent, name))
+    _require_part("descent.averaged", descent.averaged <= descent.steps, "at most steps", descent.averaged)
+    _require_part("descent.row_bound", 1 <= descent.row_bound <= 2, "from 1 to 2", descent.row_bound)
+    _require_part("descent.constant", 0 <= descent.constant <= 1, "from 0 to 1", descent.constant)
+    _require_part("descent.constant", not descent.constant or c.d > 1, "0 with one weight", descent.constant)
+    factor, unit = _factor(descent)
+    known = Fraction(1, 2) <= factor <= 1 and unit.numerator == 1 and unit.denominator & (unit.denominator - 1) == 0
+    must_be = "step_size times a power of two, from 1/2 to 1, and a unit 2^-s for its rounding"
+    _require_part("descent.residual_bound", known, must_be, descent.residual_bound)
+    by_parties = c.normalised_by == "parties"
+    longest = root_up(Fraction(_features(c, descent)), _ROOT_BITS) if by_parties else Fraction(int(CENTRE in extras))
+    least = (longest + int(CENTRE in extras)) * unit
+    _require_part("descent.rounding", descent.rounding >= least, f"at least {float(least):.6g}", descent.rounding)
+    width = descent.mean_width
+    if LEVEL in extras:
+        _require(c, "normalised_by", by_parties, "'parties' where there is a level")
+        least = _MEAN_STEPS * _step(c.releases[0].grid)
+        _require_part(
+            "descent.mean_width",
+            least < width <= _WIDEST_MEAN,
+            f"above {float(least):.6g} and at most {float(_WIDEST_MEAN):.6g}",
+            width,
+        )
+    else:
+        _require_part("descent.mean_width", width == 0, "0 without a level", width)
+
+
+def _factor(descent: CertifiedDescent) -> tuple[Fraction, Fraction]:
+    """Return (a, u): step_size is a times a power of two, and the residual, times a, is at most a + u."""
+    factor = descent.step_size * Fraction(2) ** floor_log2(descent.residual_bound / descent.step_size)
+    return factor, descent.residual_bound - factor
+
+
+def _features(c: Certificate, descent: CertifiedDescent) -> int:
+    return c.d - int(descent.constant > 0)
+
+
+def _least_sensitivity(descent: CertifiedDescent, release: CertifiedRelease) -> Fraction:
     """Return how many steps of its grid one record can move a release, from the stated parts of the proof."""
     steps = 1 / _step(release.grid)
-    wanted = {LEVEL: (1,), CENTRE: (c.d - 1, c.d)}.get(release.name, (c.d,))
-    _require_part(f"releases.{release.name}.dimension", release.dimension in wanted, str(wanted), release.dimension)
     if release.name == LEVEL:
-        _require_part("descent.mean_width", descent.mean_width > 0, "positive with a level", descent.mean_width)
         return descent.mean_width * steps
     length = Fraction(1) if release.name == CENTRE else descent.reach
     ones = Fraction(release.dimension) if descent.norm == "l1" else root_up(Fraction(release.dimension), _ROOT_BITS)
     return 2 * length * steps + 2 * ones
+
+
+def _noise_of_weights(c: Certificate, descent: CertifiedDescent) -> float:
+    """Return the root mean square of the noise's length in the weights, if the gradients did not answer to it."""
+    steps = c.releases[-descent.steps :]
+    counts = [min(descent.averaged, descent.steps - t) / descent.averaged for t in range(descent.steps)]
+    unit = float(_step(steps[0].grid) * descent.step_size / _factor(descent)[0])
+    spread = math.sqrt(2) if descent.norm == "l1" else 1.0
+    lengths = [unit * count * float(step.scale) for count, step in zip(counts, steps, strict=True)]
+    return spread * math.sqrt(c.d) * math.hypot(*lengths)
 
 
 # --- both ------------------------------------------------------------------------------------------------
@@ -190,10 +272,13 @@ def _event(release: CertifiedRelease) -> Event:
     return kind(release.name, release.sensitivity, release.scale, release.dimension, release.sampler_distance)
 
 
+def _check_length(c: Certificate, root_mean_square: float) -> None:
+    must_be = f"from 7/10 of its root mean square, {root_mean_square:.6g}, to all of it"
+    near = 0.7 * root_mean_square <= c.noise_expected_norm <= root_mean_square * (1 + 1e-9)
+    _require(c, "noise_expected_norm", near, must_be)
+
+
 def _check_account(c: Certificate, events: Sequence[Event]) -> None:
-    for event in events:
-        most = LARGEST_SIGMA if c.mechanism == "gaussian" else event.scale
-        _require_part(f"releases.{event.name}.scale", event.scale <= most, "one that can be sampled", event.scale)
     account = at_epsilon(events, c.epsilon)
     _require(c, "rule", c.rule == account.rule, f"'{account.rule}', which proves the smallest delta")
     _require_delta(c, account.delta)

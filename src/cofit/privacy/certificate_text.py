@@ -29,7 +29,8 @@ Warnings and assumptions
   assumptions = Assumptions
 
 What the published model reveals
-  This is about one release. Every further release from the same data reveals more.
+  This is about one study: all of its noisy releases together, each of which may depend on those
+  before it. Every further study of the same data reveals more.
   Whoever has k records in the data is protected less: the factor is raised to the power k, and what
   is added to it grows as well.
   unit = What is protected
@@ -75,10 +76,12 @@ How far one record can move the model
   sensitivity_total = Distance that the noise was calibrated to
 
 How far one record can move a step
-  In every step each record adds its row times its clipped residual to a sum, which gets noise at once.
+  In every step each record adds its row, times its clipped residual, to a sum that gets noise.
   descent = Numbers of a step
 
 The noise
+  Only what is listed above was opened. It is computed from the noisy releases below, and from
+  nothing else of the data.
   mechanism = Mechanism
   noise_distribution = Distribution
   releases = Noisy releases (sensitivity and scale in steps of the grid)
@@ -115,12 +118,11 @@ def headline_of(c: Certificate) -> str:
             f"about a single record."
         )
     elif not lines:
-        beyond = f", plus at most {_decimal(c.delta_total)}" if c.delta_total else ""
         lines.append(
             "The published model limits what can be learned about any single record: replacing your record by any "
             "other record changes the probability of any outcome by a factor of at most "
-            f"{_factor(c.epsilon)}{beyond}, if the assumptions below hold (differential privacy with {numbers}; "
-            f"one record replaced)."
+            f"{_factor(c.epsilon)}, plus at most {_decimal(c.delta_total)}, if the assumptions below hold "
+            f"(differential privacy with {numbers}; one record replaced)."
         )
     return " ".join(lines)
 

@@ -11,7 +11,6 @@ Nothing in the file depends on anybody's data.
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from collections.abc import Mapping
@@ -21,12 +20,13 @@ from typing import Any
 
 from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError, InvalidInputError, parameter_error
-from cofit.learn.facts import training_facts
 from cofit.learn.forecast import Contributors, forecast
-from cofit.learn.plan import Plan, plan_training
 from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.plan import Plan
 from cofit.models.linear_model import LinearModel
+from cofit.models.study_model import StudyModel
 from cofit.privacy.certificate import Certificate
+from cofit.report.rebuilt import linear, rebuilt_plan
 from cofit.secret import InputFacts
 
 VERSION = 1
@@ -148,16 +148,15 @@ def _phase(given: Any) -> PhaseCost:
 # --- forecast --------------------------------------------------------------------------------------------
 
 
-def forecast_cost(model: LinearModel) -> Cost | None:
+def forecast_cost(model: LinearModel | StudyModel) -> Cost | None:
     """Return what the plan of a model must have cost; None where its plan cannot be rebuilt from the model.
 
-    A plan is rebuilt from the certificate, with defaults for what it does not state, and taken only if its hash is the
-    certificate's: then it is the very plan. Rounds and bytes are exact; seconds estimate the reference machine.
+    Rounds and bytes are exact; seconds estimate the reference machine.
     """
-    plan = _rebuilt_plan(model)
+    plan = rebuilt_plan(model)
     if plan is None:
         return None
-    certificate = model.certificate
+    certificate = linear(model).certificate
     try:
         expected = forecast(plan, owners=_contributors(plan, certificate), parties=len(certificate.parties))
     except (CofitError, KeyError):
@@ -165,33 +164,6 @@ def forecast_cost(model: LinearModel) -> Cost | None:
     phases = [PhaseCost(name, p.rounds, p.bytes, float(p.seconds)) for name, p in expected.phases.items()]
     members = tuple(dict.fromkeys((*certificate.owners, *certificate.parties, *certificate.dealers)))
     return Cost(certificate.plan_hash, certificate.created, certificate.scheme, members, tuple(phases))
-
-
-def _rebuilt_plan(model: LinearModel) -> Plan | None:
-    c = model.certificate
-    common: dict[str, Any] = {
-        "partition": c.partition,
-        "loss": c.loss,
-        "l2": c.l2,
-        "epsilon": c.epsilon,
-        "delta": c.delta,
-        "sensitivity": c.sensitivity_kind,
-        "scheme": c.scheme,
-        "fit_intercept": bool(model.constant),
-        "intercept_scaling": model.constant or 1.0,
-        "normalised_by": c.normalised_by,
-    }
-    cols = c.d - bool(model.constant)
-    given: tuple[int | str, ...] = ("auto", c.epochs)
-    for mechanism, epochs, solver in itertools.product((None, c.mechanism), given, ("auto", c.solver)):
-        try:
-            facts = training_facts(c.n, cols, mechanism=mechanism, epochs=epochs, solver=solver, **common)
-            plan = plan_training(facts)
-        except CofitError:
-            continue
-        if plan.hash == c.plan_hash:
-            return plan
-    return None
 
 
 def _contributors(plan: Plan, certificate: Certificate) -> Contributors:

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln, log_ndtr, ndtri
 
+from cofit.errors import parameter_error
 from cofit.privacy.certificate import Certificate
 
 Reals = npt.NDArray[np.float64]
@@ -195,7 +196,9 @@ LAWS: dict[str, type[NoiseLaw]] = {law.name: law for law in (KNormNoise, Laplace
 
 
 def noise_law(certificate: Certificate) -> NoiseLaw:
-    """Return the law of the noise that a certificate states."""
+    """Return the law of the noise that a certificate of the minimiser states; descent has no law of one release."""
+    if certificate.noise_scale is None:
+        raise parameter_error("certificate", "noise_law", "that of noise on a minimiser", certificate.method)
     return LAWS[certificate.mechanism](float(certificate.noise_scale), certificate.d)
 
 

@@ -7,25 +7,28 @@ equal bytes: there is no clock in it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from cofit.experiments.result import TableResult
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
-from cofit.privacy.certificate import Certificate
+from cofit.privacy.certificate import Certificate, CertifiedRelease
 from cofit.report.accuracy_forecast import AccuracyForecast, NoForecast
 from cofit.report.cost import Cost
 from cofit.report.noise_law import noise_law
 from cofit.report.plots import accuracy_plot, cost_plot, experiment_plot, interval_bar, swatches, weights_plot
-from cofit.report.significance import LEVEL, JudgedWeight, judged_weights, published_weights, signal_norm
+from cofit.report.significance import LEVEL, judged_weights, published_weights, shown_weights, signal_norm
 from cofit.report.texts import capitalised, day, duration, printable, probability, short, signed, size
 from cofit.report.words import NOT_PROTECTED, explanation, scheme_in_words, verdict, who_could_read_everything
 
@@ -74,7 +77,6 @@ def render_report(given: ReportInput) -> str:
         not_protected=NOT_PROTECTED,
         owners=_owners(certificate),
         mechanism=_MECHANISMS[certificate.mechanism],
-        mechanisms=_MECHANISMS,
         given=given,
         cost_swatches=swatches([phase.name for phase in given.cost.phases]) if given.cost else (),
         cost_figure=None if given.cost is None else cost_plot(given.cost),
@@ -89,7 +91,7 @@ def render_report(given: ReportInput) -> str:
             (table, experiment_plot(table, i), swatches([curve.label for curve in table.curves]))
             for i, table in enumerate(given.experiments, 1)
         ],
-        **_weights(model),
+        **(_weights_of_descent(model) if certificate.method == "descent" else _weights(model)),
     )
 
 
@@ -102,19 +104,54 @@ def _weights(model: LinearModel) -> dict[str, Any]:
     reach = max(abs(end) for weight in shown for end in (weight.low, weight.high))
     significant = sum(weight.significant for weight in judged)
     return {
-        "law": law,
+        "judged": True,
+        "deviation": law.deviation,
         "signal": signal_norm(weights, certificate),
-        "weights_figure": weights_plot(weights, law),
-        "weights": [(weight, _bar(weight, reach)) for weight in shown],
+        "weights_figure": weights_plot(weights, law.deviation, law),
+        "weights": [(w, interval_bar(w.value, w.low, w.high, reach, w.significant)) for w in shown],
         "significant": significant,
-        "decimals": max(1 - math.floor(math.log10(law.deviation)), 0),
+        "decimals": _decimals(law.deviation),
         "beyond": significant - sum(weight.significant for weight in shown),
         "level": LEVEL,
     }
 
 
-def _bar(weight: JudgedWeight, reach: float) -> Markup:
-    return interval_bar(weight.value, weight.low, weight.high, reach, weight.significant)
+def _weights_of_descent(model: LinearModel) -> dict[str, Any]:
+    """Later steps answer to the noise of earlier ones: weights are shown, and not judged."""
+    certificate = model.certificate
+    weights, _ = published_weights(model)
+    shown = shown_weights(model)[:MOST_SHOWN]
+    reach = max(abs(weight.value) for weight in shown) or 1.0
+    deviation = certificate.noise_expected_norm / math.sqrt(certificate.d)
+    centre = () if model.rows is None else model.rows.centre or ()
+    return {
+        "judged": False,
+        "deviation": deviation,
+        "weights_figure": weights_plot(weights, deviation, None),
+        "weights": [(w, interval_bar(w.value, min(w.value, 0), max(w.value, 0), reach, True)) for w in shown],
+        "decimals": _decimals(deviation),
+        "length": float(np.linalg.norm(weights)),
+        "row_level": None if model.rows is None else model.rows.level,
+        "centre_length": float(np.linalg.norm(centre)) if centre else None,
+        "releases": _releases(certificate),
+    }
+
+
+def _releases(certificate: Certificate) -> list[tuple[str, CertifiedRelease, float, float]]:
+    """Return the noisy releases, with sensitivity and scale in units of their grid; equal steps in one line."""
+    lines: list[tuple[str, CertifiedRelease, float, float]] = []
+    groups = itertools.groupby(certificate.releases, lambda one: (one.sensitivity, one.scale, one.dimension, one.grid))
+    for (sensitivity, scale, _, grid), group in groups:
+        members = list(group)
+        last = members[-1].name.removeprefix(members[-1].name.split(" ")[0])
+        name = members[0].name if len(members) == 1 else f"{members[0].name} to{last}"
+        step = Fraction(2) ** int(grid.removeprefix("2^"))
+        lines.append((name, members[0], float(sensitivity * step), float(scale * step)))
+    return lines
+
+
+def _decimals(deviation: float) -> int:
+    return max(1 - math.floor(math.log10(deviation)), 0)
 
 
 def _title(certificate: Certificate) -> str:

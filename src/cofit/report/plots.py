@@ -23,30 +23,32 @@ _FEWEST_BINS, _MOST_BINS, _MOST_BINS_OF_NARROW_NOISE = 9, 61, 121
 _FINE = 401
 
 
-def weights_plot(weights: Reals, law: NoiseLaw) -> Markup:
-    """Return the histogram of the published weights, and over it what noise alone would give.
+def weights_plot(weights: Reals, deviation: float, law: NoiseLaw | None) -> Markup:
+    """Return the histogram of the published weights, and over it what noise alone would give, where its law is known.
 
     The curve at x is the number of weights to expect in a bar around x: d P(|eta_1 - x| <= width / 2). So it can be
-    compared with the bars however narrow the noise is beside them.
+    compared with the bars however narrow the noise is beside them. ``deviation``: of the noise in a weight.
     """
-    reach = 1.04 * max(float(np.abs(weights).max()), 3.2 * law.deviation)
+    reach = 1.04 * max(float(np.abs(weights).max()), 3.2 * deviation)
     bins = min(max(2 * round(math.sqrt(len(weights))) + 1, _FEWEST_BINS), _MOST_BINS)
-    if (needed := 2 * reach / law.deviation) > bins:
+    if (needed := 2 * reach / deviation) > bins:
         bins = min(round(needed) | 1, _MOST_BINS_OF_NARROW_NOISE)
     edges = np.linspace(-reach, reach, bins + 1)
     with drawing() as (figure, axes):
         axes.hist(weights, list(edges), color=SERIES[0], alpha=0.55, edgecolor=SERIES[0], linewidth=0.6)
-        x, expected = expected_counts(law, len(weights), reach, edges[1] - edges[0])
-        axes.plot(x, expected, color=SERIES[1])
+        if law is not None:
+            x, expected = expected_counts(law, len(weights), reach, edges[1] - edges[0])
+            axes.plot(x, expected, color=SERIES[1])
         for side in (-1, 1):
-            axes.axvline(side * 2 * law.deviation, color=SERIES[1], linewidth=0.9, linestyle=(0, (4, 3)))
+            axes.axvline(side * 2 * deviation, color=SERIES[1], linewidth=0.9, linestyle=(0, (4, 3)))
         axes.set_xlabel("published weight")
         axes.set_ylabel("number of weights")
         axes.set_xlim(-reach, reach)
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         text = (
-            f"Histogram of {len(weights)} published weights from {weights.min():.3g} to {weights.max():.3g}, with the "
-            f"number to expect from noise alone, whose standard deviation is {law.deviation:.3g}."
+            f"Histogram of {len(weights)} published weights from {weights.min():.3g} to {weights.max():.3g}, "
+            f"{'with' if law is None else 'with the number to expect from noise alone, and'} two standard deviations "
+            f"of the noise, {deviation:.3g} each."
         )
         return to_svg(figure, "weights", text)
 
@@ -69,19 +71,23 @@ def accuracy_plot(forecast: AccuracyForecast, epsilon: float) -> Markup:
         for colour, curve in zip(SERIES, forecast.curves, strict=False):
             axes.fill_between(curve.epsilons, curve.low, curve.high, color=colour, alpha=0.16, linewidth=0)
             axes.plot(curve.epsilons, curve.median, color=colour)
-        axes.axhline(forecast.without_noise, color=MUTED, linewidth=1, linestyle=(0, (5, 3)))
+        axes.axhline(forecast.without_privacy, color=MUTED, linewidth=1, linestyle=(0, (5, 3)))
         axes.axhline(forecast.majority, color=MUTED, linewidth=1, linestyle=(0, (1, 2)))
         axes.axvline(epsilon, color=ALARM, linewidth=1.2)
-        axes.plot([epsilon], [forecast.at_release], "o", color=ALARM, markersize=5)
+        if forecast.asked is not None:
+            axes.plot([epsilon], [forecast.asked], "o", color=ALARM, markersize=5)
         _logarithmic(axes)
         axes.set_xlabel("epsilon (logarithmic; smaller is more private)")
         axes.set_ylabel("accuracy, forecast")
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-        text = (
-            f"Forecast accuracy against epsilon, from {forecast.curves[0].median[0]:.0%} at epsilon "
-            f"{forecast.curves[0].epsilons[0]:g} to {forecast.curves[0].median[-1]:.0%} at epsilon "
-            f"{forecast.curves[0].epsilons[-1]:g}; {forecast.at_release:.0%} at the released epsilon {epsilon:g}."
-        )
+        own = forecast.curves[0]
+        text = "Forecast accuracy against epsilon; nothing could be simulated for this setting."
+        if own.epsilons:
+            released = "" if forecast.asked is None else f"; {forecast.asked:.0%} at the released epsilon {epsilon:g}"
+            text = (
+                f"Forecast accuracy against epsilon, from {own.median[0]:.0%} at epsilon {own.epsilons[0]:g} to "
+                f"{own.median[-1]:.0%} at epsilon {own.epsilons[-1]:g}{released}."
+            )
         return to_svg(figure, "forecast", text)
 
 

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from cofit.errors import InvalidInputError
+from cofit.experiments.public_rows import PublicRows, public_sample
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
-from cofit.report.accuracy_forecast import FEWEST_ROWS, MOST_CELLS, Rows
 from cofit.roles.plain_arrays import plain_arrays
 from cofit.roles.study_files import read_table
 
-_SEED = 1
 
-
-def load_sample(path: Path, model: LinearModel | StudyModel) -> Rows:
+def load_sample(path: Path, model: LinearModel | StudyModel) -> PublicRows:
     """Return the rows of a file, or raise InvalidInputError with what does not fit.
 
     For a study's model: a table as owners have it, with features and label. For a plain model: .npz with X, one column
@@ -28,15 +26,7 @@ def load_sample(path: Path, model: LinearModel | StudyModel) -> Rows:
         labels, features = model.labels(table), model.encode(table)
     else:
         features, labels = _plain(path, model)
-    count, cols = features.shape
-    if count < FEWEST_ROWS:
-        raise InvalidInputError(f"The sample '{path}' must have at least {FEWEST_ROWS} rows. Got {count} instead.")
-    origin = f"the sample {path.name}, {count:,} rows that whoever made this report gave as public or made up"
-    if count * cols > MOST_CELLS:
-        chosen = np.random.default_rng(_SEED).permutation(count)[: max(FEWEST_ROWS, MOST_CELLS // cols)]
-        features, labels = features[chosen], labels[chosen]
-        origin += f"; {len(chosen):,} of them, drawn at random, were used"
-    return Rows(features, labels, origin, given=True)
+    return public_sample(features, labels, features.shape[1], f"the sample {path.name}")
 
 
 def _plain(path: Path, model: LinearModel) -> tuple[Any, Any]:

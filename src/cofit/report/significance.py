@@ -15,6 +15,10 @@ of knorm noise do depend on one another): sorted from the smallest, adjusted p_(
 (d - j + 1) p_(j). Intervals cover all d trained weights together (Bonferroni), so they stay valid for the largest
 weights, which were chosen by looking at all.
 
+All this is for noise on a minimiser (recipe 'paper', and 'best' without delta). In noisy descent later steps answer to
+the noise of earlier ones, so a published weight is not a trained one plus noise of a known law, and nothing of the kind
+can be claimed: ``shown_weights`` lists them as they are.
+
 **Only the noise is covered.** How much the weights would vary with other patients is another question, to which these
 figures say nothing; nor do they say that a column matters beside the others.
 """
@@ -80,6 +84,20 @@ class SignalNorm:
         return min(ends[0], self.largest), min(ends[1], self.largest)
 
 
+@dataclass(frozen=True)
+class ShownWeight:
+    """One published weight of noisy descent, which cannot be judged."""
+
+    name: str
+    value: float
+
+
+def shown_weights(model: LinearModel) -> list[ShownWeight]:
+    """Return all weights, the largest in magnitude first."""
+    weights, names = published_weights(model)
+    return [ShownWeight(names[i], float(weights[i])) for i in np.argsort(-np.abs(weights), kind="stable")]
+
+
 def published_weights(model: LinearModel) -> tuple[Reals, tuple[str, ...]]:
     """Return the weights as they were released, the intercept's last, and their names."""
     names = model.feature_names or tuple(f"column {i + 1}" for i in range(len(model.coef)))
@@ -94,7 +112,7 @@ def signal_norm(weights: Reals, certificate: Certificate) -> SignalNorm:
     law = noise_law(certificate)
     square = float(weights @ weights) - law.mean_square
     error = math.sqrt(law.variance_of_square + 4 * max(square, 0.0) * law.variance)
-    largest = float(certificate.gradient_bound / certificate.l2)
+    largest = float((certificate.gradient_bound or 0) / (certificate.l2 or 1))
     return SignalNorm(float(np.linalg.norm(weights)), math.sqrt(law.mean_square), square, error, largest)
 
 
@@ -132,4 +150,4 @@ def holm(p: Reals) -> Reals:
 
 def grid_step(certificate: Certificate) -> float:
     """Return the step of the grid on which published weights lie."""
-    return math.ldexp(1.0, int(certificate.grid.removeprefix("2^")))
+    return math.ldexp(1.0, int((certificate.grid or "2^0").removeprefix("2^")))

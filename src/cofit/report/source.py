@@ -59,10 +59,17 @@ def load_any_model(path: Path) -> LinearModel | StudyModel:
 def _check_sizes(model: LinearModel) -> None:
     """Refuse numbers that no training gives, and that arithmetic with floats cannot judge."""
     certificate = model.certificate
-    if not 1 / _LARGEST <= certificate.noise_scale <= _LARGEST:
-        raise parameter_error("noise_scale", "a model to report on", f"within 1e-100 and {_LARGEST:g}", "another one")
-    if abs(int(certificate.grid.removeprefix("2^"))) > _LARGEST_POWER:
+    scale = certificate.noise_expected_norm if certificate.noise_scale is None else certificate.noise_scale
+    if not 1 / _LARGEST <= scale <= _LARGEST:
+        name = "noise_expected_norm" if certificate.noise_scale is None else "noise_scale"
+        raise parameter_error(name, "a model to report on", f"within 1e-100 and {_LARGEST:g}", "another one")
+    if certificate.grid is not None and abs(int(certificate.grid.removeprefix("2^"))) > _LARGEST_POWER:
         must_be = f"from 2^-{_LARGEST_POWER} to 2^{_LARGEST_POWER}"
         raise parameter_error("grid", "a model to report on", must_be, certificate.grid)
-    if abs(model.intercept) > _LARGEST * min(model.constant, 1.0) or max(map(abs, model.coef)) > _LARGEST:
+    if certificate.descent is not None and certificate.descent.step_size > _LARGEST:
+        raise parameter_error("descent.step_size", "a model to report on", f"at most {_LARGEST:g}", "more")
+    extras = () if model.rows is None else (model.rows.level or 0.0, *(model.rows.centre or ()))
+    if any(abs(value) > _LARGEST for value in extras):
+        raise parameter_error("rows", "a model to report on", f"a level and a centre of at most {_LARGEST:g}", "more")
+    if abs(model.intercept) > _LARGEST * min(model.constant or 1.0, 1.0) or max(map(abs, model.coef)) > _LARGEST:
         raise parameter_error("coef", "a model to report on", f"at most {_LARGEST:g}, and so the intercept", "more")

@@ -115,9 +115,14 @@ def scheme_in_words(certificate: Certificate) -> list[str]:
     if not certificate.secret:
         return ["The data were not hidden from the computing parties. Use this scheme for tests only."]
     sentences = [
-        "Every owner split its values into random shares. A share alone is a random number and says nothing. The "
-        "computing parties trained on the shares, drew noise that none of them knows, added it, and opened the noisy "
-        "weights, once.",
+        "Every owner split its values into random shares. A share alone is a random number and says nothing. "
+        + (
+            "The computing parties trained on the shares, with noise that none of them knows in every step, and opened "
+            "the result, once."
+            if certificate.method == "descent"
+            else "The computing parties trained on the shares, drew noise that none of them knows, added it, and "
+            "opened the noisy weights, once."
+        ),
     ]
     if certificate.dealers:
         sentences.append(

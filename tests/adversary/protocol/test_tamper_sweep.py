@@ -23,8 +23,8 @@ import numpy as np
 import pytest
 
 from cofit.errors import CofitError, DisputeError, ProtocolError
-from cofit.learn.private_training import private_training
 from cofit.learn.inputs import Holders
+from cofit.learn.private_training import private_training
 from cofit.roles.member import Agenda, run_owner
 from cofit.roles.release_store import MemoryStore
 from cofit.secret import Party

@@ -18,10 +18,10 @@ from cofit.cli.main import cli, main
 from cofit.cli.plan import plan as command
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
-from cofit.learn.plan import plan_minimiser
+from cofit.learn.plan import plan_minimiser, plan_training
 from support.facts import paper_facts
 
-SMALL = ["plan", "--rows", "1000", "--cols", "5"]
+SMALL = ["plan", "--rows", "1000", "--cols", "5", "--recipe", "paper"]
 SECTIONS = (
     "Data",
     "Privacy",
@@ -91,9 +91,33 @@ def test_all_sections_are_shown_in_order() -> None:
     assert places == sorted(places)
     assert "Warning" not in output
     assert re.search(r"guarantee +proven", output)
-    assert "v = 1 / ||x||" in output
+    assert "1 / ||x||" in output
     for part in ("iterations", "arithmetic", "encoding"):
         assert re.search(rf"- {part} +\S+ +\S+%: ", output), part
+
+
+BEST = ["plan", "--rows", "1000", "--cols", "5"]
+
+
+def test_the_default_recipe() -> None:
+    plan = plan_training(training_facts(1000, 5, feature_bound=1.0, feature_lower=0.0))
+    result = CliRunner().invoke(cli, [*BEST, "--feature-bound", "1", "--feature-lower", "0", "--json"])
+    assert result.exit_code == 0, result.output
+    printed = json.loads(result.output)
+    assert printed["hash"] == plan.hash
+    assert [release["name"] for release in printed["releases"][:3]] == ["level", "centre", "step 1"]
+    output = CliRunner().invoke(cli, [*BEST, "--feature-bound", "1", "--feature-lower", "0"]).output
+    titles = ["Data", "Privacy", "Noisy releases", "Training", "Number formats", "Cost forecast"]
+    places = [output.index(f"\n{title}") for title in titles]
+    assert places == sorted(places)
+    for name in ("level", "centre", "steps 1 to 20"):
+        assert re.search(rf"  {name} +\S+ numbers", output), name
+
+
+def test_the_default_recipe_has_no_penalty(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    error = refused([*BEST, "--l2", "1"], monkeypatch, capsys)
+    assert error.startswith("cofit: The 'l2' parameter of a plan must be left out")
+    assert "recipe='paper'" in error
 
 
 def test_the_forecast_follows_the_network() -> None:
@@ -114,7 +138,7 @@ def test_warnings_stand_below() -> None:
 
 def test_the_examples_of_the_help_work() -> None:
     examples = re.findall(r"^ +cofit (plan .*)$", inspect.getdoc(command.callback) or "", re.MULTILINE)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
         assert CliRunner().invoke(cli, shlex.split(example)).exit_code == 0
 

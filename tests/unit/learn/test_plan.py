@@ -12,7 +12,7 @@ import pytest
 
 from cofit.errors import InvalidInputError
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import plan_minimiser
+from cofit.learn.plan import plan_minimiser, plan_training
 from support.facts import paper_facts
 from support.training import planned
 
@@ -22,24 +22,27 @@ BAD: dict[str, list[Any]] = {
     "cols": [0, 1.5, None, True, (1 << 32) + 1],
     "partition": ["diagonal", None, ["horizontal"], np.array([1, 2])],
     "loss": ["squared", None, ["logistic"]],
-    "l2": [0, -1.0, NAN, INF, "1", None, True, 1e13, np.array([1.0, 2.0])],
+    "l2": [0, -1.0, NAN, INF, "1", True, 1e13, np.array([1.0, 2.0])],
     "epsilon": [0, -1.0, NAN, 1025, "1", None],
-    "delta": [-1e-9, 1, NAN, "0", None],
+    "delta": [-1e-9, 1, NAN, "0"],
     "mechanism": ["exponential", ["knorm"], 7],
-    "sensitivity": ["loose", None, ["tight"]],
+    "sensitivity": ["loose", ["tight"]],
     "scheme": ["nobody", None, ["rep3"]],
-    "epochs": [0, -1, 1.5, "many", None, True, 10**7, np.array([1, 2])],
-    "solver": ["newton", None],
+    "epochs": [0, -1, 1.5, "many", True, 10**7, np.array([1, 2])],
+    "solver": ["newton"],
     "learning_rate": [0, -1.0, "x", INF],
-    "momentum": [-0.1, 1, "x", None],
-    "initial": ["ones", None],
+    "momentum": [-0.1, 1, "x"],
+    "initial": ["ones"],
     "fit_intercept": ["no", 2, None],
-    "intercept_scaling": [0, -1.0, "x", None],
+    "intercept_scaling": [0, -1.0, "x"],
     "normalised_by": ["nobody", "", 0],
-    "feature_bound": [0, -1.0, "x", None],
+    "feature_bound": [0, -1.0, "x"],
+    "feature_lower": [-2.0, 1.0, NAN, "x"],
+    "row_nonzeros": [0, -1, 4, 1.5, "x", True],
+    "recipe": ["worst", None, ["best"]],
     "norm_floor": [0, 2, -1, "x", None],
-    "tolerance": [0, 0.2, -1, "x", None],
-    "allow_unproven": ["false", 1, None],
+    "tolerance": [0, 0.2, -1, "x"],
+    "allow_unproven": ["false", 1],
 }
 
 
@@ -135,7 +138,7 @@ def test_equal_facts_give_equal_plans() -> None:
 def test_another_process_makes_the_same_plan() -> None:
     program = (
         "from cofit.learn.facts import training_facts; from cofit.learn.plan import plan_training;"
-        "print(plan_minimiser(paper_facts(50, 4, l2=0.5)).hash)"
+        "print(plan_training(training_facts(50, 4, recipe='paper', l2=0.5)).hash)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == plan_minimiser(paper_facts(50, 4, l2=0.5)).hash
@@ -167,13 +170,20 @@ def test_every_fact_changes_the_hash() -> None:
         "norm_floor": 0.5,
         "tolerance": 1e-4,
         "allow_unproven": True,
+        "feature_lower": 0.0,
+        "row_nonzeros": 2,
     }
-    assert set(changes) == set(BAD)
+    assert set(changes) == set(BAD) - {"recipe"}
     hashes = [plan_minimiser(paper_facts(**base)).hash]
     for name, value in changes.items():
         needed: dict[str, dict[str, Any]] = {"momentum": {"allow_unproven": True}, "mechanism": {"delta": 0.0}}
         hashes.append(plan_minimiser(paper_facts(**(base | {name: value} | needed.get(name, {})))).hash)
     assert len(set(hashes)) == len(hashes)
+    best = plan_training(training_facts(50, 4)).hash
+    assert best not in hashes
+    changed = [{"feature_bound": 1.0}, {"feature_bound": 1.0, "feature_lower": 0.0}, {"delta": 1e-5}, {"epsilon": 3.0}]
+    others = {plan_training(training_facts(50, 4, normalised_by="parties", **one)).hash for one in changed}
+    assert len(others) == 4
 
 
 def test_the_plan_is_plain_numbers() -> None:

@@ -142,7 +142,7 @@ def test_a_model_is_frozen_and_its_repr_short(model: LinearModel) -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"version": 2}, "version"),
+    ({"version": 1}, "version"),
     ({"version": True}, "version"),
     ({"kind": "something"}, "kind"),
     ({"extra": 1}, "extra"),
@@ -194,7 +194,7 @@ def test_a_missing_field_is_named(model: LinearModel, field: str) -> None:
 def test_a_certificate_that_contradicts_itself_is_refused(model: LinearModel) -> None:
     fields = json.loads(model.to_json())
     fields["certificate"]["noise_scale"] = {"exact": "1/1000000000", "float": 1e-9}
-    with pytest.raises(InvalidInputError, match="noise_scale"):
+    with pytest.raises(InvalidInputError, match="releases"):
         LinearModel.from_json(json.dumps(fields))
 
 

@@ -14,7 +14,9 @@ from cofit.models.estimators import LinearSVC, LogisticRegression
 EXPECTED_FAILURES = {"check_fit_idempotent": "two fits give the same weights only with the same noise"}
 
 # So little noise, and so quickly, that what the checks say of predictions is as certain as without any.
-PARAMETERS: dict[str, Any] = {"epsilon": 1000.0, "l2": 1.0, "mechanism": "laplace", "solver": "gradient_descent"}
+PARAMETERS: dict[str, Any] = {
+    "recipe": "paper", "epsilon": 1000.0, "l2": 1.0, "mechanism": "laplace", "solver": "gradient_descent"
+}  # fmt: skip
 ESTIMATORS = [LogisticRegression(**PARAMETERS), LinearSVC(**PARAMETERS)]
 
 

@@ -1,88 +1,88 @@
-"""The forecast of the accuracy: calibrated as the certificate, from rows that are not private, the same every time."""
+"""The forecast for a released model: its own setting first, from rows that are not private, the same every time."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError
+from cofit.experiments.public_rows import PublicRows
+from cofit.experiments.utility import EPSILONS
 from cofit.report.accuracy_forecast import (
-    COMPARISON_DELTA,
-    EPSILONS,
-    MOST_COLS,
     AccuracyForecast,
     NoForecast,
-    Rows,
-    forecast_accuracy,
     forecast_on_made_up_rows,
-    made_up_rows,
-    noise_scale,
-    scaled_rows,
+    forecast_on_sample,
 )
 from cofit.report.sample import load_sample
 from unit.cli.study_models import model_of
-from unit.report.models import MECHANISMS, planned, released
+from unit.report.models import DESCENTS, MECHANISMS, descended, planned, released
 from unit.study.studies import study_of
 
 FEATURES = [{"name": "age", "type": "number", "lower": 0, "upper": 100}]
 
 
-def easy_rows(count: int = 600, cols: int = 5, seed: int = 0) -> Rows:
+def easy_rows(count: int = 600, cols: int = 5, seed: int = 0) -> PublicRows:
     """The first column decides."""
-    x = np.random.default_rng(seed).uniform(-1, 1, (count, cols))
-    return Rows(x, (x[:, 0] > 0).astype(np.int64), "a made-up sample")
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_at_the_released_epsilon_the_noise_is_the_certificates(mechanism: str) -> None:
-    certificate = released(planned(mechanism=mechanism, epsilon=0.7)).certificate
-    found = noise_scale(certificate, mechanism, 0.7, certificate.delta)
-    assert found == pytest.approx(float(certificate.noise_scale), rel=2e-3)
+    x = np.random.default_rng(seed).uniform(-0.5, 1, (count, cols))
+    return PublicRows(x, (x[:, 0] > 0.25).astype(np.int64), "a made-up sample", given=True)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "huber_hinge"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_more_epsilon_more_accuracy(mechanism: str, loss: str) -> None:
+def test_a_model_of_the_paper(mechanism: str, loss: str) -> None:
     model = released(planned(mechanism=mechanism, loss=loss, epsilon=2.5, l2=0.1))
-    found = forecast_accuracy(model, easy_rows())
+    found = forecast_on_sample(model, easy_rows())
     assert isinstance(found, AccuracyForecast)
-    assert [curve.mechanism for curve in found.curves] == ([mechanism] + ["gaussian"] * (mechanism != "gaussian"))
-    assert found.curves[-1].delta == float(COMPARISON_DELTA)
-    first = found.curves[0]
-    assert set(first.epsilons) == {*EPSILONS, 2.5}
-    assert first.median[0] < first.median[-1] - 0.05
-    assert found.without_noise > 0.9
-    assert first.median[-1] == pytest.approx(found.without_noise, abs=0.02)
-    assert found.at_release == first.median[first.epsilons.index(2.5)]
-    assert all(low <= middle <= high for low, middle, high in zip(first.low, first.median, first.high, strict=True))
-    assert (found.trained_on, found.held_out) == (420, 180)
+    assert [curve.label for curve in found.curves] == ["paper, l2 = 0.1", "best"]
+    own, best = found.curves
+    assert (own.l2, best.l2) == (0.1, None)
+    assert own.delta == best.delta == MECHANISMS[mechanism]
+    assert set(own.epsilons) == {*EPSILONS, 2.5}
+    assert own.median[0] < own.median[-1] - 0.05
+    assert found.asked == own.at(2.5)
+    assert all(low <= middle <= high for low, middle, high in zip(own.low, own.median, own.high, strict=True))
+    assert (found.trained_on, found.held_out) == (400, 180)
+
+
+@pytest.mark.parametrize("kind", DESCENTS)
+def test_a_model_of_noisy_descent(kind: str) -> None:
+    found = forecast_on_sample(descended(**DESCENTS[kind]), easy_rows())
+    assert isinstance(found, AccuracyForecast)
+    assert [curve.label for curve in found.curves] == ["best", "paper, l2 = 1"]
+    assert found.asked is not None
+    assert found.curves[0].delta == DESCENTS[kind].get("delta", 1e-6)
+    assert found.curves[0].median[-1] > found.curves[0].median[0]
 
 
 def test_the_noise_is_that_of_the_study_not_of_the_sample() -> None:
-    """A study of ten times the rows has a tenth of the noise, with the same sample."""
-    few, many = (forecast_accuracy(released(planned(rows=rows)), easy_rows()) for rows in (200, 20_000))
-    assert isinstance(few, AccuracyForecast)
-    assert isinstance(many, AccuracyForecast)
-    assert few.without_noise == many.without_noise
-    assert many.curves[0].median[0] > few.curves[0].median[0] + 0.1
+    """A study of a hundred times the rows has a hundredth of the noise, with the same sample."""
+    for models in (
+        [released(planned(rows=rows)) for rows in (200, 20_000)],
+        [descended(rows=rows, epsilon=0.5) for rows in (200, 20_000)],
+    ):
+        few, many = (forecast_on_sample(model, easy_rows()) for model in models)
+        assert isinstance(few, AccuracyForecast)
+        assert isinstance(many, AccuracyForecast)
+        assert many.curves[0].median[0] > few.curves[0].median[0] + 0.1
+        assert "with replacement" in many.notes[0]
+        assert "without replacement" in few.notes[0]
 
 
 def test_made_up_rows_are_as_many_as_the_study_had() -> None:
-    model = released(planned(rows=300, cols=40))
-    rows = made_up_rows(model)
-    assert isinstance(rows, Rows)
-    assert rows.features.shape == (1300, 40)
-    found = forecast_on_made_up_rows(model)
-    assert isinstance(found, AccuracyForecast)
-    assert (found.trained_on, found.held_out) == (300, 1000)
-    assert found == forecast_on_made_up_rows(model)
+    for model in (released(planned(rows=300, cols=40)), descended(rows=300, cols=40)):
+        found = forecast_on_made_up_rows(model)
+        assert isinstance(found, AccuracyForecast)
+        assert (found.trained_on, found.held_out) == (300, 1000)
+        assert found == forecast_on_made_up_rows(model)
 
 
-@pytest.mark.parametrize(("rows", "cols", "why"), [(5000, 3, "5,000 rows"), (400, MOST_COLS + 1, "2,001 columns")])
+@pytest.mark.parametrize(("rows", "cols", "why"), [(50_000, 3, "50,000 rows"), (4000, 2001, "2,001 columns")])
 def test_beyond_the_cap_there_is_none(rows: int, cols: int, why: str) -> None:
     found = forecast_on_made_up_rows(released(planned(rows, cols)))
     assert isinstance(found, NoForecast)
@@ -97,21 +97,23 @@ def test_very_small_studies() -> None:
     assert isinstance(forecast_on_made_up_rows(released(planned(300, 1, fit_intercept=False))), AccuracyForecast)
 
 
-def test_extreme_epsilons_are_on_the_curve() -> None:
-    model = released(planned(mechanism="laplace"))
-    for epsilon in (Fraction(1, 1000), Fraction(1000)):
-        certificate = replace(model.certificate, epsilon=epsilon, proven=False, warnings=("made up",))
-        found = forecast_accuracy(replace(model, certificate=certificate), easy_rows())
-        assert isinstance(found, AccuracyForecast)
-        assert float(epsilon) in found.curves[0].epsilons
+def test_an_epsilon_that_has_no_plan_is_left_out() -> None:
+    model = released(planned(mechanism="gaussian"))
+    certificate = replace(model.certificate, epsilon=Fraction(990), proven=False, warnings=("made up",))
+    found = forecast_on_sample(replace(model, certificate=certificate), easy_rows())
+    assert isinstance(found, AccuracyForecast)
+    assert found.asked is None or 990.0 in found.curves[0].epsilons
+    assert 990.0 not in found.curves[1].epsilons
+    assert any("nothing was simulated at epsilon = 990" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("facts", [{}, {"fit_intercept": False}, {"partition": "vertical", "norm_floor": 0.5}])
-def test_rows_are_scaled_as_the_model_scales_them(facts: dict[str, object]) -> None:
-    model = released(planned(**facts))  # type: ignore[arg-type]
-    rows = np.vstack([easy_rows(50).features, np.zeros(5), np.full(5, 0.01)])
-    weights = np.append(model.coef, model.intercept / model.constant) if model.constant else np.array(model.coef)
-    assert scaled_rows(model, rows) @ weights == pytest.approx(model.decision_function(rows), rel=1e-12, abs=1e-15)
+def test_with_hardly_any_noise_the_forecast_is_the_models_own_accuracy(facts: dict[str, Any]) -> None:
+    """Rows are scaled as the model scales them: the exact minimiser, as a model, has the accuracy of the forecast."""
+    sample, model = easy_rows(), released(planned(10**6, mechanism="gaussian", l2=0.1, **facts))
+    found = forecast_on_sample(model, sample)
+    assert isinstance(found, AccuracyForecast)
+    assert found.curves[0].high[-1] - found.curves[0].low[-1] < 0.02
 
 
 # --- samples ---------------------------------------------------------------------------------------------
@@ -125,10 +127,11 @@ def test_a_sample_for_a_study(tmp_path: Path) -> None:
     rows = load_sample(path, model)
     assert rows.features.shape == (100, 1)
     assert rows.labels.sum() == 49
+    assert rows.given
     assert "sample.csv, 100 rows" in rows.origin
-    found = forecast_accuracy(model.model, rows)
+    found = forecast_on_sample(model, rows)
     assert isinstance(found, AccuracyForecast)
-    assert found.without_noise > 0.7
+    assert found.without_privacy > 0.7
     path.write_text("height,ill\n" + "\n".join(lines) + "\n")
     with pytest.raises(InvalidInputError, match="column 'age' is missing"):
         load_sample(path, model)
@@ -175,4 +178,4 @@ def test_no_npz_file(tmp_path: Path) -> None:
 def test_one_class_is_refused() -> None:
     rows = replace(easy_rows(), labels=np.zeros(600, dtype=np.int64))
     with pytest.raises(InvalidInputError, match="both classes"):
-        forecast_accuracy(released(planned()), rows)
+        forecast_on_sample(released(planned()), rows)

@@ -6,13 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError
+from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
+from cofit.learn.plan import plan_training
+from cofit.models.linear_model import LinearModel
+from cofit.models.study_model import StudyModel
 from cofit.report.cost import Cost, PhaseCost, forecast_cost
+from cofit.report.rebuilt import rebuilt_plan
+from cofit.study.plan import study_plan
+from cofit.study.statement import expected_certificate
 from unit.cli.study_models import model_of
-from unit.report.models import MECHANISMS, planned, released
+from unit.report.models import DESCENTS, MECHANISMS, certified_by, descended, planned, released
 from unit.study.studies import HORIZONTAL, VERTICAL, study_of
 
 COST = Cost(
@@ -99,9 +107,46 @@ def test_the_forecast_is_that_of_the_plan(mechanism: str, scheme: str, partition
 @pytest.mark.parametrize("document", [HORIZONTAL, VERTICAL])
 def test_the_plan_of_a_study_is_rebuilt_from_its_model(document: dict[str, Any]) -> None:
     study = study_of(document)
-    found = forecast_cost(model_of(study, {}).model)
+    found = forecast_cost(model_of(study, {}))
     assert found is not None
     assert found.members == ("owner-a", "owner-b", "party-a", "party-b", "party-c")
+
+
+@pytest.mark.parametrize("kind", DESCENTS)
+def test_the_plan_of_noisy_descent_is_rebuilt(kind: str) -> None:
+    model = descended(**DESCENTS[kind])
+    plan = rebuilt_plan(model)
+    assert plan is not None
+    assert plan.hash == model.certificate.plan_hash
+    found = forecast_cost(model)
+    assert found is not None
+    expected = forecast(plan, owners=2)
+    assert found.total.rounds == pytest.approx(expected.total.rounds, rel=0.1)
+
+
+@pytest.mark.parametrize("document", [HORIZONTAL, VERTICAL])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0])
+def test_the_plan_of_a_study_by_descent_is_rebuilt(document: dict[str, Any], epsilon: float) -> None:
+    study = study_of(document, model={"kind": "logistic_regression"}, privacy={"epsilon": epsilon, "delta": 1e-6})
+    plan = study_plan(study)
+    weights = np.zeros(plan.released)
+    model = StudyModel.from_release(study, tuple(weights.tolist()), expected_certificate(study, plan))
+    assert rebuilt_plan(model) == plan
+    assert forecast_cost(model) is not None
+
+
+def test_recipe_best_without_delta_is_rebuilt() -> None:
+    plan = plan_training(training_facts(400, 5, delta=0.0))
+    model = LinearModel.from_weights(plan, [0.0] * 6, certified_by(plan), ("no", "yes"))
+    assert rebuilt_plan(model) == plan
+
+
+def test_ranges_that_nobody_can_guess_have_no_plan() -> None:
+    """Below the price of a level, the range is not in the certificate; the hash is the judge."""
+    facts = {"epsilon": 0.1, "partition": "vertical", "feature_bound": 1.0}
+    assert rebuilt_plan(descended(100, 5, feature_lower=-1.0, **facts)) is not None
+    assert rebuilt_plan(descended(100, 5, feature_lower=-0.3, **facts)) is None
+    assert forecast_cost(descended(100, 5, feature_lower=-0.3, **facts)) is None
 
 
 def test_a_plan_that_cannot_be_rebuilt_has_no_forecast() -> None:

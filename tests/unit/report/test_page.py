@@ -26,7 +26,7 @@ from cofit.report.plots import expected_counts
 from cofit.report.significance import published_weights
 from cofit.report.words import explanation, guess, verdict, who_could_read_everything
 from unit.cli.study_models import model_of
-from unit.report.models import FORECAST, MECHANISMS, planned, released
+from unit.report.models import DESCENTS, FORECAST, MECHANISMS, descended, planned, released
 from unit.study.studies import study_of
 
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u202e\x00"
@@ -110,6 +110,45 @@ def test_every_mechanism_and_scheme(mechanism: str, scheme: str) -> None:
     assert ("showed them to nobody" in text) == (scheme != "clear")
     assert ("holds random shares" in text) == (scheme != "clear")
     assert len(source) < 1_500_000
+
+
+@pytest.mark.parametrize("kind", DESCENTS)
+def test_noisy_descent_is_shown_and_not_judged(kind: str) -> None:
+    model = descended(**DESCENTS[kind])
+    certificate = model.certificate
+    assert model.rows is not None
+    source = page_of(model)
+    text = Page(source).text
+    assert " ".join(certificate.headline.split()) in text
+    assert "These weights are not judged." in text
+    assert "later steps answer to the noise of the earlier ones" in text
+    for claim in ("p, noise alone", "stand out of the noise", "stands out", "95% interval", "corrected", "None of"):
+        assert claim not in text
+    level = certificate.noise_expected_norm / math.sqrt(certificate.d)
+    assert f"The noise level of one weight is about {level:.3g}." in text
+    assert f"by the rule “{certificate.rule}”" in text
+    assert "best: noisy descent" in text
+    assert ("Level" in text) == (model.rows.level is not None)
+    assert ("length of the noisy mean of all scaled rows" in text) == (model.rows.centre is not None)
+    for weight in model.coef:
+        assert f"{abs(weight):.2f}"[:3] in text
+    assert Page(source).open == [] or "html" not in Page(source).open
+
+
+def test_releases_of_noisy_descent_by_hand() -> None:
+    """In units of their grids, steps with equal noise in one line, as many numbers as the certificate says."""
+    model = descended(**DESCENTS["level, centred"])
+    releases = model.certificate.releases
+    source = page_of(model)
+    table = source[source.index('<table class="releases">') :]
+    rows = re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', table[: table.index("</table>")])
+    assert [name for name, _ in rows[:3]] == ["level", "centre", "step 1 to 15"]
+    assert [name for name, _ in rows[3:]] == [f"step {t}" for t in range(16, 21)]
+    cells = re.findall(r'<td class="number">(.*?)</td>', rows[0][1])
+    step = 2.0 ** int(releases[0].grid[2:])
+    assert cells == ["1", f"{float(releases[0].sensitivity) * step:.4g}", f"{float(releases[0].scale) * step:.4g}"]
+    assert float(cells[1]) == pytest.approx(1.25, rel=1e-3)  # (2 + 0.5) / 2, the width of the range over the bound
+    assert re.findall(r'<td class="number">(.*?)</td>', rows[2][1])[0] == "6"
 
 
 def test_both_kinds_of_models() -> None:
