@@ -74,7 +74,7 @@ def _prepared(y: SecretArray, plan: DescentPlan, noise: _Noise) -> tuple[Rows, l
         if plan.level is not None:
             level = _divided(offset.sum() + noise.of(plan.level), plan.layout.rows, MEAN_BITS)
             extras.append(level.reshape(1))
-            offset = offset + repeated(level, len(y))
+            offset = (offset * 3 + repeated(level * 5, len(y))).ldexp(-2)
         rows = scaled_rows(y, offset.ldexp(-1), plan)
     if plan.centre is not None:
         centre = _divided(_sum(rows, plan) + noise.of(plan.centre), plan.layout.rows, plan.formats.data)
@@ -89,7 +89,7 @@ def _sum(rows: Rows, plan: DescentPlan) -> SecretArray:
     formats = plan.formats
     if rows.scale is None or rows.offset is None:
         return with_bits(rows.y.sum(axis=0), formats.grid)
-    scale = rows.scale.truncate(formats.scaled)
+    scale = with_bits(rows.scale, formats.scaled)
     exact = formats.data + formats.scaled
     plus = -repeated(rows.offset.inner(scale, exact), rows.y.shape[1])
     most = plan.layout.rows * (1 + formats.eta + formats.longest / (1 << formats.scaled))
