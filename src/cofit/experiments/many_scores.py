@@ -1,7 +1,7 @@
 """The scores of rows under many releases of noisy descent at once, without forming a row for each of them.
 
 Each release has its own level and centre, so ``RowMap`` would map all rows once for every release. With y = x / bound,
-c = (mean(y) + level) / 2, u = 1 / max(||y - c||, floor), z = u (y - c), and t = 1 / max(||z - M||, 1/4):
+c = (3 mean(y) + 5 level) / 8, u = 1 / max(||y - c||, floor), z = u (y - c), and t = 1 / max(||z - M||, 1/4):
 
     score = t <z - M, w> + beta b,   <z, v> = u (<y, v> - c sum(v)) for v = w and v = M
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.row_map import CENTRED_FLOOR, RowMap
+from cofit.learn.row_map import CENTRED_FLOOR, RowMap, offsets
 
 Reals = npt.NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class _Levelled(_Fixed):
     def __init__(self, y: Reals, levels: Reals, floor: float) -> None:
         sums = y.sum(axis=1, keepdims=True)
         self._y = y
-        self._offsets = (sums / y.shape[1] + levels) / 2
+        self._offsets = offsets(sums / y.shape[1], levels)
         squares = np.square(y).sum(axis=1, keepdims=True) - self._offsets * (2 * sums - y.shape[1] * self._offsets)
         squares = np.maximum(squares, 0.0)
         self._lengths = np.maximum(np.sqrt(squares), floor)
