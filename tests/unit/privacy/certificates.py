@@ -211,7 +211,8 @@ def _length(descent: CertifiedDescent, d: int, scales: Sequence[Fraction], grid_
     variance = Fraction(0)
     for t, scale in enumerate(scales):
         variance += (scale * min(descent.averaged, descent.steps - t) / descent.averaged) ** 2
-    return math.sqrt(float(d * variance)) * (math.sqrt(2) if descent.norm == "l1" else 1) / 2 ** (grid_bits + halvings)
+    spread = math.sqrt(2) if descent.norm == "l1" else 1.0
+    return math.ldexp(math.sqrt(float(d * variance)) * spread, -grid_bits - halvings)
 
 
 _STEP = CertifiedDescent(

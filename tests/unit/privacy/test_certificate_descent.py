@@ -170,7 +170,7 @@ def test_a_sensitivity_counts_reach_grid_and_dimension(name: str) -> None:
     refused(base, path, forged(base, rounding=base.descent.rounding + Fraction(1, 1000)))
     factor = base.descent.residual_bound - UNITS[name]
     if factor < 1:
-        more = {"residual_bound": base.descent.residual_bound + Fraction(1, 4096)}
+        more: dict[str, Any] = {"residual_bound": base.descent.residual_bound + Fraction(1, 4096)}
         more["step_size"] = base.descent.step_size * (1 + Fraction(1, 4096) / factor)
         refused(base, path, forged(base, **more))
     if base.descent.constant:
@@ -339,11 +339,12 @@ def test_pure_descent_is_of_steps_alone_on_rows_that_owners_scaled() -> None:
 
 
 def test_numbers_that_would_take_long_to_account_for_are_refused_or_counted_at_once() -> None:
-    for change in (
+    changes: list[dict[str, Any]] = [
         {"sensitivity": Fraction(1 << 900)},
         {"scale": Fraction(1, 1 << 900)},
         {"sensitivity": Fraction(1 << 900), "scale": Fraction(1, 1 << 90)},
-    ):
+    ]
+    for change in changes:
         with pytest.raises(InvalidInputError, match="of a certificate must be"):
             replace(DESCENT, releases=(*DESCENT.releases[:-1], replace(DESCENT.releases[-1], **change)))
 
