@@ -53,7 +53,8 @@ class Reference:
         """Rows of length at most 1, before the centre."""
         if self.plan.facts.normalised_by == "owners":
             return self.y
-        apart = self.y - (self.y.mean(axis=1, keepdims=True) + level) / 2
+        own = self.y.mean(axis=1, keepdims=True)
+        apart = self.y - (own / 2 if self.plan.level is None else 0.375 * own + 0.625 * level)
         return np.asarray(
             apart / np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), float(self.plan.facts.norm_floor))
         )

@@ -1,7 +1,7 @@
 """What recipe "best" does to a row before its score is taken: in the clear, for predictions, owners and comparisons.
 
     y = x / bound                        features within [-1, 1], where the parties scale
-    y = y - c                            c = (a + level) / 2: a the row's own mean; level 0 where none was released
+    y = y - c                            c = (3 a + 5 level) / 8, or a / 2 without a level; a: the mean of the row
     z = y / max(||y||, floor)            a row of length at most 1
     z = (z - M) / max(||z - M||, 1/4)    with the released centre M
 
@@ -43,10 +43,15 @@ class RowMap:
         if self.norm == "l1":
             return _divided(x, 1, floor)
         means = x.mean(axis=1, keepdims=True) if x.size else np.zeros_like(unit)
-        z = _divided(x - (means + level / unit) / 2, 2, floor)
+        z = _divided(x - offsets(means, None if self.level is None else level / unit), 2, floor)
         if self.centre is not None:
             z = _divided(z - np.asarray(self.centre), 2, CENTRED_FLOOR)
         return z
+
+
+def offsets(means: Reals, level: Reals | float | None) -> Reals:
+    """Return what is subtracted from rows with these means."""
+    return np.asarray(means / 2 if level is None else (3 * means + 5 * level) / 8)
 
 
 def _divided(x: Reals, order: int, floor: float | Reals) -> Reals:

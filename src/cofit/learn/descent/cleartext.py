@@ -24,6 +24,7 @@ from cofit.errors import parameter_error
 from cofit.learn.contribution import prepared_features
 from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
 from cofit.learn.descent.recipe import CENTRED_FLOOR
+from cofit.learn.row_map import offsets
 from cofit.privacy.events import Event
 
 Reals = npt.NDArray[np.float64]
@@ -120,12 +121,12 @@ def _prepared(plan: DescentPlan, y: Reals | csr_array, noise: Noise) -> tuple[_R
     rows, extras, layout = _Rows(y), [], plan.layout
     if plan.floor is not None:
         sums = np.asarray(y.sum(axis=1)).reshape(-1, 1)
-        offset = sums / layout.features
+        means = sums / layout.features
+        level = None
         if plan.level is not None:
-            level = (offset.sum() + 2.0**-MEAN_BITS * noise(plan.level)) / layout.rows
+            level = (means.sum() + 2.0**-MEAN_BITS * noise(plan.level)) / layout.rows
             extras.append(level)
-            offset = offset + level
-        offset = offset / 2
+        offset = offsets(means, level)
         squares = np.asarray((y * y).sum(axis=1)).reshape(-1, 1)
         lengths = squares - offset * (2 * sums - layout.features * offset)
         rows = _Rows(y, offset=offset, scale=_inverse_roots(lengths, float(plan.floor)))

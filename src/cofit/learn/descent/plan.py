@@ -273,9 +273,9 @@ def _level_sensitivity(facts: Facts) -> Fraction:
 
 
 def _largest_level(facts: Facts, largest_noise: int) -> Fraction:
-    """No offset (the mean of a row's mean and the level) is larger in magnitude."""
+    """No offset (three parts of a row's mean and five of the level) is larger in magnitude."""
     level = 1 + _MEAN_SLACK + Fraction(largest_noise, facts.rows << MEAN_BITS) + _MEAN_SLACK
-    return (1 + _MEAN_SLACK + level) / 2 + _MEAN_SLACK
+    return (3 * (1 + _MEAN_SLACK) + 5 * level) / 8 + _MEAN_SLACK
 
 
 def _centre_sensitivity(layout: Layout, formats: DescentFormats) -> Fraction:

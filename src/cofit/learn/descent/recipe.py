@@ -11,10 +11,11 @@ the mean of the last 6 iterates. Where the constants come from, and what other c
   at all. In units of half margins this is the derivative of the Huberised hinge, so the parties keep w / 2.
 - **Noise** mu_t^2 in proportion to how many of the averaged iterates contain step t: 1 up to the first of them, then
   5/6 ... 1/6.
-- **Offset.** Half of a row's own mean is subtracted from it, and half of the level where there is one: all of it would
-  take away what the columns have in common, which may be what matters; none of it would waste length on a constant.
-- **Level** (2 % of mu^2): where features have agreed ranges, the mean of all values. Only if its noise is at most 15 %
-  of the range.
+- **Offset.** Half of a row's own mean is subtracted from it; with a level, 3/8 of that and 5/8 of the level. All of the
+  mean would take away what the columns have in common, which may be what matters; none of it would waste length on a
+  constant.
+- **Level**: where features have agreed ranges, the mean of all values. It gets what brings its noise to 5 % of the
+  range, from 1/200 to 1/10 of mu^2, and is left out where the noise would still exceed 15 %.
 - **Centre** (5 % of mu^2): the mean of the centred rows of length 1, subtracted from each before it is scaled again.
   Only if the noise in it is short: d s^2 <= 1/10.
 """
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cofit.privacy.accountant import split
-from cofit.privacy.safe_rounding import root_up
+from cofit.privacy.safe_rounding import root_up, significant_up
 
 STEPS = 20
 AVERAGED = 6
@@ -34,8 +35,8 @@ CONSTANT, CENTRED_CONSTANT = Fraction(13, 256), Fraction(51, 256)
 """The entry of the intercept's column, beside a row of length 1; larger where the rows are centred, because a common
 direction of all rows, which serves as an intercept too, is gone then."""
 CONSTANT_BITS = 8
-LEVEL_SHARE, CENTRE_SHARE = Fraction(2, 100), Fraction(5, 100)
-WIDEST_LEVEL = Fraction(15, 100)
+LEAST_LEVEL_SHARE, MOST_LEVEL_SHARE, CENTRE_SHARE = Fraction(1, 200), Fraction(1, 10), Fraction(5, 100)
+GOOD_LEVEL, WIDEST_LEVEL = Fraction(5, 100), Fraction(15, 100)
 LONGEST_CENTRE = Fraction(1, 10)
 PACE = Fraction(8, 10)
 CENTRED_FLOOR = Fraction(1, 4)
@@ -74,9 +75,10 @@ def shares_of_steps() -> tuple[Fraction, ...]:
 def spend(rows: int, cols: int, epsilon: Fraction, delta: Fraction, *, ranges: bool) -> Budget:
     """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges."""
     whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
-    level = ranges and WIDEST_LEVEL**2 * rows**2 * whole * LEVEL_SHARE >= 1
+    share = min(max(1 / (GOOD_LEVEL**2 * rows**2 * whole), LEAST_LEVEL_SHARE), MOST_LEVEL_SHARE)
+    level = ranges and WIDEST_LEVEL**2 * rows**2 * whole * share >= 1
     centre = 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
-    extras = {"level": LEVEL_SHARE} if level else {}
+    extras = {"level": significant_up(share, _PACE_BITS)} if level else {}
     extras |= {"centre": CENTRE_SHARE} if centre else {}
     left = 1 - sum(extras.values(), Fraction(0))
     parts: Mapping[str, Fraction] = split(

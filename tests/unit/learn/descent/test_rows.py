@@ -59,8 +59,8 @@ def test_no_encoded_row_is_longer_than_one(kind: str, cols: int, order: str) -> 
     assert lengths[-1] == 0
 
 
-def by_hand(row: Reals, floor: float, level: float, centre: Reals | None) -> Reals:
-    apart = row - (row.mean() + level) / 2
+def by_hand(row: Reals, floor: float, level: float | None, centre: Reals | None) -> Reals:
+    apart = row - (row.mean() / 2 if level is None else 0.375 * row.mean() + 0.625 * level)
     z = apart / max(float(np.linalg.norm(apart)), floor)
     if centre is None:
         return np.asarray(z)
@@ -74,7 +74,7 @@ def test_the_map_is_its_formula(level: float | None, centre: tuple[float, ...] |
     x = rng.uniform(-2, 2, (50, 3)) * rng.choice([1e-9, 0.01, 1.0], (50, 1))
     mapped = RowMap("l2", 2.0, 0.1, level, centre)(x)
     middle = None if centre is None else np.array(centre)
-    expected = [by_hand(row / 2, 0.1, level or 0.0, middle) for row in x]
+    expected = [by_hand(row / 2, 0.1, level, middle) for row in x]
     np.testing.assert_allclose(mapped, expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(
         RowMap("l1", 1.0, 0.0)(x), x / np.abs(x).sum(axis=1, keepdims=True), rtol=1e-12, atol=1e-15
