@@ -18,8 +18,8 @@ from cofit.cli import demo as demo_module
 from cofit.cli.main import cli, main
 from cofit.errors import InvalidInputError, PartyFailedError, ProtocolError
 from cofit.learn.comparison import compare_schemes
+from cofit.learn.facts import training_facts
 from cofit.sharing import SCHEMES
-from support.facts import paper_facts
 
 ENTRY = "from cofit.cli.main import main; main()"
 
@@ -104,7 +104,7 @@ def test_schemes_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, scheme in SCHEMES.items():
         for fact in (name, scheme.info.adversary, scheme.info.threshold, scheme.info.assumptions):
             assert fact in result.output
-    costs = {one.scheme: one for one in compare_schemes(paper_facts(1713, 1874))}
+    costs = {one.scheme: one for one in compare_schemes(training_facts(1713, 1874))}
     assert set(costs) == {name for name, scheme in SCHEMES.items() if scheme.info.secret}
     for one in costs.values():
         assert re.search(rf"{one.scheme} .* {one.rounds_per_epoch:,} .* {one.bytes_per_epoch:,} ", result.output)
