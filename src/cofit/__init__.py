@@ -9,6 +9,7 @@ from cofit.roles import Contribution, LocalRun, run_local
 from cofit.secret import Opening, Party, SecretArray, SecretBits, concatenate
 
 if TYPE_CHECKING:
+    from cofit.experiments.utility import AccuracyForecast, forecast_accuracy
     from cofit.models.estimators import LinearSVC, LogisticRegression
     from cofit.models.linear_model import LinearModel, load_model
     from cofit.privacy.certificate import Certificate
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Z64",
     "Z128",
+    "AccuracyForecast",
     "Certificate",
     "CofitError",
     "Contribution",
@@ -33,16 +35,19 @@ __all__ = [
     "SecretBits",
     "__version__",
     "concatenate",
+    "forecast_accuracy",
     "load_model",
     "run_local",
 ]
 
 # Imported when first asked for: the estimators need scikit-learn, which no party's process should have to load.
 _LAZY = {
+    "AccuracyForecast": "cofit.experiments.utility",
     "Certificate": "cofit.privacy.certificate",
     "LinearModel": "cofit.models.linear_model",
     "LinearSVC": "cofit.models.estimators",
     "LogisticRegression": "cofit.models.estimators",
+    "forecast_accuracy": "cofit.experiments.utility",
     "load_model": "cofit.models.linear_model",
 }
 

@@ -18,31 +18,50 @@ from scipy.optimize import minimize
 from cofit.baselines.method import Part, Reals
 from cofit.baselines.minimiser import minimise
 from cofit.baselines.noise import GaussianNoise, KNormNoise, LaplaceNoise, Noise
-from cofit.errors import CofitError
+from cofit.errors import CofitError, InvalidInputError
 from cofit.experiments.many_scores import scores_of_releases
 from cofit.experiments.public_rows import Split
 from cofit.learn.contribution import normalised_rows
 from cofit.learn.descent.cleartext import cleartext_descent
 from cofit.learn.facts import Facts, training_facts
 from cofit.learn.losses import loss_named
-from cofit.learn.plan import DescentPlan, MinimiserPlan, plan_training
+from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan, plan_training
 
 _SEED = 1
+_ROW = 150  # what a row costs beside its cells, in cells
 _FAR = 1e-3  # how far from the minimiser, beside the largest possible weights
 
 
-class Simulation:
-    """Simulated training on one split of public rows, for a study of a given size."""
+def size_of(rows: int, cols: int) -> int:
+    """Return what a simulation costs: cells, and more for each row."""
+    return rows * (cols + _ROW)
 
-    def __init__(self, rows: int, cols: int, data: Split, draws: int) -> None:
-        self.rows, self.cols, self.data, self.draws = rows, cols, data, draws
+
+def too_large(rows: int, cols: int, most: int) -> str | None:
+    """Return why a study of this size is not simulated, or None."""
+    if size_of(rows, cols) <= most:
+        return None
+    return (
+        f"Studies up to rows x (columns + {_ROW}) = {most:,} are simulated, and this one has {rows:,} rows and "
+        f"{cols:,} columns."
+    )
+
+
+class Simulation:
+    """Simulated training on one split of public rows, for a study of a given size.
+
+    ``largest``: no larger ``size_of`` is simulated with noisy descent, which trains on as many rows as the study has.
+    """
+
+    def __init__(self, rows: int, cols: int, data: Split, draws: int, largest: int) -> None:
+        self.rows, self.cols, self.data, self.draws, self.largest = rows, cols, data, draws, largest
         self._minima: dict[tuple[object, ...], tuple[Reals, Reals]] = {}
 
     def accuracies(self, epsilon: float, facts: Mapping[str, Any]) -> Reals | str:
         """Return the accuracy of every draw; or, in words, why there is no plan. ``facts``: of ``training_facts``."""
         try:
             plan = plan_training(training_facts(self.rows, self.cols, epsilon=epsilon, **facts))
-            scores = self._descent(plan) if isinstance(plan, DescentPlan) else self._minimiser(plan)  # type: ignore[arg-type]
+            scores = self._descent(plan) if isinstance(plan, DescentPlan) else self._minimiser(plan)
         except CofitError as error:
             return str(error)
         return self._hits(scores)
@@ -55,12 +74,15 @@ class Simulation:
 
     def _descent(self, plan: DescentPlan) -> Reals:
         data = self.data
+        if reason := too_large(self.rows, self.cols, self.largest):
+            raise InvalidInputError(reason)
         released = cleartext_descent(
             plan, data.features[data.filled], data.labels[data.filled], self.draws, np.random.default_rng(_SEED)
         )
         return scores_of_releases(plan, released, data.features[data.test])
 
-    def _minimiser(self, plan: MinimiserPlan) -> Reals:
+    def _minimiser(self, plan: Plan) -> Reals:
+        assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
         facts = plan.facts
         key = (facts.loss, facts.l2, facts.normalised_by, facts.intercept_scaling, facts.feature_bound, plan.floor)
         if key not in self._minima:

@@ -16,7 +16,7 @@ import numpy as np
 
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.experiments.public_rows import PublicRows, made_up_rows, public_sample
-from cofit.experiments.simulation import Simulation
+from cofit.experiments.simulation import Simulation, too_large
 from cofit.experiments.suggestions import Compared, suggestions
 from cofit.learn.facts import Facts, training_facts
 from cofit.learn.plan import DescentPlan, plan_training
@@ -25,9 +25,9 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0)
 PENALTIES = (1.0, 0.1, 0.01)
 COMPARISON_DELTA = 1e-6
 QUICK_SIZE = 5_000_000
-"""Up to this ``size_of`` a forecast takes about 20 seconds on two cores."""
-LARGEST_SIZE = 200_000_000
-_ROW = 150  # what a row costs beside its cells, in cells
+"""Up to this ``simulation.size_of`` a forecast takes about 20 seconds on two cores."""
+LARGEST_SIZE = 100_000_000
+"""Beyond it nothing is simulated with noisy descent: it would take minutes, and gigabytes."""
 _DRAWS, _FEWEST_DRAWS, _DRAWN_ROWS = 24, 6, 200_000
 _COMMON = (
     "partition", "loss", "fit_intercept", "feature_bound", "feature_lower", "row_nonzeros", "norm_floor",
@@ -136,27 +136,12 @@ def forecast_accuracy(
     asked = training_facts(rows, cols, **facts)
     if (X is None) != (y is None):
         raise InvalidInputError("A sample must have both X and y, or leave out both for made-up rows.")
-    if reason := too_large(rows, cols, LARGEST_SIZE):
-        raise InvalidInputError(reason)
+    if reason := too_large(rows, cols, LARGEST_SIZE) if X is None else None:
+        raise InvalidInputError(f"{reason} Give a public or made-up sample, X and y, for recipe 'paper'.")
     bound = float(asked.feature_bound)
     sample = made_up_rows(rows, cols, bound) if X is None else public_sample(X, y, cols)
     given = {name: value for name, value in facts.items() if value is not None}
     return simulated_forecast(rows, cols, given, sample, settings=all_settings, epsilons=epsilons, progress=progress)
-
-
-def size_of(rows: int, cols: int) -> int:
-    """Return what a simulation costs: cells, and more for each row."""
-    return rows * (cols + _ROW)
-
-
-def too_large(rows: int, cols: int, most: int) -> str | None:
-    """Return why a study of this size is not simulated, or None."""
-    if size_of(rows, cols) <= most:
-        return None
-    return (
-        f"No forecast was made: sizes up to rows x (columns + {_ROW}) = {most:,} are simulated, and this study has "
-        f"{rows:,} rows and {cols:,} columns."
-    )
 
 
 # --- settings --------------------------------------------------------------------------------------------
@@ -221,15 +206,19 @@ def simulated_forecast(
     *,
     settings: Settings,
     epsilons: Sequence[float] = EPSILONS,
+    largest: int = LARGEST_SIZE,
     progress: Progress | None = None,
 ) -> AccuracyForecast:
-    """Return the forecast for public facts (``given``, as ``training_facts`` takes them) with these rows."""
+    """Return the forecast for public facts (``given``, as ``training_facts`` takes them) with these rows.
+
+    ``largest``: no larger ``size_of`` is simulated with noisy descent.
+    """
     asked = training_facts(rows, cols, **given)
     epsilon = float(asked.epsilon)
     wanted = tuple(sorted({*(_checked(value) for value in epsilons), epsilon}))
     data = sample.split(rows)
     draws = min(_DRAWS, max(_FEWEST_DRAWS, _DRAWN_ROWS // rows))
-    simulation = Simulation(rows, cols, data, draws)
+    simulation = Simulation(rows, cols, data, draws, largest)
     chosen = settings(asked, given)
     ranges = _with_ranges(asked, given, sample)
     total, done = len(chosen) * len(wanted) + 1 + int(ranges is not None), 0

@@ -13,14 +13,13 @@ import numpy as np
 
 from cofit.errors import InvalidInputError
 from cofit.experiments.public_rows import PublicRows, made_up_rows
+from cofit.experiments.simulation import too_large
 from cofit.experiments.utility import (
-    LARGEST_SIZE,
     QUICK_SIZE,
     AccuracyCurve,
     AccuracyForecast,
     own_and_other,
     simulated_forecast,
-    too_large,
 )
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
@@ -40,7 +39,7 @@ def forecast_on_made_up_rows(model: LinearModel | StudyModel) -> AccuracyForecas
     """Return the forecast that needs nothing but the model."""
     one = linear(model)
     if reason := too_large(one.certificate.n, len(one.coef), QUICK_SIZE):
-        return NoForecast(f"{reason} Give a public or made-up table with --sample.")
+        return NoForecast(f"No forecast was made. {reason} Give a public or made-up table with --sample.")
     scale = 1.0 if one.rows is None else one.rows.bound
     try:
         return _forecast(model, made_up_rows(one.certificate.n, len(one.coef), scale))
@@ -48,11 +47,8 @@ def forecast_on_made_up_rows(model: LinearModel | StudyModel) -> AccuracyForecas
         return NoForecast("No forecast was made: there are too few rows to simulate. Give a table with --sample.")
 
 
-def forecast_on_sample(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyForecast | NoForecast:
-    """Return the forecast with a sample, which must have both classes."""
-    one = linear(model)
-    if reason := too_large(one.certificate.n, len(one.coef), LARGEST_SIZE):
-        return NoForecast(reason)
+def forecast_on_sample(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyForecast:
+    """Return the forecast with a sample, which must have both classes; large studies without noisy descent."""
     return _forecast(model, sample)
 
 
@@ -66,7 +62,7 @@ def _forecast(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyFo
         facts |= {"mechanism": c.mechanism, "allow_unproven": not c.proven}
     if c.descent is not None and c.descent.norm == "l1":
         facts["row_nonzeros"] = _typical_nonzeros(sample)
-    return simulated_forecast(c.n, len(one.coef), facts, sample, settings=own_and_other)
+    return simulated_forecast(c.n, len(one.coef), facts, sample, settings=own_and_other, largest=QUICK_SIZE)
 
 
 def _paper_ranges(model: LinearModel, sample: PublicRows) -> dict[str, Any]:
