@@ -89,6 +89,9 @@ def epochs_of(_context: click.Context, _parameter: click.Parameter, value: str |
 @click.option(
     "--feature-lower", type=float, help="Agreed range: no row's mean is below this.  [default: minus the bound]"
 )
+@click.option(
+    "--calibrate-intercept", is_flag=True, help="Best: three more noisy steps for the intercept, for 5 % of the budget."
+)
 @click.option("--row-nonzeros", type=int, help="About how many values of a row are not 0; for delta = 0.")
 @click.option(
     "--norm-floor",

@@ -23,6 +23,7 @@ from cofit.learn.row_map import RowMap
 
 Reals = npt.NDArray[np.float64]
 _BLOCK_BYTES = 2 << 20
+_ROUNDING = 2.0**-20  # of means in floating point; the level's sensitivity has more slack than this
 
 
 def encoded_features(plan: Plan, values: npt.NDArray[Any], format: FixedPoint, bound: float) -> RingArray:
@@ -60,6 +61,8 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
                 f"Row {first_row + row}, column {column} of the features is larger in magnitude than the agreed "
                 f"feature_bound, {bound:g}. Scale the column, or agree on a larger feature_bound."
             )
+        if facts.partition == "horizontal":
+            _refuse_low_means(x, float(facts.feature_lower), first_row)
         return x / bound
     if facts.method == DESCENT:
         z = RowMap(facts.norm, 1.0, 0.0)(x) * (1 - float(FLOAT_SLACK))
@@ -72,6 +75,33 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
     )  # so that squares neither overflow nor vanish
     norms = np.linalg.norm(scaled, axis=1, keepdims=True)
     return np.asarray(np.divide(scaled, norms, out=np.zeros_like(x), where=norms > 0))
+
+
+def refuse_low_values(plan: Plan, values: npt.NDArray[Any]) -> None:
+    """Raise where an owner of columns has a value below ``feature_lower``, so that no row's mean can be.
+
+    Not for studies: there every feature has a range of its own, which is checked as it is encoded.
+    """
+    facts = plan.facts
+    if facts.partition == "horizontal" or facts.feature_lower <= -facts.feature_bound:
+        return
+    low = np.asarray(values, dtype=np.float64) < float(facts.feature_lower)
+    if low.any():
+        row, column = (int(i) for i in np.argwhere(low)[0])
+        raise RangeError(
+            f"Row {row}, column {column} of the features is below the agreed feature_lower, "
+            f"{float(facts.feature_lower):g}. Agree on a smaller one (minus feature_bound is always right)."
+        )
+
+
+def _refuse_low_means(x: Reals, lower: float, first_row: int) -> None:
+    """The noise of the level rests on this bound; owners of columns cannot see it, and keep to ranges of each value."""
+    low = x.mean(axis=1) < lower - _ROUNDING * max(1.0, abs(lower)) if x.size else np.zeros(len(x), dtype=np.bool_)
+    if low.any():
+        raise RangeError(
+            f"The mean of row {first_row + int(np.argmax(low))} of the features is below the agreed feature_lower, "
+            f"{lower:g}. Agree on a smaller feature_lower (minus feature_bound is always right)."
+        )
 
 
 def normalised_rows(plan: MinimiserPlan, values: npt.ArrayLike) -> Reals:

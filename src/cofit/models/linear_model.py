@@ -128,16 +128,17 @@ class LinearModel:
         rows, floor = None, 0.0
         if isinstance(plan, DescentPlan):
             constant = float(plan.formats.constant)
-            rows = plan.row_map(np.asarray(weights))
+            rows, intercept = plan.row_map(np.asarray(weights)), plan.intercept(np.asarray(weights))
         else:
             constant = float(facts.intercept_scaling) if facts.fit_intercept else 0.0
             floor = 0.0 if plan.floor is None else float(plan.floor * facts.feature_bound)
+            intercept = weights[facts.cols] * constant if facts.fit_intercept else 0.0
         first, second = classes
         return cls(
             loss=facts.loss,
             classes=(first, second),
             coef=tuple(weights[: facts.cols]),
-            intercept=weights[facts.cols] * constant if facts.fit_intercept else 0.0,
+            intercept=intercept,
             constant=constant,
             norm_floor=floor,
             rows=rows,

@@ -30,6 +30,7 @@ class Model:
     kind: str
     recipe: str
     intercept: bool
+    calibrate_intercept: bool
     l2: float | None
     epochs: int | str | None
     intercept_scaling: float | None

@@ -28,7 +28,7 @@ _MODEL_OF_PAPER = (
     "l2", "epochs", "intercept_scaling", "solver", "learning_rate", "momentum", "initial", "tolerance",
     "allow_unproven",
 )  # fmt: skip
-_MODEL = ("kind", "recipe", "intercept", *_MODEL_OF_PAPER)
+_MODEL = ("kind", "recipe", "intercept", "calibrate_intercept", *_MODEL_OF_PAPER)
 _PRIVACY = ("epsilon", "delta", "mechanism", "sensitivity")
 _DATA = (
     "partition", "label", "label_values", "normalised_by", "norm_floor", "row_nonzeros", "row_key", "unmatched", "rows",
@@ -40,7 +40,7 @@ _SECTION_OF_FACT = {
     "l2": "model", "epochs": "model", "intercept_scaling": "model", "solver": "model", "learning_rate": "model",
     "momentum": "model", "initial": "model", "tolerance": "model", "epsilon": "privacy", "delta": "privacy",
     "mechanism": "privacy", "sensitivity": "privacy", "normalised_by": "data", "norm_floor": "data", "rows": "data",
-    "row_nonzeros": "data",
+    "row_nonzeros": "data", "calibrate_intercept": "model",
 }  # fmt: skip
 
 
@@ -95,6 +95,7 @@ def _model(table: Table) -> Model:
         kind=table.text("kind", choices=LOSS_OF),
         recipe=recipe,
         intercept=table.boolean("intercept", True),
+        calibrate_intercept=table.boolean("calibrate_intercept", False),
         l2=table.number("l2") if paper else None,
         epochs=epochs if paper else None,
         intercept_scaling=table.number("intercept_scaling", 1.0) if paper else None,

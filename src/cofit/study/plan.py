@@ -39,6 +39,7 @@ def study_facts(study: Study) -> Facts:
         momentum=model.momentum,
         initial=model.initial,
         fit_intercept=model.intercept,
+        calibrate_intercept=model.calibrate_intercept,
         intercept_scaling=model.intercept_scaling,
         normalised_by=data.normalised_by,
         feature_bound=1.0,

@@ -77,7 +77,16 @@ def descended(plan: DescentPlan, y: Reals | csr_array, labels: npt.NDArray[Any],
         weights = weights + shrunk * (gradient + grid * noise(event))
         if step >= plan.epochs - plan.averaged:
             total = total + weights
-    return np.ascontiguousarray(np.vstack([total / plan.averaged, *extras]).T)
+    weights = total / plan.averaged
+    if plan.calibration:
+        scores = rows.scores(weights[: layout.features]) + beta * weights[layout.features :]
+        offset = np.zeros((1, 1))
+        for event in plan.calibration:
+            residuals = factor * signs * np.clip(_EDGE - signs * (scores + offset), 0, 1)
+            gradient = residuals.sum(axis=0, keepdims=True) + grid * noise(event)
+            offset = offset + 2.0**-formats.offset_exponent * gradient
+        extras.insert(0, offset)
+    return np.ascontiguousarray(np.vstack([weights, *extras]).T)
 
 
 @dataclass(frozen=True)

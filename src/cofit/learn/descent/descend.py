@@ -42,27 +42,56 @@ def descend(party: Party, plan: DescentPlan, holders: Holders) -> SecretArray:
         if step >= plan.epochs - plan.averaged:
             total = total + weights
         party.progress("train", step + 1, plan.epochs)
+    if plan.calibration:
+        with party.label("intercept"):
+            extras.insert(0, _calibrated(party, rows, labels, plan, total, noise))
     del rows, y
     party.forget_inputs()
     return concatenate([value.ldexp(value.format.fraction_bits) for value in (total, *extras)])
 
 
+def _calibrated(
+    party: Party, rows: Rows, labels: SecretArray, plan: DescentPlan, total: SecretArray, noise: _Noise
+) -> SecretArray:
+    """Return one number to add to all scores: steps as those before, for it alone, with the released weights fixed."""
+    formats = plan.formats
+    weights = tighten(_divided(total, plan.averaged, formats.weights), formats.radius)
+    scores = rows.scores(*_parts(plan, weights))
+    offset = party.constant([0.0], formats.of(formats.grid + formats.offset_exponent))
+    for event in plan.calibration:
+        moved = scores + repeated(with_bits(offset, formats.argument), len(rows.y))
+        residuals = _residuals(rows, labels, plan, tighten(moved, formats.argument_radius))
+        gradient = with_bits(residuals.sum().reshape(1), formats.grid)
+        offset = offset + (gradient + noise.of(event)).ldexp(-formats.offset_exponent)
+    return tighten(offset, formats.offset_radius)
+
+
 def _step(rows: Rows, labels: SecretArray, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
     """w + kappa (the sum of residuals times rows + noise)."""
     formats, layout = plan.formats, plan.layout
-    of_rows, offset = weights[: layout.features], None
-    beta = int(formats.constant * (1 << CONSTANT_BITS))
-    if layout.intercept:
-        offset = (weights[layout.features :] * beta).ldexp(-CONSTANT_BITS)
-    scores = rows.scores(of_rows, offset)
-    evaluation = formats.evaluation
-    residuals = -in_batches(evaluation, [scores, labels], evaluation.temporaries, rows.y.size)
+    residuals = _residuals(rows, labels, plan, rows.scores(*_parts(plan, weights)))
     most = layout.rows * reach(formats, layout)
     gradient = rows.weighted_sum(residuals, formats.grid, most)
     if layout.intercept:
-        total = (residuals.sum() * beta).ldexp(-CONSTANT_BITS).reshape(1)
+        total = (residuals.sum() * _beta(plan)).ldexp(-CONSTANT_BITS).reshape(1)
         gradient = concatenate([gradient, with_bits(total, formats.grid)])
     return tighten(weights + (gradient + noise).ldexp(-formats.exponent), formats.radius)
+
+
+def _parts(plan: DescentPlan, weights: SecretArray) -> tuple[SecretArray, SecretArray | None]:
+    """Return the weights of the features, and what the intercept adds to every score."""
+    features = plan.layout.features
+    offset = (weights[features:] * _beta(plan)).ldexp(-CONSTANT_BITS) if plan.layout.intercept else None
+    return weights[:features], offset
+
+
+def _beta(plan: DescentPlan) -> int:
+    return int(plan.formats.constant * (1 << CONSTANT_BITS))
+
+
+def _residuals(rows: Rows, labels: SecretArray, plan: DescentPlan, scores: SecretArray) -> SecretArray:
+    evaluation = plan.formats.evaluation
+    return -in_batches(evaluation, [scores, labels], evaluation.temporaries, rows.y.size)
 
 
 def _prepared(y: SecretArray, plan: DescentPlan, noise: _Noise) -> tuple[Rows, list[SecretArray]]:

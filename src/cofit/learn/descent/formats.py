@@ -90,6 +90,8 @@ class DescentFormats:
     centre: Fraction = Fraction(0)
     radius: Fraction = Fraction(0)
     product: int = 0
+    offset_exponent: int = 0
+    offset_radius: Fraction = Fraction(0)
 
     @property
     def weights(self) -> int:
@@ -110,7 +112,7 @@ class DescentFormats:
     def argument_radius(self) -> Fraction:
         """No score is larger: (1 + eta) R for the row, beta R for the intercept, and roundings: of t, times u, at most
         1/16, and a few units."""
-        return self.radius * (1 + self.eta + self.constant) + 1
+        return self.radius * (1 + self.eta + self.constant) + self.offset_radius + 1
 
     @property
     def largest_residual(self) -> Fraction:

@@ -8,7 +8,7 @@ noise is drawn on a grid of whole steps; sensitivities below are in these steps 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,16 +27,16 @@ from cofit.learn.descent.formats import (
     with_centre,
     with_radius,
 )
-from cofit.learn.descent.recipe import AVERAGED, PureBudget, spend
+from cofit.learn.descent.recipe import AVERAGED, Budget, PureBudget, spend
 from cofit.learn.facts import Facts
 from cofit.learn.row_map import RowMap
 from cofit.privacy.accountant import Account, at_epsilon, sigma_for
 from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
-from cofit.privacy.safe_rounding import root_up, significant_up
+from cofit.privacy.safe_rounding import floor_log2, root_up, significant_up
 from cofit.sampling import discrete_gaussian, discrete_laplace
 
 Reals = npt.NDArray[np.float64]
-LEVEL, CENTRE, STEP = "level", "centre", "step"
+LEVEL, CENTRE, STEP, INTERCEPT = "level", "centre", "step", "intercept"
 MEAN_BITS = 15
 _DRAWS = ((64, 0), (96, 0), (96, 6), (128, 12), (192, 12), (256, 12))
 """Bits of the samplers, and of a finer grid: where epsilon is large, e^epsilon multiplies both distances."""
@@ -70,6 +70,11 @@ class DescentPlan(Plan):
         """The releases of the steps."""
         return tuple(event for event in self.events if event.name.startswith(STEP))
 
+    @property
+    def calibration(self) -> tuple[Event, ...]:
+        """The releases of the steps that calibrate the intercept, after all others; none unless asked for."""
+        return tuple(event for event in self.events if event.name.startswith(INTERCEPT))
+
     def _named(self, name: str) -> Event | None:
         return next((event for event in self.events if event.name == name), None)
 
@@ -88,7 +93,8 @@ class DescentPlan(Plan):
 
     @property
     def released(self) -> int:
-        extras = int(self.level is not None) + self.layout.features * int(self.centre is not None)
+        extras = int(bool(self.calibration)) + int(self.level is not None)
+        extras += self.layout.features * int(self.centre is not None)
         return self.layout.cols + extras
 
     @property
@@ -127,15 +133,23 @@ class DescentPlan(Plan):
         return unit * spread * math.sqrt(sum(variances))
 
     def in_units(self, opened: npt.NDArray[Any]) -> Reals:
-        """Return what was opened (whole steps) in units of weights: weights, intercept, level, centre."""
+        """Return what was opened (whole steps) in units of weights: weights, the intercept's, then what there is of
+        the calibrated offset, the level and the centre."""
         weights = np.ldexp(opened[: self.cols].astype(np.float64), -self.formats.weights) / self.averaged
         rest = opened[self.cols :].astype(np.float64)
-        bits = [MEAN_BITS] * int(self.level is not None) + [self.formats.data] * self.layout.features
+        formats = self.formats
+        bits = [formats.grid + formats.offset_exponent] * int(bool(self.calibration))
+        bits += [MEAN_BITS] * int(self.level is not None) + [formats.data] * self.layout.features
         return np.concatenate([weights, rest / np.exp2(bits[: len(rest)])])
+
+    def intercept(self, released: Reals) -> float:
+        """Return what is added to the score of a row, from what ``in_units`` returned."""
+        own = float(self.formats.constant) * float(released[self.cols - 1]) if self.layout.intercept else 0.0
+        return own + (float(released[self.cols]) if self.calibration else 0.0)
 
     def row_map(self, released: Reals) -> RowMap:
         """Return how rows are prepared for their score, from what ``in_units`` returned."""
-        rest = list(released[self.cols :].tolist())
+        rest = list(released[self.cols + int(bool(self.calibration)) :].tolist())
         level = rest.pop(0) if self.level is not None else None
         by_owners = self.floor is None
         return RowMap(
@@ -215,7 +229,14 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
     events: list[Event] = []
     if facts.delta:
         by_parties = facts.normalised_by == "parties"
-        budget = spend(facts.rows, facts.cols, facts.epsilon, facts.delta, ranges=by_parties)
+        budget = spend(
+            facts.rows,
+            facts.cols,
+            facts.epsilon,
+            facts.delta,
+            ranges=by_parties,
+            calibrate=facts.calibrate_intercept,
+        )
         gaussian = _Gaussian(precision, events)
         layout = _layout(facts, Fraction(1))
         if budget.level is not None:
@@ -230,6 +251,8 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
             gaussian.release(f"{STEP} {t + 1}", sensitivity, mu_squared, layout.cols)
             for t, mu_squared in enumerate(budget.steps)
         ]
+        if budget.calibration:
+            formats = _calibrated(layout, formats, budget, gaussian)
     else:
         layout = _layout(facts, Fraction(1))
         pure = PureBudget(facts.epsilon, facts.rows, facts.row_nonzeros or 1)
@@ -309,6 +332,17 @@ def _pure_steps(
         distance = discrete_laplace.tv_distance(scale, layout.cols, precision=precision)
         events.append(LaplaceEvent(f"{STEP} {t + 1}", sensitivity, scale, layout.cols, distance))
     return [discrete_laplace.largest_draw(scale, precision=precision)] * pure.steps
+
+
+def _calibrated(layout: Layout, formats: DescentFormats, budget: Budget, gaussian: _Gaussian) -> DescentFormats:
+    """Calibrate the releases for the intercept: the sum of residuals, truncated to the grid."""
+    exponent = -floor_log2(budget.calibration_pace / formats.factor)
+    sensitivity = 2 * formats.largest_residual * (1 << formats.grid) + 2
+    radius = Fraction(0)
+    for k, mu_squared in enumerate(budget.calibration):
+        noise = gaussian.release(f"{INTERCEPT} {k + 1}", sensitivity, mu_squared, 1)
+        radius += layout.rows * formats.largest_residual + Fraction(noise + 1, 1 << formats.grid)
+    return replace(formats, offset_exponent=exponent, offset_radius=radius * Fraction(2) ** -exponent)
 
 
 # --- ranges ----------------------------------------------------------------------------------------------
