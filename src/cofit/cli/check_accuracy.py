@@ -37,30 +37,27 @@ def accuracy_of(study: Study, sample: Path | None, simulate: bool | None) -> Acc
         if sample is not None:
             raise InvalidInputError("--sample is for the forecast, which --no-forecast leaves out: give one of them.")
         return _NOT_ASKED
-    from cofit.experiments.public_rows import made_up_rows  # noqa: PLC0415 - SciPy takes a second to import
+    from cofit.experiments import utility  # noqa: PLC0415 - SciPy takes a second to import
+    from cofit.experiments.public_rows import made_up_rows  # noqa: PLC0415
     from cofit.experiments.simulation import too_large  # noqa: PLC0415
-    from cofit.experiments.utility import (  # noqa: PLC0415
-        LARGEST_SIZE,
-        QUICK_SIZE,
-        all_settings,
-        simulated_forecast,
-    )
 
+    largest = utility.LARGEST_SIZE if simulate else utility.QUICK_SIZE
     facts = study_facts(study)
-    reason = too_large(facts.rows, facts.cols, LARGEST_SIZE if simulate else QUICK_SIZE)
+    reason = too_large(facts.rows, facts.cols, largest)
     if reason is not None and simulate is None and sample is None:
         return f"{reason} Ask for it with --forecast: it may take minutes."
     if reason is not None and sample is None:
         return f"{reason} Give a public or made-up table with --sample, for recipe 'paper'."
     rows = made_up_rows(facts.rows, facts.cols) if sample is None else study_sample(study, sample)
     with _shown_progress() as progress:
-        return simulated_forecast(
+        return utility.simulated_forecast(
             facts.rows,
             facts.cols,
             given_facts(study),
             rows,
-            settings=all_settings,
-            largest=LARGEST_SIZE if simulate else QUICK_SIZE,
+            settings=utility.all_settings,
+            epsilons=utility.EPSILONS,
+            largest=largest,
             progress=progress,
         )
 

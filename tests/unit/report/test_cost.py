@@ -143,7 +143,7 @@ def test_recipe_best_without_delta_is_rebuilt() -> None:
 
 def test_ranges_that_nobody_can_guess_have_no_plan() -> None:
     """Below the price of a level, the range is not in the certificate; the hash is the judge."""
-    facts = {"epsilon": 0.1, "partition": "vertical", "feature_bound": 1.0}
+    facts: dict[str, Any] = {"epsilon": 0.1, "partition": "vertical", "feature_bound": 1.0}
     assert rebuilt_plan(descended(100, 5, feature_lower=-1.0, **facts)) is not None
     assert rebuilt_plan(descended(100, 5, feature_lower=-0.3, **facts)) is None
     assert forecast_cost(descended(100, 5, feature_lower=-0.3, **facts)) is None
