@@ -80,6 +80,16 @@ class Reference:
         residuals = sign * np.clip(1.5 - sign * (z @ weights), 0, 1) * float(formats.factor)
         return np.asarray(weights + 2.0**-formats.exponent * (z.T @ residuals + noise / 2.0**formats.grid))
 
+    def offset(self, z: Reals, weights: Reals) -> list[float]:
+        """Three steps for one number that is added to the scores of the mean weights."""
+        formats, sign, offset = self.plan.formats, 2.0 * self.labels - 1, 0.0
+        scores = z @ weights[:-1] + float(formats.constant) * weights[-1]
+        for name in ("intercept 1", "intercept 2", "intercept 3"):
+            residuals = sign * np.clip(1.5 - sign * (scores + offset), 0, 1) * float(formats.factor)
+            noisy = residuals.sum() + self.noise[name][0] / 2.0**formats.grid
+            offset += 2.0**-formats.offset_exponent * noisy
+        return [float(offset)]
+
     def released(self) -> Reals:
         """From beginning to end: mean of the last six iterates, level, centre."""
         level = self.level() if "level" in self.noise else 0.0
@@ -92,7 +102,8 @@ class Reference:
             weights = self.step(z, weights, noise)
             iterates.append(weights)
         mean = np.mean(iterates[-6:], axis=0)
-        extras = [[level]] if "level" in self.noise else []
+        extras = [self.offset(z, mean)] if "intercept 1" in self.noise else []
+        extras += [[level]] if "level" in self.noise else []
         return np.concatenate([mean, *extras, *([centre] if centre is not None else [])])
 
 

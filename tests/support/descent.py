@@ -41,6 +41,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "parties": {"epsilon": 0.1, "delta": 1e-5, "partition": "vertical"},
     "parties, level": {"epsilon": 3.6, "delta": 1e-5, "feature_bound": 2.0, "feature_lower": -1.0},
     "parties, level, centred": {"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "norm_floor": 0.1},
+    "calibrated": {"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True},
     "pure": {"epsilon": 3.0, "delta": 0.0, "row_nonzeros": 2},
 }
 """Facts for 60 rows and 5 columns, which give every kind of release and of rows."""
@@ -153,13 +154,16 @@ def masked_truncation(seed: int) -> Iterator[None]:
 class Seen:
     """Integers of one run. ``sums``: of level and centre, with their noise; ``means``: what became of them.
 
-    ``before``, ``after``: the weights of every step. ``rows``, ``residuals``, ``scores``: of every step.
+    ``before``, ``after``: the weights of every step; ``total``: their sum; ``offsets``: the intercept before and after
+    each step for it alone. ``rows``, ``residuals``, ``scores``: of every step.
     """
 
     sums: list[Integers] = field(default_factory=list)
     means: list[Integers] = field(default_factory=list)
     before: list[Integers] = field(default_factory=list)
     after: list[Integers] = field(default_factory=list)
+    total: list[Integers] = field(default_factory=list)
+    offsets: list[tuple[Integers, Integers]] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
     residuals: list[Integers] = field(default_factory=list)
     scores: list[Integers] = field(default_factory=list)
@@ -167,11 +171,12 @@ class Seen:
 
     def releases(self, plan: DescentPlan) -> dict[str, Integers]:
         """The integer vector of every release, with its noise."""
-        extras = [event.name for event in plan.events if event not in plan.steps]
+        extras = [event.name for event in plan.events if event not in (*plan.steps, *plan.calibration)]
         moved = [after - before for after, before in zip(self.after, self.before, strict=True)]
         return {
             **{name: np.atleast_1d(value) for name, value in zip(extras, self.sums, strict=True)},
             **{event.name: move for event, move in zip(plan.steps, moved, strict=True)},
+            **{event.name: b - a for event, (a, b) in zip(plan.calibration, self.offsets, strict=True)},
         }
 
 
@@ -179,6 +184,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
     """Run with ``clear``. ``earlier``: every release sees those of that run before it, not its own."""
     result = Seen()
     divided, step = program._divided, program._step
+    calibrated, intercept_step = program._calibrated, program._intercept_step
     scores, weighted_sum = Rows.scores, Rows.weighted_sum
 
     def spied_divided(value: SecretArray, count: int, bits: int) -> SecretArray:
@@ -199,6 +205,25 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         result.after.append(integers(after))
         return after
 
+    def spied_calibrated(
+        party: Party, rows: Any, labels: Any, plan: DescentPlan, total: SecretArray, noise: Any
+    ) -> SecretArray:
+        if earlier is not None:
+            total = _holding(total, earlier.total[0])
+        result.total.append(integers(total))
+        return calibrated(party, rows, labels, plan, total, noise)
+
+    def spied_intercept(
+        rows: Any, labels: Any, plan: DescentPlan, scores: SecretArray, offset: SecretArray, noise: SecretArray
+    ) -> SecretArray:
+        if earlier is not None:
+            limit = offset.format.limit(plan.formats.offset_radius)
+            earlier_offset = earlier.offsets[len(result.offsets)][0]
+            offset = _holding(offset.loosened(max(limit, offset.integer_limit)), earlier_offset)
+        after = intercept_step(rows, labels, plan, scores, offset, noise)
+        result.offsets.append((integers(offset), integers(after)))
+        return after
+
     def spied_scores(self: Any, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
         value = scores(self, weights, plus)
         result.scores.append(integers(value))
@@ -211,6 +236,8 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
     with (
         mock.patch.object(program, "_divided", spied_divided),
         mock.patch.object(program, "_step", spied_step),
+        mock.patch.object(program, "_calibrated", spied_calibrated),
+        mock.patch.object(program, "_intercept_step", spied_intercept),
         mock.patch.object(Rows, "scores", spied_scores),
         mock.patch.object(Rows, "weighted_sum", spied_sum),
     ):

@@ -36,6 +36,7 @@ _PHASES = {
     "norm": "train",
     "initial": "train",
     "epoch": "train",
+    "intercept": "train",
     "noise": "noise",
     "release": "release",
     "open": "release",

@@ -192,6 +192,7 @@ def _learned(plan: Plan, dealer: str | None) -> dict[str, tuple[str, ...]]:
     weights = "the noisy weights"
     if isinstance(plan, DescentPlan):
         extras = [("level", plan.level), ("centre", plan.centre)]
+        weights += ", the noisy calibration of the intercept" if plan.calibration else ""
         weights += "".join(f", the noisy {name} of the rows" for name, release in extras if release is not None)
     facts = "the public facts: rows, columns, who contributed how many, the classes, and the plan"
     secret = scheme_named(plan.facts.scheme).info.secret

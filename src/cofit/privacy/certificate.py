@@ -23,6 +23,7 @@ from typing import get_type_hints
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.privacy.certificate_checks import (
     CENTRE,
+    INTERCEPT,
     LEVEL,
     NEIGHBOURS,
     ROLES,
@@ -110,7 +111,7 @@ class Certificate:
     @property
     def released(self) -> int:
         """How many numbers were opened: the weights, and the level and the centre where there are any."""
-        extras = [release.dimension for release in self.releases if release.name in (LEVEL, CENTRE)]
+        extras = [release.dimension for release in self.releases if release.name in (LEVEL, CENTRE, f"{INTERCEPT} 1")]
         return self.d + sum(extras)
 
     def to_json(self) -> str:

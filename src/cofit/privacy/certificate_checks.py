@@ -36,7 +36,7 @@ MINIMISER_FIELDS = (
     "noise_scale_name", "grid",
 )  # fmt: skip
 """Fields that are there for the minimiser and null for descent; ``tau`` is null for descent too."""
-LEVEL, CENTRE, STEP, WEIGHTS = "level", "centre", "step", "weights"
+LEVEL, CENTRE, STEP, INTERCEPT, WEIGHTS = "level", "centre", "step", "intercept", "weights"
 _CHOICES: dict[str, tuple[object, ...]] = {
     "version": (VERSION,),
     "unit": (UNIT,),
@@ -185,17 +185,23 @@ def _check_descent(c: Certificate) -> None:
     _require(c, "mechanism", law is not None and c.mechanism == law[0], "gaussian in l2, laplace in l1")
     _require(c, "normalised_by", descent.norm == "l2" or c.normalised_by == "owners", "'owners' in l1")
     extras = [name for name in (LEVEL, CENTRE) if any(release.name == name for release in c.releases)]
-    names = [*extras, *(f"{STEP} {t + 1}" for t in range(len(c.releases) - len(extras)))]
-    in_order = names == [release.name for release in c.releases] and descent.steps == len(names) - len(extras)
-    _require(c, "releases", in_order, f"level and centre if there are any, and 'step 1' to 'step {descent.steps}'")
-    _require(c, "releases", descent.norm == "l2" or not extras, "of steps alone in l1")
+    stated = [release.name for release in c.releases]
+    calibrated = sum(name.startswith(INTERCEPT) for name in stated)
+    names = [*extras, *(f"{STEP} {t + 1}" for t in range(len(stated) - len(extras) - calibrated))]
+    in_order = [*names, *(f"{INTERCEPT} {k + 1}" for k in range(calibrated))] == stated
+    in_order &= descent.steps == len(names) - len(extras)
+    must_be = f"level and centre if there are any, 'step 1' to 'step {descent.steps}', and those of the intercept"
+    _require(c, "releases", in_order, must_be)
+    _require(c, "releases", descent.norm == "l2" or not (extras or calibrated), "of steps alone in l1")
+    _require(c, "releases", not calibrated or descent.constant > 0, "none for an intercept where there is none")
     _check_numbers(c, descent, extras)
     for i, release in enumerate(c.releases):
         path = f"releases[{i}]"
         _require_part(f"{path}.norm", law is not None and release.norm == law[1], "that of the noise", release.norm)
         one_grid = release.name == LEVEL or release.grid == c.releases[-1].grid
         _require_part(f"{path}.grid", one_grid, "the same for the centre and all steps", release.grid)
-        wanted = {LEVEL: 1, CENTRE: _features(c, descent)}.get(release.name, c.d)
+        wanted = 1 if release.name.startswith(INTERCEPT) else c.d
+        wanted = {LEVEL: 1, CENTRE: _features(c, descent)}.get(release.name, wanted)
         _require_part(f"{path}.dimension", release.dimension == wanted, str(wanted), release.dimension)
         least = _least_sensitivity(descent, release)
         enough = release.sensitivity * _TOLERANCE >= least
@@ -250,13 +256,14 @@ def _least_sensitivity(descent: CertifiedDescent, release: CertifiedRelease) -> 
     if release.name == LEVEL:
         return descent.mean_width * steps
     length = Fraction(1) if release.name == CENTRE else descent.reach
+    length = descent.residual_bound if release.name.startswith(INTERCEPT) else length
     ones = Fraction(release.dimension) if descent.norm == "l1" else root_up(Fraction(release.dimension), _ROOT_BITS)
     return 2 * length * steps + 2 * ones
 
 
 def _noise_of_weights(c: Certificate, descent: CertifiedDescent) -> float:
     """Return the root mean square of the noise's length in the weights, if the gradients did not answer to it."""
-    steps = c.releases[-descent.steps :]
+    steps = [release for release in c.releases if release.name.startswith(STEP)]
     counts = [min(descent.averaged, descent.steps - t) / descent.averaged for t in range(descent.steps)]
     unit = float(_step(steps[0].grid) * descent.step_size / _factor(descent)[0])
     spread = math.sqrt(2) if descent.norm == "l1" else 1.0

@@ -55,15 +55,24 @@ def _calibrated(
 ) -> SecretArray:
     """Return one number to add to all scores: steps as those before, for it alone, with the released weights fixed."""
     formats = plan.formats
-    weights = tighten(_divided(total, plan.averaged, formats.weights), formats.radius)
-    scores = rows.scores(*_parts(plan, weights))
+    inverse = round(Fraction(1 << _INVERSE_BITS, plan.averaged))
+    weights = (total * inverse).ldexp(-_INVERSE_BITS).truncate(formats.weights)
+    scores = rows.scores(*_parts(plan, tighten(weights, formats.radius)))
     offset = party.constant([0.0], formats.of(formats.grid + formats.offset_exponent))
     for event in plan.calibration:
-        moved = scores + repeated(with_bits(offset, formats.argument), len(rows.y))
-        residuals = _residuals(rows, labels, plan, tighten(moved, formats.argument_radius))
-        gradient = with_bits(residuals.sum().reshape(1), formats.grid)
-        offset = offset + (gradient + noise.of(event)).ldexp(-formats.offset_exponent)
-    return tighten(offset, formats.offset_radius)
+        offset = _intercept_step(rows, labels, plan, scores, offset, noise.of(event))
+    return offset
+
+
+def _intercept_step(
+    rows: Rows, labels: SecretArray, plan: DescentPlan, scores: SecretArray, offset: SecretArray, noise: SecretArray
+) -> SecretArray:
+    """offset + 2^-m (the sum of residuals + noise)."""
+    formats = plan.formats
+    moved = scores + repeated(with_bits(offset, formats.argument), len(rows.y))
+    residuals = _residuals(rows, labels, plan, tighten(moved, formats.argument_radius))
+    gradient = with_bits(residuals.sum().reshape(1), formats.grid)
+    return tighten(offset + (gradient + noise).ldexp(-formats.offset_exponent), formats.offset_radius)
 
 
 def _step(rows: Rows, labels: SecretArray, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:

@@ -74,7 +74,8 @@ class DescentFormats:
     """The fractional bits of every quantity, all in one ring, and what they prove.
 
     factor, exponent: kappa = factor 2^-exponent. constant: beta. longest: N. eta: how much longer than 1 a row may
-    be in effect. radius: R. centre: a bound of ||M||, 0 without one.
+    be in effect. radius: R. centre: a bound of ||M||, 0 without one. offset_exponent, offset_radius: of the calibrated
+    intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one.
     """
 
     ring: PowerOfTwoRing

@@ -84,9 +84,7 @@ def shares_of_steps() -> tuple[Fraction, ...]:
     return tuple(count / sum(counts) for count in counts)
 
 
-def spend(
-    rows: int, cols: int, epsilon: Fraction, delta: Fraction, *, ranges: bool, calibrate: bool = False
-) -> Budget:
+def spend(rows: int, cols: int, epsilon: Fraction, delta: Fraction, *, ranges: bool, calibrate: bool = False) -> Budget:
     """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges."""
     whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
     share = min(max(1 / (GOOD_LEVEL**2 * rows**2 * whole), LEAST_LEVEL_SHARE), MOST_LEVEL_SHARE)
