@@ -93,7 +93,7 @@ def test_the_paper_without_noise_is_the_minimiser_as_a_model(facts: dict[str, An
 
 def test_noise_of_the_paper_is_that_of_its_plan() -> None:
     """The spread of a score over draws is the noise's own: sigma times the row's length, which is 1."""
-    given = {"recipe": "paper", "l2": 0.1, "delta": 1e-6}
+    given: dict[str, Any] = {"recipe": "paper", "l2": 0.1, "delta": 1e-6}
     plan = plan_training(training_facts(280, 4, epsilon=1.0, **given))
     assert isinstance(plan, MinimiserPlan)
     simulation = Simulation(280, 4, PublicRows(*easy(), "made up").split(280), 4000, 0)
