@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan
 from cofit.learn.private_training import REASON
 from cofit.roles.analyst import fetch_release, statuses
 from cofit.roles.audit_file import read_audit
@@ -276,8 +276,10 @@ class Lab:
         return load_study(self.root / "public" / "study.toml")
 
     @cached_property
-    def plan(self) -> Plan:
-        return study_plan(self.study)
+    def plan(self) -> MinimiserPlan:
+        plan = study_plan(self.study)
+        assert isinstance(plan, MinimiserPlan), "a study of this kind states recipe 'paper'"
+        return plan
 
     def identity(self, name: str) -> Identity:
         return identity_of(name, self.root / name)

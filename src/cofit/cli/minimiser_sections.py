@@ -41,10 +41,6 @@ def _objective(plan: MinimiserPlan) -> Section:
         "Objective and sensitivity",
         (
             Row("loss", facts.loss, plan.loss.title),
-            *(
-                [Row("intercept", as_number(facts.intercept_scaling), "its constant, inside norm and penalty")]
-                * facts.fit_intercept
-            ),
             Row("intercept", constant, "its constant, inside the norm and the penalty"),
             Row("penalty l2", as_number(facts.l2), "Lambda, of the mean loss"),
             Row("gradient bound", as_number(objective.gradient_bound), f"G, {facts.sensitivity}"),

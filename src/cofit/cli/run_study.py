@@ -59,7 +59,7 @@ def run_study(study: Path, tables: tuple[str, ...], keys: Path, out: Path, secre
     model = StudyModel.from_release(rehearsal.study, release.weights, release.certificate)
     write_model(model, out / MODEL)
     click.echo(
-        f"Released: {len(release.weights)} weights from {release.certificate.n:,} records of "
+        f"Released: {release.certificate.d} weights from {release.certificate.n:,} records of "
         f"{len(rehearsal.study.owners)} owners, in {release.certificate.epochs} epochs; all parties hold the same."
     )
     click.echo(f"\n{release.certificate.headline}\n")

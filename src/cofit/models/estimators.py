@@ -372,14 +372,18 @@ class LogisticRegression(_PrivateLinearClassifier):
 class LinearSVC(_PrivateLinearClassifier):
     r"""Linear support vector machine with differential privacy, trained on secret shares.
 
-    Approximates the minimiser of
+    Recipe 'best', the default, is that of ``LogisticRegression``: its clipped line is the derivative of the Huberised
+    hinge, so both train alike, and this one has no probabilities.
+
+    Recipe 'paper' approximates the minimiser of
 
         J(w) = (1/n) sum_i h(s_i <w, x_i>) + (l2 / 2) ||w||^2,    s_i = -1 or 1,  ||x_i|| <= 1,
 
     with the Huberised hinge: h(m) = 0 for m > 3/2, (3/2 - m)^2 / 2 for 1/2 <= m <= 3/2, and 1 - m below, over the rows
-    of all owners, and releases w + noise. Parameters, attributes and notes are those of ``LogisticRegression``. There
-    are no probabilities. One record's gradient can always reach 1, so 'tight' and 'paper' are the same here, and the
-    noise is larger.
+    of all owners, and releases w + noise. One record's gradient can always reach 1, so 'tight' and 'paper' are the same
+    here, and the noise is larger.
+
+    Parameters, attributes and notes are those of ``LogisticRegression``.
 
     Examples
     --------
@@ -388,7 +392,7 @@ class LinearSVC(_PrivateLinearClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 2))
     >>> y = (X[:, 0] > 0).astype(int)
-    >>> model = LinearSVC(epsilon=10.0, l2=0.5).fit([(X[:250], y[:250]), (X[250:], y[250:])])
+    >>> model = LinearSVC(epsilon=3.0, feature_bound=5.0).fit([(X[:250], y[:250]), (X[250:], y[250:])])
     >>> model.predict([[3.0, 0.0], [-3.0, 0.0]]).tolist()
     [1, 0]
     """

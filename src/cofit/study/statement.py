@@ -38,8 +38,11 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
     """Return what each role will learn, and what it could learn by breaking the assumptions."""
     info = scheme_named(study.compute.scheme).info
     facts = "this study, and when whom of the others is connected"
-    owners = ["its own data", "the released (noisy) weights, if an analyst publishes them", facts]
-    parties = ["the released (noisy) weights", facts]
+    model = "the released (noisy) weights"
+    if study.model.recipe == "best":
+        model += ", with the (noisy) level and centre of the rows where the plan has them"
+    owners = ["its own data", f"{model}, if an analyst publishes it", facts]
+    parties = [model, facts]
     if study.data.partition == "vertical":
         owners.append("for every row key that it can think of, whether another owner has it")
         parties.append("how many rows the owners have in common; no row key (unless the party is an owner too)")
@@ -59,6 +62,6 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
         "owners": tuple(owners),
         "parties": tuple(parties),
         **dealer,
-        "analysts": ("the released (noisy) weights and the certificate", facts),
+        "analysts": (f"{model} and the certificate", facts),
         "network": ("who talks to whom, when, and how many bytes",),
     }

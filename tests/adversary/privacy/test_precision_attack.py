@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan
 from support.training import planned, published
 
 ALPHA = 1e-6
@@ -63,7 +63,7 @@ def lattice_attack(bits: int) -> Attack:
     return guess
 
 
-def likelihood_attack(plan: Plan) -> Attack:
+def likelihood_attack(plan: MinimiserPlan) -> Attack:
     """The best test there is against the ideal noise."""
     name, scale = plan.mechanism.name, float(plan.mechanism.scale)
 
@@ -100,12 +100,14 @@ def paper_release(weights: Reals, beta: float, rng: np.random.Generator, roundin
     return np.asarray(weights + np.floor(s * gamma * unit + offset) * unit)
 
 
-def plan_of(mechanism: str, epsilon: float, d: int = D, scheme: str = "clear") -> Plan:
+def plan_of(mechanism: str, epsilon: float, d: int = D, scheme: str = "clear") -> MinimiserPlan:
     delta = 1e-6 if mechanism == "gaussian" else 0.0
     return planned(N, d, mechanism=mechanism, epsilon=epsilon, delta=delta, fit_intercept=False, scheme=scheme)
 
 
-def right_guesses(plan: Plan, attacks: dict[str, Attack], trials: int, scheme: str = "clear") -> dict[str, int]:
+def right_guesses(
+    plan: MinimiserPlan, attacks: dict[str, Attack], trials: int, scheme: str = "clear"
+) -> dict[str, int]:
     """How often each attack names the right candidate, over releases by the mechanism's own code."""
     rng = np.random.default_rng(11)
     mechanism, bits = plan.mechanism, plan.formats.weights
@@ -117,12 +119,12 @@ def right_guesses(plan: Plan, attacks: dict[str, Attack], trials: int, scheme: s
     return {name: sum(guess(r, first, second) == truth for r, truth in releases) for name, guess in attacks.items()}
 
 
-def allowed(plan: Plan) -> float:
+def allowed(plan: MinimiserPlan) -> float:
     epsilon = float(plan.mechanism.epsilon)
     return math.exp(epsilon) / (1 + math.exp(epsilon)) + float(plan.mechanism.total_delta) / 2
 
 
-def assert_allowed(right: int, trials: int, plan: Plan, attack: str) -> None:
+def assert_allowed(right: int, trials: int, plan: MinimiserPlan, attack: str) -> None:
     p = float(stats.binom.sf(right - 1, trials, allowed(plan)))
     assert p > ALPHA, f"{attack} is right {right} times of {trials}, more than epsilon allows"
 
@@ -167,7 +169,7 @@ def test_our_noise_does_not_with_rep3() -> None:
         assert_allowed(right, 24, plan, attack)
 
 
-def _precisions(plan: Plan) -> set[int]:
+def _precisions(plan: MinimiserPlan) -> set[int]:
     return {PAPER_BITS, plan.mechanism.grid_bits, plan.mechanism.weight_bits}
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from cofit import Party, run_local
 from cofit.arithmetic import Ring, RingArray, Shape
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan
 from cofit.learn.private_training import REASON, private_training
 from cofit.learn.train import train
 from cofit.roles import LocalRun
@@ -34,18 +34,18 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def plain(plan: Plan) -> Table:
+def plain(plan: MinimiserPlan) -> Table:
     """Zeros, and one class: every value is the same, so that structure would shine through."""
     return np.zeros((plan.facts.rows, plan.facts.cols)), np.zeros(plan.facts.rows, np.int64)
 
 
-def lively(plan: Plan) -> Table:
+def lively(plan: MinimiserPlan) -> Table:
     rng = np.random.default_rng(16)
     shape = (plan.facts.rows, plan.facts.cols)
     return rng.uniform(-1, 1, shape), rng.integers(0, 2, shape[0])
 
 
-def observed(plan: Plan, data: Table) -> tuple[LocalRun[npt.NDArray[np.float64]], Views]:
+def observed(plan: MinimiserPlan, data: Table) -> tuple[LocalRun[npt.NDArray[np.float64]], Views]:
     owners, holders = contributions(plan, *data)
     stores: dict[str, ReleaseStore] = {name: MemoryStore() for name in PARTIES}
     program = partial(private_training, plan=plan, holders=holders, stores=stores, key="test")

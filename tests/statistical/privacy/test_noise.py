@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan
 from cofit.privacy.mechanisms import Mechanism
 from statistical.sampling.checks import PValues, Values, accept, count_of, mean_of, reject, unrelated
 from support.training import planned, published
@@ -21,12 +21,12 @@ AMOUNTS = [
 ]
 
 
-def plan_of(mechanism: str, d: int, epsilon: float = 1.0, rows: int = 1000) -> Plan:
+def plan_of(mechanism: str, d: int, epsilon: float = 1.0, rows: int = 1000) -> MinimiserPlan:
     delta = 1e-6 if mechanism == "gaussian" else 0.0
     return planned(rows, d, mechanism=mechanism, epsilon=epsilon, delta=delta, fit_intercept=False)
 
 
-def noise_of(plan: Plan, mechanism: Mechanism, scheme: str, count: int) -> Values:
+def noise_of(plan: MinimiserPlan, mechanism: Mechanism, scheme: str, count: int) -> Values:
     """Noise in units of the weights, from releases of weights that are different in every coordinate."""
     d, bits = mechanism.dimension, plan.formats.weights
     weights = np.ldexp(np.rint(np.ldexp(np.linspace(-0.3, 0.4, d) / d**0.5, bits)), -bits)

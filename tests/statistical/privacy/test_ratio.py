@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan
 from cofit.privacy.mechanisms import Mechanism
 from statistical.sampling.checks import ALPHA, Values
 from support.training import planned, published
@@ -23,7 +23,7 @@ DELTA = 0.02  # large, so that a sample can see it
 DRAWS = 60_000
 
 
-def plan_of(mechanism: str, d: int) -> Plan:
+def plan_of(mechanism: str, d: int) -> MinimiserPlan:
     delta = DELTA if mechanism == "gaussian" else 0.0
     return planned(500, d, mechanism=mechanism, epsilon=EPSILON, delta=delta, fit_intercept=False)
 
@@ -66,7 +66,7 @@ def cells(outcomes: Values, others: Values, center: Values, scale: float) -> tup
     return np.concatenate(first), np.concatenate(second)
 
 
-def largest_excess(mechanism: Mechanism, plan: Plan, direction: str, stated: Mechanism) -> float:
+def largest_excess(mechanism: Mechanism, plan: MinimiserPlan, direction: str, stated: Mechanism) -> float:
     """The largest proven value of P(S) - e^epsilon P'(S) - delta over all cells, both ways round."""
     zero, moved = neighbours(stated, direction)
     format = plan.formats.of(plan.formats.weights)

@@ -9,14 +9,14 @@ import pytest
 from cofit import Contribution, Party, run_local
 from cofit.learn.contribution import normalised_rows, prepared_features
 from cofit.learn.norm import inverse_norms, largest_inverse
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan
 from cofit.protocols.roots import inverse_square_root_error
 from support.training import checked_ranges, planned
 
 Reals = npt.NDArray[np.float64]
 
 
-def opened(plan: Plan, x: Reals, scheme: str) -> Reals:
+def opened(plan: MinimiserPlan, x: Reals, scheme: str) -> Reals:
     def program(party: Party) -> Reals:
         rows = party.joined([("owner", "x")], 1, constant=plan.constant)
         return np.asarray(party.open(inverse_norms(rows, plan.geometry, plan.formats), reason="test"), dtype=np.float64)

@@ -181,7 +181,12 @@ def test_every_fact_changes_the_hash() -> None:
     assert len(set(hashes)) == len(hashes)
     best = plan_training(training_facts(50, 4)).hash
     assert best not in hashes
-    changed = [{"feature_bound": 1.0}, {"feature_bound": 1.0, "feature_lower": 0.0}, {"delta": 1e-5}, {"epsilon": 3.0}]
+    changed: list[dict[str, Any]] = [
+        {"feature_bound": 1.0},
+        {"feature_bound": 1.0, "feature_lower": 0.0},
+        {"delta": 1e-5},
+        {"epsilon": 3.0},
+    ]
     others = {plan_training(training_facts(50, 4, normalised_by="parties", **one)).hash for one in changed}
     assert len(others) == 4
 

@@ -11,7 +11,7 @@ import pytest
 
 from cofit import Party, run_local
 from cofit.learn.inputs import Holders
-from cofit.learn.plan import Plan
+from cofit.learn.plan import MinimiserPlan
 from cofit.learn.train import _initial, train
 from support.training import contributions, labels, minimiser, planned, table, trained
 
@@ -50,11 +50,11 @@ def test_glorots_initialiser(cols: int) -> None:
         assert len(set(start)) > 190
 
 
-def _train_only(party: Party, plan: Plan, holders: Holders) -> None:
+def _train_only(party: Party, plan: MinimiserPlan, holders: Holders) -> None:
     train(party, plan, holders)
 
 
-def epoch_rounds(plan: Plan) -> int:
+def epoch_rounds(plan: MinimiserPlan) -> int:
     """Rounds of one more epoch, with rep3."""
     rng = np.random.default_rng(5)
     x = table("normal", rng, plan)
@@ -67,7 +67,7 @@ def epoch_rounds(plan: Plan) -> int:
     return rounds[1] - rounds[0]
 
 
-def evaluation_rounds(plan: Plan) -> int:
+def evaluation_rounds(plan: MinimiserPlan) -> int:
     evaluation = plan.formats.evaluation
 
     def program(party: Party) -> None:

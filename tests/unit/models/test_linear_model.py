@@ -10,7 +10,7 @@ import pytest
 
 from cofit.errors import InvalidInputError, ShapeError
 from cofit.learn.contribution import normalised_rows
-from cofit.learn.plan import plan_minimiser
+from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.models.linear_model import LinearModel, load_model
 from cofit.roles.owner_tables import OwnerTable
 from cofit.roles.training import TrainingRun, run_training
@@ -55,6 +55,7 @@ def test_the_score_is_that_of_the_row_as_normalised_in_training(facts: dict[str,
     result = run(**facts)
     model = LinearModel.from_training(result, (0, 1))
     assert model.loss == result.plan.facts.loss
+    assert isinstance(result.plan, MinimiserPlan)
     for rows in (X, np.zeros((1, 3)), X * 1e-3):
         expected = normalised_rows(result.plan, rows) @ result.weights
         np.testing.assert_allclose(model.decision_function(rows), expected, rtol=1e-12, atol=1e-15)

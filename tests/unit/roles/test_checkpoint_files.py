@@ -92,7 +92,7 @@ def test_a_damaged_one_is_deleted_and_the_one_before_is_used(states: dict[str, P
 @pytest.mark.parametrize("facts", [{"l2": 2.0, "epochs": 100}, {"epochs": 101}])
 def test_one_of_another_plan_is_of_no_use(states: dict[str, PartyState], facts: dict[str, float]) -> None:
     save(states, range(1, 4))
-    assert resume(states, plan_minimiser(paper_facts(40, 1, **facts))) is None  # type: ignore[arg-type]
+    assert resume(states, plan_minimiser(paper_facts(40, 1, **facts))) is None
 
 
 def test_what_is_on_disk_is_a_fresh_sharing(states: dict[str, PartyState]) -> None:

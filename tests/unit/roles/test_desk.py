@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -523,8 +524,18 @@ class Line:
 
 def release_at(counter: Counter, weights: int) -> Release:
     small = expected_certificate(*planned("horizontal"))
-    total, scale = 2 * small.sensitivity_total, 2 * small.noise_scale  # room for the rounding of more weights
-    certificate = replace(small, d=weights, sensitivity_total=total, noise_scale=scale)
+    assert small.sensitivity_total is not None
+    assert small.noise_scale is not None
+    (one,) = small.releases  # twice the sensitivity: room for the rounding of more weights
+    doubled = replace(one, dimension=weights, sensitivity=2 * one.sensitivity, scale=2 * one.scale)
+    certificate = replace(
+        small,
+        d=weights,
+        sensitivity_total=2 * small.sensitivity_total,
+        noise_scale=2 * small.noise_scale,
+        noise_expected_norm=2 * small.noise_expected_norm * math.sqrt(weights / small.d),
+        releases=(doubled,),
+    )
     release = Release(tuple((np.arange(weights) / 7 + 0.1).tolist()), certificate)
     (counter.folder / "state" / "published.json").write_text(release.to_json())
     counter.state.advance("released")

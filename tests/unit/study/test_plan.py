@@ -40,7 +40,7 @@ def test_the_default_recipe_knows_the_ranges_of_the_features() -> None:
     assert (facts.recipe, facts.method, facts.delta) == ("best", "descent", Fraction(1e-6))
     numbers = sum(feature.type == "number" for feature in study.data.features)
     assert 0 < numbers < facts.cols
-    assert (facts.feature_bound, facts.feature_lower) == (1, Fraction(-numbers, facts.cols))
+    assert (facts.feature_bound, facts.feature_lower) == (Fraction(1), Fraction(-numbers, facts.cols))
     assert facts.normalised_by == "parties"  # 1000 rows: the level is worth its price
     assert study_of(model=BEST, privacy={"epsilon": 1.0}, data__normalised_by="owners").data.normalised_by == "owners"
 
