@@ -30,6 +30,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "large steps": {"rows": 5, "cols": 50, "epsilon": 20.0, "delta": 1e-3},
     "pure": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "epsilon": 3.0},
     "pure in one step": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "fit_intercept": False},
+    "calibrated": {"rows": 1000, "cols": 12, "calibrate_intercept": True},
     "svm": {"rows": 1000, "cols": 12, "loss": "huber_hinge"},
 }
 EXTRAS: dict[str, list[str]] = {"level": ["level"]} | {
@@ -43,7 +44,9 @@ def test_certificates_of_real_plans_are_read_back(name: str) -> None:
     certificate = made(name)
     assert certificate.method == "descent"
     assert Certificate.from_json(certificate.to_json()) == certificate
-    extras = [release.name for release in certificate.releases][: -certificate.epochs]
+    names = [release.name for release in certificate.releases]
+    extras = names[: names.index("step 1")]
+    assert ("intercept 1" in names) == (name == "calibrated")
     assert extras == EXTRAS.get(name, ["level", "centre"] if certificate.normalised_by == "parties" else ["centre"])
     text = certificate.to_text()
     assert f"step {certificate.epochs}" in text
@@ -336,6 +339,34 @@ def test_pure_descent_is_of_steps_alone_on_rows_that_owners_scaled() -> None:
     euclidean = replace(base.descent, norm="l2").reach * (1 << 16) * 2 + 2 * 8  # 8: the root of 61, and more
     share = euclidean / step.sensitivity
     refused(base, "releases[0].sensitivity", forged(base, 0, {"sensitivity": euclidean, "scale": step.scale * share}))
+
+
+def test_the_releases_of_a_calibrated_intercept() -> None:
+    base = made("calibrated")
+    assert base.descent is not None
+    count = sum(release.name.startswith("intercept") for release in base.releases)
+    *others, last = base.releases
+    number = len(others)
+    assert count > 1
+    assert base.released == made("centre").released + 1
+    share = Fraction(999, 1000)
+    less = {"sensitivity": last.sensitivity * share, "scale": last.scale * share}
+    refused(base, f"releases[{number}].sensitivity", forged(base, number, less))
+    refused(base, f"releases[{number}].dimension", forged(base, number, {"dimension": base.d}))
+    refused(base, "releases", forged(base, number, {"name": "intercept 9"}))
+    refused(base, "releases", forged(base, number, {"name": "intercept"}))
+    refused(base, "releases", recounted(base, [last, *others]))
+    refused(base, "releases", recounted(base, [*others[: 1 - count], last]))
+    refused(base, "releases", forged(base, constant=Fraction(0)))
+    with pytest.raises(InvalidInputError, match=r"'(delta_total|rule)' parameter of a certificate must be"):
+        replace(base, releases=(*others, replace(last, scale=last.scale / 2)))
+    pure = BASES["pure"]
+    more = replace(pure.releases[-1], name="intercept 1", dimension=1)
+    refused(pure, "releases", recounted(pure, [*pure.releases, more]))
+
+
+def test_an_intercept_alone_has_no_row() -> None:
+    refused(DESCENT, "descent.constant", {"d": 1, "openings": ()})
 
 
 def test_numbers_that_would_take_long_to_account_for_are_refused_or_counted_at_once() -> None:

@@ -29,6 +29,7 @@ SLIGHTLY = 1 + Fraction(1, 1 << 18)
         ("sensitivity_total", {"tau": 1.8e-07}),
         ("sensitivity_total", {"tau": 1.0}),
         ("sensitivity_total", {"sensitivity_total": EXACT / 2}),
+        ("sensitivity_total", {"sensitivity_total": EXACT / 2, **UNPROVEN}),
         ("sensitivity_exact", {"n": 1700}),
         ("sensitivity_exact", {"gradient_bound": Fraction(1)}),
         ("sensitivity_exact", {"l2": Fraction(1, 2)}),
