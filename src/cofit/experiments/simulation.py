@@ -79,7 +79,7 @@ class Simulation:
         released = cleartext_descent(
             plan, data.features[data.filled], data.labels[data.filled], self.draws, np.random.default_rng(_SEED)
         )
-        return scores_of_releases(plan, released * np.r_[np.ones(len(released[0]) - 1), 4.0], data.features[data.test])
+        return scores_of_releases(plan, released, data.features[data.test])
 
     def _minimiser(self, plan: Plan) -> Reals:
         assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
