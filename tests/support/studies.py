@@ -39,6 +39,7 @@ from support.study_process import identity_of
 from support.training import minimiser
 
 Reals = npt.NDArray[np.float64]
+PAPER = {"recipe": "paper", "l2": 1.0}
 PARTIES = ("party-a", "party-b", "party-c")
 """The parties of a lab with rep3."""
 DEALER = "dealer"
@@ -207,8 +208,9 @@ class Lab:
         dealer: dict[str, Any] = {"dealer": servers[-1]} if self.dealers else {}
         vertical = self.partition == "vertical"
         columns = np.array_split(np.arange(self.features), len(self.owners))
+        best = self.model.get("recipe") == "best"
         document: dict[str, Any] = {
-            "model": {"kind": "logistic_regression", "recipe": "paper", "l2": 1.0, **self.model},
+            "model": {"kind": "logistic_regression", **(self.model if best else {**PAPER, **self.model})},
             "privacy": {"epsilon": self.epsilon},
             "data": {
                 "partition": self.partition,
