@@ -17,17 +17,17 @@ from cofit.roles.owner_tables import OwnerTable
 from cofit.roles.training import run_training
 from unit.report.models import certified_by
 
-RUNS, DRAWS = 16, 200
+RUNS, DRAWS = 32, 200
 SETTINGS: dict[str, dict[str, Any]] = {
     "best": {"epsilon": 0.6},
-    "best, level": {"epsilon": 1.0, "feature_bound": 1.0, "feature_lower": 0.0},
+    "best, level": {"epsilon": 0.3, "feature_bound": 1.0, "feature_lower": 0.0},
     "paper, gaussian": {"epsilon": 1.2, "recipe": "paper", "l2": 0.01, "delta": 1e-6},
     "paper, knorm": {"epsilon": 1.2, "recipe": "paper", "l2": 0.01},
 }
 
 
 def releases(plan: Plan, owners: dict[str, OwnerTable]) -> list[list[float]]:
-    """Weights of real runs: 16 of noisy descent, or one of the paper's method that draws 200 times."""
+    """Weights of real runs: 32 of noisy descent, or one of the paper's method that draws 200 times."""
     if isinstance(plan, MinimiserPlan):
         weights: list[list[float]] = twin_draws(plan, owners, DRAWS).tolist()
         return weights
