@@ -72,7 +72,7 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["table9", "--out", "x"], "table9"),
+        (["table10", "--out", "x"], "table10"),
         (["table1"], "--out"),
         ([], "TABLE"),
         (["table1", "--out", "x", "--draws", "0"], "draws"),
