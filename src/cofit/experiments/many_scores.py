@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.row_map import CENTRED_FLOOR, RowMap, offsets
+from cofit.learn.descent.recipe import CENTRED_FLOOR
+from cofit.learn.row_map import RowMap, offsets
 
 Reals = npt.NDArray[np.float64]
 
@@ -34,7 +35,7 @@ def scores_of_releases(plan: DescentPlan, released: Reals, features: Reals) -> R
     scores = rows.products(weights)
     if centres is not None:
         squares = rows.squares + np.square(centres).sum(axis=0) - 2 * rows.products(centres)
-        lengths = np.sqrt(np.maximum(squares, CENTRED_FLOOR**2))
+        lengths = np.sqrt(np.maximum(squares, float(CENTRED_FLOOR) ** 2))
         scores = (scores - (centres * weights).sum(axis=0)) / lengths
     return np.asarray(scores + intercepts)
 

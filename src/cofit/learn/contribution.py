@@ -23,7 +23,7 @@ from cofit.learn.row_map import RowMap
 
 Reals = npt.NDArray[np.float64]
 _BLOCK_BYTES = 2 << 20
-_ROUNDING = 2.0**-20  # of means in floating point; the level's sensitivity has more slack than this
+_ROUNDING = 2.0**-20  # of means in floating point, of values up to 1
 
 
 def encoded_features(plan: Plan, values: npt.NDArray[Any], format: FixedPoint, bound: float) -> RingArray:
@@ -62,7 +62,7 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
                 f"feature_bound, {bound:g}. Scale the column, or agree on a larger feature_bound."
             )
         if facts.partition == "horizontal":
-            _refuse_low_means(x, float(facts.feature_lower), first_row)
+            _refuse_low_means(x / bound, float(facts.feature_lower / facts.feature_bound), bound, first_row)
         return x / bound
     if facts.method == DESCENT:
         z = RowMap(facts.norm, 1.0, 0.0)(x) * (1 - float(FLOAT_SLACK))
@@ -94,13 +94,16 @@ def refuse_low_values(plan: Plan, values: npt.NDArray[Any]) -> None:
         )
 
 
-def _refuse_low_means(x: Reals, lower: float, first_row: int) -> None:
-    """The noise of the level rests on this bound; owners of columns cannot see it, and keep to ranges of each value."""
-    low = x.mean(axis=1) < lower - _ROUNDING * max(1.0, abs(lower)) if x.size else np.zeros(len(x), dtype=np.bool_)
+def _refuse_low_means(x: Reals, lower: float, bound: float, first_row: int) -> None:
+    """The noise of the level rests on this; owners of columns cannot see it, and keep to ranges of each value.
+
+    x, lower: in units of the bound, as the slack is, of which the level's sensitivity has more.
+    """
+    low = x.mean(axis=1) < lower - _ROUNDING if x.size else np.zeros(len(x), dtype=np.bool_)
     if low.any():
         raise RangeError(
             f"The mean of row {first_row + int(np.argmax(low))} of the features is below the agreed feature_lower, "
-            f"{lower:g}. Agree on a smaller feature_lower (minus feature_bound is always right)."
+            f"{lower * bound:g}. Agree on a smaller feature_lower (minus feature_bound is always right)."
         )
 
 

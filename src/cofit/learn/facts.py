@@ -219,7 +219,9 @@ def training_facts(
     if not -bound <= lower < bound:
         must_be = f"from minus feature_bound to below it (feature_bound is {float(bound):g})"
         raise parameter_error("feature_lower", _OWNER, must_be, feature_lower)
-    if by == "parties" and fit_intercept and scaling > bound:
+    if recipe == "best":
+        scaling = min(scaling, bound)
+    elif by == "parties" and fit_intercept and scaling > bound:
         raise parameter_error(
             "intercept_scaling",
             _OWNER,

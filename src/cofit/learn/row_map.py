@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cofit.learn.descent.recipe import CENTRED_FLOOR, LEVEL_PARTS, OWN_PARTS
+
 Reals = npt.NDArray[np.float64]
 NORMS = ("l1", "l2")
-CENTRED_FLOOR = 1 / 4
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,13 @@ class RowMap:
         means = x.mean(axis=1, keepdims=True) if x.size else np.zeros_like(unit)
         z = _divided(x - offsets(means, None if self.level is None else level / unit), 2, floor)
         if self.centre is not None:
-            z = _divided(z - np.asarray(self.centre), 2, CENTRED_FLOOR)
+            z = _divided(z - np.asarray(self.centre), 2, float(CENTRED_FLOOR))
         return z
 
 
 def offsets(means: Reals, level: Reals | float | None) -> Reals:
     """Return what is subtracted from rows with these means."""
-    return np.asarray(means / 2 if level is None else (3 * means + 5 * level) / 8)
+    return np.asarray(means / 2 if level is None else (OWN_PARTS * means + LEVEL_PARTS * level) / 8)
 
 
 def _divided(x: Reals, order: int, floor: float | Reals) -> Reals:

@@ -101,6 +101,9 @@ class LinearModel:
             )
         self._check_names()
         check_rows(self.rows, len(self.coef), self.certificate)
+        descent = self.certificate.descent
+        if descent is not None and self.constant != float(descent.constant):
+            _refuse("constant", f"{float(descent.constant)}, as the certificate says", self.constant)
 
     def __repr__(self) -> str:
         return f"<LinearModel, {self.loss}, {len(self.coef)} features, classes {self.classes}>"

@@ -41,6 +41,10 @@ def check_rows(rows: RowMap | None, cols: int, certificate: Certificate) -> None
             raise parameter_error(f"rows.{name}", _OWNER, "a finite float", value)
     if rows.bound <= 0 or rows.floor < 0:
         raise parameter_error("rows.bound", _OWNER, "positive, and rows.floor at least 0", (rows.bound, rows.floor))
+    by_parties = certificate.normalised_by == "parties"
+    if (rows.floor > 0) != by_parties or not (by_parties or rows.bound == 1):
+        must_be = "1 and 0 where the owners scaled, and a floor above 0 where the parties did"
+        raise parameter_error("rows.bound and rows.floor", _OWNER, must_be, (rows.bound, rows.floor))
     released = {release.name for release in certificate.releases}
     for name in ("level", "centre"):
         if (getattr(rows, name) is not None) != (name in released):

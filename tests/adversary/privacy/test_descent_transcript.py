@@ -27,7 +27,7 @@ from support.views import Views, p_uniform_bytes, watched
 
 ALPHA = 1e-6
 PARTIES = ("party-a", "party-b", "party-c")
-KINDS = ("owners", "parties, level, centred", "pure")
+KINDS = ("owners", "parties, level, centred", "calibrated", "pure")
 
 
 def observed(plan: DescentPlan, table: Table) -> tuple[LocalRun[npt.NDArray[np.float64]], Views]:

@@ -83,7 +83,7 @@ def battery(plan: DescentPlan, noise: dict[str, Values]) -> PValues:
 
 
 @pytest.mark.parametrize("count", LONG)
-@pytest.mark.parametrize("kind", ["owners", "parties, level, centred", "pure"])
+@pytest.mark.parametrize("kind", ["owners", "parties, level, centred", "calibrated", "pure"])
 def test_every_release_has_noise_of_the_stated_law(kind: str, count: int) -> None:
     plan = plan_of(kind)
     assert min(float(event.scale) for event in plan.events) > 300

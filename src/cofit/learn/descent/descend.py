@@ -11,7 +11,7 @@ from itertools import groupby
 from cofit.learn.batches import in_batches
 from cofit.learn.descent.formats import log2_up, reach
 from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
-from cofit.learn.descent.recipe import CONSTANT_BITS
+from cofit.learn.descent.recipe import CONSTANT_BITS, LEVEL_PARTS, OWN_PARTS
 from cofit.learn.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, with_bits
 from cofit.learn.inputs import Holders, gathered
 from cofit.privacy.events import Event
@@ -112,7 +112,7 @@ def _prepared(y: SecretArray, plan: DescentPlan, noise: _Noise) -> tuple[Rows, l
         if plan.level is not None:
             level = _divided(offset.sum() + noise.of(plan.level), plan.layout.rows, MEAN_BITS)
             extras.append(level.reshape(1))
-            offset = (offset * 3 + repeated(level * 5, len(y))).ldexp(-2)
+            offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(y))).ldexp(-2)
         rows = scaled_rows(y, offset.ldexp(-1), plan)
     if plan.centre is not None:
         centre = _divided(_sum(rows, plan) + noise.of(plan.centre), plan.layout.rows, plan.formats.data)

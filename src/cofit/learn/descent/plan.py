@@ -27,7 +27,15 @@ from cofit.learn.descent.formats import (
     with_centre,
     with_radius,
 )
-from cofit.learn.descent.recipe import AVERAGED, Budget, PureBudget, spend
+from cofit.learn.descent.recipe import (
+    AVERAGED,
+    CENTRED_FLOOR,
+    LEVEL_PARTS,
+    OWN_PARTS,
+    Budget,
+    PureBudget,
+    spend,
+)
 from cofit.learn.facts import Facts
 from cofit.learn.row_map import RowMap
 from cofit.privacy.accountant import Account, at_epsilon, sigma_for
@@ -44,6 +52,11 @@ _MEAN_SLACK = Fraction(1, 1 << (MEAN_BITS - 2))  # the mean of a row as computed
 _SCALE_BITS = 30
 
 
+CONSTANTS = (Fraction(AVERAGED), Fraction(MEAN_BITS), CENTRED_FLOOR, Fraction(OWN_PARTS, LEVEL_PARTS))
+"""Constants of the party program that no other field states: two releases of the software with other ones would make
+other runs, so the hash has them."""
+
+
 @dataclass(frozen=True)
 class DescentPlan(Plan):
     """Noisy descent. ``events``: the releases in order; ``precision``: the bits of the samplers."""
@@ -54,6 +67,7 @@ class DescentPlan(Plan):
     events: tuple[Event, ...]
     precision: int
     warnings: tuple[str, ...]
+    constants: tuple[Fraction, ...] = CONSTANTS
 
     @property
     def level(self) -> Event | None:

@@ -42,6 +42,8 @@ GOOD_LEVEL, WIDEST_LEVEL = Fraction(5, 100), Fraction(15, 100)
 LONGEST_CENTRE = Fraction(1, 10)
 PACE = Fraction(8, 10)
 CALIBRATION_STEPS, CALIBRATION_SHARE = 3, Fraction(5, 100)
+OWN_PARTS, LEVEL_PARTS = 3, 5
+"""Of 8, in the offset of a row: its own mean and the level."""
 CENTRED_FLOOR = Fraction(1, 4)
 """A centred row that is shorter is not stretched to length 1, but divided by this."""
 PURE_CONSTANT = Fraction(3, 256)
