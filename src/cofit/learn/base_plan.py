@@ -29,6 +29,26 @@ class Formats(Protocol):
         """The fractional bits of the features."""
 
     @property
+    def weights(self) -> int:
+        """Those of the weights."""
+
+    @property
+    def argument(self) -> int:
+        """Those of a score."""
+
+    @property
+    def scaled(self) -> int:
+        """Those of a residual."""
+
+    @property
+    def inverse_norm(self) -> int | None:
+        """Those of an inverse length; None where none is computed."""
+
+    @property
+    def product(self) -> int | None:
+        """Those of a product with a row that is not scaled yet; None where all are."""
+
+    @property
     def evaluation(self) -> Evaluation:
         """How residuals are computed."""
 
@@ -106,6 +126,24 @@ class Plan(ABC):
     def hash(self) -> str:
         """SHA-256 of the plan, of every number of it in full: equal hashes, equal runs."""
         return hashlib.sha256(json.dumps([PLAN_VERSION, _exact(self)], sort_keys=True).encode()).hexdigest()
+
+
+def plain_formats(formats: Formats) -> dict[str, Any]:
+    """Return formats and ranges in plain numbers."""
+    return {
+        "evaluation": formats.evaluation.description,
+        "ring": formats.ring.name,
+        "bits": {
+            "data": formats.data,
+            "weights": formats.weights,
+            "argument": formats.argument,
+            "scaled": formats.scaled,
+            "inverse_norm": formats.inverse_norm,
+            "product": formats.product,
+        },
+        "largest_weight_norm": float(formats.radius),
+        "largest_argument": float(formats.argument_radius),
+    }
 
 
 def _exact(value: object) -> object:

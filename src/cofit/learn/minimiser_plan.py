@@ -16,7 +16,7 @@ from typing import Any
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
 from cofit.errors import InvalidInputError, RangeError, parameter_error
-from cofit.learn.base_plan import PLAN_VERSION, Plan
+from cofit.learn.base_plan import PLAN_VERSION, Plan, plain_formats
 from cofit.learn.facts import AUTO_PURE, Facts
 from cofit.learn.formats import Formats, Geometry, choose_formats, encoding_error
 from cofit.learn.losses import Loss, loss_named
@@ -106,18 +106,7 @@ class MinimiserPlan(Plan):
             "step": float(solver.step),
             "rate": solver.rate,
             "epochs": self.epochs,
-            "evaluation": formats.evaluation.description,
-            "ring": formats.ring.name,
-            "bits": {
-                "data": formats.data,
-                "weights": formats.weights,
-                "argument": formats.argument,
-                "scaled": formats.scaled,
-                "inverse_norm": formats.inverse_norm,
-                "product": formats.product,
-            },
-            "largest_weight_norm": float(formats.radius),
-            "largest_argument": float(formats.argument_radius),
+            **plain_formats(formats),
             "mechanism": mechanism.name,
             "noise_scale": {mechanism.scale_name: float(mechanism.scale)},
             "noise_expected_norm": mechanism.expected_norm,

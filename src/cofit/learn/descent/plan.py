@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
 from cofit.errors import InvalidInputError, RangeError
-from cofit.learn.base_plan import PLAN_VERSION, Plan
+from cofit.learn.base_plan import PLAN_VERSION, Plan, plain_formats
 from cofit.learn.descent.formats import (
     ROOT_BITS,
     DescentFormats,
@@ -186,18 +186,7 @@ class DescentPlan(Plan):
             "epochs": self.epochs,
             "averaged": self.averaged,
             "step": float(formats.factor) * 2.0**-formats.exponent,
-            "evaluation": formats.evaluation.description,
-            "ring": formats.ring.name,
-            "bits": {
-                "data": formats.data,
-                "weights": formats.weights,
-                "argument": formats.argument,
-                "scaled": formats.scaled,
-                "inverse_norm": formats.inverse_norm,
-                "product": formats.product,
-            },
-            "largest_weight_norm": float(formats.radius),
-            "largest_argument": float(formats.argument_radius),
+            **plain_formats(formats),
             "mechanism": self.mechanism_name,
             "noise_of_weights": self.noise_of_weights,
             "grid": f"2^-{formats.grid}",
