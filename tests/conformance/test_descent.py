@@ -145,7 +145,9 @@ def assert_releases(plan: DescentPlan, table: Table, run: Seen, seed: int) -> No
         assert off <= allowed, f"{event.name} is off by {off}, more than roundings may do, {allowed}"
 
 
-@pytest.mark.parametrize("table", ["random", "extremes", "one-hot", "equal"])
+@pytest.mark.parametrize(
+    "table", ["random", *(pytest.param(table, marks=pytest.mark.slow) for table in ("extremes", "one-hot", "equal"))]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_release_is_that_of_the_recipe(kind: str, table: str) -> None:
     plan = plan_of(kind)

@@ -59,7 +59,7 @@ def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
 
     model = LinearModel.from_json((folder / "model.json").read_text())
     assert (model.classes, model.feature_names) == (CLASSES, tuple(RANGES))
-    plan = plan_training(training_facts(426, 30, partition=partition, epsilon=2, scheme=scheme))
+    plan = plan_training(training_facts(426, 30, partition=partition, epsilon=2, scheme=scheme, feature_bound=1.0))
     assert (certificate.scheme, len(certificate.dealers)) == (scheme, int(scheme == "semi2k"))
     assert certificate.plan_hash == plan.hash
     figures = accuracies(plan, model, demo_data(7))

@@ -85,13 +85,13 @@ def coarser(sample: Callable[..., SecretArray]) -> Callable[..., SecretArray]:
     return draw
 
 
-@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), ("owners", 40)])
+@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), pytest.param("owners", 40, marks=pytest.mark.slow)])
 def test_a_released_descent_tells_candidates_apart_no_better_than_epsilon_allows(kind: str, trials: int) -> None:
     for attack, right in right_guesses(plan_for(kind), trials).items():
         assert p_of(right, trials) > ALPHA, f"'{attack}' is right {right} times of {trials}, more than epsilon allows"
 
 
-@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), ("owners", 32)])
+@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), pytest.param("owners", 32, marks=pytest.mark.slow)])
 def test_noise_on_a_coarser_grid_would_tell_them_apart(kind: str, trials: int) -> None:
     """Broken on purpose."""
     with (

@@ -94,7 +94,7 @@ def all_cases() -> list[tuple[str, str, str]]:
     return [(kind, labels, how) for kind in TABLES for labels in ("random", "all 1") for how in REPLACED]
 
 
-@pytest.mark.parametrize("noise", ["usual", "none", "largest"])
+@pytest.mark.parametrize("noise", ["usual", *(pytest.param(n, marks=pytest.mark.slow) for n in ("none", "largest"))])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_record_moves_a_release_beyond_its_sensitivity(kind: str, noise: str) -> None:
     plan = plan_of(kind)

@@ -54,7 +54,9 @@ def masked(views: Views, party: str) -> bytes:
     return b"".join(data for _, label, data in views.received[party] if not is_public(label))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [KINDS[1], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind != KINDS[1])]
+)
 def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(kind: str) -> None:
     plan = plan_of(kind, rows=60, scheme="rep3")
     runs = [observed(plan, table) for table in tables(plan)]

@@ -34,6 +34,7 @@ def releases(plan: Plan, owners: dict[str, OwnerTable]) -> list[list[float]]:
     return [run_training(plan, owners, parties=["p"]).weights.tolist() for _ in range(RUNS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_the_forecast_is_what_real_runs_reach(setting: str) -> None:
     """Means over draws and runs differ by sampling error alone: 4.5 standard errors. Twice the epsilon is seen."""

@@ -100,7 +100,7 @@ def test_wrong_noise_is_noticed(kind: str) -> None:
     plan = plan_of(kind)
     noise = drawn(plan, DRAWS)
     last = plan.events[-1].name
-    reject(battery(plan, noise | {last: np.rint(noise[last] * 0.85)}))
+    reject(battery(plan, noise | {last: np.rint(noise[last] * 0.7)}))
     reject(battery(plan, noise | {last: np.rint(noise[last] / 8) * 8}))
     reject(battery(plan, noise | {last: np.abs(noise[last])}))
     before = plan.events[-2].name
@@ -210,9 +210,10 @@ def test_the_whole_descent_is_as_private_as_stated(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name if "pure" in name else pytest.param(name, marks=pytest.mark.slow) for name in AUDITS]
+    "name", [name if name == "one step, pure" else pytest.param(name, marks=pytest.mark.slow) for name in AUDITS]
 )
 @pytest.mark.timeout(600)
 def test_a_third_of_the_noise_violates_it(name: str) -> None:
-    plan, neighbours, _ = audited(name)
-    assert largest_excess(plan, neighbours, 500, 1 / 3) > 0
+    plan, neighbours, count = audited(name)
+    count = 500 if name == "one step, pure" else 2 * count  # more steps hide more of what noise lets through
+    assert largest_excess(plan, neighbours, count, 1 / 3) > 0

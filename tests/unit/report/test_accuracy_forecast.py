@@ -59,6 +59,7 @@ def test_a_model_of_noisy_descent(kind: str) -> None:
     assert found.curves[0].median[-1] > found.curves[0].median[0]
 
 
+@pytest.mark.slow
 def test_the_noise_is_that_of_the_study_not_of_the_sample() -> None:
     """A study of forty times the rows has a fortieth of the noise, with the same sample."""
     for models in (

@@ -139,6 +139,7 @@ def _of_one_distribution(kind: str, scheme: str, runs: int) -> None:
     assert _least_p(plan, real, louder, middle) < ALPHA, "noise that is larger by 60 % is not noticed"
 
 
+@pytest.mark.slow
 def test_releases_of_real_runs_and_the_twins_are_of_one_distribution() -> None:
     _of_one_distribution("level", "clear", 80)
 

@@ -26,6 +26,7 @@ PHASES = {
     "hold": "train",
     "norm": "train",
     "epoch": "train",
+    "intercept": "train",
     "noise": "noise",
     "release": "release",
     "open": "release",

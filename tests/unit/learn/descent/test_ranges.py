@@ -25,7 +25,7 @@ from support.descent import KINDS, TABLES, extreme_noise, integers, plan_of, see
 from support.training import checked_ranges
 
 FAST = settings(
-    max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+    max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
 )
 
 
@@ -153,7 +153,9 @@ def assert_ranges(plan: DescentPlan, kind: str, labels: str, signs: int, seed: i
     return shares
 
 
-@pytest.mark.parametrize("signs", [1, -1, 0])
+@pytest.mark.parametrize(
+    "signs", [1, pytest.param(-1, marks=pytest.mark.slow), pytest.param(0, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_value_is_within_its_proven_range(kind: str, signs: int) -> None:
     plan = plan_of(kind)
@@ -167,7 +169,9 @@ def test_every_value_is_within_its_proven_range(kind: str, signs: int) -> None:
         assert max(part for _, part in shares) > 0.9, "the reach is far from what a record adds"
 
 
-@pytest.mark.parametrize("norm_floor", [0.1, 1 / 3, 0.003, 1e-4, 1e-6])
+@pytest.mark.parametrize(
+    "norm_floor", [1 / 3, 1e-6, *(pytest.param(floor, marks=pytest.mark.slow) for floor in (0.1, 0.003, 1e-4))]
+)
 @pytest.mark.parametrize("kind", ["parties", "parties, level, centred"])
 def test_every_value_is_within_its_proven_range_for_any_floor(kind: str, norm_floor: float) -> None:
     plan = plan_of(kind, norm_floor=norm_floor)
@@ -175,6 +179,7 @@ def test_every_value_is_within_its_proven_range_for_any_floor(kind: str, norm_fl
         assert_ranges(plan, table, "all 1", 1, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cols", [1, 2])
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "pure"])
 def test_every_value_is_within_its_proven_range_for_few_columns(kind: str, cols: int) -> None:
