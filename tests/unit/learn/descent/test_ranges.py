@@ -153,9 +153,10 @@ def assert_ranges(plan: DescentPlan, kind: str, labels: str, signs: int, seed: i
     return shares
 
 
-@pytest.mark.parametrize(
-    "signs", [1, pytest.param(-1, marks=pytest.mark.slow), pytest.param(0, marks=pytest.mark.slow)]
-)
+SIGNS = [1, *(pytest.param(sign, marks=pytest.mark.slow) for sign in (-1, 0))]
+
+
+@pytest.mark.parametrize("signs", SIGNS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_value_is_within_its_proven_range(kind: str, signs: int) -> None:
     plan = plan_of(kind)
