@@ -62,6 +62,7 @@ def test_without_delta_a_delta_is_tried() -> None:
     assert found.suggestions[-1] == FREE
 
 
+@pytest.mark.slow
 def test_more_epsilon_more_rows_more_accuracy() -> None:
     few = forecast_accuracy(100, 6, epsilons=(0.2, 10.0), loss="huber_hinge")
     many = forecast_accuracy(4000, 6, epsilons=(0.2, 10.0), loss="huber_hinge")

@@ -74,6 +74,7 @@ def test_the_noise_is_that_of_the_study_not_of_the_sample() -> None:
         assert "without replacement" in few.notes[0]
 
 
+@pytest.mark.slow
 def test_made_up_rows_are_as_many_as_the_study_had() -> None:
     for model in (released(planned(rows=300, cols=40)), descended(rows=300, cols=40)):
         found = forecast_on_made_up_rows(model)
