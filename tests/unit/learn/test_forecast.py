@@ -24,19 +24,8 @@ from cofit.secret import Party
 from cofit.sharing import scheme_named
 from cofit.sharing.meter import Meter, Tally
 from support.facts import paper_facts
+from support.phases import PHASES
 
-PHASES = {
-    "setup": "share",
-    "input": "share",
-    "receipt": "share",
-    "hold": "train",
-    "norm": "train",
-    "initial": "train",
-    "epoch": "train",
-    "noise": "noise",
-    "release": "release",
-    "open": "release",
-}
 FEW = {"allow_unproven": True, "mechanism": "laplace"}
 """Facts of short runs, whose noise is cheap."""
 

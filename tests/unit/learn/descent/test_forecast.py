@@ -18,19 +18,7 @@ from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing import scheme_named
 from support.descent import KINDS, contributed, plan_of, table_of
-
-PHASES = {
-    "setup": "share",
-    "input": "share",
-    "receipt": "share",
-    "hold": "train",
-    "norm": "train",
-    "epoch": "train",
-    "intercept": "train",
-    "noise": "noise",
-    "release": "release",
-    "open": "release",
-}
+from support.phases import PHASES
 
 
 def run_of(plan: DescentPlan) -> LocalRun[Any]:
