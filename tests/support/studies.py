@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.learn.plan import MinimiserPlan
-from cofit.learn.private_training import REASON
+from cofit.learn.private_training import release_reason
 from cofit.roles.analyst import fetch_release, statuses
 from cofit.roles.audit_file import read_audit
 from cofit.roles.ledger import Ledger
@@ -396,7 +396,9 @@ class Lab:
         for party in self.parties:
             state = self.state(party)
             records = self.audit(party)
-            assert {record["reason"] for record in records if record["event"] == "opening"} == {REASON}
+            assert {record["reason"] for record in records if record["event"] == "opening"} == {
+                release_reason(study_plan(self.study))
+            }
             assert [r["event"] for r in records].count("contributions sealed") <= 1
             self._check_one_draw(party, records)
             charges = Ledger(state / "ledger.sqlite").charges()

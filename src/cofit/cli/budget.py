@@ -128,6 +128,7 @@ def _print(console: Console, facts: dict[str, Any]) -> None:
     table.add_section()
     for key in ("spent", "cap", "left"):
         sums = facts[key]
-        numbers = ("none", "none") if sums is None else (f"{sums['epsilon']:g}", f"{sums['delta']:.3g}")
+        unlimited = "no limit" if key == "left" else "none"
+        numbers = (unlimited, unlimited) if sums is None else (f"{sums['epsilon']:g}", f"{sums['delta']:.3g}")
         table.add_row(key, "", "", *numbers)
     console.print(table)

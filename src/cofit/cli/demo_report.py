@@ -52,6 +52,7 @@ class Accuracies:
     without_privacy: float
     majority: float
     held_out: int
+    same_penalty: bool
 
 
 def print_introduction(console: Console, plan: Plan, owners: Mapping[str, OwnerTable]) -> None:
@@ -111,6 +112,7 @@ def accuracies(plan: Plan, model: LinearModel, data: DemoData) -> Accuracies:
         without_privacy=float((predicted == data.held_out_labels).mean()),
         majority=float((data.held_out_labels == commonest).mean()),
         held_out=len(truth),
+        same_penalty=isinstance(plan, MinimiserPlan),
     )
 
 
@@ -119,7 +121,8 @@ def print_accuracy(console: Console, result: Accuracies) -> None:
     console.print(f"\nAccuracy on {result.held_out} patients who were held out", style="bold")
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("  the released model", f"{result.private:.1%}")
-    table.add_row("  scikit-learn without privacy", f"{result.without_privacy:.1%}")
+    same = ", same rows and penalty" if result.same_penalty else ""
+    table.add_row(f"  scikit-learn without privacy{same}", f"{result.without_privacy:.1%}")
     table.add_row("  always the commoner class", f"{result.majority:.1%}")
     console.print(table)
     _say(

@@ -128,6 +128,16 @@ class Plan(ABC):
         return hashlib.sha256(json.dumps([PLAN_VERSION, _exact(self)], sort_keys=True).encode()).hexdigest()
 
 
+def large_delta(facts: Facts) -> tuple[str, ...]:
+    """Return a warning where delta is no small probability: a mechanism that publishes one record has delta = 1 / n."""
+    if facts.delta * facts.rows < 1:
+        return ()
+    return (
+        f"delta = {float(facts.delta):.2g} is 1 / n or more for {facts.rows:,} records: that would allow to publish a "
+        f"record at random; use one far below 1 / n",
+    )
+
+
 def plain_formats(formats: Formats) -> dict[str, Any]:
     """Return formats and ranges in plain numbers."""
     return {

@@ -215,6 +215,9 @@ def training_facts(
         raise InvalidInputError("momentum and initial='glorot' belong to the paper's training: give learning_rate too.")
     scaling = _positive("intercept_scaling", intercept_scaling)
     bound = _positive("feature_bound", 1.0 if feature_bound is None else feature_bound)
+    if feature_lower is not None and feature_bound is None and recipe == "best":
+        must_be = "left out without feature_bound: both ends of the range are agreed on together"
+        raise parameter_error("feature_lower", _OWNER, must_be, feature_lower)
     lower = -bound if feature_lower is None else _real("feature_lower", feature_lower, "a number", lambda _: True)
     if not -bound <= lower < bound:
         must_be = f"from minus feature_bound to below it (feature_bound is {float(bound):g})"

@@ -16,7 +16,7 @@ from typing import Any
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
 from cofit.errors import InvalidInputError, RangeError, parameter_error
-from cofit.learn.base_plan import PLAN_VERSION, Plan, plain_formats
+from cofit.learn.base_plan import PLAN_VERSION, Plan, large_delta, plain_formats
 from cofit.learn.facts import AUTO_PURE, Facts
 from cofit.learn.formats import Formats, Geometry, choose_formats, encoding_error
 from cofit.learn.losses import Loss, loss_named
@@ -218,7 +218,7 @@ def _complete(
             f"{float(mechanism.sampler_distance):.2g} of the ideal one here, and 2^-20 is required. Use mechanism "
             f"'laplace' or 'gaussian', which are exact on their grid."
         )
-    warnings = []
+    warnings: list[str] = []
     if not proven:
         warnings.append(
             "the distance of the trained weights from the exact minimiser is not covered by the noise, so the privacy "
@@ -235,6 +235,7 @@ def _complete(
             f"({float(objective.radius):.3g}): expect a useless model; use more rows, a larger epsilon, fewer columns, "
             f"or delta > 0 with the gaussian mechanism"
         )
+    warnings += large_delta(facts)
     return MinimiserPlan(
         facts,
         objective,

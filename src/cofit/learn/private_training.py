@@ -23,6 +23,15 @@ from cofit.secret.stored import ReleaseStore
 REASON = "the noisy weights: the one release of this study"
 
 
+def release_reason(plan: Plan) -> str:
+    """Return what is opened and why, for the audit log: with recipe best more than weights."""
+    if not isinstance(plan, DescentPlan):
+        return REASON
+    parts = {"weights": plan.cols, "intercept's offset": int(bool(plan.calibration))}
+    parts |= {"level": int(plan.level is not None), "centre": 0 if plan.centre is None else plan.centre.dimension}
+    return f"{REASON} ({', '.join(f'{name}: {count}' for name, count in parts.items() if count)})"
+
+
 def private_training(
     party: Party,
     plan: Plan,
@@ -52,6 +61,6 @@ def private_training(
         return noisy
 
     store = None if party.deals else stores[party.name]
-    opened = release_once(party, draw, store, reason=REASON, key=f"{plan.hash} {key}")
+    opened = release_once(party, draw, store, reason=release_reason(plan), key=f"{plan.hash} {key}")
     party.progress("release", 1, 1)
     return plan.in_units(opened) if isinstance(plan, DescentPlan) else opened.astype(np.float64)

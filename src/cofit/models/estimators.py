@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -13,17 +14,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cofit.errors import parameter_error
-from cofit.learn.facts import PAPER_DEFAULTS, training_facts
+from cofit.learn.facts import DESCENT, PAPER_DEFAULTS, training_facts
 from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel, Reals
 from cofit.models.progress_display import progress_display
-from cofit.models.tables import tables
+from cofit.models.tables import Tables, tables
 from cofit.roles.progress import Listener, Progress
 from cofit.roles.training import run_training
 
 CLASSES_FROM_DATA = (
     "the two classes were taken from the labels instead of being agreed on: which ones occur is no secret"
 )
+REHEARSAL = "this is a rehearsal: one program on one machine started everybody and held all of the data"
+_DOMINANT = 0.9
 _FACTS = (
     "recipe", "epsilon", "delta", "scheme", "fit_intercept", "normalised_by", "feature_bound", "feature_lower",
     "row_nonzeros",
@@ -118,6 +121,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         given = tables(owners, y, partition, name, self.classes)
         facts = {fact: getattr(self, fact) for fact in _FACTS}
         plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
+        if plan.facts.method == DESCENT and plan.floor is None:
+            _warn_of_units(given)
         with self._progress_context() as listener:
             run = run_training(
                 plan,
@@ -127,7 +132,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
                 state=self.state,
                 timeout=self.timeout,
                 progress=listener,
-                warnings=() if self.classes is not None else (CLASSES_FROM_DATA,),
+                warnings=(REHEARSAL, *(() if self.classes is not None else (CLASSES_FROM_DATA,))),
             )
         self.plan_ = plan
         self.openings_ = run.run.openings
@@ -214,6 +219,23 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.non_deterministic = True
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _warn_of_units(given: Tables) -> None:
+    """Warn whoever holds the data, and nobody else, if rows of length 1 would show one column alone."""
+    blocks = [np.square(table.features).sum(axis=0) for table in given.owners.values() if table.features is not None]
+    squares = np.sum(blocks, axis=0)
+    total = float(squares.sum())
+    if len(squares) > 1 and total > 0 and float(squares.max()) > _DOMINANT * total:
+        place = int(squares.argmax())
+        name = place if given.feature_names is None else f"'{given.feature_names[place]}'"
+        warnings.warn(
+            f"Column {name} is so much larger than the others that rows, which are scaled to length 1, show hardly "
+            f"anything else. Scale the columns to a common range, by bounds that are publicly known, and give "
+            f"feature_bound.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 class LogisticRegression(_PrivateLinearClassifier):
@@ -364,7 +386,10 @@ class LogisticRegression(_PrivateLinearClassifier):
     _loss = "logistic"
 
     def predict_proba(self, X: Any) -> Reals:
-        """Return sigmoid(score) for each row as the second column, and what is left to 1 as the first, shape (n, 2)."""
+        """Return the probability of the second class for each row as the second column, shape (n, 2).
+
+        sigmoid(2 score) with recipe 'best', whose score is half a margin; sigmoid(score) with recipe 'paper'.
+        """
         rows = self._rows(X)
         return self.model_.predict_proba(rows)
 

@@ -84,7 +84,7 @@ The noise
   nothing else of the data.
   mechanism = Mechanism
   noise_distribution = Distribution
-  releases = Noisy releases (sensitivity and scale in steps of the grid)
+  releases = Noisy releases, of which steps were not opened one by one (in steps of the grid)
   noise_scale_name = Name of its parameter
   noise_scale = Its parameter, in units of the weights
   noise_expected_norm = Expected length of the noise

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
 from cofit.errors import InvalidInputError, RangeError
-from cofit.learn.base_plan import PLAN_VERSION, Plan, plain_formats
+from cofit.learn.base_plan import PLAN_VERSION, Plan, large_delta, plain_formats
 from cofit.learn.descent.formats import (
     ROOT_BITS,
     DescentFormats,
@@ -360,9 +360,10 @@ def _radius(layout: Layout, formats: DescentFormats, largest_noise: list[int]) -
 
 
 def _warnings(facts: Facts) -> tuple[str, ...]:
+    warnings = large_delta(facts)
     if facts.cols == 1:
-        return (
+        warnings += (
             "There is one column, and rows are scaled to length 1: the model sees of a value on which side of a centre "
             "it lies, and no more. Bring more columns, or use recipe='paper'.",
         )
-    return ()
+    return warnings
