@@ -21,6 +21,7 @@ from cofit.learn.descent import rows as rows_module
 from cofit.learn.descent.plan import DescentPlan
 from cofit.sharing import SCHEMES
 from support.descent import (
+    FEW,
     KINDS,
     Seen,
     Table,
@@ -34,10 +35,6 @@ from support.descent import (
 )
 
 Reals = npt.NDArray[np.float64]
-
-
-FEW = ("owners", "parties, level, centred", "calibrated", "pure")
-"""Kinds that together have every release: the others are slow tests."""
 
 
 @dataclass(frozen=True)

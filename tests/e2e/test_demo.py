@@ -81,7 +81,7 @@ def test_without_secrecy_the_first_line_says_so(tmp_path: Path) -> None:
     assert (tmp_path / "a/b/certificate.txt").read_text().startswith("NO SECRECY: ")
 
 
-def test_a_release_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
+def test_a_release_is_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "model.json").write_text("an earlier release")
@@ -90,6 +90,13 @@ def test_a_release_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     assert refused.stderr.startswith("cofit: The folder 'out' is not empty.")
     assert "costs privacy again" in refused.stderr
     assert (out / "model.json").read_text() == "an earlier release"
+
+
+@pytest.mark.slow
+def test_a_release_is_overwritten_if_forced(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "model.json").write_text("an earlier release")
     forced = demo(tmp_path, "--out", "out", "--force")
     assert (forced.returncode, forced.stderr) == (0, "")
     LinearModel.from_json((out / "model.json").read_text())

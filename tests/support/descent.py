@@ -45,6 +45,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "pure": {"epsilon": 3.0, "delta": 0.0, "row_nonzeros": 2},
 }
 """Facts for 60 rows and 5 columns, which give every kind of release and of rows."""
+FEW = ("owners", "parties, level, centred", "calibrated", "pure")
+"""Kinds that together have every release: of long tests, the others are with the slow ones."""
 
 
 @functools.lru_cache(maxsize=512)

@@ -17,7 +17,7 @@ from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.errors import CofitError
 from cofit.learn.descent.descend import descend
 from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.private_training import REASON, private_training
+from cofit.learn.private_training import private_training, release_reason
 from cofit.roles import LocalRun
 from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
@@ -60,11 +60,11 @@ def masked(views: Views, party: str) -> bytes:
 def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(kind: str) -> None:
     plan = plan_of(kind, rows=60, scheme="rep3")
     runs = [observed(plan, table) for table in tables(plan)]
-    released = 6 + (1 + 5 if plan.centre is not None else 0)
+    released = 6 + int(bool(plan.calibration)) + int(plan.level is not None) + 5 * int(plan.centre is not None)
     assert plan.released == released
     for run, views in runs:
         (opening,) = run.openings
-        assert (opening.reason, opening.shape, opening.learned_by) == (REASON, (released,), PARTIES)
+        assert (opening.reason, opening.shape, opening.learned_by) == (release_reason(plan), (released,), PARTIES)
         for party in PARTIES:
             seen = masked(views, party)
             assert len(seen) > 20_000

@@ -90,6 +90,7 @@ def test_rows_held_out_are_not_trained_on(monkeypatch: pytest.MonkeyPatch) -> No
     assert sorted(seen) == folds(BOOLEAN, 4, 7)[1].train.tolist()
 
 
+@pytest.mark.slow
 def test_a_run_of_the_protocol_is_scored_as_its_twin() -> None:
     ours = Best(20.0, 1e-5)
     real = measure(RunCell("claims", ours, "rep3", 2, 4, 1, 7), BOOLEAN)

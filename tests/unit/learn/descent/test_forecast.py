@@ -42,7 +42,7 @@ def counted(run: LocalRun[Any]) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scheme", ["rep3", "semi2k", pytest.param("rep4", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scheme", ["rep3", *(pytest.param(s, marks=pytest.mark.slow) for s in ("semi2k", "rep4"))])
 def test_rounds_and_bytes_are_those_of_a_run(scheme: str, kind: str) -> None:
     plan = plan_of(kind, scheme=scheme)
     cost = forecast(plan, owners=2)

@@ -21,7 +21,7 @@ from cofit.learn.descent.plan import DescentPlan
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
-from support.descent import KINDS, TABLES, extreme_noise, integers, plan_of, seen, table_of
+from support.descent import FEW, KINDS, TABLES, extreme_noise, integers, plan_of, seen, table_of
 from support.training import checked_ranges
 
 FAST = settings(
@@ -157,7 +157,7 @@ SIGNS = [1, *(pytest.param(sign, marks=pytest.mark.slow) for sign in (-1, 0))]
 
 
 @pytest.mark.parametrize("signs", SIGNS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [k if k in FEW else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 def test_every_value_is_within_its_proven_range(kind: str, signs: int) -> None:
     plan = plan_of(kind)
     cases = [(table, labels) for table in TABLES for labels in ("random", "all 1")]
