@@ -42,6 +42,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "parties, level": {"epsilon": 3.6, "delta": 1e-5, "feature_bound": 2.0, "feature_lower": -1.0},
     "parties, level, centred": {"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "norm_floor": 0.1},
     "calibrated": {"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True},
+    "chosen shares": {
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "feature_bound": 2.0,
+        "calibrate_intercept": True,
+        "budget_shares": (("level", 0.001), ("centre", 0.002), ("intercept", 0.3)),
+    },
     "pure": {"epsilon": 3.0, "delta": 0.0, "row_nonzeros": 2},
 }
 """Facts for 60 rows and 5 columns, which give every kind of release and of rows."""
@@ -52,7 +59,8 @@ FEW = ("owners", "parties, level, centred", "calibrated", "pure")
 @functools.lru_cache(maxsize=512)
 def descent_plan(rows: int, cols: int, **facts: Any) -> DescentPlan:
     """The plan for these facts, made once."""
-    plan = plan_training(training_facts(rows, cols, **facts))
+    shares = facts.pop("budget_shares", None)  # in pairs, because facts must be hashable here
+    plan = plan_training(training_facts(rows, cols, budget_shares=shares and dict(shares), **facts))
     assert isinstance(plan, DescentPlan)
     return plan
 

@@ -32,8 +32,11 @@ def _privacy(plan: DescentPlan) -> Section:
 def _releases(plan: DescentPlan) -> Section:
     def row(name: str, event: Event, note: str) -> Row:
         noise = f"noise {as_number(event.scale / event.sensitivity)} times what one record can change"
-        return Row(name, f"{event.dimension:,} numbers", f"{noise}; {note}")
+        share = sum(part for of, part in spent.items() if of.split()[0] == event.name.split()[0])
+        count = f"{event.dimension:,} number{'s' * (event.dimension > 1)}"
+        return Row(name, count, f"{100 * float(share):.3g} % of the budget; {noise}; {note}")
 
+    spent = plan.spent
     rows = []
     if plan.level is not None:
         rows.append(row("level", plan.level, "the mean of all values, opened with the weights"))
@@ -41,6 +44,9 @@ def _releases(plan: DescentPlan) -> Section:
         rows.append(row("centre", plan.centre, "the mean row, opened with the weights"))
     kept = "not opened" if plan.averaged < plan.epochs else "their mean is opened"
     rows.append(row(f"steps 1 to {plan.epochs}", plan.steps[0], f"{kept}; later steps may have more"))
+    if plan.calibration:
+        count = len(plan.calibration)
+        rows.append(row(f"intercept 1 to {count}", plan.calibration[0], "their sum is opened with the weights"))
     return Section("Noisy releases: what the privacy budget is spent on", tuple(rows))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
 from rich.console import Console
 
 from cofit.cli.plan_table import print_plan
+from cofit.learn.descent.shares import SHARED
 from cofit.learn.facts import DEFAULT_NORM_FLOOR, PARTITIONS, RECIPES, SOLVERS, training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.losses import LOSSES
@@ -26,6 +28,21 @@ def epochs_of(_context: click.Context, _parameter: click.Parameter, value: str |
         return int(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is neither a number of epochs nor 'auto'.") from None
+
+
+def shares_of(_context: click.Context, _parameter: click.Parameter, value: Sequence[str]) -> dict[str, float] | None:
+    """Return shares by name, or None where there are none."""
+    shares: dict[str, float] = {}
+    for text in value:
+        name, equals, number = text.partition("=")
+        try:
+            share = float(number)
+        except ValueError:
+            equals, share = "", 0.0
+        if not equals or name not in SHARED or name in shares:
+            raise click.BadParameter(f"{text!r} is not NAME=SHARE, once for each name of {', '.join(SHARED)}.")
+        shares[name] = share
+    return shares or None
 
 
 @click.command()
@@ -91,6 +108,15 @@ def epochs_of(_context: click.Context, _parameter: click.Parameter, value: str |
 )
 @click.option(
     "--calibrate-intercept", is_flag=True, help="Best: three more noisy steps for the intercept, for 5 % of the budget."
+)
+@click.option(
+    "--share",
+    "budget_shares",
+    multiple=True,
+    metavar="NAME=SHARE",
+    callback=shares_of,
+    help=f"Best: what part of the budget a release gets, of {', '.join(SHARED)}; 0: none. Repeat it for several. "
+    "[default: as the recipe finds best]",
 )
 @click.option("--row-nonzeros", type=int, help="About how many values of a row are not 0; for delta = 0.")
 @click.option(

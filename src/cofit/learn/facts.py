@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.learn.checked import OWNER, flag, integer, one_of, positive, real
 from cofit.learn.descent.recipe import pure_penalty, spend
+from cofit.learn.descent.shares import Shares, checked_shares, refuse_level
 from cofit.learn.losses import LOSSES
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
@@ -19,11 +19,9 @@ from cofit.sharing import SCHEMES
 
 PARTITIONS = ("horizontal", "vertical")
 SOLVERS = ("auto", "gradient_descent", "accelerated")
-_OWNER = "a plan"
 _FEWEST_ROWS = 2
 _MOST_ROWS = 1 << 40
 _MOST_EPOCHS = 1_000_000
-_LONGEST_FRACTION = 256
 AUTO_PURE = "auto"
 """The K-norm mechanism, or Laplace where epsilon is so large that K-norm noise cannot be sampled closely enough."""
 DEFAULT_NORM_FLOOR = Fraction(1, 16)
@@ -74,6 +72,7 @@ class Facts:
     feature_lower: Fraction
     row_nonzeros: int | None
     calibrate_intercept: bool
+    budget_shares: Shares
     norm_floor: Fraction
     tolerance: Fraction
     allow_unproven: bool
@@ -98,6 +97,7 @@ class Facts:
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, under the names of ``training_facts``."""
         plain = {name: float(v) if isinstance(v, Fraction) else v for name, v in self.__dict__.items()}
+        plain["budget_shares"] = {name: float(share) for name, share in self.budget_shares} or None
         del plain["epochs"], plain["solver"]
         if self.method == DESCENT:
             return {name: value for name, value in plain.items() if name not in PAPER_DEFAULTS}
@@ -122,6 +122,7 @@ def training_facts(
     feature_lower: float | Fraction | None = None,
     row_nonzeros: int | None = None,
     calibrate_intercept: bool = False,
+    budget_shares: Mapping[str, float] | None = None,
     norm_floor: float = float(DEFAULT_NORM_FLOOR),
     l2: float | None = None,
     mechanism: str | None = None,
@@ -148,7 +149,9 @@ def training_facts(
     feature_bound) are not stretched further.
     row_nonzeros: about how many values of a row are not 0, as far as is publicly known. It matters for recipe 'best'
     with delta = 0 only, for the accuracy and not for the guarantee. calibrate_intercept: recipe 'best' with delta > 0
-    spends 5 % of its budget on three steps for the intercept alone, after the weights.
+    spends 5 % of its budget on three steps for the intercept alone, after the weights. budget_shares: shares of the
+    budget (of mu^2) for 'level', 'centre' and 'intercept' that replace the recipe's; 0: no such release. The steps have
+    what is left. Recipe 'best' with delta > 0 only.
 
     With recipe 'paper' only (None: the default):
     l2: Lambda, the penalty of the mean loss, 1. mechanism: None takes 'knorm' when delta is 0 ('laplace' where epsilon
@@ -158,8 +161,8 @@ def training_facts(
     intercept_scaling: the constant of the intercept's column. allow_unproven: plan even where no distance to the
     minimiser is proven; the certificate says so first.
     """
-    _one_of(PARTITIONS, "partition", partition)
-    _one_of(RECIPES, "recipe", recipe)
+    one_of(PARTITIONS, "partition", partition)
+    one_of(RECIPES, "recipe", recipe)
     of_paper = {
         "l2": l2,
         "mechanism": mechanism,
@@ -179,68 +182,72 @@ def training_facts(
     l2, mechanism, sensitivity = given["l2"], given["mechanism"], given["sensitivity"]
     epochs, solver, learning_rate = given["epochs"], given["solver"], given["learning_rate"]
     momentum, initial, intercept_scaling = given["momentum"], given["initial"], given["intercept_scaling"]
-    _one_of(SENSITIVITIES, "sensitivity", sensitivity)
-    _one_of(SOLVERS, "solver", solver)
-    _one_of(("zeros", "glorot"), "initial", initial)
-    _one_of(tuple(sorted(LOSSES)), "loss", loss)
-    _one_of(tuple(sorted(SCHEMES)), "scheme", scheme)
-    exact_delta = _real("delta", delta, "from 0 to below 1", lambda v: 0 <= v < 1)
+    one_of(SENSITIVITIES, "sensitivity", sensitivity)
+    one_of(SOLVERS, "solver", solver)
+    one_of(("zeros", "glorot"), "initial", initial)
+    one_of(tuple(sorted(LOSSES)), "loss", loss)
+    one_of(tuple(sorted(SCHEMES)), "scheme", scheme)
+    exact_delta = real("delta", delta, "from 0 to below 1", lambda v: 0 <= v < 1)
     if mechanism is None:
         mechanism = "gaussian" if exact_delta > 0 else AUTO_PURE
     else:
-        _one_of(MECHANISMS, "mechanism", mechanism)
+        one_of(MECHANISMS, "mechanism", mechanism)
     if mechanism == "gaussian" and not exact_delta:
-        raise parameter_error("delta", _OWNER, "above 0 for the gaussian mechanism (for example 1e-6)", delta)
+        raise parameter_error("delta", OWNER, "above 0 for the gaussian mechanism (for example 1e-6)", delta)
     if mechanism in ("knorm", "laplace") and exact_delta:
-        raise parameter_error("delta", _OWNER, f"0 with mechanism '{mechanism}', which needs none", delta)
-    exact_epsilon = _real(
+        raise parameter_error("delta", OWNER, f"0 with mechanism '{mechanism}', which needs none", delta)
+    exact_epsilon = real(
         "epsilon", epsilon, f"above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON
     )
-    rows = _integer("rows", rows, _FEWEST_ROWS, _MOST_ROWS, "; with fewer, no record could hide among others")
-    cols = _integer("cols", cols, 1, 1 << 32)
+    rows = integer("rows", rows, _FEWEST_ROWS, _MOST_ROWS, "; with fewer, no record could hide among others")
+    cols = integer("cols", cols, 1, 1 << 32)
+    if flag("calibrate_intercept", calibrate_intercept) and not (recipe == "best" and exact_delta and fit_intercept):
+        must_be = "False, but with recipe='best', delta > 0 and an intercept"
+        raise parameter_error("calibrate_intercept", OWNER, must_be, calibrate_intercept)
+    shares = checked_shares(
+        budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
+    )
     by = normalised_by
     if by is None:
         by = "owners" if partition == "horizontal" else "parties"
         if recipe == "best" and exact_delta and feature_bound is not None:
-            budget = spend(rows, cols, exact_epsilon, exact_delta, ranges=True)
+            budget = spend(rows, cols, exact_epsilon, exact_delta, ranges=True, chosen=shares)
             by = "parties" if budget.level is not None else by
-    _one_of(("owners", "parties"), "normalised_by", by)
+    one_of(("owners", "parties"), "normalised_by", by)
     if partition == "vertical" and by == "owners":
         raise parameter_error(
-            "normalised_by", _OWNER, "'parties' in a vertical study: no owner sees a whole row", normalised_by
+            "normalised_by", OWNER, "'parties' in a vertical study: no owner sees a whole row", normalised_by
         )
-    rate = None if learning_rate is None else _positive("learning_rate", learning_rate)
-    exact_momentum = _real("momentum", momentum, "from 0 to below 1", lambda v: 0 <= v < 1)
+    refuse_level(shares, by)
+    rate = None if learning_rate is None else positive("learning_rate", learning_rate)
+    exact_momentum = real("momentum", momentum, "from 0 to below 1", lambda v: 0 <= v < 1)
     if rate is None and (exact_momentum or initial != "zeros"):
         raise InvalidInputError("momentum and initial='glorot' belong to the paper's training: give learning_rate too.")
-    scaling = _positive("intercept_scaling", intercept_scaling)
-    bound = _positive("feature_bound", 1.0 if feature_bound is None else feature_bound)
+    scaling = positive("intercept_scaling", intercept_scaling)
+    bound = positive("feature_bound", 1.0 if feature_bound is None else feature_bound)
     if feature_lower is not None and feature_bound is None and recipe == "best":
         must_be = "left out without feature_bound: both ends of the range are agreed on together"
-        raise parameter_error("feature_lower", _OWNER, must_be, feature_lower)
-    lower = -bound if feature_lower is None else _real("feature_lower", feature_lower, "a number", lambda _: True)
+        raise parameter_error("feature_lower", OWNER, must_be, feature_lower)
+    lower = -bound if feature_lower is None else real("feature_lower", feature_lower, "a number", lambda _: True)
     if not -bound <= lower < bound:
         must_be = f"from minus feature_bound to below it (feature_bound is {float(bound):g})"
-        raise parameter_error("feature_lower", _OWNER, must_be, feature_lower)
+        raise parameter_error("feature_lower", OWNER, must_be, feature_lower)
     if recipe == "best":
         scaling = min(scaling, bound)
     elif by == "parties" and fit_intercept and scaling > bound:
         raise parameter_error(
             "intercept_scaling",
-            _OWNER,
+            OWNER,
             f"at most feature_bound ({float(bound):g}) where the parties normalise",
             intercept_scaling,
         )
-    if _flag("calibrate_intercept", calibrate_intercept) and not (recipe == "best" and exact_delta and fit_intercept):
-        must_be = "False, but with recipe='best', delta > 0 and an intercept"
-        raise parameter_error("calibrate_intercept", _OWNER, must_be, calibrate_intercept)
     return Facts(
         rows=rows,
         cols=cols,
         partition=partition,
         recipe=recipe,
         loss=loss,
-        l2=_positive("l2", l2) if recipe == "paper" else pure_penalty(rows, cols, exact_epsilon),
+        l2=positive("l2", l2) if recipe == "paper" else pure_penalty(rows, cols, exact_epsilon),
         epsilon=exact_epsilon,
         delta=exact_delta,
         mechanism=mechanism,
@@ -248,21 +255,22 @@ def training_facts(
         scheme=scheme,
         epochs=None
         if isinstance(epochs, str) and epochs == "auto"
-        else _integer("epochs", epochs, 1, _MOST_EPOCHS, ", or 'auto'"),
+        else integer("epochs", epochs, 1, _MOST_EPOCHS, ", or 'auto'"),
         solver=solver,
         learning_rate=rate,
         momentum=exact_momentum,
         initial=initial,
-        fit_intercept=_flag("fit_intercept", fit_intercept),
+        fit_intercept=flag("fit_intercept", fit_intercept),
         intercept_scaling=scaling,
         normalised_by=by,
         feature_bound=bound,
         feature_lower=lower,
-        row_nonzeros=None if row_nonzeros is None else _integer("row_nonzeros", row_nonzeros, 1, cols),
+        row_nonzeros=None if row_nonzeros is None else integer("row_nonzeros", row_nonzeros, 1, cols),
         calibrate_intercept=bool(calibrate_intercept),
-        norm_floor=_real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1),
-        tolerance=_real("tolerance", given["tolerance"], "above 0 and at most 0.1", lambda v: 0 < v <= 0.1),
-        allow_unproven=_flag("allow_unproven", given["allow_unproven"]),
+        budget_shares=shares,
+        norm_floor=real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1),
+        tolerance=real("tolerance", given["tolerance"], "above 0 and at most 0.1", lambda v: 0 < v <= 0.1),
+        allow_unproven=flag("allow_unproven", given["allow_unproven"]),
     )
 
 
@@ -271,40 +279,5 @@ def _given(recipe: str, of_paper: dict[str, Any]) -> dict[str, Any]:
     for name, value in of_paper.items():
         if recipe == "best" and value is not None:
             must_be = "left out (None) with recipe='best', which has no such choice; or set recipe='paper'"
-            raise parameter_error(name, _OWNER, must_be, value)
+            raise parameter_error(name, OWNER, must_be, value)
     return PAPER_DEFAULTS | {name: value for name, value in of_paper.items() if value is not None}
-
-
-def _one_of(allowed: tuple[str, ...], name: str, value: object) -> None:
-    if not isinstance(value, str) or value not in allowed:
-        raise parameter_error(name, _OWNER, f"one of {list(allowed)}", value)
-
-
-def _flag(name: str, value: object) -> bool:
-    """Truth is not guessed: the text 'false' would be true."""
-    if not isinstance(value, bool | np.bool_):
-        raise parameter_error(name, _OWNER, "True or False", value)
-    return bool(value)
-
-
-def _positive(name: str, value: object) -> Fraction:
-    return _real(name, value, "a number above 0, and below 1e12", lambda v: 0 < v < 1e12)
-
-
-def _real(name: str, value: object, must_be: str, holds: Any) -> Fraction:
-    number = value.item() if isinstance(value, np.generic) else value
-    if isinstance(number, bool) or not isinstance(number, int | float | Fraction) or not math.isfinite(number):
-        raise parameter_error(name, _OWNER, must_be, value)
-    exact = Fraction(number)
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _LONGEST_FRACTION:
-        raise parameter_error(name, _OWNER, f"a number that {_LONGEST_FRACTION} bits can hold as a fraction", value)
-    if not holds(number):
-        raise parameter_error(name, _OWNER, must_be, value)
-    return exact
-
-
-def _integer(name: str, value: object, least: int, most: int, why: str = "") -> int:
-    number = value.item() if isinstance(value, np.generic) else value
-    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
-        raise parameter_error(name, _OWNER, f"an integer from {least} to {most}{why}", value)
-    return number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -30,7 +30,7 @@ _DOMINANT = 0.9
 _FACTS = (
     "recipe", "epsilon", "delta", "scheme", "fit_intercept", "normalised_by", "feature_bound", "feature_lower",
     "row_nonzeros",
-    "calibrate_intercept", "norm_floor", *PAPER_DEFAULTS,
+    "calibrate_intercept", "budget_shares", "norm_floor", *PAPER_DEFAULTS,
 )  # fmt: skip
 
 
@@ -52,6 +52,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         feature_lower: float | None = None,
         row_nonzeros: int | None = None,
         calibrate_intercept: bool = False,
+        budget_shares: Mapping[str, float] | None = None,
         norm_floor: float = 1 / 16,
         l2: float | None = None,
         mechanism: str | None = None,
@@ -77,6 +78,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.feature_lower = feature_lower
         self.row_nonzeros = row_nonzeros
         self.calibrate_intercept = calibrate_intercept
+        self.budget_shares = budget_shares
         self.l2 = l2
         self.mechanism = mechanism
         self.sensitivity = sensitivity
@@ -294,6 +296,10 @@ class LogisticRegression(_PrivateLinearClassifier):
     calibrate_intercept : bool, default=False
         Recipe 'best' with delta > 0: spend 5 % of the budget on three more steps for the intercept alone, after the
         weights. It seldom helps, because the constant beside each row serves as well; try it on public data first.
+    budget_shares : dict, default=None
+        Recipe 'best' with delta > 0: what part of the budget 'level', 'centre' and 'intercept' get, as in
+        ``{'level': 0.02, 'centre': 0}``, in the place of what the recipe would choose; 0 leaves a release out, and the
+        steps have the rest. It changes the accuracy, never the guarantee. Choose it on public data.
     norm_floor : float, default=1/16
         Where the parties scale: rows shorter than this, times ``feature_bound``, are divided by this length instead.
     l2 : float, default=None

@@ -12,15 +12,18 @@ from fractions import Fraction
 from typing import Any
 
 from cofit.errors import CofitError
-from cofit.learn.descent.plan import MEAN_BITS
+from cofit.learn.descent.plan import INTERCEPT, MEAN_BITS
 from cofit.learn.descent.recipe import PureBudget
+from cofit.learn.descent.shares import SHARED
 from cofit.learn.facts import training_facts
 from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.plan import Plan, plan_training
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
+from cofit.privacy.certificate import Certificate
 
 _MOST_NONZEROS = 64
+_DECIMALS = 4  # of shares of a budget
 _ROUNDING = Fraction(1, 1 << (MEAN_BITS - 3))  # what a plan adds to the width of a range, for roundings of means
 
 
@@ -96,10 +99,26 @@ def _choices(model: LinearModel) -> Iterator[dict[str, Any]]:
         for mechanism, count, solver in itertools.product((None, c.mechanism), epochs, ("auto", c.solver)):
             yield {"mechanism": mechanism, "epochs": count, "solver": solver}
     elif c.descent is None or c.descent.norm == "l2":
-        yield {}
+        yield from _shared(c)
     else:
         within = Fraction(1, 1 << (STEP_BITS - 1))
         paces = ((k, PureBudget(c.epsilon, c.n, k).pace) for k in range(1, (len(model.coef) + 1) // 2))
         close = (k for k, pace in paces if abs(pace / c.descent.step_size - 1) <= within)
         for nonzeros in itertools.islice(close, _MOST_NONZEROS):
             yield {"row_nonzeros": nonzeros}
+
+
+def _shared(certificate: Certificate) -> Iterator[dict[str, Any]]:
+    """Give the recipe's own shares of the budget, then those that the noise amounts to, all or some of them chosen."""
+    amounts: dict[str, float] = {}
+    for release in certificate.releases:
+        name = release.name.split()[0]
+        amounts[name] = amounts.get(name, 0.0) + float(release.sensitivity / release.scale) ** 2
+    whole = sum(amounts.values())
+    calibrated = {"calibrate_intercept": INTERCEPT in amounts}
+    yield calibrated
+    shares = {name: round(amounts.get(name, 0.0) / whole, _DECIMALS) for name in SHARED}
+    names = [name for name in SHARED if name != INTERCEPT or calibrated["calibrate_intercept"]]
+    for count in range(len(names), 0, -1):
+        for some in itertools.combinations(names, count):
+            yield {**calibrated, "budget_shares": {name: shares[name] for name in some}}

@@ -44,12 +44,16 @@ class Model:
 
 @dataclass(frozen=True)
 class Privacy:
-    """What the release guarantees: epsilon and delta; with recipe 'paper' by which noise, for which gradient bound."""
+    """What the release guarantees: epsilon and delta; with recipe 'paper' by which noise, for which gradient bound.
+
+    budget_shares: what users have chosen in the place of recipe 'best', by name; empty: nothing.
+    """
 
     epsilon: float
     delta: float
     mechanism: str | None
     sensitivity: str | None
+    budget_shares: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cofit.errors import InvalidInputError
+from cofit.learn.descent.shares import SHARED
 from cofit.learn.facts import DEFAULT_DELTA, DEFAULT_NORM_FLOOR, PARTITIONS, RECIPES, SOLVERS
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
@@ -29,7 +30,7 @@ _MODEL_OF_PAPER = (
     "allow_unproven",
 )  # fmt: skip
 _MODEL = ("kind", "recipe", "intercept", "calibrate_intercept", *_MODEL_OF_PAPER)
-_PRIVACY = ("epsilon", "delta", "mechanism", "sensitivity")
+_PRIVACY = ("epsilon", "delta", "budget_shares", "mechanism", "sensitivity")
 _DATA = (
     "partition", "label", "label_values", "normalised_by", "norm_floor", "row_nonzeros", "row_key", "unmatched", "rows",
     "ignore_extra", "schema", "features",
@@ -41,6 +42,7 @@ _SECTION_OF_FACT = {
     "momentum": "model", "initial": "model", "tolerance": "model", "epsilon": "privacy", "delta": "privacy",
     "mechanism": "privacy", "sensitivity": "privacy", "normalised_by": "data", "norm_floor": "data", "rows": "data",
     "row_nonzeros": "data", "calibrate_intercept": "model",
+    "budget_shares": "privacy",
 }  # fmt: skip
 
 
@@ -118,7 +120,18 @@ def _privacy(table: Table, recipe: str) -> Privacy:
         delta=delta,
         mechanism=table.text("mechanism", "gaussian" if delta > 0 else "knorm", choices=MECHANISMS) if paper else None,
         sensitivity=table.text("sensitivity", "tight", choices=SENSITIVITIES) if paper else None,
+        budget_shares=_shares(table),
     )
+
+
+def _shares(table: Table) -> tuple[tuple[str, float], ...]:
+    if "budget_shares" not in table:
+        return ()
+    shares = table.table("budget_shares", SHARED)
+    chosen = tuple((name, shares.number(name)) for name in SHARED if name in shares)
+    if not chosen:
+        raise field_error(shares.path, f"left out, or a table with shares of {list(SHARED)}", {})
+    return chosen
 
 
 def _data(table: Table, recipe: str) -> Data:

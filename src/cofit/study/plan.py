@@ -40,6 +40,7 @@ def study_facts(study: Study) -> Facts:
         initial=model.initial,
         fit_intercept=model.intercept,
         calibrate_intercept=model.calibrate_intercept,
+        budget_shares=dict(privacy.budget_shares) or None,
         intercept_scaling=model.intercept_scaling,
         normalised_by=data.normalised_by,
         feature_bound=1.0,

@@ -39,6 +39,7 @@ BAD: dict[str, list[Any]] = {
     "feature_bound": [0, -1.0, "x"],
     "feature_lower": [-2.0, 1.0, NAN, "x"],
     "calibrate_intercept": ["yes", 1, None, True],
+    "budget_shares": [{}, [0.1], "level", 0.1, {"steps": 0.5}, {"level": 0.1}],
     "row_nonzeros": [0, -1, 4, 1.5, "x", True],
     "recipe": ["worst", None, ["best"]],
     "norm_floor": [0, 2, -1, "x", None],
@@ -174,7 +175,7 @@ def test_every_fact_changes_the_hash() -> None:
         "feature_lower": 0.0,
         "row_nonzeros": 2,
     }
-    assert set(changes) == set(BAD) - {"recipe", "calibrate_intercept"}
+    assert set(changes) == set(BAD) - {"recipe", "calibrate_intercept", "budget_shares"}
     hashes = [plan_minimiser(paper_facts(**base)).hash]
     for name, value in changes.items():
         needed: dict[str, dict[str, Any]] = {"momentum": {"allow_unproven": True}, "mechanism": {"delta": 0.0}}
@@ -187,9 +188,12 @@ def test_every_fact_changes_the_hash() -> None:
         {"feature_bound": 1.0, "feature_lower": 0.0},
         {"delta": 1e-5},
         {"epsilon": 3.0},
+        {"budget_shares": {"level": 0}},
+        {"budget_shares": {"level": 0, "centre": 0}},
+        {"budget_shares": {"level": 0.02}},
     ]
     others = {plan_training(training_facts(50, 4, normalised_by="parties", **one)).hash for one in changed}
-    assert len(others) == 4
+    assert len(others) == len(changed)
 
 
 def test_the_plan_is_plain_numbers() -> None:

@@ -26,6 +26,13 @@ DESCENTS: dict[str, dict[str, Any]] = {
     "level, centred": {"epsilon": 3.0, "feature_bound": 2.0, "feature_lower": -0.5, "norm_floor": 0.1},
     "vertical": {"epsilon": 0.2, "partition": "vertical", "feature_bound": 1.0, "feature_lower": 0.0},
     "no intercept": {"epsilon": 1.0, "fit_intercept": False, "loss": "huber_hinge"},
+    "chosen shares": {
+        "epsilon": 3.0,
+        "feature_bound": 1.0,
+        "calibrate_intercept": True,
+        "budget_shares": {"level": 0.07, "centre": 0.11, "intercept": 0.03},
+    },
+    "calibrated": {"epsilon": 2.0, "calibrate_intercept": True},
     "pure": {"epsilon": 3.0, "delta": 0.0, "row_nonzeros": 2},
 }
 """Facts of noisy descent for 400 rows and 5 columns: every kind of release."""

@@ -31,7 +31,9 @@ from cofit.learn.descent.recipe import (
     AVERAGED,
     CENTRED_FLOOR,
     LEVEL_PARTS,
+    LONGEST_CENTRE,
     OWN_PARTS,
+    WIDEST_LEVEL,
     Budget,
     PureBudget,
     spend,
@@ -134,6 +136,13 @@ class DescentPlan(Plan):
         return at_epsilon(self.events, self.facts.epsilon)
 
     @property
+    def spent(self) -> dict[str, Fraction]:
+        """The share of each release in the budget, by name: of mu^2, rho or epsilon, whatever the account adds up."""
+        parts = self.account.contributions
+        whole = sum((part.amount for part in parts), Fraction(0))
+        return {part.name: part.amount / whole for part in parts}
+
+    @property
     def total_delta(self) -> Fraction:
         return self.facts.delta if self.facts.delta else self.account.delta
 
@@ -175,7 +184,7 @@ class DescentPlan(Plan):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        formats, account = self.formats, self.account
+        formats, account, spent = self.formats, self.account, self.spent
         return {
             "version": PLAN_VERSION,
             **self.facts.to_dict(),
@@ -193,6 +202,7 @@ class DescentPlan(Plan):
             "releases": [
                 {
                     "name": event.name,
+                    "share": float(spent[event.name]),
                     "noise": event.kind,
                     "dimension": event.dimension,
                     "sensitivity": float(event.sensitivity),
@@ -239,6 +249,7 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
             facts.delta,
             ranges=by_parties,
             calibrate=facts.calibrate_intercept,
+            chosen=facts.budget_shares,
         )
         gaussian = _Gaussian(precision, events)
         layout = _layout(facts, Fraction(1))
@@ -262,7 +273,7 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
         formats = base_formats(ring, layout, pure.pace, pure.constant, finer)
         largest = _pure_steps(pure, layout, formats, precision, events)
     formats = with_radius(formats, layout, _radius(layout, formats, largest))
-    return DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts))
+    return DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
 
 
 def _layout(facts: Facts, largest_offset: Fraction) -> Layout:
@@ -359,8 +370,20 @@ def _radius(layout: Layout, formats: DescentFormats, largest_noise: list[int]) -
     return (signal + noise) * Fraction(2) ** -formats.exponent
 
 
-def _warnings(facts: Facts) -> tuple[str, ...]:
+def _warnings(facts: Facts, events: list[Event]) -> tuple[str, ...]:
     warnings = large_delta(facts)
+    noise = {event.name: event.scale / event.sensitivity / facts.rows for event in events}
+    if noise.get(LEVEL, 0) > WIDEST_LEVEL:
+        warnings += (
+            f"The level has noise of {float(noise[LEVEL]):.0%} of the range, because budget_shares gives it so little: "
+            f"rows that are centred by it are centred by chance. Give it more, or 0.",
+        )
+    if 4 * facts.cols * noise.get(CENTRE, Fraction(0)) ** 2 > 2 * LONGEST_CENTRE:
+        warnings += (
+            f"The centre has noise of {2 * math.sqrt(facts.cols) * float(noise[CENTRE]):.2g} times the length of a "
+            f"row, because budget_shares asks for one: rows that are centred by it are centred by chance. Give it "
+            f"more, or 0.",
+        )
     if facts.cols == 1:
         warnings += (
             "There is one column, and rows are scaled to length 1: the model sees of a value on which side of a centre "

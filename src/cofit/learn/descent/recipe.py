@@ -20,6 +20,8 @@ the mean of the last 6 iterates. Where the constants come from, and what other c
   that is added to all scores. It never gained more than a fifth of a point beside the constant, so it is not the rule.
 - **Centre** (5 % of mu^2): the mean of the centred rows of length 1, subtracted from each before it is scaled again.
   Only if the noise in it is short: d s^2 <= 1/10.
+
+Users may set the shares of level, centre and intercept themselves (``shares.py``).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from cofit.learn.descent.shares import Shares
 from cofit.privacy.accountant import split
 from cofit.privacy.safe_rounding import root_up, significant_up
 
@@ -86,23 +89,36 @@ def shares_of_steps() -> tuple[Fraction, ...]:
     return tuple(count / sum(counts) for count in counts)
 
 
-def spend(rows: int, cols: int, epsilon: Fraction, delta: Fraction, *, ranges: bool, calibrate: bool = False) -> Budget:
-    """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges."""
+def spend(
+    rows: int,
+    cols: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    *,
+    ranges: bool,
+    calibrate: bool = False,
+    chosen: Shares = (),
+) -> Budget:
+    """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges. ``chosen``: shares that users
+    have chosen in the place of the recipe's."""
+    asked = dict(chosen)
     whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
     share = min(max(1 / (GOOD_LEVEL**2 * rows**2 * whole), LEAST_LEVEL_SHARE), MOST_LEVEL_SHARE)
     level = ranges and WIDEST_LEVEL**2 * rows**2 * whole * share >= 1
     centre = 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
-    extras = {"level": significant_up(share, _PACE_BITS)} if level else {}
-    extras |= {"centre": CENTRE_SHARE} if centre else {}
-    shares = [CALIBRATION_SHARE / CALIBRATION_STEPS] * (CALIBRATION_STEPS if calibrate else 0)
+    level_share = asked.get("level", significant_up(share, _PACE_BITS) if level else Fraction(0))
+    centre_share = asked.get("centre", CENTRE_SHARE if centre else Fraction(0))
+    extras = {name: part for name, part in (("level", level_share), ("centre", centre_share)) if part}
+    calibration = asked.get("intercept", CALIBRATION_SHARE)
+    shares = [calibration / CALIBRATION_STEPS] * (CALIBRATION_STEPS if calibrate else 0)
     extras |= {f"intercept {k + 1}": one for k, one in enumerate(shares)}
     left = 1 - sum(extras.values(), Fraction(0))
     parts: Mapping[str, Fraction] = split(
         epsilon, delta, extras | {f"step {t + 1}": left * share for t, share in enumerate(shares_of_steps())}
     )
     steps = tuple(parts[f"step {t + 1}"] for t in range(STEPS))
-    calibration = tuple(parts[f"intercept {k + 1}"] for k in range(len(shares)))
-    return Budget(parts.get("level"), parts.get("centre"), steps, calibration, rows, cols)
+    offsets = tuple(parts[f"intercept {k + 1}"] for k in range(len(shares)))
+    return Budget(parts.get("level"), parts.get("centre"), steps, offsets, rows, cols)
 
 
 @dataclass(frozen=True)
