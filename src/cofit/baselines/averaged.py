@@ -59,7 +59,7 @@ class Averaged(Method):
         moved = self.local([len(part.labels) for part in parts]).sensitivity / len(parts)
         budget = self.budget(len(parts))
         noise = calibrated(budget.mechanism, moved, budget.epsilon, budget.delta)
-        return Perturbed(np.mean(self.models(parts), axis=0), [noise])
+        return Perturbed(np.mean(self.models(parts), axis=0), [noise], parts[0].unseen)
 
 
 @dataclass(frozen=True)

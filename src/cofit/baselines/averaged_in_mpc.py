@@ -61,6 +61,8 @@ def average_in_mpc(
     dimension = parts[0].features.shape[1] if parts else 0
     if any(part.features.shape[1] != dimension for part in parts):
         raise InvalidInputError("All owners must have the same columns.")
+    if any(part.unseen for part in parts):
+        raise InvalidInputError("Noise inside the computation is for all columns: give parts without unseen ones.")
     mechanism = sum_mechanism(method, sizes, dimension)
     bound = float(_radius(method, sizes))
     owners = {

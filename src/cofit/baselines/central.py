@@ -69,4 +69,4 @@ class CentralOutput(Method):
         everything = joined(parts)
         facts = local(len(everything.labels), self.l2, self.sensitivity)
         noise = calibrated(self.mechanism, facts.sensitivity, self.epsilon, self.delta)
-        return Perturbed(facts.weights(everything), [noise])
+        return Perturbed(facts.weights(everything), [noise], everything.unseen)

@@ -57,9 +57,9 @@ class Perturbation:
     def release(self, part: Part, rng: np.random.Generator) -> Reals:
         """Train once, with fresh noise."""
         dimension = part.features.shape[1]
-        b = self.linear.sample(1, dimension, rng)[0]
+        b = self.linear.sample(1, dimension, rng, part.unseen)[0]
         found = minimise(part, self.l2 + self.extra, tolerance=self.tolerance, linear=b / self.rows)
-        return np.asarray(found.weights + self.final.sample(1, dimension, rng)[0])
+        return np.asarray(found.weights + self.final.sample(1, dimension, rng, part.unseen)[0])
 
 
 def perturbation(rows: int, l2: float, epsilon: float, sensitivity: str) -> Perturbation:

@@ -49,4 +49,4 @@ class FederatedOutput(Method):
         facts = [local(len(part.labels), self.l2, self.sensitivity) for part in parts]
         weights = np.mean([fact.weights(part) for fact, part in zip(facts, parts, strict=True)], axis=0)
         noise = [calibrated(self.mechanism, fact.sensitivity, self.epsilon, self.delta) for fact in facts]
-        return Perturbed(weights, noise)
+        return Perturbed(weights, noise, parts[0].unseen)

@@ -19,10 +19,15 @@ _LENGTH_SLACK = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class Part:
-    """One owner's rows, each of Euclidean length at most 1, and their labels, 0 and 1."""
+    """One owner's rows, each of Euclidean length at most 1, and their labels, 0 and 1.
+
+    unseen: how many columns the data have beside these, all of them zero in every row, also in those that are scored.
+    Weights there change no score, so they are never made; but the length of K-norm noise depends on them.
+    """
 
     features: Reals
     labels: Labels
+    unseen: int = 0
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2 or self.labels.shape != self.features.shape[:1] or not len(self.labels):
@@ -56,7 +61,7 @@ class Trained(ABC):
 
     @abstractmethod
     def draws(self, count: int, rng: np.random.Generator) -> Reals:
-        """Return ``count`` independent releases of the weights, shape (count, columns)."""
+        """Return ``count`` independent releases of the weights, shape (count, columns); not those of unseen columns."""
 
 
 class Method(ABC):
@@ -78,4 +83,5 @@ def joined(parts: Sequence[Part]) -> Part:
     """Return all rows as those of one owner: what only a trusted curator may see."""
     if not parts:
         raise InvalidInputError("There must be at least one owner.")
-    return Part(np.vstack([part.features for part in parts]), np.concatenate([part.labels for part in parts]))
+    features, labels = np.vstack([part.features for part in parts]), np.concatenate([part.labels for part in parts])
+    return Part(features, labels, parts[0].unseen)

@@ -24,19 +24,23 @@ class Noise(ABC):
     """Noise vectors of a fixed scale."""
 
     @abstractmethod
-    def sample(self, count: int, dimension: int, rng: np.random.Generator) -> Reals:
-        """Return ``count`` independent noise vectors, one in a row."""
+    def sample(self, count: int, dimension: int, rng: np.random.Generator, unseen: int = 0) -> Reals:
+        """Return ``count`` independent noise vectors, one in a row: of ``dimension + unseen`` coordinates the first."""
 
 
 @dataclass(frozen=True)
 class KNormNoise(Noise):
-    """Density proportional to exp(-||eta|| / beta): a uniform direction times a Gamma(dimension, beta) length."""
+    """Density proportional to exp(-||eta|| / beta): a uniform direction times a Gamma(dimension, beta) length.
+
+    A uniform direction is a normal vector over its length; of unseen coordinates only the squared length is drawn.
+    """
 
     beta: float
 
-    def sample(self, count: int, dimension: int, rng: np.random.Generator) -> Reals:
+    def sample(self, count: int, dimension: int, rng: np.random.Generator, unseen: int = 0) -> Reals:
         noise = rng.standard_normal((count, dimension))
-        noise *= (rng.gamma(dimension, self.beta, count) / np.linalg.norm(noise, axis=1))[:, None]
+        squares = np.einsum("ij,ij->i", noise, noise) + (rng.chisquare(unseen, count) if unseen else 0.0)
+        noise *= (rng.gamma(dimension + unseen, self.beta, count) / np.sqrt(squares))[:, None]
         return noise
 
 
@@ -46,7 +50,7 @@ class GaussianNoise(Noise):
 
     sigma: float
 
-    def sample(self, count: int, dimension: int, rng: np.random.Generator) -> Reals:
+    def sample(self, count: int, dimension: int, rng: np.random.Generator, unseen: int = 0) -> Reals:
         noise = rng.standard_normal((count, dimension))
         noise *= self.sigma
         return noise
@@ -58,7 +62,7 @@ class LaplaceNoise(Noise):
 
     scale: float
 
-    def sample(self, count: int, dimension: int, rng: np.random.Generator) -> Reals:
+    def sample(self, count: int, dimension: int, rng: np.random.Generator, unseen: int = 0) -> Reals:
         return rng.laplace(0.0, self.scale, (count, dimension))
 
 

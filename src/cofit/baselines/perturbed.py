@@ -13,13 +13,17 @@ from cofit.baselines.noise import Noise
 
 @dataclass(frozen=True, repr=False)
 class Perturbed(Trained):
-    """Weights, and the noise vectors that are drawn independently and averaged: one by a curator, one by each owner."""
+    """Weights, and the noise vectors that are drawn independently and averaged: one by a curator, one by each owner.
+
+    unseen: as in ``Part``.
+    """
 
     weights: Reals
     noise: Sequence[Noise]
+    unseen: int = 0
 
     def draws(self, count: int, rng: np.random.Generator) -> Reals:
         released = np.tile(self.weights, (count, 1))
         for noise in self.noise:
-            released += noise.sample(count, len(self.weights), rng) / len(self.noise)
+            released += noise.sample(count, len(self.weights), rng, self.unseen) / len(self.noise)
         return released

@@ -31,6 +31,7 @@ import pyarrow as pa
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.experiments.breast_cancer import breast_cancer
 from cofit.experiments.claims import claims
+from cofit.experiments.coordinates import UnitRows, in_coordinates
 from cofit.roles.plain_arrays import plain_arrays
 from cofit.roles.study_files import read_table
 
@@ -84,6 +85,11 @@ class DataSet:
             return self.declared
         x = self.features
         return (0.0, 1.0) if bool(((x == 0) | (x == 1)).all()) else None
+
+    @cached_property
+    def unit(self) -> UnitRows:
+        """All rows at length 1: what the methods of the comparison train on, and are scored on."""
+        return in_coordinates(self.features)
 
     @property
     def digest(self) -> str:

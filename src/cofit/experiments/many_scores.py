@@ -3,7 +3,7 @@
 Each release has its own level and centre, so ``RowMap`` would map all rows once for every release. With y = x / bound,
 c = (3 mean(y) + 5 level) / 8, u = 1 / max(||y - c||, floor), z = u (y - c), and t = 1 / max(||z - M||, 1/4):
 
-    score = t <z - M, w> + beta b,   <z, v> = u (<y, v> - c sum(v)) for v = w and v = M
+    score = t <z - M, w> + beta b + (the calibrated offset),   <z, v> = u (<y, v> - c sum(v)) for v = w and v = M
 
 and squared lengths come from the same products, so a few products of matrices suffice for all releases together.
 Lengths lose digits where y - c is far shorter than y: about 2^-50 of ||y||^2, which the floor makes harmless.
@@ -27,6 +27,8 @@ def scores_of_releases(plan: DescentPlan, released: Reals, features: Reals) -> R
     weights = released[:, :cols].T
     intercepts = float(plan.formats.constant) * released[:, cols] if plan.facts.fit_intercept else 0.0
     rest = released[:, plan.cols :]
+    if plan.calibration:
+        intercepts, rest = intercepts + rest[:, 0], rest[:, 1:]
     centres = rest[:, -cols:].T if plan.centre is not None else None
     mapped = plan.row_map(released[0])
     rows = _Fixed(RowMap(mapped.norm, mapped.bound, mapped.floor)(features))

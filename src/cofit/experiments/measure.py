@@ -87,7 +87,8 @@ def _baseline(
     test: npt.NDArray[np.int64],
     cell: AccuracyCell,
 ) -> tuple[Reals, Reals, dict[str, Any]]:
-    parts = [Part(unit_rows(data.features[rows]), data.labels[rows]) for rows in owned]
+    unit = data.unit
+    parts = [Part(unit.rows[rows], data.labels[rows], unit.unseen) for rows in owned]
     guarantee = method.guarantee([len(rows) for rows in owned])
     began = time.perf_counter()
     trained = method.train(parts)
@@ -100,16 +101,7 @@ def _baseline(
         "why": guarantee.why,
         "seconds_training": seconds,
     }
-    return weights, unit_rows(data.features[test]), claimed
-
-
-def unit_rows(features: npt.NDArray[Any]) -> Reals:
-    """Return each row divided by its length; an all-zero row stays zero."""
-    rows = features.astype(np.float64)
-    _, powers = np.frexp(np.abs(rows).max(axis=1, keepdims=True, initial=0.0))
-    rows = np.ldexp(rows, -powers)  # exact, so that squares neither overflow nor vanish
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0))
+    return weights, unit.rows[test], claimed
 
 
 def _generator(cell: AccuracyCell, use: str) -> np.random.Generator:

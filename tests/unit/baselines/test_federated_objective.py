@@ -60,8 +60,8 @@ def test_what_is_published_is_stationary_for_the_noise_that_was_drawn(rows: int,
     drawn: list[np.ndarray] = []
     original = KNormNoise.sample
 
-    def noted(self: KNormNoise, count: int, dimension: int, rng: np.random.Generator) -> np.ndarray:
-        drawn.append(original(self, count, dimension, rng))
+    def noted(self: KNormNoise, count: int, dimension: int, rng: np.random.Generator, unseen: int) -> np.ndarray:
+        drawn.append(original(self, count, dimension, rng, unseen))
         return drawn[-1]
 
     with mock.patch.object(KNormNoise, "sample", noted):

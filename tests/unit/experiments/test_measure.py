@@ -14,9 +14,10 @@ from cofit.baselines.minimiser import minimise
 from cofit.errors import InvalidInputError
 from cofit.experiments import measure as module
 from cofit.experiments.cells import AccuracyCell, Cofit, TimingCell
+from cofit.experiments.coordinates import unit_rows
 from cofit.experiments.datasets import DataSet, load_data_set
 from cofit.experiments.folds import folds
-from cofit.experiments.measure import measure, unit_rows
+from cofit.experiments.measure import measure
 from cofit.experiments.twin import twin_draws
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import Plan, plan_minimiser

@@ -18,7 +18,6 @@ from cofit.baselines.central import CentralNoPrivacy
 from cofit.baselines.noise import gaussian_sigma
 from cofit.experiments.ask import Answer, Ask, rounded_up
 from cofit.experiments.cells import Contender
-from cofit.experiments.measure import unit_rows
 from cofit.experiments.result import Curve, Figure, Row, TableResult
 from cofit.experiments.settings import DELTA
 from cofit.privacy.accountant import sigma_for, split
@@ -108,8 +107,7 @@ def commoner_class(*asks: Ask) -> str:
 
 def common_direction(ask: Ask) -> float:
     """Return ||mean of unit rows||^2: 1 if all rows point the same way, near 0 for centred data."""
-    rows = unit_rows(ask.data.features)
-    return float(np.square(rows.mean(axis=0)).sum())
+    return float(np.square(ask.data.unit.rows.mean(axis=0)).sum())
 
 
 def weak_penalty(ask: Ask) -> float:
