@@ -11,9 +11,10 @@ from typing import Any
 
 from cofit.arithmetic import Shape
 from cofit.learn.descent.formats import truncated_factors
-from cofit.learn.descent.plan import LEVEL, MEAN_BITS
+from cofit.learn.descent.plan import MEAN_BITS
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
-from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedOpening, CertifiedRelease
+from cofit.learn.releases import certified_releases
+from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedOpening
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
 
@@ -74,29 +75,17 @@ def certify(
 def _minimiser(plan: Plan) -> dict[str, Any]:
     """Return what the paper's method states."""
     assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
-    mechanism = plan.mechanism
-    grid = f"2^-{mechanism.grid_bits}"
-    steps = 1 << mechanism.grid_bits
-    release = CertifiedRelease(
-        "weights",
-        mechanism.name,
-        "L2",
-        plan.cols,
-        grid,
-        mechanism.sensitivity * steps,
-        mechanism.scale * steps,
-        mechanism.sampler_distance,
-    )
+    mechanism, releases = plan.mechanism, certified_releases(plan)
     return {
         "sampler_distance": mechanism.sampler_distance,
         "rule": mechanism.rule,
-        "releases": (release,),
+        "releases": releases,
         "mechanism": mechanism.name,
         "noise_distribution": mechanism.distribution,
         "noise_expected_norm": mechanism.expected_norm,
         "noise_scale": mechanism.scale,
         "noise_scale_name": mechanism.scale_name,
-        "grid": grid,
+        "grid": releases[0].grid,
         "model": plan.loss.title,
         "loss": plan.loss.name,
         "l2": plan.facts.l2,
@@ -115,25 +104,11 @@ def _descent(plan: DescentPlan) -> dict[str, Any]:
     """Return what noisy descent states."""
     formats, layout = plan.formats, plan.layout
     gaussian = layout.norm == "l2"
-    grids = {LEVEL: MEAN_BITS}
-    releases = tuple(
-        CertifiedRelease(
-            event.name,
-            event.kind,
-            event.norm,
-            event.dimension,
-            f"2^-{grids.get(event.name, formats.grid)}",
-            event.sensitivity,
-            event.scale,
-            event.sampler_distance,
-        )
-        for event in plan.events
-    )
     law = "discrete Gaussian" if gaussian else "discrete Laplace"
     return {
         "sampler_distance": sum((event.sampler_distance for event in plan.events), Fraction(0)),
         "rule": plan.account.rule,
-        "releases": releases,
+        "releases": certified_releases(plan),
         "mechanism": plan.mechanism_name,
         "noise_distribution": (
             f"independent {law} noise in every coordinate of every release; in a published weight its standard "

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.certified import CertifiedDescent, CertifiedRelease
-from cofit.privacy.events import Event, LaplaceEvent, gaussian_event
 from cofit.privacy.safe_rounding import floor_log2, root_up
 from cofit.privacy.zcdp import LARGEST_EPSILON, total_delta
 from cofit.sampling.discrete_gaussian import LARGEST_SIGMA
@@ -159,7 +158,7 @@ def _check_proof_of_minimiser(c: Certificate) -> None:
     must_be = "at least sensitivity_exact + 2 tau, and + 2 sqrt(d) grid where weights are truncated to the grid first"
     _require(c, "sensitivity_total", left >= 0 and left**2 >= truncated, must_be)
     if c.mechanism == "gaussian":
-        _check_account(c, [_event(c.releases[0])])
+        _check_account(c)
         return
     squared = (total / _stated(c.noise_scale)) ** 2 * (c.d if c.mechanism == "laplace" else 1)
     sufficient = squared <= (c.epsilon * _TOLERANCE) ** 2
@@ -207,7 +206,7 @@ def _check_descent(c: Certificate) -> None:
         enough = release.sensitivity * _TOLERANCE >= least
         _require_part(f"{path}.sensitivity", enough, f"at least {float(least):.6g} steps", release.sensitivity)
     _check_length(c, _noise_of_weights(c, descent))
-    _check_account(c, [_event(release) for release in c.releases])
+    _check_account(c)
 
 
 def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[str]) -> None:
@@ -274,19 +273,14 @@ def _noise_of_weights(c: Certificate, descent: CertifiedDescent) -> float:
 # --- both ------------------------------------------------------------------------------------------------
 
 
-def _event(release: CertifiedRelease) -> Event:
-    kind = LaplaceEvent if release.noise == "laplace" else gaussian_event
-    return kind(release.name, release.sensitivity, release.scale, release.dimension, release.sampler_distance)
-
-
 def _check_length(c: Certificate, root_mean_square: float) -> None:
     must_be = f"from 7/10 of its root mean square, {root_mean_square:.6g}, to all of it"
     near = 0.7 * root_mean_square <= c.noise_expected_norm <= root_mean_square * (1 + 1e-9)
     _require(c, "noise_expected_norm", near, must_be)
 
 
-def _check_account(c: Certificate, events: Sequence[Event]) -> None:
-    account = at_epsilon(events, c.epsilon)
+def _check_account(c: Certificate) -> None:
+    account = at_epsilon([release.event for release in c.releases], c.epsilon)
     _require(c, "rule", c.rule == account.rule, f"'{account.rule}', which proves the smallest delta")
     _require_delta(c, account.delta)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from cofit.privacy.events import Event, KNormEvent, LaplaceEvent, gaussian_event, laplace_event
 from cofit.privacy.safe_rounding import root_up
 
 _ROOT_BITS = 40
@@ -36,6 +38,16 @@ class CertifiedRelease:
     sensitivity: Fraction
     scale: Fraction
     sampler_distance: Fraction
+
+    @property
+    def event(self) -> Event:
+        """The release as the accountant sees it."""
+        kinds: dict[str, Callable[[str, Fraction, Fraction, int, Fraction], Event]] = {
+            "gaussian": gaussian_event,
+            "knorm": KNormEvent,
+            "laplace": LaplaceEvent if self.norm == "L1" else laplace_event,
+        }
+        return kinds[self.noise](self.name, self.sensitivity, self.scale, self.dimension, self.sampler_distance)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,51 @@
+"""The noisy releases of a plan: one list, for the certificate and for the ledgers of owners and parties."""
+
+from __future__ import annotations
+
+from cofit.learn.descent.plan import LEVEL, MEAN_BITS
+from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
+from cofit.privacy.accounted import AccountedRelease, accounted
+from cofit.privacy.certified import CertifiedRelease
+
+
+def certified_releases(plan: Plan) -> tuple[CertifiedRelease, ...]:
+    """Return every noisy release, in order, with its exact sensitivity and scale in steps of its grid."""
+    return _of_descent(plan) if isinstance(plan, DescentPlan) else (_of_minimiser(plan),)
+
+
+def accounted_releases(plan: Plan) -> tuple[AccountedRelease, ...]:
+    """Return the same releases, each with its part of the one account of all of them."""
+    return accounted(certified_releases(plan), plan.facts.epsilon)
+
+
+def _of_minimiser(plan: Plan) -> CertifiedRelease:
+    assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
+    mechanism = plan.mechanism
+    steps = 1 << mechanism.grid_bits
+    return CertifiedRelease(
+        "weights",
+        mechanism.name,
+        "L2",
+        plan.cols,
+        f"2^-{mechanism.grid_bits}",
+        mechanism.sensitivity * steps,
+        mechanism.scale * steps,
+        mechanism.sampler_distance,
+    )
+
+
+def _of_descent(plan: DescentPlan) -> tuple[CertifiedRelease, ...]:
+    grids = {LEVEL: MEAN_BITS}
+    return tuple(
+        CertifiedRelease(
+            event.name,
+            event.kind,
+            event.norm,
+            event.dimension,
+            f"2^-{grids.get(event.name, plan.formats.grid)}",
+            event.sensitivity,
+            event.scale,
+            event.sampler_distance,
+        )
+        for event in plan.events
+    )
