@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from cofit.learn.plan import MinimiserPlan
 from cofit.learn.private_training import release_reason
+from cofit.privacy.certificate import Certificate, CertifiedRelease
 from cofit.roles.analyst import fetch_release, statuses
 from cofit.roles.audit_file import read_audit
 from cofit.roles.ledger import Ledger
@@ -401,9 +402,11 @@ class Lab:
             }
             assert [r["event"] for r in records].count("contributions sealed") <= 1
             self._check_one_draw(party, records)
-            charges = Ledger(state / "ledger.sqlite").charges()
-            assert [(charge.dataset, charge.study) for charge in charges] == [("release", self.study.hash)]
+            self._check_charges(state / "ledger.sqlite", "release", release.certificate)
             assert Release.from_json((state / "published.json").read_text()) == release
+        for ledger in (self.root / owner / "owner-state" / "budget.sqlite" for owner in self.owners):
+            if ledger.exists():
+                self._check_charges(ledger, "data", release.certificate)
         for dealer in self.dealers:
             assert {path.name for path in self.state(dealer).iterdir()} == {"audit.jsonl", "lock", "state.sqlite"}
             assert not {"opening", "released", "check failed"} & set(self.events(dealer))
@@ -412,6 +415,17 @@ class Lab:
                 wanted = 0o700 if path.is_dir() else 0o600
                 assert path.stat().st_mode & 0o777 == wanted, path
         return release
+
+    def _check_charges(self, ledger: Path, dataset: str, certificate: Certificate) -> None:
+        """One charge, for the releases that the certificate lists, and each with its part of the account."""
+        charges = Ledger(ledger).charges()
+        assert [(charge.dataset, charge.study) for charge in charges] == [(dataset, self.study.hash)]
+        assert (charges[0].epsilon, charges[0].delta) == (certificate.epsilon, certificate.delta_total)
+        releases = charges[0].releases or ()
+        stated = [one.name for one in fields(CertifiedRelease)]
+        listed = [CertifiedRelease(**{name: getattr(one, name) for name in stated}) for one in releases]
+        assert tuple(listed) == certificate.releases
+        assert all(one.amount > 0 and one.distance >= one.sampler_distance for one in releases)
 
     def _check_one_draw(self, party: str, records: list[dict[str, Any]]) -> None:
         """What was stored changed only by a note that says so, and never after any party began to open."""

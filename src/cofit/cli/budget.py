@@ -1,20 +1,29 @@
-"""``cofit budget``: what an owner's data sets have spent, and how much they may."""
+"""``cofit budget``: what an owner's data sets have spent, on which releases, and how much they may.
+
+Shows a party's ledger too. A list of releases that is damaged is an error after all else was shown: the charges count.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
+from cofit.cli.release_table import names_of, release_table
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.privacy.strict_fields import encode
 from cofit.roles.contributing import LEDGER, open_ledger
-from cofit.roles.ledger import Cap, Ledger
+from cofit.roles.ledger import Cap, Charge, Ledger
 from cofit.roles.owner_directory import ENDING, owner_directory
+from cofit.roles.party_state import LEDGER as PARTY_LEDGER
 
 _FIRST_DELTA = Fraction(1, 100_000)
 
@@ -23,7 +32,8 @@ _FIRST_DELTA = Fraction(1, 100_000)
 @click.option(
     "--state",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The owner's private directory.  [default: beside the key; without --key, the only ./*.state]",
+    help="The owner's private directory, or a party's state.  [default: beside the key; without --key, the only "
+    "./*.state of an owner]",
 )
 @click.option(
     "--key",
@@ -36,27 +46,39 @@ _FIRST_DELTA = Fraction(1, 100_000)
     metavar="EPSILON[,DELTA]",
     help="The most that all studies may spend of the data set. Without DELTA it stays as it is, at first 1e-5.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def budget(state: Path | None, key: Path | None, dataset: str | None, set_cap: str | None, as_json: bool) -> None:
+@click.option("--releases", is_flag=True, help="Show every noisy release of each study: noise, scale, share.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else, with all releases.")
+def budget(
+    state: Path | None, key: Path | None, dataset: str | None, set_cap: str | None, releases: bool, as_json: bool
+) -> None:
     """Show the ledger of an owner: the charges of each data set, their sums, and the cap; or set the cap.
 
     Every study that an owner contributes to is charged once, before anything is sent, and once more if its parties
     have begun anew with empty state: they could release a second time. Epsilons and deltas add up (basic
     composition, which always holds). A contribution that would exceed the cap is refused.
+
+    A charge is one epsilon and delta for all noisy releases of the study together. Which they are is in the ledger too,
+    as in the certificate: their names are shown below the charges, and all of their numbers with --releases.
+
+    Exit codes: 0 all is shown, 2 wrong usage, or a ledger that is damaged.
     """
     if state is not None and key is not None:
         raise InvalidInputError("Give either --state or --key.")
     folder = state or (_only_state() if key is None else owner_directory(key.stem, key, Path()))
     if set_cap is not None:
         _set_cap(folder, dataset, set_cap)
-    facts = _facts(folder, dataset)
+    accounts = _accounts(folder, dataset)
     if as_json:
-        click.echo(json.dumps({"state": str(folder), "datasets": facts}))
-        return
-    if not facts:
+        click.echo(json.dumps({"state": str(folder), "datasets": [_plain(account) for account in accounts]}))
+    elif not accounts:
         click.echo(f"Nothing was spent, and no cap is set, in {folder / LEDGER}.")
-    for one in facts:
-        _print(Console(markup=False, highlight=False), one)
+    else:
+        console = Console(markup=False, highlight=False)
+        for account in accounts:
+            _print(console, account, releases)
+    for damage in (_damage(charge) for account in accounts for charge in account.charges):
+        if damage is not None:
+            raise damage
 
 
 def _only_state() -> Path:
@@ -79,27 +101,60 @@ def _set_cap(state: Path, dataset: str | None, text: str) -> None:
         raise parameter_error("set-cap", "cofit budget", must_be, text) from None
     if len(rest) > 1 or epsilon <= 0 or not all(0 <= delta < 1 for delta in rest):
         raise parameter_error("set-cap", "cofit budget", must_be, text)
+    if _is_of_party(state):
+        raise InvalidInputError(f"{state} is the state of a computing party. A cap is set in the ledger of an owner.")
     ledger = open_ledger(state)
     before = ledger.cap(name)
     delta = rest[0] if rest else _FIRST_DELTA if before is None else before.delta
     ledger.set_cap(name, epsilon, delta)
 
 
-def _facts(state: Path, dataset: str | None) -> list[dict[str, Any]]:
-    if not (state / LEDGER).exists():
+def _is_of_party(state: Path) -> bool:
+    return (state / PARTY_LEDGER).exists() and not (state / LEDGER).exists()
+
+
+@dataclass(frozen=True)
+class _Account:
+    """What a ledger has of one data set."""
+
+    dataset: str
+    charges: list[Charge]
+    spent: Cap
+    cap: Cap | None
+
+    @property
+    def sums(self) -> dict[str, Cap | None]:
+        """What was spent, may be, and is left."""
+        spent, cap = self.spent, self.cap
+        left = None if cap is None else Cap(cap.epsilon - spent.epsilon, cap.delta - spent.delta)
+        return {"spent": spent, "cap": cap, "left": left}
+
+
+def _accounts(state: Path, dataset: str | None) -> list[_Account]:
+    path = state / (PARTY_LEDGER if _is_of_party(state) else LEDGER)
+    if not path.exists():
         return []
-    ledger = Ledger(state / LEDGER)
+    ledger = Ledger(path)
     names = ledger.datasets()
     if dataset is not None and dataset not in names:
         raise parameter_error("dataset", "cofit budget", f"one of {names}", dataset)
-    return [_of(ledger, name) for name in names if dataset in (None, name)]
+    shown = [name for name in names if dataset in (None, name)]
+    return [_Account(name, ledger.charges(name), ledger.spent(name), ledger.cap(name)) for name in shown]
 
 
-def _of(ledger: Ledger, name: str) -> dict[str, Any]:
-    cap, spent = ledger.cap(name), ledger.spent(name)
-    left = None if cap is None else Cap(cap.epsilon - spent.epsilon, cap.delta - spent.delta)
+def _damage(charge: Charge) -> InvalidInputError | None:
+    """Return what is wrong with the list of releases, if anything is."""
+    try:
+        charge.releases  # noqa: B018 (reading is the check)
+    except InvalidInputError as error:
+        return error
+    return None
+
+
+def _plain(account: _Account) -> dict[str, Any]:
+    """Return what the ledger has of a data set in JSON's types; releases as in a certificate."""
     return {
-        "dataset": name,
+        "dataset": account.dataset,
         "charges": [
             {
                 "study": charge.name,
@@ -108,27 +163,48 @@ def _of(ledger: Ledger, name: str) -> dict[str, Any]:
                 "incarnations": list(charge.incarnations),
                 "epsilon": float(charge.epsilon),
                 "delta": float(charge.delta),
+                "releases": encode(charge.releases) if _damage(charge) is None else "damaged",
             }
-            for charge in ledger.charges(name)
+            for charge in account.charges
         ],
         **{
             key: None if sums is None else {"epsilon": float(sums.epsilon), "delta": float(sums.delta)}
-            for key, sums in (("spent", spent), ("cap", cap), ("left", left))
+            for key, sums in account.sums.items()
         },
     }
 
 
-def _print(console: Console, facts: dict[str, Any]) -> None:
-    table = Table(
-        "study", "hash", "time", "epsilon", "delta", title=f"Data set '{facts['dataset']}'", title_justify="left"
-    )
-    for charge in facts["charges"]:
-        numbers = f"{charge['epsilon']:g}", f"{charge['delta']:.3g}"
-        table.add_row(charge["study"], charge["hash"][:16], charge["time"], *numbers)
+def _print(console: Console, account: _Account, in_full: bool) -> None:
+    title = f"Data set '{account.dataset}'"
+    table = Table("study", "hash", "time (UTC)", "epsilon", "delta", title=title, title_justify="left")
+    for charge in account.charges:
+        numbers = f"{float(charge.epsilon):g}", f"{float(charge.delta):.3g}"
+        table.add_row(charge.name, charge.study[:16], charge.time[:16].replace("T", " "), *numbers)
     table.add_section()
-    for key in ("spent", "cap", "left"):
-        sums = facts[key]
+    for key, sums in account.sums.items():
         unlimited = "no limit" if key == "left" else "none"
-        numbers = (unlimited, unlimited) if sums is None else (f"{sums['epsilon']:g}", f"{sums['delta']:.3g}")
+        numbers = (unlimited, unlimited) if sums is None else (f"{float(sums.epsilon):g}", f"{float(sums.delta):.3g}")
         table.add_row(key, "", "", *numbers)
     console.print(table)
+    once = {(charge.study, charge.recorded): charge for charge in account.charges}
+    if once:
+        console.print("Noisy releases of each study, which its epsilon and delta cover together:")
+    for charge in once.values():
+        _print_releases(console, charge, in_full)
+    if once and in_full:
+        console.print("\nSensitivity and scale: of each release, in steps of its grid. Share: of the whole line.")
+    console.print()
+
+
+def _print_releases(console: Console, charge: Charge, in_full: bool) -> None:
+    damaged = _damage(charge) is not None
+    releases = None if damaged else charge.releases
+    if releases is not None and in_full:
+        console.print()
+        console.print(release_table(releases, f"'{charge.name}' {charge.study[:16]}: {names_of(releases)}"))
+        return
+    if damaged:
+        told = "DAMAGED in the ledger"
+    else:
+        told = "not recorded (charged by an earlier version)" if releases is None else names_of(releases)
+    console.print(Padding(Text(f"'{charge.name}' {charge.study[:16]}: {told}"), (0, 0, 0, 2)))

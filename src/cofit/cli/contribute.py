@@ -19,6 +19,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from cofit.cli.release_table import names_of
 from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError
 from cofit.roles.contributing import LEDGER, PreparedContribution, align_table, prepare, read_rows, read_secret, send
 from cofit.roles.ledger import Ledger
@@ -162,12 +163,14 @@ def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None
 def _show_charge(contribution: PreparedContribution, state: Path, dataset: str) -> None:
     study, epsilon, delta = contribution.study, contribution.epsilon, contribution.delta
     cost = f"epsilon {float(epsilon):g}, delta {float(delta):.2g}"
+    releases = contribution.releases
     click.echo(f"\nCharged to data set '{dataset}' in the ledger {state / LEDGER}")
+    click.echo(f"  once for all noisy releases of the study: {names_of(releases)}")
     if not (state / LEDGER).exists():
         click.echo(f"  {cost}; nothing was spent before, and there is no cap (`cofit budget --set-cap`)")
         return
     ledger = Ledger(state / LEDGER)
-    due = ledger.check(dataset, study.hash, study.name, epsilon, delta)
+    due = ledger.check(dataset, study.hash, study.name, epsilon, delta, releases)
     spent, cap = ledger.spent(dataset), ledger.cap(dataset)
     if due:
         click.echo(f"  {cost}")

@@ -23,6 +23,8 @@ from cofit.errors import BudgetExceededError, InvalidInputError
 from cofit.learn.contribution import encoded_features
 from cofit.learn.inputs import FEATURES
 from cofit.learn.plan import Plan
+from cofit.learn.releases import accounted_releases
+from cofit.privacy.accounted import AccountedRelease
 from cofit.roles.durable import write_durably
 from cofit.roles.ledger import Ledger
 from cofit.roles.manifest import SALT_BYTES, check_rows_digest
@@ -70,6 +72,11 @@ class PreparedContribution:
     def delta(self) -> Fraction:
         """What the release will cost the owner's ledger."""
         return self.plan.total_delta
+
+    @property
+    def releases(self) -> tuple[AccountedRelease, ...]:
+        """All noisy releases that this covers, each with its part of the account."""
+        return accounted_releases(self.plan)
 
     @property
     def holder(self) -> int | None:
@@ -147,7 +154,7 @@ def _charge(ledger: Ledger, contribution: PreparedContribution, dataset: str, pa
     study, epsilon, delta = contribution.study, contribution.epsilon, contribution.delta
     again = any(charge.study == study.hash for charge in ledger.charges(dataset))
     try:
-        charged = ledger.charge(dataset, study.hash, study.name, epsilon, delta, parties)
+        charged = ledger.charge(dataset, study.hash, study.name, epsilon, delta, contribution.releases, parties)
     except BudgetExceededError as error:
         if not again:
             raise

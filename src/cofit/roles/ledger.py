@@ -3,19 +3,24 @@
 Kept by whoever answers for data: each owner for its own data sets (``cofit budget``), and each computing party for the
 release of a study. Charged *before* anything leaves or is opened. Totals are sums (basic composition: always valid).
 
+A charge is one (epsilon, delta): the account of all noisy releases of a study together, which is far below the sum of
+its parts. The ledger keeps the list of these releases with it, as the certificate has it, and the part of each in that
+account (``privacy.accounted``). Sums and caps do not read the list: where it is damaged the charge counts as before.
+
 An owner's charge is for one *run* of a study: parties that remember it release once. The run is named by the parties'
 incarnations, random texts that come with their state directories. Charging the same run twice costs nothing, so a
 repeated or interrupted upload is charged once. If a party has another incarnation, it may have begun anew after a
 release that it has forgotten: that is another run, which can end in a second release, and is charged again.
 
-One SQLite file, mode 0600; a charge is on disk when ``charge`` returns.
+One SQLite file, mode 0600; a charge is on disk when ``charge`` returns. Format 2 had no releases: such a file is made
+one of format 3 where it is opened, in one transaction, and its charges stay, with ``releases`` None: not recorded.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,19 +28,24 @@ from fractions import Fraction
 from pathlib import Path
 
 from cofit.errors import BudgetExceededError, InvalidInputError, parameter_error
+from cofit.privacy.accounted import AccountedRelease, releases_from_text, releases_to_text
 
-_VERSION = 2
+_VERSION = 3
+_WITHOUT_RELEASES = 2
 _SCHEMA = """
 CREATE TABLE charges (
     dataset TEXT NOT NULL, study TEXT NOT NULL, name TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
-    time TEXT NOT NULL, incarnations TEXT NOT NULL, PRIMARY KEY (dataset, study, incarnations));
+    time TEXT NOT NULL, incarnations TEXT NOT NULL, releases TEXT, PRIMARY KEY (dataset, study, incarnations));
 CREATE TABLE caps (dataset TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL);
 """
 
 
 @dataclass(frozen=True)
 class Charge:
-    """One run of a study that a data set took part in: ``study`` is its hash, ``incarnations`` name the run."""
+    """One run of a study that a data set took part in: ``study`` is its hash, ``incarnations`` name the run.
+
+    ``recorded``: its releases as the file has them; None: a charge from before they were kept.
+    """
 
     dataset: str
     study: str
@@ -44,6 +54,12 @@ class Charge:
     delta: Fraction
     time: str
     incarnations: tuple[str, ...]
+    recorded: bytes | None
+
+    @property
+    def releases(self) -> tuple[AccountedRelease, ...] | None:
+        """The noisy releases that the charge is for, or None where they were not recorded; raises if damaged."""
+        return None if self.recorded is None else _read(self.recorded, self.study, self.name)
 
 
 @dataclass(frozen=True)
@@ -66,11 +82,15 @@ class Ledger:
             if version == 0:
                 for statement in _SCHEMA.split(";"):
                     database.execute(statement)
-                database.execute(f"PRAGMA user_version = {_VERSION}")
+            elif version == _WITHOUT_RELEASES:
+                database.execute("ALTER TABLE charges ADD COLUMN releases TEXT")
             elif version != _VERSION:
                 raise InvalidInputError(
-                    f"The ledger {self._path.name} has format {version}; this release reads format {_VERSION}."
+                    f"The ledger {self._path.name} has format {version}; this release reads format {_VERSION}, and "
+                    f"format {_WITHOUT_RELEASES}."
                 )
+            if version != _VERSION:
+                database.execute(f"PRAGMA user_version = {_VERSION}")
 
     def set_cap(self, dataset: str, epsilon: Fraction, delta: Fraction) -> None:
         """Set the most that may be spent of a data set; it may lie below what is spent already."""
@@ -82,16 +102,17 @@ class Ledger:
         """Return the cap of a data set, if there is one."""
         with self._transaction() as database:
             row = database.execute("SELECT epsilon, delta FROM caps WHERE dataset = ?", (dataset,)).fetchone()
-        return None if row is None else Cap(Fraction(row[0]), Fraction(row[1]))
+        return None if row is None else Cap(_number(row[0]), _number(row[1]))
 
     def charges(self, dataset: str | None = None) -> list[Charge]:
         """Return all charges, or those of one data set, oldest first."""
         with self._transaction() as database:
             rows = database.execute(
-                "SELECT dataset, study, name, epsilon, delta, time, incarnations FROM charges ORDER BY rowid"
+                "SELECT dataset, study, name, epsilon, delta, time, incarnations, CAST(releases AS BLOB) FROM charges "
+                "ORDER BY rowid"
             )
             all_charges = [
-                Charge(d, s, n, Fraction(e), Fraction(dl), t, tuple(i.split())) for d, s, n, e, dl, t, i in rows
+                Charge(d, s, n, _number(e), _number(dl), t, tuple(i.split()), r) for d, s, n, e, dl, t, i, r in rows
             ]
         return [charge for charge in all_charges if dataset in (None, charge.dataset)]
 
@@ -113,43 +134,68 @@ class Ledger:
         name: str,
         epsilon: Fraction,
         delta: Fraction,
+        releases: Sequence[AccountedRelease],
         incarnations: Collection[str] = (),
     ) -> bool:
         """Charge a run of a study to a data set, durably; False if it was charged already.
 
+        releases: all noisy releases of the study, of which (epsilon, delta) is the account (``accounted_releases``).
         incarnations: those of all parties, in any order; none in the ledger of a party, which is part of its state.
 
         Raises BudgetExceededError, and charges nothing, where the cap would be exceeded; InvalidInputError where the
-        study was charged before at another epsilon or delta.
+        study was charged before at another epsilon or delta, or for other releases, or these cannot be read.
         """
-        run = " ".join(sorted(incarnations))
+        run, text = " ".join(sorted(incarnations)), releases_to_text(releases)
         with self._transaction() as database:
-            if run in self._runs(database, dataset, study, epsilon, delta):
+            if run in self._runs(database, dataset, study, name, epsilon, delta, releases):
                 return False
             self._check_cap(database, dataset, name, epsilon, delta)
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            values = (dataset, study, name, str(epsilon), str(delta), now, run)
-            database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            values = (dataset, study, name, str(epsilon), str(delta), now, run, text)
+            database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
         return True
 
-    def check(self, dataset: str, study: str, name: str, epsilon: Fraction, delta: Fraction) -> bool:
+    def check(
+        self,
+        dataset: str,
+        study: str,
+        name: str,
+        epsilon: Fraction,
+        delta: Fraction,
+        releases: Sequence[AccountedRelease],
+    ) -> bool:
         """Return whether no run of the study was charged yet, or raise what ``charge`` would then; charge nothing."""
         with self._transaction() as database:
-            if self._runs(database, dataset, study, epsilon, delta):
+            if self._runs(database, dataset, study, name, epsilon, delta, releases):
                 return False
             self._check_cap(database, dataset, name, epsilon, delta)
             return True
 
     @staticmethod
-    def _runs(database: sqlite3.Connection, dataset: str, study: str, epsilon: Fraction, delta: Fraction) -> set[str]:
-        """Return the runs of a study that were charged; raises where they were at another epsilon or delta."""
+    def _runs(
+        database: sqlite3.Connection,
+        dataset: str,
+        study: str,
+        name: str,
+        epsilon: Fraction,
+        delta: Fraction,
+        releases: Sequence[AccountedRelease],
+    ) -> set[str]:
+        """Return the runs of a study that were charged; raises where they were at another epsilon or delta, or for
+        other releases: the plan is a function of the study."""
         _check(dataset, epsilon, delta)
         rows = database.execute(
-            "SELECT epsilon, delta, incarnations FROM charges WHERE dataset = ? AND study = ?", (dataset, study)
+            "SELECT epsilon, delta, incarnations, CAST(releases AS BLOB) FROM charges WHERE dataset = ? AND study = ?",
+            (dataset, study),
         ).fetchall()
-        if any((Fraction(e), Fraction(d)) != (epsilon, delta) for e, d, _ in rows):
+        if any((_number(e), _number(d)) != (epsilon, delta) for e, d, _, _ in rows):
             raise InvalidInputError(f"Study {study[:16]} was charged before at another epsilon or delta.")
-        return {run for _, _, run in rows}
+        if any(r is not None and _read(r, study, name) != tuple(releases) for _, _, _, r in rows):
+            raise InvalidInputError(
+                f"Study {study[:16]} was charged before for other noisy releases than its plan has now. Use the "
+                f"release of cofit that it was charged with, or agree on a new study."
+            )
+        return {run for _, _, run, _ in rows}
 
     @staticmethod
     def _check_cap(database: sqlite3.Connection, dataset: str, name: str, epsilon: Fraction, delta: Fraction) -> None:
@@ -158,8 +204,8 @@ class Ledger:
             return
         spent = database.execute("SELECT epsilon, delta FROM charges WHERE dataset = ?", (dataset,)).fetchall()
         for which, cap, new, old in (
-            ("epsilon", Fraction(row[0]), epsilon, sum((Fraction(e) for e, _ in spent), Fraction(0))),
-            ("delta", Fraction(row[1]), delta, sum((Fraction(d) for _, d in spent), Fraction(0))),
+            ("epsilon", _number(row[0]), epsilon, sum((_number(e) for e, _ in spent), Fraction(0))),
+            ("delta", _number(row[1]), delta, sum((_number(d) for _, d in spent), Fraction(0))),
         ):
             if old + new > cap:
                 raise BudgetExceededError(
@@ -183,6 +229,26 @@ class Ledger:
                 database.execute("COMMIT")
         except sqlite3.DatabaseError as error:
             raise InvalidInputError(f"The ledger {self._path.name} cannot be used: {error}.") from None
+
+
+def _number(text: object) -> Fraction:
+    try:
+        return Fraction(str(text))
+    except (ValueError, ZeroDivisionError):
+        raise InvalidInputError(
+            "An epsilon or delta in the ledger is no number: the file is damaged, and nothing can be added up. Keep it "
+            "as evidence, and put back a backup."
+        ) from None
+
+
+def _read(recorded: bytes, study: str, name: str) -> tuple[AccountedRelease, ...]:
+    try:
+        return releases_from_text(recorded)
+    except InvalidInputError:
+        raise InvalidInputError(
+            f"The ledger's list of the releases of study '{name}' ({study[:16]}) is damaged. Its charge, epsilon and "
+            f"delta, still counts. Keep the file as evidence, and put back a backup if there is one."
+        ) from None
 
 
 def _check(dataset: object, epsilon: object, delta: object) -> None:

@@ -34,6 +34,7 @@ from cofit.roles.durable import sync_directory, write_durably
 from cofit.roles.state_directory import StateDirectory
 
 RELEASE = "release"
+LEDGER = "ledger.sqlite"
 _PIECE = 1 << 20
 _CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
 

@@ -25,11 +25,12 @@ from cofit.errors import StateError
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
+from cofit.learn.releases import accounted_releases
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.checkpoint_files import CheckpointFiles
 from cofit.roles.ledger import Ledger
 from cofit.roles.manifest import manifest_hash, without_salt
-from cofit.roles.party_state import RELEASE, PartyState
+from cofit.roles.party_state import LEDGER, RELEASE, PartyState
 from cofit.roles.release_store import FileStore
 from cofit.secret import AuditLog, InputFacts, Opening, Party
 from cofit.sharing import DealtShare, Scheme
@@ -61,8 +62,9 @@ class ChargedStore:
         return record
 
     def save(self, record: bytes) -> None:
-        facts = self.plan.facts
-        self.ledger.charge("release", self.study.hash, self.study.name, facts.epsilon, self.plan.total_delta)
+        epsilon, delta = self.plan.facts.epsilon, self.plan.total_delta
+        releases = accounted_releases(self.plan)
+        self.ledger.charge("release", self.study.hash, self.study.name, epsilon, delta, releases)
         self.store.save(record)
         self._note()
 
@@ -103,7 +105,7 @@ def run_session(
             _check_intact(study, state, owner)
             for name, facts in inputs.items():
                 party.take(owner, name, _assembled(scheme, state, owner, name, facts, ranks.get(owner)))
-    ledger = Ledger(state.directory / "ledger.sqlite")
+    ledger = Ledger(state.directory / LEDGER)
     store = ChargedStore(FileStore(state.directory / RELEASE), ledger, study, plan, state, audit)
     checkpoints = None
     if isinstance(plan, MinimiserPlan):

@@ -59,6 +59,11 @@ def test_a_study_by_commands(make_lab: MakeLab, partition: str) -> None:
         assert json.dumps(told).count('"released"') == 3
         cofit(analyst, "model", "study.toml", "--key", "analyst.key", "--out", "model.json")
         release = lab.check_one_release()
+        listed = json.loads(release.certificate.to_json())["releases"]
+        for folder, option in ((lab.root / "owner-a", "--key=owner-a.key"), (lab.root / "party-a", "--state=state")):
+            (account,) = json.loads(cofit(folder, "budget", option, "--json"))["datasets"]
+            (charge,) = account["charges"]
+            assert [{name: one[name] for name in listed[0]} for one in charge["releases"]] == listed
         assert np.linalg.norm(np.asarray(release.weights) - lab.minimum()) <= 8 * lab.plan.mechanism.expected_norm
         refused = cofit(
             lab.root / "owner-a", "model", "study.toml", "--key", "owner-a.key", "--out", "stolen.json", code=1

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from cofit.cli.main import main
+from cofit.privacy.accounted import releases_from_text
 from cofit.roles.contributing import LEDGER, open_ledger
+from cofit.roles.ledger import Ledger
+from support.ledgers import best_releases, overwrite_releases, paper_releases, write_format_2
 
 
 @pytest.fixture
@@ -24,9 +27,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def charged(folder: Path) -> None:
     ledger = open_ledger(folder / "clinic.state")
-    ledger.charge("clinic", "ab" * 32, "first [bold]", Fraction(1), Fraction(1, 10**6))
-    ledger.charge("clinic", "cd" * 32, "second", Fraction(1, 2), Fraction(0))
-    ledger.charge("other", "cd" * 32, "second", Fraction(1, 4), Fraction(0))
+    ledger.charge("clinic", "ab" * 32, "first [bold]", Fraction(1), Fraction(1, 10**6), best_releases())
+    ledger.charge("clinic", "cd" * 32, "second", Fraction(1, 2), Fraction(0), paper_releases())
+    ledger.charge("other", "cd" * 32, "second", Fraction(1, 4), Fraction(0), paper_releases())
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -55,6 +58,33 @@ def test_what_people_see(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert ["cap", "none", "none"] in words
 
 
+def test_people_see_the_releases_in_80_columns(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    charged(folder)
+    open_ledger(folder / "clinic.state").charge(
+        "clinic", "ab" * 32, "first [bold]", Fraction(1), Fraction(1, 10**6), best_releases(), ("anew",)
+    )
+    _, out, _ = run(capsys, "--dataset", "clinic")
+    text = " ".join(out.split())
+    first = f"'first [bold]' {'ab' * 8}: 22 (level, centre, step 1 to 20), gaussian noise"
+    assert text.count(first) == 1, "one line for all runs of a study"
+    assert f"'second' {'cd' * 8}: 1 (weights), knorm noise" in text
+    code, out, _ = run(capsys, "--releases")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    rows = [line.split() for line in out.splitlines()]
+    level, step = best_releases()[0], best_releases()[2]
+    share = f"{float(level.amount / sum(release.amount for release in best_releases())):.1%}"
+    wanted = ["level", "gaussian", "1", "2^-15"]
+    assert [*wanted, f"{float(level.sensitivity):.4g}", f"{float(level.scale):.4g}", share] in rows
+    (steps,) = (row for row in rows if row[:4] == ["step", "1", "to", "15"])
+    assert steps[7:9] == [f"{float(step.sensitivity):.4g}", f"{float(step.scale):.4g}"]
+    shares = [float(row[-1].removesuffix("%")) for row in rows if row and row[-1].endswith("%")]
+    assert sum(shares) == pytest.approx(300, abs=0.5), "three studies, 100 % each"
+
+
 def test_the_ledger_beside_a_key(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +110,54 @@ def test_what_machines_see(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [charge["study"] for charge in clinic["charges"]] == ["first [bold]", "second"]
     assert other["spent"]["epsilon"] == 0.25
     assert facts(capsys, "--dataset", "other") == [other]
+
+
+def test_machines_see_every_release_in_full(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    charged(folder)
+    clinic, other = facts(capsys)
+    listed = [charge["releases"] for charge in (*clinic["charges"], *other["charges"])]
+    read = [releases_from_text(json.dumps(releases)) for releases in listed]
+    assert read == [best_releases(), paper_releases(), paper_releases()]
+
+
+def test_a_ledger_of_an_earlier_version(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "clinic.state").mkdir()
+    write_format_2(folder / "clinic.state" / LEDGER)
+    code, out, err = run(capsys, "--releases")
+    assert (code, err) == (0, "")
+    assert out.count("not recorded (charged by an earlier version)") == 2, "one line a study and data set"
+    clinic, _ = facts(capsys)
+    assert clinic["spent"]["epsilon"] == 1.0
+    assert [charge["releases"] for charge in clinic["charges"]] == [None, None]
+
+
+def test_damaged_releases_are_told_after_all_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    charged(folder)
+    overwrite_releases(folder / "clinic.state" / LEDGER, "ab" * 32, '[{"name": "lev')
+    for options in ((), ("--releases",), ("--json",)):
+        code, out, err = run(capsys, *options)
+        assert code == 2
+        assert "releases of study 'first [bold]' (abababababababab) is damaged" in " ".join(err.split())
+        if "--json" in options:
+            clinic, other = json.loads(out)["datasets"]
+            assert clinic["spent"]["epsilon"] == 1.5
+            assert [charge["releases"] == "damaged" for charge in clinic["charges"]] == [True, False]
+            assert other["charges"][0]["releases"][0]["name"] == "weights"
+        else:
+            assert "DAMAGED" in out and "knorm" in out and "Data set 'other'" in out
+            assert ["spent", "1.5", "1e-06"] in [line.replace("│", " ").split() for line in out.splitlines()]
+
+
+def test_the_ledger_of_a_party(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "party.state").mkdir()
+    Ledger(folder / "party.state" / "ledger.sqlite").charge(
+        "release", "ab" * 32, "first", Fraction(1), Fraction(1, 10**6), best_releases()
+    )
+    (one,) = facts(capsys, "--state", "party.state")
+    assert (one["dataset"], len(one["charges"][0]["releases"])) == ("release", 22)
+    code, _, err = run(capsys, "--state", "party.state", "--set-cap", "3")
+    assert code == 2 and "state of a computing party" in err
+    assert not (folder / "party.state" / LEDGER).exists()
 
 
 def test_caps(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,7 @@ from cofit.roles.owner import UploadProgress
 from cofit.roles.party_service import PartyService
 from cofit.roles.study_files import load_identity_for, load_study, write_identity
 from cofit.transport import generate_identity
+from support.ledgers import best_releases
 
 PARTIES = ("party-a", "party-b", "party-c")
 OWNERS = ("owner-a", "owner-b")
@@ -171,6 +172,7 @@ def test_a_dry_run_shows_everything_and_leaves_nothing(site: Site) -> None:
         f"party-a ({study.parties[0].host}:{study.parties[0].port}): {128 + 4 * 32} bytes of random shares",
         f"party-b ({study.parties[1].host}:{study.parties[1].port}): {64 + ROWS * 40 + 128:,} bytes of random shares",
         f"Charged to data set 'owner-a' in the ledger {site.folder / 'owner-a.state'}",
+        "once for all noisy releases of the study: 1 (weights), ",
         "epsilon 1, delta",
         "factor of at most 2.72",
         "of the data nothing, as long as",
@@ -187,7 +189,7 @@ def test_the_ledger_is_beside_the_key_wherever_the_command_is_run(
     (site.folder / "owner-a.key").rename(site.folder / "keys" / "owner-a.key")
     (site.folder / "owner-a.key").symlink_to(site.folder / "keys" / "owner-a.key")
     place = site.folder / "keys" / "owner-a.state"
-    open_ledger(place).charge("owner-a", "ab" * 32, "earlier", Fraction(7), Fraction(0))
+    open_ledger(place).charge("owner-a", "ab" * 32, "earlier", Fraction(7), Fraction(0), best_releases())
     for folder in ("here", "there"):
         site.cwd = Path(folder)
         (site.folder / folder).mkdir()

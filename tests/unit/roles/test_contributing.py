@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from cofit.errors import BudgetExceededError, InvalidInputError, TransportError
+from cofit.learn.releases import accounted_releases
 from cofit.roles import contributing
 from cofit.roles.contributing import (
     LEDGER,
@@ -30,7 +31,9 @@ from cofit.roles.ledger import Ledger
 from cofit.study import Study, TableError
 from cofit.study.align import key_hashes
 from cofit.study.encode import EncodedTable
+from cofit.study.plan import study_plan
 from cofit.transport import Identity
+from support.ledgers import best_releases
 from unit.study.studies import HORIZONTAL, VERTICAL, study_of
 
 SECRET = bytes(range(32))
@@ -136,7 +139,8 @@ def test_the_ledger_is_charged_once_and_before_anything_is_sent(
             contribute_table(study, NOBODY, table(some_keys(50)), state, "data", rows=ROWS)
     assert spent == [1, 1]
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
-    assert [charge.study for charge in Ledger(state / LEDGER).charges()] == [study.hash]
+    (charge,) = Ledger(state / LEDGER).charges()
+    assert (charge.study, charge.releases) == (study.hash, accounted_releases(study_plan(study)))
 
 
 def test_above_the_cap_nothing_is_sent(tmp_path: Path, sent: list[tuple[Any, ...]]) -> None:
@@ -182,18 +186,18 @@ def test_nothing_is_charged_where_a_party_cannot_be_asked(tmp_path: Path, monkey
 
 
 def test_check_answers_like_charge_and_charges_nothing(tmp_path: Path) -> None:
-    ledger = open_ledger(tmp_path)
+    ledger, releases = open_ledger(tmp_path), best_releases()
     assert ledger.datasets() == []
-    assert ledger.check("d", "s", "n", Fraction(1), Fraction(0))
+    assert ledger.check("d", "s", "n", Fraction(1), Fraction(0), releases)
     assert ledger.charges() == []
-    ledger.charge("d", "s", "n", Fraction(1), Fraction(0))
-    assert not ledger.check("d", "s", "n", Fraction(1), Fraction(0))
+    ledger.charge("d", "s", "n", Fraction(1), Fraction(0), releases)
+    assert not ledger.check("d", "s", "n", Fraction(1), Fraction(0), releases)
     with pytest.raises(InvalidInputError, match="another epsilon"):
-        ledger.check("d", "s", "n", Fraction(2), Fraction(0))
+        ledger.check("d", "s", "n", Fraction(2), Fraction(0), releases)
     ledger.set_cap("d", Fraction(1), Fraction(0))
     ledger.set_cap("capped", Fraction(1), Fraction(0))
     with pytest.raises(BudgetExceededError):
-        ledger.check("d", "s2", "n", Fraction(1), Fraction(0))
+        ledger.check("d", "s2", "n", Fraction(1), Fraction(0), releases)
     assert ledger.datasets() == ["capped", "d"]
 
 
