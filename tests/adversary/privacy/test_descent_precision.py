@@ -78,9 +78,11 @@ def plan_for(kind: str) -> DescentPlan:
     return plan_of(kind, rows=8, cols=30, epsilon=EPSILON, fit_intercept=False)
 
 
-def coarser(sample: Callable[..., SecretArray]) -> Callable[..., SecretArray]:
+def coarser(sample: Callable[..., SecretArray], factor: int = COARSE) -> Callable[..., SecretArray]:
+    """Noise of the same size, in multiples of ``factor`` steps."""
+
     def draw(party: Party, shape: Any, scale: Fraction, ring: PowerOfTwoRing, *, precision: int) -> SecretArray:
-        return sample(party, shape, scale / COARSE, ring, precision=precision) * COARSE
+        return sample(party, shape, scale / factor, ring, precision=precision) * factor
 
     return draw
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -24,10 +24,10 @@ from cofit import Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.learn.descent import descend
 from cofit.learn.descent.plan import DescentPlan
-from cofit.privacy.events import Event
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from statistical.sampling.checks import ALPHA, PValues, Values, accept, mean_of, reject, unrelated, variance_of
 from support.descent import Table, contributed, plan_of
+from support.releases import certified, drawn, first_steps
 
 DRAWS = 3_000
 LONG = [DRAWS, pytest.param(100_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
@@ -36,25 +36,9 @@ LONG = [DRAWS, pytest.param(100_000, marks=[pytest.mark.slow, pytest.mark.timeou
 # --- the law of every release ----------------------------------------------------------------------------
 
 
-def drawn(plan: DescentPlan, count: int, scheme: str = "clear") -> dict[str, Values]:
-    """The noise of every release, in steps of its grid, as if each had ``count`` coordinates."""
-    wide = replace(plan, events=tuple(replace(event, dimension=count) for event in plan.events))
-
-    def program(party: Party) -> dict[str, Values]:
-        noise = descend._Noise(party, wide)
-        values = {event.name: noise.of(event) for event in wide.events}
-        whole = {name: value.ldexp(value.format.fraction_bits) for name, value in values.items()}
-        return {name: np.asarray(party.open(value, reason="a test of noise")) for name, value in whole.items()}
-
-    parties = 1 if scheme == "clear" else None
-    results = run_local(program, scheme=scheme, parties=parties, timeout=600).results
-    return {name: values.astype(np.float64) for name, values in next(iter(results.values())).items()}
-
-
-def of_event(values: Values, event: Event) -> dict[str, float]:
+def of_law(values: Values, kind: str, scale: float) -> dict[str, float]:
     """Scales are hundreds of steps: P(X <= x) is that of the continuous law at x + 1/2, up to 1e-6."""
-    scale = float(event.scale)
-    laplace = event.kind == "laplace"
+    laplace = kind == "laplace"
     variance, fourth = (2 * scale**2, 24 * scale**4) if laplace else (scale**2, 3 * scale**4)
     law = stats.laplace(scale=scale) if laplace else stats.norm(scale=scale)
     edges = np.unique(np.rint(law.ppf(np.arange(1, 40) / 40)))
@@ -73,7 +57,8 @@ def of_event(values: Values, event: Event) -> dict[str, float]:
 def battery(plan: DescentPlan, noise: dict[str, Values]) -> PValues:
     p_values: dict[str, float] = {}
     for event in plan.events:
-        p_values |= {f"{event.name}: {name}": p for name, p in of_event(noise[event.name], event).items()}
+        tests = of_law(noise[event.name], event.kind, float(event.scale))
+        p_values |= {f"{event.name}: {name}": p for name, p in tests.items()}
     names = [event.name for event in plan.events]
     for first, second in itertools.pairwise(names):
         p_values[f"{first} and {second}"] = unrelated(noise[first], noise[second])
@@ -95,17 +80,37 @@ def test_every_release_has_noise_of_the_stated_law_with_rep3() -> None:
     accept(battery(plan, drawn(plan, DRAWS, "rep3")))
 
 
-@pytest.mark.parametrize("kind", ["parties, level, centred", "pure"])
-def test_wrong_noise_is_noticed(kind: str) -> None:
-    plan = plan_of(kind)
-    noise = drawn(plan, DRAWS)
-    last = plan.events[-1].name
-    reject(battery(plan, noise | {last: np.rint(noise[last] * 0.7)}))
-    reject(battery(plan, noise | {last: np.rint(noise[last] / 8) * 8}))
-    reject(battery(plan, noise | {last: np.abs(noise[last])}))
-    before = plan.events[-2].name
-    reuse = np.rint(noise[before] * float(plan.events[-1].scale / plan.events[-2].scale))
-    reject(battery(plan, noise | {last: reuse}))
+WRONG: dict[str, Callable[[Values], Values]] = {
+    "too small": lambda noise: np.rint(noise * 0.85),
+    "coarse": lambda noise: np.rint(noise / 8) * 8,
+    "of one sign": np.abs,
+    "seldom odd": lambda noise: noise - noise % 2 * (np.arange(len(noise)) % 4 == 0),
+}
+EACH = [("calibrated", name) for name in ("level", "centre", "step 2", "intercept 1", "intercept 3")]
+
+
+@cache
+def right_noise(kind: str) -> dict[str, Values]:
+    return dict(drawn(first_steps(plan_of(kind)), DRAWS))
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize(("kind", "name"), [*EACH, ("pure", "step 1")])
+def test_wrong_noise_of_any_one_release_is_noticed(kind: str, name: str, wrong: str) -> None:
+    """By the tests of this release alone, against the scale that the certificate states."""
+    (stated,) = (release for release in certified(plan_of(kind)) if release.name == name)
+    noise = right_noise(kind)[name]
+    accept(of_law(noise, stated.noise, float(stated.scale)))
+    reject(of_law(WRONG[wrong](noise), stated.noise, float(stated.scale)))
+
+
+@pytest.mark.parametrize("kind", ["calibrated", "pure"])
+def test_noise_that_is_used_again_is_noticed(kind: str) -> None:
+    plan = first_steps(plan_of(kind))
+    noise = right_noise(kind)
+    for before, after in itertools.pairwise(plan.events):
+        again = np.rint(noise[before.name] * float(after.scale / before.scale))
+        reject(battery(plan, noise | {after.name: again}))
 
 
 def test_a_release_uses_its_noise_once() -> None:
