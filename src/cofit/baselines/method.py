@@ -14,6 +14,7 @@ from cofit.errors import InvalidInputError
 
 Reals = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
+PREPARATIONS = ("unit", "centred")
 _LENGTH_SLACK = 1e-9
 
 
@@ -69,6 +70,11 @@ class Method(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+
+    @property
+    def prepared(self) -> str:
+        """The rows that it takes. ``unit``: divided by their length; ``centred``: before that, less half their mean."""
+        return "unit"
 
     @abstractmethod
     def guarantee(self, sizes: Sequence[int]) -> Guarantee:

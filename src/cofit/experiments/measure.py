@@ -87,7 +87,7 @@ def _baseline(
     test: npt.NDArray[np.int64],
     cell: AccuracyCell,
 ) -> tuple[Reals, Reals, dict[str, Any]]:
-    unit = data.unit
+    unit = data.centred if method.prepared == "centred" else data.unit
     parts = [Part(unit.rows[rows], data.labels[rows], unit.unseen) for rows in owned]
     guarantee = method.guarantee([len(rows) for rows in owned])
     began = time.perf_counter()

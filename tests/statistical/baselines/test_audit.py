@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from cofit.baselines import federated_dpsgd, federated_objective
+from cofit.baselines import central_objective, federated_dpsgd, federated_objective
 from cofit.baselines.as_published import AsPublished, AveragedAsPublished, FederatedAsPublished
 from cofit.baselines.averaged import Jayaraman, Pathak
 from cofit.baselines.central import CentralOutput
+from cofit.baselines.central_objective import CentralObjective
 from cofit.baselines.federated_dpsgd import FederatedDPSGD
 from cofit.baselines.federated_objective import FederatedObjective
 from cofit.baselines.federated_output import FederatedOutput
@@ -36,6 +37,9 @@ def weakened(trained: Trained, factor: float) -> Trained:
     if isinstance(trained, federated_objective._Perturbing):
         how = [replace(how, linear=KNormNoise(how.linear.beta / factor)) for how in trained.perturbations]
         return replace(trained, perturbations=how)
+    if isinstance(trained, central_objective._Perturbing):
+        inside = GaussianNoise(trained.noise.inside.sigma / factor)
+        return replace(trained, noise=replace(trained.noise, inside=inside))
     assert isinstance(trained, federated_dpsgd._Descending)
     return replace(trained, schedules=[replace(s, sigma=s.sigma / factor) for s in trained.schedules])
 
@@ -64,6 +68,7 @@ CASES = [
     pytest.param(
         Case(FederatedObjective(1.5, l2=1.0), 10_000, 0.3, 3.0), marks=[pytest.mark.slow, pytest.mark.timeout(600)]
     ),
+    Case(CentralObjective(1.0, 0.01, loss="margin", pace=0.5), 60_000, 0.1, 4.0),
     Case(FederatedDPSGD(1.0, 0.01, lot=2, epochs=3, clip=0.3), 60_000, 0.4, 1.7),
     Case(FederatedDPSGD(1.0, 0.01, lot=6, epochs=1, clip=0.3), 60_000, 0.5, 1.5),
 ]

@@ -13,6 +13,7 @@ from scipy import stats
 from cofit.baselines.as_published import AsPublished
 from cofit.baselines.averaged import Jayaraman, Pathak
 from cofit.baselines.central import CentralOutput
+from cofit.baselines.central_objective import CentralObjective
 from cofit.baselines.federated_dpsgd import Schedule, descend
 from cofit.baselines.federated_objective import perturbation
 from cofit.baselines.federated_output import FederatedOutput
@@ -112,6 +113,15 @@ def test_the_noise_inside_the_objective() -> None:
     released = np.array([how.release(part, rng) for _ in range(1500)])
     accept(of_knorm(released * 30 * 0.5, how.linear.beta))
     reject(of_knorm(released * 30 * 0.5, how.linear.beta * 1.3))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "margin"])
+def test_the_normal_noise_inside_the_objective(loss: str) -> None:
+    """Rows of zeros: the weights are -b / (n Lambda), of standard deviation pace in every direction."""
+    part, method = Part(np.zeros((30, 3)), np.zeros(30, np.int64)), CentralObjective(1.0, 1e-5, loss=loss, pace=0.7)
+    released = method.train([part]).draws(COUNT, np.random.default_rng(5))
+    accept(of_gaussian(released, 0.7))
+    reject(of_gaussian(released, 0.7 * 1.05))
 
 
 DESCENTS: dict[str, Callable[[float], Schedule]] = {

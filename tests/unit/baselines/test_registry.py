@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cofit.baselines.as_published import AveragedAsPublished
+from cofit.baselines.central_objective import CentralObjective
 from cofit.baselines.federated_dpsgd import FederatedDPSGD
 from cofit.baselines.method import Method
 from cofit.baselines.registry import METHODS, method_named
@@ -20,6 +21,8 @@ COLUMNS = 5
 def made(kind: type[Method]) -> Method:
     if kind is FederatedDPSGD:
         return FederatedDPSGD(1.0, 1e-3, epochs=2)
+    if kind is CentralObjective:
+        return CentralObjective(1.0, 1e-3)
     if kind is AveragedAsPublished:
         return AveragedAsPublished(1.0, COLUMNS)
     needed = [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING]  # type: ignore[arg-type]
@@ -59,7 +62,10 @@ def test_owners_without_rows_are_refused(name: str, sizes: list[int]) -> None:
         made(method_named(name)).guarantee(sizes)
 
 
-@pytest.mark.parametrize("name", sorted(set(METHODS) - {"as-published", "federated-as-published", "federated-dpsgd"}))
+WITHOUT_L2 = {"as-published", "federated-as-published", "federated-dpsgd", "central-objective"}
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - WITHOUT_L2))
 def test_a_penalty_that_is_not_positive_is_refused(name: str) -> None:
     with pytest.raises(InvalidInputError, match="l2"):
         dataclasses.replace(made(method_named(name)), l2=0.0)  # type: ignore[type-var]

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cofit.baselines.central_objective import CentralObjective
+from cofit.baselines.method import Part
 from cofit.errors import InvalidInputError
 from cofit.experiments import measure as module
 from cofit.experiments.ask import Answering, Collecting
@@ -19,6 +21,7 @@ from cofit.experiments.measure import measure
 from cofit.experiments.settings import QUICK
 from cofit.experiments.tables.best import EPSILONS, table9
 from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.row_map import RowMap
 
 RNG = np.random.default_rng(4)
 BOOLEAN = load_data_set("claims:rows=400,cols=20,density=0.3,signal=20,seed=2")
@@ -90,6 +93,27 @@ def test_rows_held_out_are_not_trained_on(monkeypatch: pytest.MonkeyPatch) -> No
     assert sorted(seen) == folds(BOOLEAN, 4, 7)[1].train.tolist()
 
 
+@pytest.mark.parametrize("rows", ["unit", "centred"])
+@pytest.mark.parametrize("columns", [8, 600], ids=["as they are", "in coordinates of their own"])
+def test_a_baseline_gets_rows_prepared_as_it_asks(monkeypatch: pytest.MonkeyPatch, rows: str, columns: int) -> None:
+    """Centred ones as recipe best has them without a level; in any coordinates, inner products are the same."""
+    data = replace(REALS, features=RNG.normal(size=(400, columns)) + 1)
+    seen: list[Part] = []
+    train = CentralObjective.train
+
+    def capture(self: CentralObjective, parts: Any) -> Any:
+        seen.extend(parts)
+        return train(self, parts)
+
+    monkeypatch.setattr(CentralObjective, "train", capture)
+    cell = AccuracyCell("reals", CentralObjective(1.0, 1e-5, rows=rows), 1, 4, 1, 2, 7)
+    measure(cell, data)
+    x = data.features[folds(data, 4, 7)[1].train]
+    expected = x / np.linalg.norm(x, axis=1, keepdims=True) if rows == "unit" else RowMap("l2", 1.0, 0.0)(x)
+    assert seen[0].features @ seen[0].features.T == pytest.approx(expected @ expected.T, abs=1e-12)
+    assert seen[0].unseen == max(0, columns - 400)
+
+
 @pytest.mark.slow
 def test_a_run_of_the_protocol_is_scored_as_its_twin() -> None:
     ours = Best(20.0, 1e-5)
@@ -123,12 +147,15 @@ def test_the_table_has_all_epsilons_and_marks_what_was_chosen_in_hindsight() -> 
     table = table9(Answering(BOOLEAN, QUICK, _made_up))
     rows = {row.label: row for row in table.rows}
     hindsight = [row for label, row in rows.items() if "hindsight" in label]
-    assert len(hindsight) == 5
+    assert len(hindsight) == 6
     assert not any(row.guaranteed for row in hindsight)
     assert all(str(row.figures[-1]).startswith("nothing") for row in hindsight)
     assert str(rows["DP-SGD, every owner alone, learning rate in hindsight"].figures[0]) == "70.0 ± 0.0 %"
     assert rows["cofit, recipe best (delta 1e-05)"].guaranteed
     assert str(rows["cofit, recipe best (delta 1e-05)"].figures[-1]) == "epsilon (delta 1e-05)"
+    objective = [row for label, row in rows.items() if label.startswith("trusted curator, objective")]
+    assert [row.guaranteed for row in objective] == [True, True, True, False]
+    assert {one.rows for one in contenders if isinstance(one, CentralObjective)} == {"unit", "centred"}
     assert any("features between 0 and 1" in note for note in table.notes)
     assert any("time: 2.50 s" in note for note in table.notes)
     share = np.bincount(BOOLEAN.labels).max() / 400
