@@ -65,7 +65,7 @@ class AsPublished(Method):
     def _trained(self, parts: Sequence[Part]) -> Perturbed:
         sizes = checked_sizes([len(part.labels) for part in parts])
         weights = [_facts(size).weights(part) for size, part in zip(sizes, parts, strict=True)]
-        return Perturbed(np.mean(weights, axis=0), [self._noise(size) for size in sizes])
+        return Perturbed(np.mean(weights, axis=0), [self._noise(size) for size in sizes], parts[0].unseen)
 
     def _noise(self, rows: int) -> KNormNoise:
         return KNormNoise(2 / (rows * self.epsilon))
@@ -111,6 +111,10 @@ class AveragedAsPublished(Method):
         if self.source not in SOURCES:
             raise parameter_error("source", "AveragedAsPublished", f"one of {list(SOURCES)}", self.source)
 
+    @property
+    def turns(self) -> bool:
+        return False  # independent Laplace noise is not the same in all directions
+
     def guarantee(self, sizes: Sequence[int]) -> Guarantee:
         smallest = local(min(checked_sizes(sizes)), self.l2, "tight")
         ratio = smallest.sensitivity / len(sizes) / self._noise(sizes).scale
@@ -125,7 +129,7 @@ class AveragedAsPublished(Method):
 
     def train(self, parts: Sequence[Part]) -> Perturbed:
         sizes = checked_sizes([len(part.labels) for part in parts])
-        if any(part.features.shape[1] != self.columns for part in parts):
+        if any(part.features.shape[1] != self.columns or part.unseen for part in parts):
             got = [part.features.shape[1] for part in parts]
             raise parameter_error("columns", "AveragedAsPublished", "that of the data", got)
         weights = [local(size, self.l2, "tight").weights(part) for size, part in zip(sizes, parts, strict=True)]

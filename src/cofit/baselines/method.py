@@ -76,6 +76,11 @@ class Method(ABC):
         """The rows that it takes. ``unit``: divided by their length; ``centred``: before that, less half their mean."""
         return "unit"
 
+    @property
+    def turns(self) -> bool:
+        """Whether rows that are turned, all alike, give weights of the same law, turned: no direction is special."""
+        return True
+
     @abstractmethod
     def guarantee(self, sizes: Sequence[int]) -> Guarantee:
         """Return what is guaranteed when the owners hold so many rows."""
@@ -89,5 +94,7 @@ def joined(parts: Sequence[Part]) -> Part:
     """Return all rows as those of one owner: what only a trusted curator may see."""
     if not parts:
         raise InvalidInputError("There must be at least one owner.")
+    if len({part.unseen for part in parts}) > 1:
+        raise InvalidInputError("All owners must have the same columns: the numbers of unseen ones differ.")
     features, labels = np.vstack([part.features for part in parts]), np.concatenate([part.labels for part in parts])
     return Part(features, labels, parts[0].unseen)

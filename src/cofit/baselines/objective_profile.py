@@ -21,7 +21,7 @@ from collections.abc import Callable
 from cofit.baselines.noise import gaussian_delta
 
 _PIECES = (0, 1, 2, 4, 8, 16)
-_SLACK = 1 + 1e-9  # of the bisection and of floating point: more noise, never less
+_SLACK = 1 + 1e-7  # of the bisection and of floating point: more noise, never less
 _MOST = 1e9
 
 
@@ -60,4 +60,6 @@ def _together(sigma: float, bend: float, epsilon: float, pieces: int) -> float:
 
 def _hockey_stick(mu: float, epsilon: float) -> float:
     """Return H: of N(mu, 1) and N(0, 1). At mu = 0 there is one law, and what is left is 1 - e^epsilon, if positive."""
-    return gaussian_delta(1 / mu, epsilon) if mu > 0 else max(0.0, -math.expm1(epsilon))
+    if mu > 0:
+        return gaussian_delta(1 / mu, epsilon)
+    return -math.expm1(epsilon) if epsilon < 0 else 0.0

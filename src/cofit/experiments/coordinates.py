@@ -37,10 +37,15 @@ def unit_rows(features: npt.NDArray[Any]) -> Reals:
     return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0))
 
 
+def as_they_are(features: npt.NDArray[Any]) -> UnitRows:
+    """Return all rows at length 1, with all columns: for methods that do not treat all directions alike."""
+    return UnitRows(unit_rows(features), 0)
+
+
 def in_coordinates(features: npt.NDArray[Any]) -> UnitRows:
     """Return all rows at length 1, in coordinates of their own where there are more columns than rows."""
-    rows, (count, columns) = unit_rows(features), features.shape
+    count, columns = features.shape
     if columns <= count:
-        return UnitRows(rows, 0)
-    triangle = np.asarray(np.linalg.qr(rows.T, mode="r"))
+        return as_they_are(features)
+    triangle = np.asarray(np.linalg.qr(unit_rows(features).T, mode="r"))
     return UnitRows(np.ascontiguousarray(triangle.T), columns - count)

@@ -16,6 +16,7 @@ from cofit.baselines.method import Method, Part
 from cofit.errors import CofitError
 from cofit.experiments.best import best_accuracies, best_claims, best_draws, plan_best
 from cofit.experiments.cells import AccuracyCell, Best, Cell, Cofit, RunCell, TimingCell
+from cofit.experiments.coordinates import UnitRows, as_they_are
 from cofit.experiments.datasets import DataSet
 from cofit.experiments.folds import among_owners, folds
 from cofit.experiments.twin import TWIN, twin_draws
@@ -87,7 +88,7 @@ def _baseline(
     test: npt.NDArray[np.int64],
     cell: AccuracyCell,
 ) -> tuple[Reals, Reals, dict[str, Any]]:
-    unit = data.centred if method.prepared == "centred" else data.unit
+    unit = _unit_rows(data, method)
     parts = [Part(unit.rows[rows], data.labels[rows], unit.unseen) for rows in owned]
     guarantee = method.guarantee([len(rows) for rows in owned])
     began = time.perf_counter()
@@ -102,6 +103,12 @@ def _baseline(
         "seconds_training": seconds,
     }
     return weights, unit.rows[test], claimed
+
+
+def _unit_rows(data: DataSet, method: Method) -> UnitRows:
+    if method.prepared == "centred":
+        return data.centred
+    return data.unit if method.turns else as_they_are(data.features)
 
 
 def _generator(cell: AccuracyCell, use: str) -> np.random.Generator:

@@ -144,10 +144,11 @@ def _descent(plan: DescentPlan) -> dict[str, Any]:
 
 def _assumptions(plan: Plan) -> tuple[str, ...]:
     info = scheme_named(plan.facts.scheme).info
+    chosen = "penalty" if plan.facts.recipe == "paper" else "how the budget is divided"
     given = [
         f"computing parties, corrupted at most: {info.threshold}; {info.adversary}; {info.assumptions}",
         "every person is in the data with at most one record",
-        "the study itself (rows, columns, bounds, penalty, classes) was not chosen by looking at the data",
+        f"the study itself (rows, columns, bounds, {chosen}, classes) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
     ]
     kept = "normalised its rows as the study says"

@@ -299,7 +299,7 @@ class LogisticRegression(_PrivateLinearClassifier):
     budget_shares : dict, default=None
         Recipe 'best' with delta > 0: what part of the budget 'level', 'centre' and 'intercept' get, as in
         ``{'level': 0.02, 'centre': 0}``, in the place of what the recipe would choose; 0 leaves a release out, and the
-        steps have the rest. It changes the accuracy, never the guarantee. Choose it on public data.
+        steps have the rest. Chosen on public data it changes the accuracy and not the guarantee.
     norm_floor : float, default=1/16
         Where the parties scale: rows shorter than this, times ``feature_bound``, are divided by this length instead.
     l2 : float, default=None

@@ -58,10 +58,11 @@ class Account:
 
 
 def at_epsilon(events: Sequence[Event], epsilon: Fraction | int) -> Account:
-    """Return the account with the smallest proven delta for this epsilon."""
+    """Return the account with the smallest proven delta for this epsilon; of equal ones a pure one."""
     events = _checked_events(events, "at_epsilon")
     epsilon = checked_epsilon(epsilon, "at_epsilon")
-    return min((proof.account(epsilon) for proof in _proofs(events, epsilon)), key=lambda account: account.delta)
+    accounts = [proof.account(epsilon) for proof in _proofs(events, epsilon)]
+    return min(accounts, key=lambda account: (account.delta, not account.rule.startswith("pure")))
 
 
 def at_delta(events: Sequence[Event], delta: Fraction) -> Account:

@@ -59,4 +59,8 @@ def releases_from_text(text: str | bytes) -> tuple[AccountedRelease, ...]:
     names = [release.name for release in releases]
     if not names or len(set(names)) < len(names):
         raise parameter_error("releases", "releases_from_text", "at least one, with a name of its own each", names)
+    for release in releases:
+        if release.amount <= 0 or not 0 <= release.distance <= 1:
+            must_be = "a positive amount, and a distance from 0 to 1"
+            raise parameter_error(release.name, "releases_from_text", must_be, (release.amount, release.distance))
     return releases

@@ -23,8 +23,7 @@ LARGEST_BITS = 1000  # of a numerator or denominator: short enough to print, and
 def encode(value: object) -> Any:
     """Return the value in JSON's types: a Fraction becomes its exact text and the nearest float."""
     if isinstance(value, Fraction):
-        bits = max(value.numerator.bit_length(), value.denominator.bit_length())
-        if bits > LARGEST_BITS:
+        if (bits := _bits(value)) > LARGEST_BITS:
             return f"one of {bits} bits"  # which ``decode`` refuses, and shows
         return {"exact": exact_text(value), "float": float(value)}
     if is_dataclass(value) and not isinstance(value, type):
@@ -66,9 +65,18 @@ def _decode_fraction(value: Any, path: str) -> Fraction:
     exact = value.get("exact") if isinstance(value, dict) and set(value) == {"exact", "float"} else None
     if isinstance(exact, str) and len(exact) <= LARGEST_BITS and re.fullmatch(r"-?[0-9]+/[1-9][0-9]*", exact):
         fraction = Fraction(exact)
-        if exact == exact_text(fraction) and isinstance(value["float"], float) and value["float"] == float(fraction):
+        if (
+            _bits(fraction) <= LARGEST_BITS
+            and exact == exact_text(fraction)
+            and isinstance(value["float"], float)
+            and value["float"] == float(fraction)
+        ):
             return fraction
     raise parameter_error(path, "a certificate", _described(Fraction), value)
+
+
+def _bits(fraction: Fraction) -> int:
+    return max(fraction.numerator.bit_length(), fraction.denominator.bit_length())
 
 
 def _described(kind: Any) -> str:

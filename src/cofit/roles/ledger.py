@@ -5,7 +5,8 @@ release of a study. Charged *before* anything leaves or is opened. Totals are su
 
 A charge is one (epsilon, delta): the account of all noisy releases of a study together, which is far below the sum of
 its parts. The ledger keeps the list of these releases with it, as the certificate has it, and the part of each in that
-account (``privacy.accounted``). Sums and caps do not read the list: where it is damaged the charge counts as before.
+account (``privacy.accounted``). Sums and caps do not read the list: where it is damaged the charge counts as before,
+and the study goes on.
 
 An owner's charge is for one *run* of a study: parties that remember it release once. The run is named by the parties'
 incarnations, random texts that come with their state directories. Charging the same run twice costs nothing, so a
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -102,19 +103,19 @@ class Ledger:
         """Return the cap of a data set, if there is one."""
         with self._transaction() as database:
             row = database.execute("SELECT epsilon, delta FROM caps WHERE dataset = ?", (dataset,)).fetchone()
-        return None if row is None else Cap(_number(row[0]), _number(row[1]))
+        return None if row is None else Cap(_epsilon(row[0]), _delta(row[1]))
 
     def charges(self, dataset: str | None = None) -> list[Charge]:
         """Return all charges, or those of one data set, oldest first."""
         with self._transaction() as database:
             rows = database.execute(
                 "SELECT dataset, study, name, epsilon, delta, time, incarnations, CAST(releases AS BLOB) FROM charges "
-                "ORDER BY rowid"
+                "WHERE dataset = ? OR ? IS NULL ORDER BY rowid",
+                (dataset, dataset),
             )
-            all_charges = [
-                Charge(d, s, n, _number(e), _number(dl), t, tuple(i.split()), r) for d, s, n, e, dl, t, i, r in rows
+            return [
+                Charge(d, s, n, _epsilon(e), _delta(dl), t, tuple(i.split()), r) for d, s, n, e, dl, t, i, r in rows
             ]
-        return [charge for charge in all_charges if dataset in (None, charge.dataset)]
 
     def datasets(self) -> list[str]:
         """Return the names of all data sets that have a charge or a cap, sorted."""
@@ -143,7 +144,7 @@ class Ledger:
         incarnations: those of all parties, in any order; none in the ledger of a party, which is part of its state.
 
         Raises BudgetExceededError, and charges nothing, where the cap would be exceeded; InvalidInputError where the
-        study was charged before at another epsilon or delta, or for other releases, or these cannot be read.
+        study was charged before at another epsilon or delta, or for other releases.
         """
         run, text = " ".join(sorted(incarnations)), releases_to_text(releases)
         with self._transaction() as database:
@@ -188,9 +189,9 @@ class Ledger:
             "SELECT epsilon, delta, incarnations, CAST(releases AS BLOB) FROM charges WHERE dataset = ? AND study = ?",
             (dataset, study),
         ).fetchall()
-        if any((_number(e), _number(d)) != (epsilon, delta) for e, d, _, _ in rows):
+        if any((_epsilon(e), _delta(d)) != (epsilon, delta) for e, d, _, _ in rows):
             raise InvalidInputError(f"Study {study[:16]} was charged before at another epsilon or delta.")
-        if any(r is not None and _read(r, study, name) != tuple(releases) for _, _, _, r in rows):
+        if any(_differ(r, tuple(releases)) for _, _, _, r in rows):
             raise InvalidInputError(
                 f"Study {study[:16]} was charged before for other noisy releases than its plan has now. Use the "
                 f"release of cofit that it was charged with, or agree on a new study."
@@ -204,8 +205,8 @@ class Ledger:
             return
         spent = database.execute("SELECT epsilon, delta FROM charges WHERE dataset = ?", (dataset,)).fetchall()
         for which, cap, new, old in (
-            ("epsilon", _number(row[0]), epsilon, sum((_number(e) for e, _ in spent), Fraction(0))),
-            ("delta", _number(row[1]), delta, sum((_number(d) for _, d in spent), Fraction(0))),
+            ("epsilon", _epsilon(row[0]), epsilon, sum((_epsilon(e) for e, _ in spent), Fraction(0))),
+            ("delta", _delta(row[1]), delta, sum((_delta(d) for _, d in spent), Fraction(0))),
         ):
             if old + new > cap:
                 raise BudgetExceededError(
@@ -231,14 +232,36 @@ class Ledger:
             raise InvalidInputError(f"The ledger {self._path.name} cannot be used: {error}.") from None
 
 
-def _number(text: object) -> Fraction:
+def _epsilon(text: object) -> Fraction:
+    return _number(text, lambda value: value > 0)
+
+
+def _delta(text: object) -> Fraction:
+    return _number(text, lambda value: 0 <= value <= 1)
+
+
+def _number(text: object, holds: Callable[[Fraction], bool]) -> Fraction:
     try:
-        return Fraction(str(text))
+        value = Fraction(str(text))
     except (ValueError, ZeroDivisionError):
+        value = None
+    if value is None or not holds(value):
         raise InvalidInputError(
-            "An epsilon or delta in the ledger is no number: the file is damaged, and nothing can be added up. Keep it "
-            "as evidence, and put back a backup."
-        ) from None
+            "An epsilon or delta in the ledger is none: the file is damaged, and nothing can be added up. Keep it as "
+            "evidence, and put back a backup; then charge again what came after it (the certificates of the studies "
+            "have each epsilon and delta)."
+        )
+    return value
+
+
+def _differ(recorded: bytes | None, releases: tuple[AccountedRelease, ...]) -> bool:
+    """Whether a list says otherwise; one that is not recorded, or damaged, says nothing."""
+    if recorded is None:
+        return False
+    try:
+        return releases_from_text(recorded) != releases
+    except InvalidInputError:
+        return False
 
 
 def _read(recorded: bytes, study: str, name: str) -> tuple[AccountedRelease, ...]:
@@ -247,7 +270,7 @@ def _read(recorded: bytes, study: str, name: str) -> tuple[AccountedRelease, ...
     except InvalidInputError:
         raise InvalidInputError(
             f"The ledger's list of the releases of study '{name}' ({study[:16]}) is damaged. Its charge, epsilon and "
-            f"delta, still counts. Keep the file as evidence, and put back a backup if there is one."
+            f"delta, still counts, and the study can go on; what it covers stands in the plan and the certificate."
         ) from None
 
 

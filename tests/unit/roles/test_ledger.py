@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sqlite3
 import stat
 import threading
@@ -212,6 +213,12 @@ def test_many_processes_migrate_once(tmp_path: Path) -> None:
 TEXT = releases_to_text(BEST)
 
 
+def _with_amount(text: str, exact: str, nearest: float) -> str:
+    releases = json.loads(text)
+    releases[1]["amount"] = {"exact": exact, "float": nearest}
+    return json.dumps(releases)
+
+
 @pytest.mark.parametrize(
     "damaged",
     [
@@ -227,6 +234,9 @@ TEXT = releases_to_text(BEST)
         pytest.param(TEXT.replace('"name":"level"', '"name":"\\u001b[2J"', 1), id="control characters"),
         pytest.param(TEXT.replace('"name":"step 2"', '"name":"step 1"', 1), id="a name twice"),
         pytest.param(TEXT.replace('"float":', '"float":1', 1), id="number changed"),
+        pytest.param(_with_amount(TEXT, "0/1", 0.0), id="amount of 0"),
+        pytest.param(_with_amount(TEXT, "-1/2", -0.5), id="negative amount"),
+        pytest.param(_with_amount(TEXT, f"1{'0' * 400}/1", 1e300), id="number beyond floats"),
     ],
 )
 def test_damaged_releases_are_an_error_and_lose_no_charge(tmp_path: Path, damaged: str | bytes) -> None:
@@ -238,13 +248,12 @@ def test_damaged_releases_are_an_error_and_lose_no_charge(tmp_path: Path, damage
     overwrite_releases(path, "a" * 64, damaged)
     ledger = Ledger(path)
     (charge,) = ledger.charges("claims")
-    for use in (
-        lambda: charge.releases,
-        lambda: ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST),
-        lambda: ledger.check("claims", "a" * 64, "first", HALF, TINY, BEST),
-    ):
-        with pytest.raises(InvalidInputError, match=r"releases of study 'first' \(a{16}\) is damaged. Its charge"):
-            use()
+    with pytest.raises(InvalidInputError, match=r"releases of study 'first' \(a{16}\) is damaged. Its charge"):
+        charge.releases  # noqa: B018 (reading is the check)
+    assert not ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST), "charged once, and goes on"
+    assert not ledger.check("claims", "a" * 64, "first", HALF, TINY, BEST)
+    with pytest.raises(InvalidInputError, match="another epsilon or delta"):
+        ledger.charge("claims", "a" * 64, "first", Fraction(1, 4), TINY, BEST)
     assert ledger.spent("claims") == Cap(HALF, TINY)
     with pytest.raises(BudgetExceededError):
         ledger.charge("claims", "b" * 64, "second", Fraction(3, 4), TINY, BEST)
@@ -252,10 +261,18 @@ def test_damaged_releases_are_an_error_and_lose_no_charge(tmp_path: Path, damage
     assert ledger.charges("claims")[-1].releases == BEST
 
 
-def test_a_damaged_epsilon_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("column", "value"), [("epsilon", "1/0"), ("epsilon", "-100"), ("epsilon", "0"), ("delta", "-1"), ("delta", "x")]
+)
+def test_a_damaged_epsilon_is_an_error_where_it_counts(tmp_path: Path, column: str, value: str) -> None:
     ledger = Ledger(tmp_path / "budget.sqlite")
-    ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST)
+    ledger.set_cap("claims", Fraction(1), Fraction(1))
+    for dataset in ("claims", "other"):
+        ledger.charge(dataset, "a" * 64, "first", HALF, TINY, BEST)
     with closing(sqlite3.connect(tmp_path / "budget.sqlite")) as database, database:
-        database.execute("UPDATE charges SET epsilon = '1/0'")
-    with pytest.raises(InvalidInputError, match="no number: the file is damaged"):
+        database.execute(f"UPDATE charges SET {column} = ? WHERE dataset = 'claims'", (value,))
+    with pytest.raises(InvalidInputError, match="the file is damaged"):
         ledger.spent("claims")
+    with pytest.raises(InvalidInputError, match="the file is damaged"):
+        ledger.charge("claims", "b" * 64, "second", HALF, TINY, BEST)
+    assert ledger.spent("other") == Cap(HALF, TINY)

@@ -30,7 +30,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from cofit.learn.descent.shares import Shares
+from cofit.learn.descent.shares import Shares, check_together
 from cofit.privacy.accountant import split
 from cofit.privacy.safe_rounding import root_up, significant_up
 
@@ -110,6 +110,8 @@ def spend(
     centre_share = asked.get("centre", CENTRE_SHARE if centre else Fraction(0))
     extras = {name: part for name, part in (("level", level_share), ("centre", centre_share)) if part}
     calibration = asked.get("intercept", CALIBRATION_SHARE)
+    if chosen:
+        check_together(extras | ({"intercept": calibration} if calibrate else {}), asked)
     shares = [calibration / CALIBRATION_STEPS] * (CALIBRATION_STEPS if calibrate else 0)
     extras |= {f"intercept {k + 1}": one for k, one in enumerate(shares)}
     left = 1 - sum(extras.values(), Fraction(0))

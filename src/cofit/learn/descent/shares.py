@@ -2,12 +2,13 @@
 
 A share is of mu^2, the currency in which Gaussian releases add up: the variance of a release's noise is inverse to it.
 The steps have what is left. Shares change how accurate the model is, never the guarantee: whatever they are, the
-account of all releases must come to the epsilon and delta that were asked for.
+account of all releases must come to the epsilon and delta that were asked for. (As any setting, shares that were chosen
+by looking at the private data would be a release of their own.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from cofit.errors import parameter_error
@@ -15,6 +16,7 @@ from cofit.learn.checked import OWNER, real
 
 SHARED = ("level", "centre", "intercept")
 LEAST = Fraction(1, 10_000)
+"""Of this a share is a multiple: four decimals, as people write them, so that a plan can be found again."""
 MOST_TOGETHER = Fraction(9, 10)
 _NAME = "budget_shares"
 Shares = tuple[tuple[str, Fraction], ...]
@@ -37,16 +39,28 @@ def checked_shares(given: object, *, possible: bool, calibrate: bool) -> Shares:
         raise parameter_error(_NAME, OWNER, must_be, dict(given))
     shares = {}
     for name in [name for name in SHARED if name in given]:
-        must_be = f"0 for '{name}' (no such release), or a number from {float(LEAST)} to {float(MOST_TOGETHER)}"
-        number = real(_NAME, given[name], must_be, lambda v: v == 0 or LEAST <= v <= MOST_TOGETHER)
-        shares[name] = Fraction(str(float(number)))
-    if sum(shares.values()) > MOST_TOGETHER:
-        must_be = f"at most {float(MOST_TOGETHER)} together: the steps have what is left, and need it"
-        raise parameter_error(_NAME, OWNER, must_be, dict(given))
+        must_be = f"a number from 0 (no such release) to {float(MOST_TOGETHER)}, of four decimals, for '{name}'"
+        shares[name] = _decimal(real(_NAME, given[name], must_be, lambda v: 0 <= _decimal(v) <= MOST_TOGETHER))
+        if shares[name] % LEAST:
+            raise parameter_error(_NAME, OWNER, must_be, given[name])
+    check_together(shares)
     if "intercept" in shares and bool(shares["intercept"]) != calibrate:
         must_be = "with an 'intercept' above 0 if calibrate_intercept is True, and without one if it is False"
         raise parameter_error(_NAME, OWNER, must_be, dict(given))
     return tuple(shares.items())
+
+
+def _decimal(number: float | Fraction) -> Fraction:
+    return Fraction(str(float(number)))
+
+
+def check_together(shares: Mapping[str, Fraction], chosen: Collection[str] = SHARED) -> None:
+    """Refuse shares, chosen ones and others that the recipe adds, that leave the steps with too little."""
+    if sum(shares.values()) > MOST_TOGETHER:
+        others = [name for name in shares if name not in chosen]
+        own = f", with the recipe's own of {others}, for which you may choose 0" if others else ""
+        must_be = f"at most {float(MOST_TOGETHER)} together{own}: the steps have what is left, and need it"
+        raise parameter_error(_NAME, OWNER, must_be, {name: float(share) for name, share in shares.items()})
 
 
 def refuse_level(shares: Shares, normalised_by: str) -> None:

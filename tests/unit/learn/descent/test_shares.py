@@ -45,7 +45,7 @@ def spent(plan: DescentPlan) -> dict[str, float]:
         {"level": 0.02, "centre": 0.3, "intercept": 0.1},
         {"level": 0.0001, "centre": 0.0001, "intercept": 0.0001},
         {"level": 0.3, "centre": 0.3, "intercept": 0.3},
-        {"centre": 0.9 - 0.05, "level": 0, "intercept": 0.05},
+        {"centre": 0.85, "level": 0, "intercept": 0.05},
     ],
 )
 def test_a_release_has_the_share_that_it_was_given(shares: dict[str, float]) -> None:
@@ -88,11 +88,15 @@ def test_a_share_of_nothing_leaves_a_release_out() -> None:
 @pytest.mark.parametrize(
     ("shares", "facts", "message"),
     [
-        ({"level": -0.1}, {}, "0 for 'level'.*Got -0.1"),
-        ({"level": 0.00001}, {}, "0 for 'level'.*from 0.0001"),
-        ({"centre": "x"}, {}, "0 for 'centre'.*Got 'x'"),
-        ({"centre": True}, {}, "0 for 'centre'.*Got True"),
-        ({"centre": float("nan")}, {}, "0 for 'centre'.*Got nan"),
+        ({"level": -0.1}, {}, "from 0 .* for 'level'.*Got -0.1"),
+        ({"level": 0.00001}, {}, "four decimals, for 'level'"),
+        ({"level": 0.12345}, {}, "four decimals, for 'level'"),
+        ({"level": 0.9001}, {}, "to 0.9, .*for 'level'"),
+        ({"centre": "x"}, {}, "for 'centre'.*Got 'x'"),
+        ({"centre": True}, {}, "for 'centre'.*Got True"),
+        ({"centre": float("nan")}, {}, "for 'centre'.*Got nan"),
+        ({"level": 0.86}, {"rows": 5000, "cols": 4}, r"together, with the recipe's own of \['centre'\]"),
+        ({"intercept": 0.89}, {"rows": 230, "cols": 2, "calibrate_intercept": True}, "with the recipe's own"),
         ({"level": 0.5, "centre": 0.41}, {}, "at most 0.9 together"),
         ({"level": 0.1}, {"normalised_by": "owners"}, "without a 'level'"),
         ({"level": 0.1}, {"feature_bound": None, "feature_lower": None}, "without a 'level'.*feature_bound"),
@@ -107,6 +111,7 @@ def test_bad_shares_are_refused_with_the_remedy(shares: dict[str, Any], facts: d
 
 
 def test_decimals_are_what_they_say() -> None:
+    assert spent(planned({"level": 0, "centre": 0.9}))["step"] == pytest.approx(0.1)
     assert planned({"level": 0.45, "centre": 0.45}).facts.budget_shares[0] == ("level", Fraction(9, 20))
 
 
@@ -150,7 +155,7 @@ def test_studies_have_them() -> None:
         ({}, r"'privacy.budget_shares' parameter of the study must be left out"),
         (0.1, r"'privacy.budget_shares'"),
         ({"level": "0.1"}, r"'privacy.budget_shares.level'"),
-        ({"level": 0.95}, r"'privacy.budget_shares' parameter of the study must be 0 for 'level'"),
+        ({"level": 0.95}, r"'privacy.budget_shares' parameter of the study must be a number from 0 .*for 'level'"),
     ],
 )
 def test_studies_with_bad_ones_are_refused_by_path(shares: Any, message: str) -> None:
