@@ -24,6 +24,7 @@ from cofit.learn.descent import descend
 from cofit.learn.descent.plan import DescentPlan
 from cofit.learn.descent.rows import Rows, scaled_rows
 from support.descent import (
+    FEW,
     KINDS,
     TABLES,
     Integers,
@@ -95,7 +96,7 @@ def all_cases() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("noise", ["usual", *(pytest.param(n, marks=pytest.mark.slow) for n in ("none", "largest"))])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [k if k in FEW else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 def test_no_record_moves_a_release_beyond_its_sensitivity(kind: str, noise: str) -> None:
     plan = plan_of(kind)
     shares = largest_shares(plan, all_cases()[:: 11 if noise == "usual" else 29], noise, 31)

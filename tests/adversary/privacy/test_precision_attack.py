@@ -162,6 +162,7 @@ def test_our_noise_does_not(name: str, epsilon: float) -> None:
         assert_allowed(right, trials, plan, attack)
 
 
+@pytest.mark.slow
 def test_our_noise_does_not_with_rep3() -> None:
     plan = plan_of("knorm", 0.1, scheme="rep3")
     attacks = {f"the lattice attack with {b} bits": lattice_attack(b) for b in _precisions(plan)}

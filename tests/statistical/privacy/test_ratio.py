@@ -83,14 +83,14 @@ def largest_excess(mechanism: Mechanism, plan: MinimiserPlan, direction: str, st
     return float(np.max(excess))
 
 
-@pytest.mark.parametrize(("d", "direction"), [(1, "axis"), (2, "axis"), (2, "all")])
+@pytest.mark.parametrize(("d", "direction"), [(1, "axis"), pytest.param(2, "axis", marks=pytest.mark.slow), (2, "all")])
 @pytest.mark.parametrize("name", ["knorm", "laplace", "gaussian"])
 def test_no_outcome_tells_neighbours_apart_beyond_epsilon(name: str, d: int, direction: str) -> None:
     plan = plan_of(name, d)
     assert largest_excess(plan.mechanism, plan, direction, plan.mechanism) <= 0
 
 
-@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("d", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["knorm", "laplace", "gaussian"])
 def test_half_the_noise_violates_epsilon(name: str, d: int) -> None:
     plan = plan_of(name, d)

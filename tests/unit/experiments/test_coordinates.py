@@ -82,8 +82,9 @@ def test_without_noise_scores_are_equal() -> None:
     ids=lambda method: f"{method.name} {getattr(method, 'mechanism', '')}",
 )
 def test_scores_have_the_same_law(method: Method) -> None:
-    every = _scores(method, UnitRows(unit_rows(WIDE), 0), DRAWS, 1)
-    own = _scores(method, in_coordinates(WIDE), DRAWS, 2)
+    draws = DRAWS if method.name != FederatedObjective.name else DRAWS // 4  # each of them is a training
+    every = _scores(method, UnitRows(unit_rows(WIDE), 0), draws, 1)
+    own = _scores(method, in_coordinates(WIDE), draws, 2)
     for row in range(2):
         assert ks_2samp(every[:, row], own[:, row]).pvalue > LEAST
 

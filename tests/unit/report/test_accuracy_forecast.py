@@ -32,7 +32,7 @@ def easy_rows(count: int = 600, cols: int = 5, seed: int = 0) -> PublicRows:
     return PublicRows(x, (x[:, 0] > 0.25).astype(np.int64), "a made-up sample", given=True)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "huber_hinge"])
+@pytest.mark.parametrize("loss", ["logistic", pytest.param("huber_hinge", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_model_of_the_paper(mechanism: str, loss: str) -> None:
     model = released(planned(mechanism=mechanism, loss=loss, epsilon=2.5, l2=0.1))
@@ -49,7 +49,9 @@ def test_a_model_of_the_paper(mechanism: str, loss: str) -> None:
     assert (found.trained_on, found.held_out) == (400, 180)
 
 
-@pytest.mark.parametrize("kind", DESCENTS)
+@pytest.mark.parametrize(
+    "kind", [k if k in ("level, centred", "pure") else pytest.param(k, marks=pytest.mark.slow) for k in DESCENTS]
+)
 def test_a_model_of_noisy_descent(kind: str) -> None:
     found = forecast_on_sample(descended(**DESCENTS[kind]), easy_rows())
     assert isinstance(found, AccuracyForecast)

@@ -17,7 +17,7 @@ from cofit.roles.local import party_names
 from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing import scheme_named
-from support.descent import KINDS, contributed, plan_of, table_of
+from support.descent import FEW, KINDS, contributed, plan_of, table_of
 from support.phases import PHASES
 
 
@@ -41,7 +41,7 @@ def counted(run: LocalRun[Any]) -> dict[str, tuple[int, int]]:
     return result
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [k if k in FEW else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 @pytest.mark.parametrize("scheme", ["rep3", *(pytest.param(s, marks=pytest.mark.slow) for s in ("semi2k", "rep4"))])
 def test_rounds_and_bytes_are_those_of_a_run(scheme: str, kind: str) -> None:
     plan = plan_of(kind, scheme=scheme)

@@ -61,8 +61,8 @@ def test_a_release_has_the_share_that_it_was_given(shares: dict[str, float]) -> 
 
 
 def test_whatever_the_shares_the_guarantee_is_the_one_asked_for() -> None:
-    grid = (0, 0.0001, 0.01, 0.4)
-    for level, centre, epsilon in itertools.product(grid, grid, (0.1, 1.0, 8.0)):
+    grid = (0, 0.0001, 0.4)
+    for level, centre, epsilon in itertools.product(grid, grid, (0.1, 8.0)):
         plan = planned({"level": level, "centre": centre}, epsilon=epsilon)
         delta = plan.account.delta
         assert Fraction(99, 100) * plan.facts.delta < delta <= plan.facts.delta
