@@ -64,6 +64,11 @@ def budget(
     """
     if state is not None and key is not None:
         raise InvalidInputError("Give either --state or --key.")
+    if key is not None and not key.is_file():
+        raise parameter_error("key", "cofit budget", "a file that exists: the ledger is found by it", str(key))
+    if state is not None and not state.is_dir():
+        must_be = "a directory that exists; for an owner's first ledger give --key instead"
+        raise parameter_error("state", "cofit budget", must_be, str(state))
     folder = state or (_only_state() if key is None else owner_directory(key.stem, key, Path()))
     if set_cap is not None:
         _set_cap(folder, dataset, set_cap)
@@ -76,6 +81,10 @@ def budget(
         console = Console(markup=False, highlight=False)
         for account in accounts:
             _print(console, account, releases)
+            if account.cap is not None and _exceeds(account.spent, account.cap):
+                console.print(
+                    f"Of '{account.dataset}' more is spent than the cap allows: no further study is charged.\n"
+                )
     for damage in (_damage(charge) for account in accounts for charge in account.charges):
         if damage is not None:
             raise damage
@@ -107,6 +116,10 @@ def _set_cap(state: Path, dataset: str | None, text: str) -> None:
     before = ledger.cap(name)
     delta = rest[0] if rest else _FIRST_DELTA if before is None else before.delta
     ledger.set_cap(name, epsilon, delta)
+
+
+def _exceeds(spent: Cap, cap: Cap) -> bool:
+    return spent.epsilon > cap.epsilon or spent.delta > cap.delta
 
 
 def _is_of_party(state: Path) -> bool:
@@ -192,7 +205,10 @@ def _print(console: Console, account: _Account, in_full: bool) -> None:
     for charge in once.values():
         _print_releases(console, charge, in_full)
     if once and in_full:
-        console.print("\nSensitivity and scale: of each release, in steps of its grid. Share: of the whole line.")
+        console.print(
+            "\nSensitivity: how far one record can move a release. Scale: of the noise of each, in the same units. "
+            "Share: of the privacy budget, of all releases in a line together."
+        )
     console.print()
 
 

@@ -97,7 +97,10 @@ def contribute(
     except TransportError as error:
         raise _explained(error) from None
     click.echo(f"\nAll {len(loaded.parties)} parties have acknowledged: upload {upload} is on their disks.")
-    click.echo("You may replace it by contributing again until every owner has contributed; then training begins.")
+    click.echo(
+        "Until every owner has contributed you may replace it by contributing again; then nothing can be replaced any "
+        "more, and the parties train. `cofit status` tells how far the study is."
+    )
 
 
 def _prepared(
@@ -164,8 +167,8 @@ def _show_charge(contribution: PreparedContribution, state: Path, dataset: str) 
     study, epsilon, delta = contribution.study, contribution.epsilon, contribution.delta
     cost = f"epsilon {float(epsilon):g}, delta {float(delta):.2g}"
     releases = contribution.releases
-    click.echo(f"\nCharged to data set '{dataset}' in the ledger {state / LEDGER}")
-    click.echo(f"  once for all noisy releases of the study: {names_of(releases)}")
+    click.echo(f"\nThe charge to data set '{dataset}' in the ledger {state / LEDGER}")
+    click.echo(f"  one for all noisy releases of the study: {names_of(releases)}")
     if not (state / LEDGER).exists():
         click.echo(f"  {cost}; nothing was spent before, and there is no cap (`cofit budget --set-cap`)")
         return
@@ -175,7 +178,7 @@ def _show_charge(contribution: PreparedContribution, state: Path, dataset: str) 
     if due:
         click.echo(f"  {cost}")
     else:
-        click.echo(f"  nothing: this study was charged before, with {cost}; as much again if a party has begun anew")
+        click.echo(f"  was made before, with {cost}; nothing more is due, but as much again if a party has begun anew")
     limit = (
         "no cap (`cofit budget --set-cap`)"
         if cap is None

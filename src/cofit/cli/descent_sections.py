@@ -31,7 +31,8 @@ def _privacy(plan: DescentPlan) -> Section:
 
 def _releases(plan: DescentPlan) -> Section:
     def row(name: str, event: Event, note: str) -> Row:
-        noise = f"noise {as_number(event.scale / event.sensitivity)} times what one record can change"
+        each = "in each " if event.name[-1].isdigit() else ""
+        noise = f"{each}noise {as_number(event.scale / event.sensitivity)} times what one record can change"
         share = sum(part for of, part in spent.items() if of.split()[0] == event.name.split()[0])
         count = f"{event.dimension:,} number{'s' * (event.dimension > 1)}"
         return Row(name, count, f"{100 * float(share):.3g} % of the budget; {noise}; {note}")

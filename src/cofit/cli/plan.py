@@ -35,13 +35,18 @@ def shares_of(_context: click.Context, _parameter: click.Parameter, value: Seque
     shares: dict[str, float] = {}
     for text in value:
         name, equals, number = text.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{text!r} is not NAME=SHARE, as in {SHARED[0]}=0.02.")
+        if name not in SHARED:
+            raise click.BadParameter(
+                f"{name!r} has no share to set: there are {', '.join(SHARED)}, and the steps have what is left."
+            )
+        if name in shares:
+            raise click.BadParameter(f"The share of {name!r} was given twice.")
         try:
-            share = float(number)
+            shares[name] = float(number)
         except ValueError:
-            equals, share = "", 0.0
-        if not equals or name not in SHARED or name in shares:
-            raise click.BadParameter(f"{text!r} is not NAME=SHARE, once for each name of {', '.join(SHARED)}.")
-        shares[name] = share
+            raise click.BadParameter(f"{number!r} is not a number: write {name}=0.02 for 2 %.") from None
     return shares or None
 
 

@@ -50,7 +50,7 @@ def print_section(console: Console, section: Section) -> None:
 def print_warnings(console: Console, plan: Plan) -> None:
     """Print the plan's warnings, one a paragraph."""
     for warning in plan.warnings:
-        console.print(Text.assemble(("Warning: ", "bold yellow"), f"{warning}."))
+        console.print(Text.assemble(("Warning: ", "bold yellow"), f"{warning.rstrip('.')}."))
 
 
 def _data(plan: Plan) -> Section:

@@ -26,10 +26,9 @@ def release_table(releases: Sequence[AccountedRelease], title: str) -> Table:
     totals: dict[str, Fraction] = {}
     for release in releases:
         totals[release.currency] = totals.get(release.currency, Fraction(0)) + release.amount
-    share_of = f"share of\n{' and '.join(totals)}"
     table = Table(
-        *(Column("release", no_wrap=True), "noise", Column("numbers", justify="right"), "grid"),
-        *(Column(name, justify="right") for name in ("sensitivity", "scale", share_of)),
+        *(Column("release", no_wrap=True), "noise", Column("numbers", justify="right")),
+        *(Column(name, justify="right") for name in ("sensitivity", "scale", "share")),
         title=Text(title),
         title_justify="left",
         box=None,
@@ -40,9 +39,15 @@ def release_table(releases: Sequence[AccountedRelease], title: str) -> Table:
         alike = list(group)
         first = alike[0]
         share = len(alike) * first.amount / totals[first.currency]
-        numbers = f"{float(first.sensitivity):.4g}", f"{float(first.scale):.4g}", f"{float(share):.1%}"
-        table.add_row(Text(_name(alike)), first.noise, f"{first.dimension:,}", first.grid, *numbers)
+        numbers = (_in_units(first.sensitivity, first.grid), _in_units(first.scale, first.grid), f"{float(share):.1%}")
+        table.add_row(Text(_name(alike)), first.noise, f"{first.dimension:,}", *numbers)
     return table
+
+
+def _in_units(steps: Fraction, grid: str) -> str:
+    """Return a number of steps of a grid, '2^-k', in units of what is released; as it is if that is no such text."""
+    power = grid.removeprefix("2^-")
+    return f"{float(steps / (1 << int(power))):.4g}" if power.isdecimal() and len(power) <= 3 else f"{steps} {grid}"
 
 
 def _name(alike: Sequence[AccountedRelease]) -> str:

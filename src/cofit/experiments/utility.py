@@ -215,6 +215,8 @@ def simulated_forecast(
     """
     asked = training_facts(rows, cols, **given)
     epsilon = float(asked.epsilon)
+    if isinstance(epsilons, int | float):
+        raise parameter_error("epsilons", "forecast_accuracy", "a list of numbers above 0", epsilons)
     wanted = tuple(sorted({*(_checked(value) for value in epsilons), epsilon}))
     data = sample.split(rows)
     draws = min(_DRAWS, max(_FEWEST_DRAWS, _DRAWN_ROWS // rows))
@@ -232,6 +234,8 @@ def simulated_forecast(
     plain = simulation.without_privacy(asked)
     told()
     curves, notes = [], _notes(sample, len(data.train), rows)
+    if asked.budget_shares:
+        notes += [f"{warning[0].upper()}{warning[1:]}." for warning in plan_training(asked).warnings]
     for setting in chosen:
         figures: dict[float, tuple[float, float, float]] = {}
         reasons: dict[str, list[float]] = {}

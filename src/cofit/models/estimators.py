@@ -125,6 +125,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
         if plan.facts.method == DESCENT and plan.floor is None:
             _warn_of_units(given)
+        for poor in plan.warnings if self.budget_shares else ():
+            warnings.warn(poor, UserWarning, stacklevel=2)
         with self._progress_context() as listener:
             run = run_training(
                 plan,

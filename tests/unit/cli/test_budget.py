@@ -77,10 +77,11 @@ def test_people_see_the_releases_in_80_columns(
     rows = [line.split() for line in out.splitlines()]
     level, step = best_releases()[0], best_releases()[2]
     share = f"{float(level.amount / sum(release.amount for release in best_releases())):.1%}"
-    wanted = ["level", "gaussian", "1", "2^-15"]
-    assert [*wanted, f"{float(level.sensitivity):.4g}", f"{float(level.scale):.4g}", share] in rows
+    assert (level.grid, step.grid) == ("2^-15", "2^-12")
+    wanted = ["level", "gaussian", "1"]
+    assert [*wanted, f"{float(level.sensitivity) / 2**15:.4g}", f"{float(level.scale) / 2**15:.4g}", share] in rows
     (steps,) = (row for row in rows if row[:4] == ["step", "1", "to", "15"])
-    assert steps[7:9] == [f"{float(step.sensitivity):.4g}", f"{float(step.scale):.4g}"]
+    assert steps[6:8] == [f"{float(step.sensitivity) / 2**12:.4g}", f"{float(step.scale) / 2**12:.4g}"]
     shares = [float(row[-1].removesuffix("%")) for row in rows if row and row[-1].endswith("%")]
     assert sum(shares) == pytest.approx(300, abs=0.5), "three studies, 100 % each"
 
@@ -89,6 +90,7 @@ def test_the_ledger_beside_a_key(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     charged(folder)
+    (folder / "clinic.key").touch()
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
     clinic, _ = facts(capsys, "--key", "../clinic.key")
@@ -172,11 +174,15 @@ def test_caps(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_cap_before_anything_is_spent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (one,) = facts(capsys, "--state", "clinic.state", "--set-cap", "2,0")
+    (folder / "clinic.key").touch()
+    assert "Nothing was spent" in run(capsys, "--key", "clinic.key")[1]
+    assert not (folder / "clinic.state").exists()
+    (one,) = facts(capsys, "--key", "clinic.key", "--set-cap", "2,0")
     assert (one["dataset"], one["cap"], one["charges"]) == ("clinic", {"epsilon": 2.0, "delta": 0.0}, [])
     assert stat.S_IMODE((folder / "clinic.state").stat().st_mode) == 0o700
-    assert run(capsys, "--state", "elsewhere", "--set-cap", "2")[0] == 2
-    assert not (folder / "elsewhere").exists()
+    (folder / "elsewhere").mkdir()
+    assert run(capsys, "--state", "elsewhere", "--set-cap", "2")[0] == 2, "whose data set is it?"
+    assert not list((folder / "elsewhere").iterdir())
 
 
 @pytest.mark.parametrize("text", ["", "x", "0", "-1", "1,2", "1,-1", "1,1", "1,0,0", "1;0", "nan", "inf", "1/0"])
@@ -192,10 +198,6 @@ def test_which_ledger(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys)
     assert code == 2
     assert "Say which with --state" in err
-    code, out, _ = run(capsys, "--state", "none.state")
-    assert code == 0
-    assert "Nothing was spent" in out
-    assert not (folder / "none.state").exists()
     charged(folder)
     assert run(capsys)[0] == 0
     assert run(capsys, "--dataset", "absent")[0] == 2
@@ -207,3 +209,22 @@ def test_which_ledger(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "--state", "clinic.state")
     assert code == 2
     assert "cannot be used" in err
+
+
+@pytest.mark.parametrize("options", [("--key", "nothere.key"), ("--state", "nothere.state")])
+@pytest.mark.parametrize("cap", [(), ("--set-cap", "1")])
+def test_a_ledger_that_cannot_be_meant_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], cap: tuple[str, ...]
+) -> None:
+    before = sorted(folder.rglob("*"))
+    code, out, err = run(capsys, *options, *cap)
+    assert (code, out) == (2, "")
+    assert f"'{options[0][2:]}' parameter of cofit budget must be" in " ".join(err.split())
+    assert sorted(folder.rglob("*")) == before, "nothing was made"
+
+
+def test_a_cap_below_what_is_spent_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    charged(folder)
+    code, out, _ = run(capsys, "--set-cap", "0.1")
+    assert code == 0
+    assert "more is spent than the cap allows" in out

@@ -171,8 +171,8 @@ def test_a_dry_run_shows_everything_and_leaves_nothing(site: Site) -> None:
         f"{ROWS} rows, 3 features and the label",
         f"party-a ({study.parties[0].host}:{study.parties[0].port}): {128 + 4 * 32} bytes of random shares",
         f"party-b ({study.parties[1].host}:{study.parties[1].port}): {64 + ROWS * 40 + 128:,} bytes of random shares",
-        f"Charged to data set 'owner-a' in the ledger {site.folder / 'owner-a.state'}",
-        "once for all noisy releases of the study: 1 (weights), ",
+        f"The charge to data set 'owner-a' in the ledger {site.folder / 'owner-a.state'}",
+        "one for all noisy releases of the study: 1 (weights), ",
         "epsilon 1, delta",
         "factor of at most 2.72",
         "of the data nothing, as long as",
@@ -318,7 +318,7 @@ def test_from_the_first_contribution_to_sealing(site: Site) -> None:
         assert site.contributions() == {"owner-a": "complete", "owner-b": "missing"}
         code, again, _ = site.contribute("owner-a")
         assert code == 0
-        assert "this study was charged before" in again
+        assert "was made before, with epsilon" in again
         assert again.splitlines()[-2:] == out.splitlines()[-2:]
         write_table(site.folder / "other.csv", "owner-a", vertical=False, keys=range(5, 5 + ROWS))
         code, other, _ = site.contribute("owner-a", data="other.csv")

@@ -375,14 +375,14 @@ def _warnings(facts: Facts, events: list[Event]) -> tuple[str, ...]:
     noise = {event.name: event.scale / event.sensitivity / facts.rows for event in events}
     if noise.get(LEVEL, 0) > WIDEST_LEVEL:
         warnings += (
-            f"The level has noise of {float(noise[LEVEL]):.0%} of the range, because budget_shares gives it so little: "
-            f"rows that are centred by it are centred by chance. Give it more, or 0.",
+            f"the level has noise of {float(noise[LEVEL]):.0%} of the range, because its share of the budget is so "
+            f"small: rows that are centred by it are centred by chance; give it more, or 0",
         )
     if 4 * facts.cols * noise.get(CENTRE, Fraction(0)) ** 2 > 2 * LONGEST_CENTRE:
         warnings += (
-            f"The centre has noise of {2 * math.sqrt(facts.cols) * float(noise[CENTRE]):.2g} times the length of a "
-            f"row, because budget_shares asks for one: rows that are centred by it are centred by chance. Give it "
-            f"more, or 0.",
+            f"the centre has noise of {2 * math.sqrt(facts.cols) * float(noise[CENTRE]):.2g} times the length of a "
+            f"row, because its share of the budget is so small: rows that are centred by it are centred by chance; "
+            f"give it more, or 0",
         )
     if facts.cols == 1:
         warnings += (

@@ -18,6 +18,7 @@ SHARED = ("level", "centre", "intercept")
 LEAST = Fraction(1, 10_000)
 """Of this a share is a multiple: four decimals, as people write them, so that a plan can be found again."""
 MOST_TOGETHER = Fraction(9, 10)
+_ROUNDING = Fraction(1, 10_000)  # a float, also of 32 bits, is that close to what was written
 _NAME = "budget_shares"
 Shares = tuple[tuple[str, Fraction], ...]
 
@@ -35,14 +36,14 @@ def checked_shares(given: object, *, possible: bool, calibrate: bool) -> Shares:
         must_be = f"shares by name, of {list(SHARED)}, as in {{'level': 0.02}}; or None for the recipe's own"
         raise parameter_error(_NAME, OWNER, must_be, given)
     if not possible:
-        must_be = "None, but with recipe='best' and delta > 0: there is one kind of release otherwise"
+        must_be = "left out (None): shares can be set only with recipe='best' and a delta above 0"
         raise parameter_error(_NAME, OWNER, must_be, dict(given))
     shares = {}
     for name in [name for name in SHARED if name in given]:
-        must_be = f"a number from 0 (no such release) to {float(MOST_TOGETHER)}, of four decimals, for '{name}'"
-        shares[name] = _decimal(real(_NAME, given[name], must_be, lambda v: 0 <= _decimal(v) <= MOST_TOGETHER))
-        if shares[name] % LEAST:
-            raise parameter_error(_NAME, OWNER, must_be, given[name])
+        must_be = (
+            f"a number from 0 (no such release) to {float(MOST_TOGETHER)}, with at most four decimals, for '{name}'"
+        )
+        shares[name] = _decimal(real(_NAME, given[name], must_be, _has_four_decimals))
     check_together(shares)
     if "intercept" in shares and bool(shares["intercept"]) != calibrate:
         must_be = "with an 'intercept' above 0 if calibrate_intercept is True, and without one if it is False"
@@ -51,7 +52,12 @@ def checked_shares(given: object, *, possible: bool, calibrate: bool) -> Shares:
 
 
 def _decimal(number: float | Fraction) -> Fraction:
-    return Fraction(str(float(number)))
+    return round(Fraction(number) / LEAST) * LEAST
+
+
+def _has_four_decimals(number: float | Fraction) -> bool:
+    exact = _decimal(number)
+    return 0 <= exact <= MOST_TOGETHER and abs(Fraction(number) - exact) <= LEAST * _ROUNDING
 
 
 def check_together(shares: Mapping[str, Fraction], chosen: Collection[str] = SHARED) -> None:

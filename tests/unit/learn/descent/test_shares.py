@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from cofit import LogisticRegression
+from cofit import LogisticRegression, forecast_accuracy
 from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
 from cofit.learn.descent.plan import DescentPlan, plan_descent
@@ -89,8 +89,8 @@ def test_a_share_of_nothing_leaves_a_release_out() -> None:
     ("shares", "facts", "message"),
     [
         ({"level": -0.1}, {}, "from 0 .* for 'level'.*Got -0.1"),
-        ({"level": 0.00001}, {}, "four decimals, for 'level'"),
-        ({"level": 0.12345}, {}, "four decimals, for 'level'"),
+        ({"level": 0.00001}, {}, "at most four decimals, for 'level'"),
+        ({"level": 0.12345}, {}, "at most four decimals, for 'level'"),
         ({"level": 0.9001}, {}, "to 0.9, .*for 'level'"),
         ({"centre": "x"}, {}, "for 'centre'.*Got 'x'"),
         ({"centre": True}, {}, "for 'centre'.*Got True"),
@@ -102,7 +102,7 @@ def test_a_share_of_nothing_leaves_a_release_out() -> None:
         ({"level": 0.1}, {"feature_bound": None, "feature_lower": None}, "without a 'level'.*feature_bound"),
         ({"intercept": 0.1}, {}, "calibrate_intercept"),
         ({"intercept": 0}, {"calibrate_intercept": True}, "calibrate_intercept"),
-        ({"centre": 0.1}, {"delta": 0.0}, "recipe='best' and delta > 0"),
+        ({"centre": 0.1}, {"delta": 0.0}, "recipe='best' and a delta above 0"),
     ],
 )
 def test_bad_shares_are_refused_with_the_remedy(shares: dict[str, Any], facts: dict[str, Any], message: str) -> None:
@@ -112,6 +112,7 @@ def test_bad_shares_are_refused_with_the_remedy(shares: dict[str, Any], facts: d
 
 def test_decimals_are_what_they_say() -> None:
     assert spent(planned({"level": 0, "centre": 0.9}))["step"] == pytest.approx(0.1)
+    assert planned({"centre": np.float32(0.05)}).facts.budget_shares == (("centre", Fraction(1, 20)),)
     assert planned({"level": 0.45, "centre": 0.45}).facts.budget_shares[0] == ("level", Fraction(9, 20))
 
 
@@ -119,6 +120,13 @@ def test_noise_beyond_use_is_announced() -> None:
     poor = planned({"level": 0.0001, "centre": 0.0001})
     assert [warning.split()[1] for warning in poor.warnings] == ["level", "centre"]
     assert planned(None, rows=5000).warnings == ()
+    x, y = np.tile(np.eye(4), (10, 1)), np.arange(40) % 2
+    with pytest.warns(UserWarning, match="the level has noise of"):
+        LogisticRegression(
+            scheme="clear", classes=(0, 1), feature_bound=1.0, feature_lower=0.0, budget_shares={"level": 0.0001}
+        ).fit(x, y)
+    told = forecast_accuracy(500, 4, epsilons=(1.0,), feature_bound=1.0, budget_shares={"level": 0.0001})
+    assert any("level has noise" in note for note in told.notes)
 
 
 def test_the_model_can_be_trained_and_its_plan_found_again() -> None:
@@ -171,8 +179,13 @@ def test_the_command_line_has_them() -> None:
     assert found["budget_shares"] == {"level": 0.02, "centre": 0.0}
     assert found["releases"][0]["name"] == "level"
     assert found["releases"][0]["share"] == pytest.approx(0.02, rel=1e-3)
-    for wrong in ("level", "level=", "level=x", "steps=0.1"):
-        refused = CliRunner().invoke(cli, [*command, "--share", wrong])
+    for wrong, told in (
+        (["level"], "NAME=SHARE"),
+        (["level="], "not a number"),
+        (["level=2%"], "not a number: write level=0.02"),
+        (["steps=0.1"], "the steps have what is left"),
+        (["level=0.1", "level=0.2"], "given twice"),
+    ):
+        refused = CliRunner().invoke(cli, [*command, *(part for one in wrong for part in ("--share", one))])
         assert refused.exit_code == 2
-        assert "NAME=SHARE" in refused.output
-    assert CliRunner().invoke(cli, [*command, "--share", "level=0.1", "--share", "level=0.2"]).exit_code == 2
+        assert told in " ".join(refused.output.replace("│", " ").split())
