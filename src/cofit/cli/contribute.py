@@ -77,7 +77,8 @@ def contribute(
     command is run. Keep that directory, and use the same one for every study: a second ledger knows nothing of what
     the first has spent.
 
-    Exit codes: 0 all parties have everything on disk, 1 it failed, was refused, or exceeds the budget, 2 wrong input.
+    Exit codes: 0 all parties have everything on disk, 1 it failed, was refused, or exceeds the budget, 2 wrong input,
+    130 interrupted.
     """
     loaded = load_study(study)
     owner_named(loaded, owner)
@@ -93,7 +94,7 @@ def contribute(
         with _display() as progress:
             upload = send(contribution, identity, folder, known_as, progress)
     except KeyboardInterrupt:
-        raise StateError(f"Interrupted. {_AGAIN}") from None
+        raise KeyboardInterrupt(_AGAIN) from None
     except TransportError as error:
         raise _explained(error) from None
     click.echo(f"\nAll {len(loaded.parties)} parties have acknowledged: upload {upload} is on their disks.")

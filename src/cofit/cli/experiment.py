@@ -20,7 +20,6 @@ from cofit.experiments.result import TableResult
 from cofit.experiments.run import TABLES, Advance, Source, run_experiments
 from cofit.experiments.settings import FULL, QUICK
 
-EXIT_INTERRUPTED = 130
 _LINES = 20  # of progress where there is no terminal
 _WIDTH = 160  # of tables there
 
@@ -102,8 +101,7 @@ def experiment(
                 wanted, sources, settings, out, workers=workers or os.cpu_count() or 1, advance=advance
             )
     except KeyboardInterrupt:
-        click.echo(f"Interrupted. What was measured is kept in {out}; the same command goes on.", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        raise KeyboardInterrupt(f"What was measured is kept in {out}; the same command goes on.") from None
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     for table in finished:
         _print(console, table)

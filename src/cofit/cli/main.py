@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -14,6 +15,7 @@ from cofit.errors import CofitError, InvalidInputError
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
 
 SECTIONS = {
     "Try it": {
@@ -65,6 +67,14 @@ class Commands(click.Group):
         command: click.Command = getattr(import_module(f"cofit.cli.{module}"), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; an interrupt is no failure, and has an exit code of its own."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            click.echo(f"cofit: Interrupted. {interrupt}".rstrip(), err=True)
+            ctx.exit(EXIT_INTERRUPTED)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by section; none is imported for that."""
         for title, commands in SECTIONS.items():
@@ -80,7 +90,7 @@ def cli() -> None:
     Owners secret-share their data to a few computing parties; the parties compute on the shares and open only what was
     agreed. Start with `cofit demo`.
 
-    Exit codes: 0 success, 1 the run failed, 2 wrong usage or input.
+    Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 130 interrupted.
     """
 
 

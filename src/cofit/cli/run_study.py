@@ -54,8 +54,11 @@ def run_study(study: Path, tables: tuple[str, ...], keys: Path, out: Path, secre
     rehearsal = Rehearsal.of(study, keys, _tables(tables), out, secret)
     console = Console(stderr=True)
     signal.signal(signal.SIGTERM, _terminated)
-    with console.status("") as status:
-        release = run_rehearsal(rehearsal, click.echo, lambda told: _watch(status, told))
+    try:
+        with console.status("") as status:
+            release = run_rehearsal(rehearsal, click.echo, lambda told: _watch(status, told))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("Everybody was stopped; the same command goes on, and releases once.") from None
     model = StudyModel.from_release(rehearsal.study, release.weights, release.certificate)
     write_model(model, out / MODEL)
     click.echo(

@@ -80,7 +80,8 @@ def test_help_teaches(path: tuple[str, ...], flag: str) -> None:
 
 
 def test_help_shows_defaults_and_exit_codes() -> None:
-    assert "Exit codes: 0 success, 1 the run failed, 2 wrong usage or input." in CliRunner().invoke(cli, ["-h"]).output
+    told = " ".join(CliRunner().invoke(cli, ["-h"]).output.split())
+    assert "Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 130 interrupted." in told
     epoch = CliRunner().invoke(cli, ["bench", "epoch", "-h"]).output
     for default in ("1713", "1874", "rep3"):
         assert f"default: {default}" in epoch
@@ -165,6 +166,17 @@ def test_errors_of_others_are_not_hidden(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "argv", ["cofit", "demo", "--out", str(tmp_path / "demo")])
     with pytest.raises(ZeroDivisionError):
         main()
+
+
+def test_an_interrupt_has_its_own_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo_module, "run_training", interrupted)
+    result = CliRunner().invoke(cli, ["demo", "--out", str(tmp_path / "demo")])
+    assert result.exit_code == 130
+    assert "cofit: Interrupted." in result.output
+    assert "Aborted" not in result.output
 
 
 def test_the_console_entry() -> None:

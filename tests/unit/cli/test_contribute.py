@@ -272,7 +272,7 @@ def test_an_interruption_says_how_to_go_on(site: Site, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(command, "send", interrupted)
     code, _, err = site.contribute("owner-a")
-    assert code == 1
+    assert code == 130
     assert "Interrupted. Repeat the command: it goes on where it was" in err
 
 
