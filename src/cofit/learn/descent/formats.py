@@ -203,6 +203,14 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
         "the squared length of a row": 2 * formats.data + log2_up(done.longest**2) + 4,
         "the sum of the weights": formats.weights + log2_up(radius) + max(4, log2_up(Fraction(layout.cols))),
     }
+    if formats.centre:
+        along = (1 + formats.eta) * formats.centre + 1
+        factor = formats.data if layout.floor is None else formats.inverse_norm
+        exact = max(factor + inner_bits(formats), 2 * formats.data)
+        needed["a row along the centre"] = exact + log2_up(max(along, done.longest * formats.centre))
+        needed["the weights along the centre"] = formats.data + formats.weights + log2_up(formats.centre * radius)
+        square = log2_up(formats.centre**2 + 2 * along + 1)
+        needed["the squared length of a centred row"] = max(2 * formats.data, inner_bits(formats)) + square + 1
     worst = max(needed, key=lambda name: needed[name])
     if needed[worst] > capacity or formats.weights < 1:
         raise RangeError(

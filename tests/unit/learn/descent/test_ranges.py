@@ -50,6 +50,11 @@ def facts(draw: st.DrawFn, most_rows: int) -> dict[str, Any]:
         chosen |= {"partition": "horizontal", "row_nonzeros": max(1, cols // 3)}
     elif draw(st.booleans()):
         chosen["normalised_by"] = "parties"
+    if chosen["delta"] and draw(st.booleans()):
+        shares = {"centre": draw(st.sampled_from([0, 0.0001, 0.01, 0.4]))}
+        if chosen["partition"] == "vertical" or "normalised_by" in chosen:
+            shares["level"] = draw(st.sampled_from([0, 0.0001, 0.4]))
+        chosen["budget_shares"] = shares
     return chosen
 
 
@@ -89,6 +94,7 @@ def test_a_plan_is_refused_or_its_program_fits_long(given_facts: dict[str, Any])
             marks=pytest.mark.slow,
         ),
         {"rows": 3000, "cols": 3, "epsilon": 50.0, "delta": 0.0, "row_nonzeros": 1, "fit_intercept": False},
+        {"rows": 2, "cols": 5, "delta": 1e-5, "feature_bound": 2.0, "budget_shares": {"level": 0.001, "centre": 0.002}},
         {"rows": 100, "cols": 4, "epsilon": 30.0, "delta": 1e-5},  # needs a finer grid
         {"rows": 100, "cols": 4, "epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "norm_floor": 1e-6},
     ],
