@@ -149,7 +149,8 @@ class Authentication:
             return False
         except ssl.SSLCertVerificationError as error:
             raise self._wrong_certificate(_INVALID_NOW.get(error.verify_code)) from None
-        except ssl.SSLEOFError:
+        except (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError):
+            # the last: reset at a moment when OpenSSL has no more of it to tell; no word against who answers
             raise DroppedError("it closed the connection during the TLS handshake") from None
         except ssl.SSLError as error:
             raise self._tls_failure(error.reason or "unknown") from None

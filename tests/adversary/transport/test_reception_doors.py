@@ -272,6 +272,26 @@ def test_one_address_is_limited_and_may_come_again_later() -> None:
         assert answers(reception), "the client dials again until it is let in"
 
 
+@pytest.mark.parametrize("error", [ssl.SSLSyscallError, ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionResetError])
+def test_a_connection_that_breaks_in_the_handshake_is_dialled_again(
+    error: type[OSError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever OpenSSL calls it: a limit, a restart or a network may close a connection at any moment."""
+    original = ssl.SSLSocket.do_handshake
+    broken: list[type[OSError]] = []
+
+    def breaks_once(tls: ssl.SSLSocket, block: bool = False) -> None:
+        if not tls.server_side and not broken:
+            broken.append(error)
+            raise error(8, "Some I/O error occurred")
+        original(tls, block)
+
+    monkeypatch.setattr(ssl.SSLSocket, "do_handshake", breaks_once)
+    with receiving() as reception:
+        assert answers(reception)
+    assert broken
+
+
 def test_one_participant_is_limited_and_others_are_not() -> None:
     with receiving(limits=Limits(peer_rate=0.5, peer_burst=3)) as reception:
         for _ in range(3):
