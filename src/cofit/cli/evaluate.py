@@ -26,13 +26,16 @@ OUTSIDE = (
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def evaluate_model(model: Path, table: Path, as_json: bool) -> None:
+@click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
+def evaluate_model(model: Path, table: Path, as_json: bool, raw: bool) -> None:
     """Compare what MODEL predicts for the rows of TABLE with their labels. Everything happens on this machine.
 
     Prints accuracy, AUC, the confusion matrix and, for logistic regression, the calibration in ten bins. Publishing
     these figures is outside the guarantee of the model: they come from the rows of the table, without noise.
     """
     loaded = StudyModel.load(model)
+    if raw:
+        loaded = loaded.as_released
     rows = read_table(table, features=[feature.name for feature in loaded.features], label=loaded.label)
     labels, encoded = loaded.labels(rows), loaded.encode(rows)
     logistic = loaded.model.loss == "logistic"

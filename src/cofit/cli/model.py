@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import numpy as np
 
 from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
@@ -34,6 +35,7 @@ def model(study: Path, key: Path, name: str | None, out: Path) -> None:
     fetched = StudyModel.from_release(loaded, release.weights, release.certificate)
     write_model(fetched, out)
     click.echo(f"{release.certificate.headline}\n")
+    tell_of_shrinkage(fetched)
     click.echo(f"All {len(loaded.parties)} parties hold this model. Model: {out}, certificate: {_certificate(out)}")
 
 
@@ -45,6 +47,18 @@ def write_model(model: StudyModel, out: Path) -> None:
         write_durably(_certificate(out), model.model.certificate.to_text().encode(), mode=0o644)
     except OSError as error:
         raise InvalidInputError(f"The model cannot be written to '{out}': {error.strerror}.") from None
+
+
+def tell_of_shrinkage(model: StudyModel) -> None:
+    """Say so if predictions use other weights than those that were released."""
+    one = model.model
+    if one.shrinkage:
+        left = int(np.count_nonzero(one.weights))
+        click.echo(
+            f"The release shows that few columns matter: predictions use {left:,} of {len(one.coef):,} weights, moved "
+            f"towards 0 by {one.shrinkage:g} standard deviations of the noise. That costs no privacy. The file has the "
+            f"weights as released; `--raw` of predict and evaluate uses them.\n"
+        )
 
 
 def _certificate(out: Path) -> Path:

@@ -22,7 +22,8 @@ from cofit.study.document import value_text
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="CSV file.  [default: standard output]")
-def predict(model: Path, table: Path, out: Path | None) -> None:
+@click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
+def predict(model: Path, table: Path, out: Path | None, raw: bool) -> None:
     """Score every row of TABLE with MODEL, a file that `cofit model` wrote.
 
     TABLE is CSV, TSV, Parquet, Arrow or .npz, with the study's features as columns, in any order and as the owners have
@@ -32,6 +33,8 @@ def predict(model: Path, table: Path, out: Path | None) -> None:
     regression only), and the class.
     """
     loaded = StudyModel.load(model)
+    if raw:
+        loaded = loaded.as_released
     rows = read_table(table, features=[feature.name for feature in loaded.features], label=loaded.label)
     header, lines = _scored(loaded, rows)
     with _target(out) as file:

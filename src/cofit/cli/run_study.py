@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.status import Status
 
-from cofit.cli.model import CERTIFICATE_TEXT, write_model
+from cofit.cli.model import CERTIFICATE_TEXT, tell_of_shrinkage, write_model
 from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
 from cofit.roles.launcher import Rehearsal, run_rehearsal
@@ -66,6 +66,7 @@ def run_study(study: Path, tables: tuple[str, ...], keys: Path, out: Path, secre
         f"{len(rehearsal.study.owners)} owners, in {release.certificate.epochs} epochs; all parties hold the same."
     )
     click.echo(f"\n{release.certificate.headline}\n")
+    tell_of_shrinkage(model)
     click.echo(f"Model: {out / MODEL}, certificate: {out / CERTIFICATE_TEXT}, logs: {out / 'logs'}")
 
 

@@ -66,7 +66,7 @@ def best_claims(plan: DescentPlan) -> dict[str, Any]:
 
 def _scores(plan: DescentPlan, released: Reals, data: DataSet, rows: Places) -> Reals:
     """<w, z> + beta b for every row, block by block."""
-    weights = released[: plan.facts.cols]
+    weights = plan.used_weights(released)
     offset = float(plan.formats.constant) * released[plan.facts.cols] if plan.facts.fit_intercept else 0.0
     mapped = plan.row_map(released)
     step = max(1, _BLOCK // plan.facts.cols)

@@ -16,7 +16,7 @@ from cofit.baselines.method import Method
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.roles.durable import write_durably
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)

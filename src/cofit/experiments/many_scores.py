@@ -24,7 +24,7 @@ Reals = npt.NDArray[np.float64]
 def scores_of_releases(plan: DescentPlan, released: Reals, features: Reals) -> Reals:
     """Return the score of every row (first axis) under every release (second); ``released``: one in a row."""
     cols = plan.facts.cols
-    weights = released[:, :cols].T
+    weights = np.column_stack([plan.used_weights(one) for one in released])
     intercepts = float(plan.formats.constant) * released[:, cols] if plan.facts.fit_intercept else 0.0
     rest = released[:, plan.cols :]
     if plan.calibration:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,7 +19,7 @@ from cofit.learn.facts import DESCENT, PAPER_DEFAULTS, training_facts
 from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel, Reals
 from cofit.models.progress_display import progress_display
-from cofit.models.tables import Tables, tables
+from cofit.models.tables import tables, warn_of_units
 from cofit.roles.progress import Listener, Progress
 from cofit.roles.training import run_training
 
@@ -26,7 +27,7 @@ CLASSES_FROM_DATA = (
     "the two classes were taken from the labels instead of being agreed on: which ones occur is no secret"
 )
 REHEARSAL = "this is a rehearsal: one program on one machine started everybody and held all of the data"
-_DOMINANT = 0.9
+AUTO = "auto"
 _FACTS = (
     "recipe", "epsilon", "delta", "scheme", "fit_intercept", "normalised_by", "feature_bound", "feature_lower",
     "row_nonzeros",
@@ -54,6 +55,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         calibrate_intercept: bool = False,
         budget_shares: Mapping[str, float] | None = None,
         norm_floor: float = 1 / 16,
+        shrinkage: float | str = AUTO,
         l2: float | None = None,
         mechanism: str | None = None,
         sensitivity: str | None = None,
@@ -93,6 +95,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.normalised_by = normalised_by
         self.feature_bound = feature_bound
         self.norm_floor = norm_floor
+        self.shrinkage = shrinkage
         self.tolerance = tolerance
         self.allow_unproven = allow_unproven
         self.classes = classes
@@ -120,11 +123,12 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self
         """
         name = type(self).__name__
+        self._check_shrinkage()
         given = tables(owners, y, partition, name, self.classes)
         facts = {fact: getattr(self, fact) for fact in _FACTS}
         plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
         if plan.facts.method == DESCENT and plan.floor is None:
-            _warn_of_units(given)
+            warn_of_units(given)
         for poor in plan.warnings if self.budget_shares else ():
             warnings.warn(poor, UserWarning, stacklevel=2)
         with self._progress_context() as listener:
@@ -141,7 +145,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.plan_ = plan
         self.openings_ = run.run.openings
         self.traffic_ = run.run.traffic
-        self._take(LinearModel.from_training(run, given.classes.tolist(), given.feature_names), given.classes)
+        model = LinearModel.from_training(run, given.classes.tolist(), given.feature_names)
+        self._take(model if self.shrinkage == AUTO else model.shrunk(float(self.shrinkage)), given.classes)
         return self
 
     def decision_function(self, X: Any) -> Reals:
@@ -178,6 +183,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             "scheme": certificate.scheme,
             "fit_intercept": bool(model.constant),
             "normalised_by": certificate.normalised_by,
+            "shrinkage": model.shrinkage,
         }
         if certificate.recipe == "paper":
             common |= {
@@ -193,7 +199,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     def _take(self, model: LinearModel, classes: npt.NDArray[Any]) -> None:
         self.model_ = model
         self.certificate_ = model.certificate
-        self.coef_ = np.array([model.coef])
+        self.coef_ = np.array([model.weights])
+        self.released_coef_ = np.array([model.coef])
         self.intercept_ = np.array([model.intercept])
         self.classes_ = classes
         self.n_iter_ = model.certificate.epochs
@@ -215,6 +222,13 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             raise parameter_error("progress", type(self).__name__, must_be, self.progress)
         return progress_display(self.progress)
 
+    def _check_shrinkage(self) -> None:
+        """Raise InvalidInputError before anything is spent."""
+        given = self.shrinkage
+        number = isinstance(given, Real) and not isinstance(given, bool) and 0 <= float(given) < np.inf
+        if not number and given != AUTO:
+            raise parameter_error("shrinkage", type(self).__name__, "'auto' or a number that is at least 0", given)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
@@ -223,23 +237,6 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.non_deterministic = True
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _warn_of_units(given: Tables) -> None:
-    """Warn whoever holds the data, and nobody else, if rows of length 1 would show one column alone."""
-    blocks = [np.square(table.features).sum(axis=0) for table in given.owners.values() if table.features is not None]
-    squares = np.sum(blocks, axis=0)
-    total = float(squares.sum())
-    if len(squares) > 1 and total > 0 and float(squares.max()) > _DOMINANT * total:
-        place = int(squares.argmax())
-        name = place if given.feature_names is None else f"'{given.feature_names[place]}'"
-        warnings.warn(
-            f"Column {name} is so much larger than the others that rows, which are scaled to length 1, show hardly "
-            f"anything else. Scale the columns to a common range, by bounds that are publicly known, and give "
-            f"feature_bound.",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 class LogisticRegression(_PrivateLinearClassifier):
@@ -304,6 +301,10 @@ class LogisticRegression(_PrivateLinearClassifier):
         steps have the rest. Chosen on public data it changes the accuracy and not the guarantee.
     norm_floor : float, default=1/16
         Where the parties scale: rows shorter than this, times ``feature_bound``, are divided by this length instead.
+    shrinkage : 'auto' or float, default='auto'
+        Predictions move each released weight towards 0 by so many standard deviations of the noise, those that are
+        smaller to 0, at no cost in privacy. 'auto': where the noise is normal and the release itself shows that few
+        columns matter, with recipe 'best'; elsewhere 0. 0: the weights as released.
     l2 : float, default=None
         Recipe 'paper' only, as all that follow up to ``allow_unproven``; None takes the default in brackets. The
         penalty of the *mean* loss (1.0). scikit-learn's C is 1 / (n l2). More penalty, less noise.
@@ -345,7 +346,9 @@ class LogisticRegression(_PrivateLinearClassifier):
     Attributes
     ----------
     coef_ : array of shape (1, n_features)
-        The noisy weights.
+        The weights that predictions use: noisy, and moved towards 0 where ``shrinkage`` says so.
+    released_coef_ : array of shape (1, n_features)
+        The noisy weights as they were released.
     intercept_ : array of shape (1,)
         The noisy intercept, already multiplied by its constant; 0 without one.
     classes_ : array of shape (2,)

@@ -2,19 +2,22 @@
 
 Recipe 'best':
 
-    score(x) = <coef, z> + intercept
+    score(x) = <weights, z> + intercept
 
 with z the row as it was prepared in training (``cofit.learn.row_map``: centred, and scaled to length 1 or less).
 Half of the margin that the loss speaks of, so sigmoid(2 score) is what ``predict_proba`` returns.
 
 Recipe 'paper':
 
-    score(x) = (<coef, x> + intercept) / max(||(x, c)||, floor)
+    score(x) = (<weights, x> + intercept) / max(||(x, c)||, floor)
 
 is the score <w, x'> of the row x' as it was normalised in training: c is the constant of the intercept's column (0
 without one) and floor the shortest length that rows were divided by (0 where the owners normalised). An all-zero row
 without an intercept scores 0. The divisor is never negative, so the sign, and with it the predicted class, is that of
-<coef, x> + intercept.
+<weights, x> + intercept.
+
+The weights are those that were released (``coef``), after a soft threshold where there is a ``shrinkage``: by default
+where noise is normal, of recipe 'best', and the release itself shows that it helps (``cofit.learn.shrinkage``).
 
 Everything in a model is public: it is the noisy release and its certificate. Reading is strict and executes nothing.
 """
@@ -26,6 +29,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import Any, NoReturn
@@ -37,11 +41,12 @@ from cofit.errors import InvalidInputError, ShapeError, parameter_error
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import DescentPlan, Plan
 from cofit.learn.row_map import RowMap
+from cofit.learn.shrinkage import shrunk_weights
 from cofit.models.row_fields import check_rows, read_rows
 from cofit.privacy.certificate import Certificate
 from cofit.roles.training import TrainingRun
 
-VERSION = 2
+VERSION = 3
 KIND = "cofit linear model"
 Reals = npt.NDArray[np.float64]
 Label = str | int | float | bool
@@ -58,11 +63,11 @@ class LinearModel:
     """A released linear classifier of two classes.
 
     loss: 'logistic' or 'huber_hinge'. classes: the two labels, of one type; a positive score means the second one.
-    coef: one weight for each feature. intercept: already multiplied by its constant. constant: the entry c of the
-    intercept's column, 0.0 without one. norm_floor: the shortest length that a row is divided by, in units of the
-    features; 0.0 where the owners normalised. rows: how recipe 'best' prepares a row; None with recipe 'paper'.
-    shrinkage: 0.0 for the weights as they were released (see ``shrunk``). feature_names: the names of the columns, if
-    they have any.
+    coef: one weight for each feature, as released. intercept: already multiplied by its constant. constant: the entry c
+    of the intercept's column, 0.0 without one. norm_floor: the shortest length that a row is divided by, in units of
+    the features; 0.0 where the owners normalised. rows: how recipe 'best' prepares a row; None with recipe 'paper'.
+    shrinkage: by how many standard deviations of the noise the weights are moved towards 0 for predictions; 0.0 for the
+    weights as they were released. feature_names: the names of the columns, if they have any.
     """
 
     loss: str
@@ -126,12 +131,16 @@ class LinearModel:
         classes: Sequence[Label],
         feature_names: Sequence[str] | None = None,
     ) -> LinearModel:
-        """Return the model of what a training run by ``plan`` released: weights, intercept, level, centre."""
+        """Return the model of what a training run by ``plan`` released: weights, intercept, level, centre.
+
+        With the shrinkage that the release speaks for; ``shrunk(0)`` is the model without.
+        """
         facts = plan.facts
-        rows, floor = None, 0.0
+        rows, floor, shrinkage = None, 0.0, 0.0
         if isinstance(plan, DescentPlan):
             constant = float(plan.formats.constant)
-            rows, intercept = plan.row_map(np.asarray(weights)), plan.intercept(np.asarray(weights))
+            released = np.asarray(weights)
+            rows, intercept, shrinkage = plan.row_map(released), plan.intercept(released), plan.shrinkage(released)
         else:
             constant = float(facts.intercept_scaling) if facts.fit_intercept else 0.0
             floor = 0.0 if plan.floor is None else float(plan.floor * facts.feature_bound)
@@ -145,12 +154,13 @@ class LinearModel:
             constant=constant,
             norm_floor=floor,
             rows=rows,
+            shrinkage=shrinkage,
             feature_names=None if feature_names is None else tuple(feature_names),
             certificate=certificate,
         )
 
     def to_json(self) -> str:
-        """Return the model and its certificate as JSON, version 2."""
+        """Return the model and its certificate as JSON, version 3."""
         fields = {name: getattr(self, name) for name in _FIELDS}
         fields["rows"] = None if self.rows is None else asdict(self.rows)
         fields["certificate"] = json.loads(self.certificate.to_json())
@@ -207,14 +217,14 @@ class LinearModel:
         """Return the score of each row of X, shape (n,): positive for the second class."""
         x = self._checked(X)
         if self.rows is not None:
-            return np.asarray(self.rows(x) @ np.asarray(self.coef) + self.intercept)
+            return np.asarray(self.rows(x) @ self.weights + self.intercept)
         largest = np.maximum(np.abs(x).max(axis=1), self.constant)
         unit = np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
         scaled = x / unit[:, np.newaxis]
         lengths = np.hypot(np.linalg.norm(scaled, axis=1), self.constant / unit)
         with np.errstate(over="ignore"):
             divisors = np.maximum(lengths, self.norm_floor / unit)
-        scores = scaled @ np.asarray(self.coef) + self.intercept / unit
+        scores = scaled @ self.weights + self.intercept / unit
         return np.asarray(np.divide(scores, divisors, out=np.zeros(len(x)), where=divisors > 0))
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -232,22 +242,27 @@ class LinearModel:
         half = 0.5 * np.tanh(margin / 2)  # the tanh form does not overflow
         return np.column_stack([0.5 - half, 0.5 + half])
 
-    def shrunk(self, noise_levels: float) -> LinearModel:
-        """Return the model with every weight moved towards 0 by ``noise_levels`` times the noise's standard deviation.
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise in a weight, about: a public number of the certificate."""
+        return self.certificate.noise_expected_norm / math.sqrt(self.certificate.d)
 
-        Soft thresholding: weights that are smaller become 0. It uses the public level of the noise and nothing of the
-        data, so it costs no privacy. It helps where few columns matter (0.5 is a good value then), and hurts where many
-        do; so it is not done unasked. The intercept stays as it is; this model keeps the weights as released.
+    @cached_property
+    def weights(self) -> Reals:
+        """What predictions use: ``coef`` after the soft threshold that ``shrinkage`` says, at its old length."""
+        return shrunk_weights(np.asarray(self.coef), self.shrinkage * self.deviation)
+
+    def shrunk(self, noise_levels: float) -> LinearModel:
+        """Return the model that moves every weight towards 0 by ``noise_levels`` times the noise's standard deviation.
+
+        Soft thresholding: weights that are smaller become 0, and what is left is scaled to the length that there was.
+        ``shrunk(0)`` predicts with the weights as released. It uses the release and public numbers, so it costs no
+        privacy. It helps where few columns matter, and hurts where many do. The intercept stays as it is, and ``coef``
+        too: whatever the shrinkage, it has the weights as released.
         """
         if isinstance(noise_levels, bool) or not isinstance(noise_levels, Real) or not 0 <= noise_levels < math.inf:
             raise parameter_error("noise_levels", "shrunk", "a number that is at least 0", noise_levels)
-        if self.shrinkage:
-            raise InvalidInputError("This model is shrunk already. Shrink the model as it was released.")
-        levels = float(noise_levels)
-        threshold = levels * self.certificate.noise_expected_norm / math.sqrt(self.certificate.d)
-        weights = np.asarray(self.coef)
-        kept = np.sign(weights) * np.maximum(np.abs(weights) - threshold, 0.0)
-        return replace(self, coef=tuple(kept.tolist()), shrinkage=levels)
+        return replace(self, shrinkage=float(noise_levels))
 
     def _checked(self, X: Any) -> Reals:
         """Return X as a finite table of float64 with this model's columns, or name what is wrong with it."""

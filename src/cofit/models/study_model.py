@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,11 @@ class StudyModel:
         data = study.data
         model = LinearModel.from_weights(study_plan(study), weights, certificate, data.label_values, study.weight_names)
         return cls((study.name, study.hash), data.label, data.row_key, data.features, model)
+
+    @property
+    def as_released(self) -> StudyModel:
+        """The same model, predicting with the weights as they were released, without shrinkage."""
+        return replace(self, model=self.model.shrunk(0.0))
 
     # --- tables ------------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ def _weights_of_descent(model: LinearModel) -> dict[str, Any]:
     weights, _ = published_weights(model)
     shown = shown_weights(model)[:MOST_SHOWN]
     reach = max(abs(weight.value) for weight in shown) or 1.0
-    deviation = certificate.noise_expected_norm / math.sqrt(certificate.d)
+    deviation = model.deviation
     centre = () if model.rows is None else model.rows.centre or ()
     return {
         "judged": False,
@@ -131,6 +131,8 @@ def _weights_of_descent(model: LinearModel) -> dict[str, Any]:
         "weights": [(w, interval_bar(w.value, min(w.value, 0), max(w.value, 0), reach, True)) for w in shown],
         "decimals": _decimals(deviation),
         "length": float(np.linalg.norm(weights)),
+        "shrinkage": model.shrinkage,
+        "left": int(np.count_nonzero(model.weights)),
         "row_level": None if model.rows is None else model.rows.level,
         "centre_length": float(np.linalg.norm(centre)) if centre else None,
         "releases": _releases(certificate),

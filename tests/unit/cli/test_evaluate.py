@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from cofit.cli.main import cli
+from cofit.cli.model import write_model
 from cofit.errors import InvalidInputError
 from cofit.models.evaluation import evaluate
-from unit.cli.study_models import model_file
+from unit.cli.study_models import model_file, model_of
 from unit.study.studies import study_of
 
 FEATURES = [{"name": "age", "type": "number", "lower": 0, "upper": 100}]
@@ -44,6 +46,19 @@ def test_for_people(tmp_path: Path) -> None:
     assert "accuracy 1.0000, AUC 1.0000" in text
     assert "Expected calibration error" in text
     assert "publishing them is outside the guarantee" in text
+
+
+def test_the_weights_as_released(tmp_path: Path) -> None:
+    """With a threshold that leaves no weight, everything scores 0; --raw scores with the weights of the file."""
+    study = study_of(data__features=FEATURES)
+    released = model_of(study, {"age": 2.0})
+    write_model(replace(released, model=released.model.shrunk(1e9)), tmp_path / "model.json")
+    (tmp_path / "test.csv").write_text("age,ill\n90,yes\n80,yes\n10,no\n")
+    found = {}
+    for more in ((), ("--raw",)):
+        arguments = ["evaluate", str(tmp_path / "model.json"), str(tmp_path / "test.csv"), "--json", *more]
+        found[more] = json.loads(CliRunner().invoke(cli, arguments).output)["accuracy"]
+    assert found == {(): pytest.approx(1 / 3), ("--raw",): 1.0}
 
 
 def test_one_class_and_no_probabilities(tmp_path: Path) -> None:

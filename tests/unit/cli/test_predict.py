@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from cofit.cli.main import cli
+from cofit.cli.model import tell_of_shrinkage, write_model
 from cofit.study.document import Study
-from unit.cli.study_models import model_file
+from unit.cli.study_models import model_file, model_of
 from unit.study.studies import HORIZONTAL, VERTICAL, study_of
 
 HEADER = ["id", "w2", "group", "age", "w0", "treated", "dose", "smoker", "w1"]
@@ -42,8 +44,8 @@ def expected(study: Study) -> list[float]:
     return scores
 
 
-def predictions(model: Path, data: Path, out: Path | None = None) -> list[dict[str, str]]:
-    arguments = ["predict", str(model), str(data), *(() if out is None else ("--out", str(out)))]
+def predictions(model: Path, data: Path, out: Path | None = None, *more: str) -> list[dict[str, str]]:
+    arguments = ["predict", str(model), str(data), *(() if out is None else ("--out", str(out))), *more]
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 0, result.exception
     return list(csv.DictReader((result.output if out is None else out.read_text()).splitlines()))
@@ -79,6 +81,24 @@ def test_an_array_of_features_in_the_order_of_the_study(tmp_path: Path) -> None:
     found = predictions(model, tmp_path / "new.npz")
     assert list(found[0]) == ["score", "probability", "class"]
     np.testing.assert_allclose([float(row["score"]) for row in found], [1 / math.sqrt(2), -1 / math.sqrt(3)])
+
+
+def test_raw_weights_and_shrunk_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = study_of(data__features=[{"names": ["a", "b"], "type": "number", "lower": -2, "upper": 2}])
+    released = model_of(study, {"a": 30.0, "b": 1e-6}, intercept=0.0)
+    shrunk = replace(released, model=released.model.shrunk(0.5))
+    write_model(shrunk, tmp_path / "model.json")
+    np.savez(tmp_path / "new.npz", X=np.array([[0.0, 2.0], [0.0, -2.0]]))
+    assert [float(row["score"]) for row in predictions(tmp_path / "model.json", tmp_path / "new.npz")] == [0.0, 0.0]
+    raw = predictions(tmp_path / "model.json", tmp_path / "new.npz", None, "--raw")
+    expected = released.model.decision_function(released.encode(pa.table({"a": [0.0, 0.0], "b": [2.0, -2.0]})))
+    assert [float(row["score"]) for row in raw] == expected.tolist()
+    assert expected[0] > 0
+    capsys.readouterr()
+    tell_of_shrinkage(released)
+    assert capsys.readouterr().out == ""
+    tell_of_shrinkage(shrunk)
+    assert "predictions use 1 of 2 weights, moved towards 0 by 0.5 standard" in capsys.readouterr().out
 
 
 def test_a_vector_machine_has_no_probabilities(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_score_is_that_of_the_models_own_map() -> None:
     cols = plan.facts.cols
     released = np.concatenate([RNG.normal(size=cols), [3.0], [0.25], 0.1 * RNG.normal(size=cols)])
     x = BOOLEAN.features[:50].astype(np.float64)
-    y = x - (x.mean(axis=1, keepdims=True) + 0.25) / 2
+    y = x - (3 * x.mean(axis=1, keepdims=True) + 5 * 0.25) / 8
     z = y / np.linalg.norm(y, axis=1, keepdims=True) - released[cols + 2 :]
     z /= np.linalg.norm(z, axis=1, keepdims=True)
     scores = z @ released[:cols] + float(plan.formats.constant) * 3.0

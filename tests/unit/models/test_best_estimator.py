@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError
+from cofit.learn.plan import DescentPlan
+from cofit.learn.shrinkage import believed_shrinkage
 from cofit.models.estimators import REHEARSAL, LinearSVC, LogisticRegression
 from cofit.models.linear_model import LinearModel
 
@@ -45,21 +48,73 @@ def test_probabilities_are_those_of_the_margin(fitted: LogisticRegression) -> No
     np.testing.assert_allclose(fitted.predict_proba(X)[:, 1], expected, rtol=1e-9, atol=1e-15)
 
 
-def test_shrinking_moves_every_weight_and_keeps_the_intercept(fitted: LogisticRegression) -> None:
+def test_shrinking_moves_every_weight_and_keeps_intercept_length_and_release(fitted: LogisticRegression) -> None:
     model = fitted.model_
     noise = model.certificate.noise_expected_norm / np.sqrt(model.certificate.d)
     shrunk = model.shrunk(0.5)
     raw = np.asarray(model.coef)
     expected = np.sign(raw) * np.maximum(np.abs(raw) - 0.5 * noise, 0)
-    np.testing.assert_allclose(shrunk.coef, expected)
-    assert (shrunk.intercept, shrunk.shrinkage) == (model.intercept, 0.5)
+    np.testing.assert_allclose(shrunk.weights, expected * np.linalg.norm(raw) / np.linalg.norm(expected))
+    assert (shrunk.coef, shrunk.intercept, shrunk.shrinkage) == (model.coef, model.intercept, 0.5)
     assert LinearModel.from_json(shrunk.to_json()) == shrunk
-    assert model.shrunk(0.0).coef == model.coef
-    with pytest.raises(InvalidInputError, match="shrunk already"):
-        shrunk.shrunk(0.5)
+    np.testing.assert_array_equal(shrunk.shrunk(0.0).weights, model.coef)
+    np.testing.assert_array_equal(shrunk.shrunk(0.75).weights, model.shrunk(0.75).weights)
+    assert not np.allclose(shrunk.decision_function(X), model.shrunk(0).decision_function(X))
     for bad in (-1, float("nan"), "1", True):
         with pytest.raises(InvalidInputError, match="noise_levels"):
             model.shrunk(bad)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def wide() -> LogisticRegression:
+    """One column of 120 matters, and the budget is large."""
+    rng = np.random.default_rng(3)
+    x = rng.choice([-1.0, 1.0], (1500, 120))
+    return LogisticRegression(8.0, 1e-5, scheme="clear", classes=(0, 1)).fit(x, (x[:, 7] > 0).astype(int))
+
+
+def test_where_few_columns_matter_predictions_use_few(wide: LogisticRegression) -> None:
+    model = wide.model_
+    assert model.shrinkage == believed_shrinkage(np.asarray(model.coef), model.deviation) > 0
+    assert np.count_nonzero(wide.coef_) < 100
+    np.testing.assert_array_equal(wide.coef_[0], model.weights)
+    np.testing.assert_array_equal(wide.released_coef_[0], model.coef)
+    assert isinstance(wide.plan_, DescentPlan)
+    assert model.deviation == pytest.approx(wide.plan_.noise_of_weights)
+
+
+def test_a_file_keeps_shrinkage_and_release(wide: LogisticRegression, tmp_path: Path) -> None:
+    wide.save(tmp_path / "model.json")
+    loaded = LogisticRegression.load(tmp_path / "model.json")
+    assert loaded.shrinkage == wide.model_.shrinkage
+    np.testing.assert_array_equal(loaded.coef_, wide.coef_)
+    np.testing.assert_array_equal(loaded.released_coef_, wide.released_coef_)
+
+
+def test_a_shrinkage_of_ones_own() -> None:
+    given = {"scheme": "clear", "classes": (0, 1)}
+    model = LogisticRegression(3.0, shrinkage=0.25, **given).fit(X, Y)  # type: ignore[arg-type]
+    assert model.model_.shrinkage == 0.25
+    raw = LogisticRegression(3.0, shrinkage=0, **given).fit(X, Y)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(raw.coef_, raw.released_coef_)
+
+
+@pytest.mark.parametrize("bad", ["none", -0.5, float("nan"), float("inf"), True, None])
+def test_a_wrong_shrinkage_is_refused_before_anything_runs(bad: object) -> None:
+    with pytest.raises(InvalidInputError, match=r"'shrinkage' parameter of LogisticRegression must be 'auto' or"):
+        LogisticRegression(shrinkage=bad).fit(X, Y)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given", [{"recipe": "paper", "delta": 1e-5}, {"delta": 0.0}, {"delta": 0.0, "row_nonzeros": 1}]
+)
+def test_other_noise_and_the_papers_recipe_are_not_shrunk_unasked(given: dict[str, Any]) -> None:
+    x = np.zeros((600, 60))
+    x[np.arange(600), np.arange(600) % 60] = 1.0
+    x[:, 0] = np.where(np.arange(600) % 2, 1.0, 0.0)
+    model = LogisticRegression(50.0, scheme="clear", classes=(0, 1), **given).fit(x, np.arange(600) % 2)
+    assert model.model_.shrinkage == 0.0
+    np.testing.assert_array_equal(model.coef_, model.released_coef_)
 
 
 def test_columns_of_other_units_are_warned_of() -> None:

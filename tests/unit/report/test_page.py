@@ -135,6 +135,15 @@ def test_noisy_descent_is_shown_and_not_judged(kind: str) -> None:
     assert values == pytest.approx(sorted(np.abs(published_weights(model)[0])), abs=0.06 * level)
 
 
+def test_a_shrinkage_is_told() -> None:
+    model = descended(**DESCENTS["owners, centred"])
+    assert "towards 0" not in Page(page_of(model.shrunk(0))).text
+    text = Page(page_of(model.shrunk(1.25))).text
+    left = np.count_nonzero(model.shrunk(1.25).weights)
+    assert "1.25 predictions move every weight towards 0" in text
+    assert f"use {left} of 5 weights" in text
+
+
 def test_releases_of_noisy_descent_by_hand() -> None:
     """In units of their grids, steps with equal noise in one line, as many numbers as the certificate says."""
     model = descended(**DESCENTS["level, centred"])

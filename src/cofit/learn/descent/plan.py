@@ -40,6 +40,7 @@ from cofit.learn.descent.recipe import (
 )
 from cofit.learn.facts import Facts
 from cofit.learn.row_map import RowMap
+from cofit.learn.shrinkage import believed_shrinkage, shrunk_weights
 from cofit.privacy.accountant import Account, at_epsilon, sigma_for
 from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
 from cofit.privacy.safe_rounding import floor_log2, root_up, significant_up
@@ -154,6 +155,19 @@ class DescentPlan(Plan):
         spread = math.sqrt(2) if self.layout.norm == "l1" else 1.0
         variances = [(c * float(e.scale)) ** 2 for c, e in zip(counts, self.steps, strict=True)]
         return unit * spread * math.sqrt(sum(variances))
+
+    def shrinkage(self, released: Reals) -> float:
+        """Return the threshold to use on what ``in_units`` returned, in standard deviations of the noise.
+
+        Normal noise only: the argument (``learn/shrinkage.py``) is about that.
+        """
+        normal = self.mechanism_name == "gaussian"
+        return believed_shrinkage(released[: self.layout.features], self.noise_of_weights) if normal else 0.0
+
+    def used_weights(self, released: Reals) -> Reals:
+        """Return the weights of the features that predictions use, from what ``in_units`` returned."""
+        threshold = self.shrinkage(released) * self.noise_of_weights
+        return shrunk_weights(released[: self.layout.features], threshold)
 
     def in_units(self, opened: npt.NDArray[Any]) -> Reals:
         """Return what was opened (whole steps) in units of weights: weights, the intercept's, then what there is of

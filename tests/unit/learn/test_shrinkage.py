@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from cofit.learn.shrinkage import (
+    ERRORS,
+    PART,
+    THRESHOLDS,
+    Reals,
+    believed_shrinkage,
+    gain_of,
+    shrunk_weights,
+    soft_threshold,
+)
+
+
+def sparse(cols: int = 500, large: int = 5, size: float = 12.0, seed: int = 0) -> Reals:
+    y = np.random.default_rng(seed).standard_normal(cols)
+    y[:large] += size
+    return y
+
+
+def test_the_soft_threshold_by_hand() -> None:
+    y = np.array([3.0, -2.0, 0.5, -0.25, 0.0])
+    np.testing.assert_array_equal(soft_threshold(y, 0.5), [2.5, -1.5, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(soft_threshold(y, 0.0), y)
+
+
+def test_shrunk_weights_keep_their_length() -> None:
+    y = np.array([3.0, -4.0, 0.5])
+    shrunk = shrunk_weights(y, 1.0)
+    np.testing.assert_allclose(shrunk, np.array([2.0, -3.0, 0.0]) * math.sqrt(25.25 / 13))
+    assert np.linalg.norm(shrunk) == pytest.approx(np.linalg.norm(y))
+    assert shrunk_weights(y, 0.0) is y
+    np.testing.assert_array_equal(shrunk_weights(y, 4.0), np.zeros(3))
+
+
+def test_gain_and_error_by_hand() -> None:
+    """s = (2, 0), k = 1: P = 2 * 3 - 1 = 5, over 2; against (10 - 2) / sqrt(10)."""
+    gain, error = gain_of(np.array([3.0, 1.0]), 1.0)
+    root = math.sqrt(10)
+    assert gain == pytest.approx(5 / 2 - 8 / root)
+    direction = (1 - 3 / root) ** 2 + (1 / root) ** 2
+    slopes = (1 / 2 - 1 / root) ** 2 + 1 / 10
+    assert error == pytest.approx(math.sqrt(direction + slopes))
+
+
+def test_nothing_left_is_no_gain() -> None:
+    assert gain_of(np.array([0.1, -0.2]), 1.0) == (0.0, math.inf)
+
+
+def test_few_large_weights_are_believed_and_half_of_the_threshold_is_used() -> None:
+    y = sparse()
+    bounds = {t: gain_of(y, t)[0] - ERRORS * gain_of(y, t)[1] for t in THRESHOLDS}
+    best = max(bounds, key=lambda t: bounds[t])
+    assert bounds[best] > 0
+    assert believed_shrinkage(y, 1.0) == PART * best
+
+
+@pytest.mark.parametrize("size", [0.0, 0.3, 3.0])
+def test_many_alike_are_left_as_they_are(size: float) -> None:
+    y = np.random.default_rng(1).standard_normal(800) + size
+    assert believed_shrinkage(y, 1.0) == 0.0
+
+
+def test_it_does_not_depend_on_units_order_or_signs() -> None:
+    y = sparse()
+    rng = np.random.default_rng(2)
+    other = 1e-4 * rng.permutation(y) * 1.0
+    other *= rng.choice([-1.0, 1.0], len(y))
+    assert believed_shrinkage(other, 1e-4) == believed_shrinkage(y, 1.0) > 0
+
+
+@pytest.mark.parametrize("weights", [np.zeros(4), np.zeros(0), np.array([2.0])])
+def test_nothing_to_go_by_is_no_shrinkage(weights: Reals) -> None:
+    assert believed_shrinkage(weights, 1.0) == 0.0
+
+
+def test_without_noise_nothing_is_shrunk() -> None:
+    assert believed_shrinkage(sparse(), 0.0) == 0.0
