@@ -46,9 +46,12 @@ def best_draws(plan: DescentPlan, data: DataSet, rows: Places, draws: int, rng: 
     return cleartext_descent(plan, data.features[rows], data.labels[rows], draws, rng)
 
 
-def best_accuracies(plan: DescentPlan, released: Reals, data: DataSet, rows: Places) -> list[float]:
+def best_accuracies(
+    plan: DescentPlan, released: Reals, data: DataSet, rows: Places, *, raw: bool = False
+) -> list[float]:
     """Return, for each release, the share of these rows that it classifies correctly, by its own map of rows."""
-    return [float(((_scores(plan, one, data, rows) > 0) == (data.labels[rows] == 1)).mean()) for one in released]
+    truth = data.labels[rows] == 1
+    return [float(((_scores(plan, one, data, rows, raw) > 0) == truth).mean()) for one in released]
 
 
 def best_claims(plan: DescentPlan) -> dict[str, Any]:
@@ -64,9 +67,9 @@ def best_claims(plan: DescentPlan) -> dict[str, Any]:
     }
 
 
-def _scores(plan: DescentPlan, released: Reals, data: DataSet, rows: Places) -> Reals:
+def _scores(plan: DescentPlan, released: Reals, data: DataSet, rows: Places, raw: bool) -> Reals:
     """<w, z> + beta b for every row, block by block."""
-    weights = plan.used_weights(released)
+    weights = released[: plan.facts.cols] if raw else plan.used_weights(released)
     offset = float(plan.formats.constant) * released[plan.facts.cols] if plan.facts.fit_intercept else 0.0
     mapped = plan.row_map(released)
     step = max(1, _BLOCK // plan.facts.cols)

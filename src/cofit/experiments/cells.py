@@ -37,11 +37,15 @@ class Cofit:
 
 @dataclass(frozen=True)
 class Best:
-    """cofit's recipe "best", as a contender: noisy descent with an intercept, and with the data set's ranges."""
+    """cofit's recipe "best", as a contender: noisy descent with an intercept, and with the data set's ranges.
+
+    raw: predict with the weights as released, without shrinkage; the noise is the same.
+    """
 
     epsilon: float
     delta: float
     partition: str = "horizontal"
+    raw: bool = False
 
     def __post_init__(self) -> None:
         if not self.delta > 0:

@@ -54,7 +54,7 @@ def _accuracy(cell: AccuracyCell, data: DataSet) -> dict[str, Any]:
     if isinstance(cell.contender, Best):
         plan = plan_best(data, len(fold.train), cell.contender, TWIN)
         released = best_draws(plan, data, fold.train, cell.draws, _generator(cell, "noise"))
-        found = best_accuracies(plan, released, data, fold.test)
+        found = best_accuracies(plan, released, data, fold.test, raw=cell.contender.raw)
         return {"accuracies": found, "seconds": time.perf_counter() - began, **best_claims(plan)}
     if isinstance(cell.contender, Cofit):
         weights, rows, claimed = _cofit(cell.contender, data, owned, fold.test, cell.draws)
@@ -112,10 +112,9 @@ def _unit_rows(data: DataSet, method: Method) -> UnitRows:
 
 
 def _generator(cell: AccuracyCell, use: str) -> np.random.Generator:
-    """Return a generator of the cell's own, from its seed and all else that it is."""
-    text = json.dumps(
-        [type(cell.contender).__name__, vars(cell.contender), cell.owners, cell.fold, use], sort_keys=True
-    )
+    """Return a generator of the cell's own, from its seed and all else that training and noise depend on."""
+    settings = {name: value for name, value in vars(cell.contender).items() if name != "raw"}
+    text = json.dumps([type(cell.contender).__name__, settings, cell.owners, cell.fold, use], sort_keys=True)
     return np.random.default_rng([cell.seed, *hashlib.sha256(text.encode()).digest()])
 
 
@@ -128,7 +127,7 @@ def _real_run(cell: RunCell, data: DataSet) -> dict[str, Any]:
     tables = _tables(data, owned, cell.contender.partition)
     done = run_training(plan, tables, processes=True, timeout=_TIMEOUT)
     return {
-        "accuracies": best_accuracies(plan, done.weights[np.newaxis], data, fold.test),
+        "accuracies": best_accuracies(plan, done.weights[np.newaxis], data, fold.test, raw=cell.contender.raw),
         "seconds": done.run.seconds[SHARE] + done.run.seconds[PROGRAM],
         **best_claims(plan),
     }

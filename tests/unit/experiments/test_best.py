@@ -130,6 +130,17 @@ def test_keys_tell_recipes_and_runs_apart() -> None:
     keys = [key_of(cell, "x") for cell in (_cell(ours), RunCell("claims", ours, "rep3", 2, 4, 1, 7))]
     assert keys[0] != keys[1]
     assert all(key["method"] == "Best" for key in keys)
+    assert key_of(_cell(replace(ours, raw=True)), "x") != keys[0]
+
+
+def test_without_shrinkage_the_noise_is_the_same() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.choice([-1.0, 1.0], (900, 200))
+    sparse = DataSet("few", "few", "few columns matter", x, (x[:, 7] + 0.5 * rng.normal(size=900) > 0).astype(np.int64))
+    for data, same in ((BOOLEAN, True), (sparse, False)):
+        found, raw = (measure(_cell(Best(3.0, 1e-5, raw=raw)), data)["accuracies"] for raw in (False, True))
+        assert (found == raw) == same
+    assert np.mean(found) > np.mean(raw)
 
 
 def _made_up(cell: Cell) -> dict[str, Any]:
@@ -152,6 +163,7 @@ def test_the_table_has_all_epsilons_and_marks_what_was_chosen_in_hindsight() -> 
     assert all(str(row.figures[-1]).startswith("nothing") for row in hindsight)
     assert str(rows["DP-SGD, every owner alone, learning rate in hindsight"].figures[0]) == "70.0 ± 0.0 %"
     assert rows["cofit, recipe best (delta 1e-05)"].guaranteed
+    assert rows["cofit, recipe best (delta 1e-05), without shrinkage"].guaranteed
     assert str(rows["cofit, recipe best (delta 1e-05)"].figures[-1]) == "epsilon (delta 1e-05)"
     objective = [row for label, row in rows.items() if label.startswith("trusted curator, objective")]
     assert [row.guaranteed for row in objective] == [True, True, True, False]
