@@ -235,7 +235,7 @@ def simulated_forecast(
     told()
     curves, notes = [], _notes(sample, len(data.train), rows)
     if asked.budget_shares:
-        notes += [f"{warning[0].upper()}{warning[1:]}." for warning in plan_training(asked).warnings]
+        notes += [f"{warning[0].upper()}{warning[1:].removesuffix('.')}." for warning in plan_training(asked).warnings]
     for setting in chosen:
         figures: dict[float, tuple[float, float, float]] = {}
         reasons: dict[str, list[float]] = {}

@@ -3,16 +3,15 @@ r"""Shrinkage of released weights: which of them to believe, from the release an
 **Privacy.** A function of what was opened and of public numbers: post-processing, which changes no guarantee (Dwork and
 Roth 2014, proposition 2.1). Nothing below is needed for privacy; it is about accuracy only.
 
-**What.** Weights y are moved towards 0 by a threshold, smaller ones to 0 (soft threshold, Donoho and Johnstone 1994),
+**What.** Weights y are moved towards 0 by a threshold, smaller ones to 0 (soft threshold, Donoho and Johnstone 1994):
 
-    s_t(y)_i = sign(y_i) max(|y_i| - t, 0),
+    s_t(y)_i = sign(y_i) max(|y_i| - t, 0).
 
-and multiplied so that they have the length of y again, because the intercept stays as it is, and scores should keep
-their size beside it.
+The intercept stays, and what is left is not scaled up again: where columns are of different sizes, the length of the
+weights says nothing of the size of scores, and shorter scores make probabilities less certain, as they should be.
 
-**How much.** Take y = w + noise, the noise normal with variance sigma^2 in each of d weights. That is what one noisy
-release gives, and nearly what noisy descent gives (later steps answer to the noise of earlier ones, so that it is a
-little smaller where rows lie). k_t counts the weights beyond t. By Stein's identity (1981),
+**How much.** Take y = w + noise, the noise normal with variance sigma^2 in each of d weights. k_t counts the weights
+beyond t. By Stein's identity (1981),
 
     P(t) = <s_t(y), y> - sigma^2 k_t    has the expectation of    <s_t(y), w>,
 
@@ -26,9 +25,14 @@ and Zhang 2021, theorem 2.1). We take the t with the largest D(t) - 3 errors, if
 three, because in many dimensions the errors are as large as what there is to gain, and a wrong threshold costs far more
 than a missed one.
 
+**Which sigma.** Of one noisy release, the public one. In noisy descent later steps answer to the noise of earlier ones,
+so that the noise in the weights can be well below its public level; and a sigma that is too large would make any
+threshold look like a gain. So sigma is at most what the weights themselves allow: half of them are beyond 0.6745 sigma
+if they are noise, and more if there is something else in them. The median of |y|, over 0.6745, is a second bound.
+
 Then half of that t. The cosine counts all columns alike and as if they were uncorrelated; where columns come in groups,
 the small weights of a group carry information together. Half of the threshold keeps most of what there is to gain, and
-loses less where there is nothing. Evidence for both choices: docs/explanation/recipe.md.
+loses less where there is nothing. What it brings: docs/explanation/recipe.md.
 """
 
 from __future__ import annotations
@@ -45,23 +49,27 @@ THRESHOLDS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 ERRORS = 3.0
 PART = 0.5
 """What part of the threshold that is found is used."""
+MEDIAN = 0.6745
+"""Half of all normal numbers of deviation 1 are smaller in magnitude."""
 
 
 def believed_shrinkage(weights: Reals, deviation: float) -> float:
-    """Return the threshold to use, in standard deviations of the noise: 0 where none is sure to help.
+    """Return the threshold to use, in units of ``deviation``: 0 where none is sure to help.
 
-    weights: as released, without the intercept's. deviation: of normal noise in a weight, a public number.
+    weights: as released, without the intercept's. deviation: of normal noise in a weight, or more; a public number.
     """
-    length = float(np.linalg.norm(weights))
-    if not (deviation > 0 and length > 0):
+    if not len(weights):
         return 0.0
-    y = weights / deviation
+    sigma = min(deviation, float(np.median(np.abs(weights))) / MEDIAN)
+    if not sigma > 0:
+        return 0.0
+    y = weights / sigma
     found, most = 0.0, 0.0
     for threshold in THRESHOLDS:
         gain, error = gain_of(y, threshold)
         if gain - ERRORS * error > most:
             found, most = threshold, gain - ERRORS * error
-    return PART * found
+    return PART * found * sigma / deviation
 
 
 def gain_of(y: Reals, threshold: float) -> tuple[float, float]:
@@ -81,12 +89,3 @@ def gain_of(y: Reals, threshold: float) -> tuple[float, float]:
 def soft_threshold(weights: Reals, threshold: float) -> Reals:
     """Return s_t."""
     return np.asarray(np.sign(weights) * np.maximum(np.abs(weights) - threshold, 0.0))
-
-
-def shrunk_weights(weights: Reals, threshold: float) -> Reals:
-    """Return the weights after a soft threshold, at the length that they had; all 0 if none exceeds it."""
-    if not threshold:
-        return weights
-    kept = soft_threshold(weights, threshold)
-    length = float(np.linalg.norm(kept))
-    return kept * (float(np.linalg.norm(weights)) / length) if length else kept

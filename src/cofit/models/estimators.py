@@ -168,7 +168,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     def load(cls, path: str | Path) -> Self:
         """Return a fitted estimator from a file that ``save`` wrote.
 
-        Its parameters are those that the certificate states, and the defaults otherwise. What belongs to the run and
+        Its parameters are those that the certificate states, and the defaults otherwise; predictions have the shrinkage
+        of the file (``model_.shrinkage``). What belongs to the run and
         not to the model (``plan_``, ``openings_``, ``traffic_``) is not in the file; the certificate lists the
         openings.
         """
@@ -183,7 +184,6 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             "scheme": certificate.scheme,
             "fit_intercept": bool(model.constant),
             "normalised_by": certificate.normalised_by,
-            "shrinkage": model.shrinkage,
         }
         if certificate.recipe == "paper":
             common |= {
@@ -226,7 +226,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         """Raise InvalidInputError before anything is spent."""
         given = self.shrinkage
         number = isinstance(given, Real) and not isinstance(given, bool) and 0 <= float(given) < np.inf
-        if not number and given != AUTO:
+        if not number and not (isinstance(given, str) and given == AUTO):
             raise parameter_error("shrinkage", type(self).__name__, "'auto' or a number that is at least 0", given)
 
     def __sklearn_is_fitted__(self) -> bool:

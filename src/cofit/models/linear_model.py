@@ -41,7 +41,7 @@ from cofit.errors import InvalidInputError, ShapeError, parameter_error
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import DescentPlan, Plan
 from cofit.learn.row_map import RowMap
-from cofit.learn.shrinkage import shrunk_weights
+from cofit.learn.shrinkage import soft_threshold
 from cofit.models.row_fields import check_rows, read_rows
 from cofit.privacy.certificate import Certificate
 from cofit.roles.training import TrainingRun
@@ -249,16 +249,17 @@ class LinearModel:
 
     @cached_property
     def weights(self) -> Reals:
-        """What predictions use: ``coef`` after the soft threshold that ``shrinkage`` says, at its old length."""
-        return shrunk_weights(np.asarray(self.coef), self.shrinkage * self.deviation)
+        """What predictions use: ``coef`` after the soft threshold that ``shrinkage`` says."""
+        weights = soft_threshold(np.asarray(self.coef), self.shrinkage * self.deviation)
+        weights.setflags(write=False)
+        return weights
 
     def shrunk(self, noise_levels: float) -> LinearModel:
         """Return the model that moves every weight towards 0 by ``noise_levels`` times the noise's standard deviation.
 
-        Soft thresholding: weights that are smaller become 0, and what is left is scaled to the length that there was.
-        ``shrunk(0)`` predicts with the weights as released. It uses the release and public numbers, so it costs no
-        privacy. It helps where few columns matter, and hurts where many do. The intercept stays as it is, and ``coef``
-        too: whatever the shrinkage, it has the weights as released.
+        Soft thresholding: weights that are smaller become 0. ``shrunk(0)`` predicts with the weights as released. It
+        uses the release and public numbers, so it costs no privacy. It helps where few columns matter, and hurts where
+        many do. The intercept stays as it is, and ``coef`` too: whatever the shrinkage, it has the weights as released.
         """
         if isinstance(noise_levels, bool) or not isinstance(noise_levels, Real) or not 0 <= noise_levels < math.inf:
             raise parameter_error("noise_levels", "shrunk", "a number that is at least 0", noise_levels)

@@ -33,6 +33,7 @@ from cofit.privacy.accounted import AccountedRelease, releases_from_text, releas
 
 _VERSION = 3
 _WITHOUT_RELEASES = 2
+_LARGEST = 1 << 64  # no epsilon is: a larger one is damage
 _SCHEMA = """
 CREATE TABLE charges (
     dataset TEXT NOT NULL, study TEXT NOT NULL, name TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL,
@@ -245,7 +246,7 @@ def _number(text: object, holds: Callable[[Fraction], bool]) -> Fraction:
         value = Fraction(str(text))
     except (ValueError, ZeroDivisionError):
         value = None
-    if value is None or not holds(value):
+    if value is None or value >= _LARGEST or not holds(value):
         raise InvalidInputError(
             "An epsilon or delta in the ledger is none: the file is damaged, and nothing can be added up. Keep it as "
             "evidence, and put back a backup; then charge again what came after it (the certificates of the studies "

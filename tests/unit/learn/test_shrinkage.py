@@ -7,12 +7,12 @@ import pytest
 
 from cofit.learn.shrinkage import (
     ERRORS,
+    MEDIAN,
     PART,
     THRESHOLDS,
     Reals,
     believed_shrinkage,
     gain_of,
-    shrunk_weights,
     soft_threshold,
 )
 
@@ -27,15 +27,6 @@ def test_the_soft_threshold_by_hand() -> None:
     y = np.array([3.0, -2.0, 0.5, -0.25, 0.0])
     np.testing.assert_array_equal(soft_threshold(y, 0.5), [2.5, -1.5, 0.0, 0.0, 0.0])
     np.testing.assert_array_equal(soft_threshold(y, 0.0), y)
-
-
-def test_shrunk_weights_keep_their_length() -> None:
-    y = np.array([3.0, -4.0, 0.5])
-    shrunk = shrunk_weights(y, 1.0)
-    np.testing.assert_allclose(shrunk, np.array([2.0, -3.0, 0.0]) * math.sqrt(25.25 / 13))
-    assert np.linalg.norm(shrunk) == pytest.approx(np.linalg.norm(y))
-    assert shrunk_weights(y, 0.0) is y
-    np.testing.assert_array_equal(shrunk_weights(y, 4.0), np.zeros(3))
 
 
 def test_gain_and_error_by_hand() -> None:
@@ -54,10 +45,22 @@ def test_nothing_left_is_no_gain() -> None:
 
 def test_few_large_weights_are_believed_and_half_of_the_threshold_is_used() -> None:
     y = sparse()
+    y /= np.median(np.abs(y)) / MEDIAN
     bounds = {t: gain_of(y, t)[0] - ERRORS * gain_of(y, t)[1] for t in THRESHOLDS}
     best = max(bounds, key=lambda t: bounds[t])
     assert bounds[best] > 0
-    assert believed_shrinkage(y, 1.0) == PART * best
+    assert believed_shrinkage(y, 1.0) == pytest.approx(PART * best)
+
+
+def test_noise_is_not_taken_for_larger_than_the_weights_allow() -> None:
+    """The public level may be far above: the threshold is in its units, and stays where it was."""
+    y = sparse()
+    least = float(np.median(np.abs(y))) / MEDIAN
+    exact = believed_shrinkage(y, least) * least
+    assert exact > 0
+    for level in (1.5, 4.0, 100.0):
+        assert believed_shrinkage(y, level) * level == pytest.approx(exact)
+    assert believed_shrinkage(y, 0.5) * 0.5 < exact, "nor for larger than the public level"
 
 
 @pytest.mark.parametrize("size", [0.0, 0.3, 3.0])
@@ -71,10 +74,11 @@ def test_it_does_not_depend_on_units_order_or_signs() -> None:
     rng = np.random.default_rng(2)
     other = 1e-4 * rng.permutation(y) * 1.0
     other *= rng.choice([-1.0, 1.0], len(y))
-    assert believed_shrinkage(other, 1e-4) == believed_shrinkage(y, 1.0) > 0
+    assert believed_shrinkage(other, 1e-4) == pytest.approx(believed_shrinkage(y, 1.0))
+    assert believed_shrinkage(y, 1.0) > 0
 
 
-@pytest.mark.parametrize("weights", [np.zeros(4), np.zeros(0), np.array([2.0])])
+@pytest.mark.parametrize("weights", [np.zeros(4), np.zeros(0), np.array([2.0]), np.eye(9)[0]])
 def test_nothing_to_go_by_is_no_shrinkage(weights: Reals) -> None:
     assert believed_shrinkage(weights, 1.0) == 0.0
 

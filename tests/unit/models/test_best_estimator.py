@@ -48,13 +48,15 @@ def test_probabilities_are_those_of_the_margin(fitted: LogisticRegression) -> No
     np.testing.assert_allclose(fitted.predict_proba(X)[:, 1], expected, rtol=1e-9, atol=1e-15)
 
 
-def test_shrinking_moves_every_weight_and_keeps_intercept_length_and_release(fitted: LogisticRegression) -> None:
+def test_shrinking_moves_every_weight_and_keeps_intercept_and_release(fitted: LogisticRegression) -> None:
     model = fitted.model_
     noise = model.certificate.noise_expected_norm / np.sqrt(model.certificate.d)
     shrunk = model.shrunk(0.5)
     raw = np.asarray(model.coef)
     expected = np.sign(raw) * np.maximum(np.abs(raw) - 0.5 * noise, 0)
-    np.testing.assert_allclose(shrunk.weights, expected * np.linalg.norm(raw) / np.linalg.norm(expected))
+    np.testing.assert_allclose(shrunk.weights, expected)
+    with pytest.raises(ValueError, match="read-only"):
+        shrunk.weights[:] = 0
     assert (shrunk.coef, shrunk.intercept, shrunk.shrinkage) == (model.coef, model.intercept, 0.5)
     assert LinearModel.from_json(shrunk.to_json()) == shrunk
     np.testing.assert_array_equal(shrunk.shrunk(0.0).weights, model.coef)
@@ -86,7 +88,7 @@ def test_where_few_columns_matter_predictions_use_few(wide: LogisticRegression) 
 def test_a_file_keeps_shrinkage_and_release(wide: LogisticRegression, tmp_path: Path) -> None:
     wide.save(tmp_path / "model.json")
     loaded = LogisticRegression.load(tmp_path / "model.json")
-    assert loaded.shrinkage == wide.model_.shrinkage
+    assert (loaded.shrinkage, loaded.model_.shrinkage) == ("auto", wide.model_.shrinkage)
     np.testing.assert_array_equal(loaded.coef_, wide.coef_)
     np.testing.assert_array_equal(loaded.released_coef_, wide.released_coef_)
 
@@ -99,20 +101,26 @@ def test_a_shrinkage_of_ones_own() -> None:
     np.testing.assert_array_equal(raw.coef_, raw.released_coef_)
 
 
-@pytest.mark.parametrize("bad", ["none", -0.5, float("nan"), float("inf"), True, None])
+@pytest.mark.parametrize("bad", ["none", -0.5, float("nan"), float("inf"), True, None, np.array([1, 2])])
 def test_a_wrong_shrinkage_is_refused_before_anything_runs(bad: object) -> None:
     with pytest.raises(InvalidInputError, match=r"'shrinkage' parameter of LogisticRegression must be 'auto' or"):
         LogisticRegression(shrinkage=bad).fit(X, Y)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    "given", [{"recipe": "paper", "delta": 1e-5}, {"delta": 0.0}, {"delta": 0.0, "row_nonzeros": 1}]
+    "given",
+    [
+        {"recipe": "paper", "delta": 1e-5},
+        {"delta": 0.0},
+        {"delta": 0.0, "row_nonzeros": 1},
+        {"delta": 1e-5, "calibrate_intercept": True},
+    ],
 )
-def test_other_noise_and_the_papers_recipe_are_not_shrunk_unasked(given: dict[str, Any]) -> None:
+def test_other_noise_the_papers_recipe_and_calibrated_intercepts_are_not_shrunk_unasked(given: dict[str, Any]) -> None:
     x = np.zeros((600, 60))
     x[np.arange(600), np.arange(600) % 60] = 1.0
     x[:, 0] = np.where(np.arange(600) % 2, 1.0, 0.0)
-    model = LogisticRegression(50.0, scheme="clear", classes=(0, 1), **given).fit(x, np.arange(600) % 2)
+    model = LogisticRegression(12.0, scheme="clear", classes=(0, 1), **given).fit(x, np.arange(600) % 2)
     assert model.model_.shrinkage == 0.0
     np.testing.assert_array_equal(model.coef_, model.released_coef_)
 

@@ -262,7 +262,8 @@ def test_damaged_releases_are_an_error_and_lose_no_charge(tmp_path: Path, damage
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("epsilon", "1/0"), ("epsilon", "-100"), ("epsilon", "0"), ("delta", "-1"), ("delta", "x")]
+    ("column", "value"),
+    [("epsilon", "1/0"), ("epsilon", "-100"), ("epsilon", "0"), ("delta", "-1"), ("delta", "x"), ("epsilon", "1e400")],
 )
 def test_a_damaged_epsilon_is_an_error_where_it_counts(tmp_path: Path, column: str, value: str) -> None:
     ledger = Ledger(tmp_path / "budget.sqlite")

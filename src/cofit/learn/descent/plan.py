@@ -40,7 +40,7 @@ from cofit.learn.descent.recipe import (
 )
 from cofit.learn.facts import Facts
 from cofit.learn.row_map import RowMap
-from cofit.learn.shrinkage import believed_shrinkage, shrunk_weights
+from cofit.learn.shrinkage import believed_shrinkage, soft_threshold
 from cofit.privacy.accountant import Account, at_epsilon, sigma_for
 from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
 from cofit.privacy.safe_rounding import floor_log2, root_up, significant_up
@@ -52,6 +52,7 @@ MEAN_BITS = 15
 _DRAWS = ((64, 0), (96, 0), (96, 6), (128, 12), (192, 12), (256, 12))
 """Bits of the samplers, and of a finer grid: where epsilon is large, e^epsilon multiplies both distances."""
 _MEAN_SLACK = Fraction(1, 1 << (MEAN_BITS - 2))  # the mean of a row as computed may be off by this
+_INVERSE_SLACK = 1 + Fraction(1, 1 << 16)  # 1 / n as the parties round it (``descend``) is at most so much larger
 _SCALE_BITS = 30
 
 
@@ -159,15 +160,17 @@ class DescentPlan(Plan):
     def shrinkage(self, released: Reals) -> float:
         """Return the threshold to use on what ``in_units`` returned, in standard deviations of the noise.
 
-        Normal noise only: the argument (``learn/shrinkage.py``) is about that.
+        Normal noise only: the argument (``learn/shrinkage.py``) is about that. None where the intercept is calibrated:
+        that was done for the scores of the weights as released.
         """
-        normal = self.mechanism_name == "gaussian"
-        return believed_shrinkage(released[: self.layout.features], self.noise_of_weights) if normal else 0.0
+        if self.mechanism_name != "gaussian" or self.calibration:
+            return 0.0
+        return believed_shrinkage(released[: self.layout.features], self.noise_of_weights)
 
     def used_weights(self, released: Reals) -> Reals:
         """Return the weights of the features that predictions use, from what ``in_units`` returned."""
         threshold = self.shrinkage(released) * self.noise_of_weights
-        return shrunk_weights(released[: self.layout.features], threshold)
+        return soft_threshold(released[: self.layout.features], threshold)
 
     def in_units(self, opened: npt.NDArray[Any]) -> Reals:
         """Return what was opened (whole steps) in units of weights: weights, the intercept's, then what there is of
@@ -325,7 +328,8 @@ def _level_sensitivity(facts: Facts) -> Fraction:
 
 def _largest_level(facts: Facts, largest_noise: int) -> Fraction:
     """No offset (three parts of a row's mean and five of the level) is larger in magnitude."""
-    level = 1 + _MEAN_SLACK + Fraction(largest_noise, facts.rows << MEAN_BITS) + _MEAN_SLACK
+    noise = _INVERSE_SLACK * Fraction(largest_noise, facts.rows << MEAN_BITS)
+    level = 1 + _MEAN_SLACK + noise + _MEAN_SLACK
     return (3 * (1 + _MEAN_SLACK) + 5 * level) / 8 + _MEAN_SLACK
 
 
@@ -340,7 +344,7 @@ def _centre_sensitivity(layout: Layout, formats: DescentFormats) -> Fraction:
 def _largest_centre(layout: Layout, formats: DescentFormats, largest_noise: int) -> Fraction:
     """||M||: the mean of rows of length 1, noise, and roundings."""
     root = root_up(Fraction(layout.features), ROOT_BITS)
-    noise = root * Fraction(largest_noise + 2, layout.rows << formats.grid)
+    noise = _INVERSE_SLACK * root * Fraction(largest_noise + 2, layout.rows << formats.grid)
     return 1 + formats.eta + Fraction(1, 8) + noise + root / (1 << formats.data)
 
 

@@ -6,6 +6,7 @@ every public bound. With ``clear`` every value is held against its bound, with t
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -17,10 +18,11 @@ from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError, PartyFailedError, RangeError
 from cofit.learn.descent.formats import reach
-from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.descent.plan import MEAN_BITS, DescentPlan, plan_descent
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
+from cofit.sampling import discrete_gaussian
 from support.descent import FEW, KINDS, TABLES, extreme_noise, integers, plan_of, seen, table_of
 from support.training import checked_ranges
 
@@ -104,6 +106,27 @@ def test_these_facts_are_planned_and_fit(case: dict[str, Any]) -> None:
     plan = plan_training(training_facts(**case))
     assert isinstance(plan, DescentPlan)
     forecast(plan)
+
+
+@pytest.mark.parametrize("rows", [3, 5, 7, 1001])
+def test_means_of_the_largest_noise_are_within_what_the_plan_claims(rows: int) -> None:
+    """1 / n is rounded to 17 significant bits; where a release is nearly all noise, that counts."""
+    shares = {"level": 0.0001, "centre": 0.0001}
+    given: dict[str, Any] = {"epsilon": 0.5, "delta": 1e-5, "feature_bound": 1.0, "feature_lower": -1.0}
+    plan = plan_descent(training_facts(rows, 4, budget_shares=shares, **given))
+    shift = math.ceil(math.log2(rows)) + 16
+    inverse = Fraction(round(Fraction(1 << shift, rows)), 1 << shift)
+    assert plan.level is not None
+    assert plan.centre is not None
+    largest = {
+        event.name: discrete_gaussian.largest_draw(event.scale, precision=plan.precision)
+        for event in (plan.level, plan.centre)
+    }
+    level = inverse * (rows + Fraction(largest["level"], 1 << MEAN_BITS))
+    assert plan.layout.width - 1 >= (3 + 5 * level) / 8
+    centre = inverse * (rows + 2 * Fraction(largest["centre"], 1 << plan.formats.grid))
+    assert plan.formats.centre is not None
+    assert plan.formats.centre >= centre
 
 
 def test_facts_that_no_ring_holds_are_refused_with_the_remedy() -> None:
