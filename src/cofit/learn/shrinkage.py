@@ -3,17 +3,20 @@ r"""Shrinkage of released weights: which of them to believe, from the release an
 **Privacy.** A function of what was opened and of public numbers: post-processing, which changes no guarantee (Dwork and
 Roth 2014, proposition 2.1). Nothing below is needed for privacy; it is about accuracy only.
 
-**What.** Weights y are moved towards 0 by a threshold, smaller ones to 0 (soft threshold, Donoho and Johnstone 1994):
+**What.** Weights y are moved towards 0 by a threshold t, smaller ones to 0 (non-negative garrote, Gao 1998):
 
-    s_t(y)_i = sign(y_i) max(|y_i| - t, 0).
+    s_t(y)_i = y_i - t^2 / y_i  where |y_i| > t, else 0.
 
-The intercept stays, and what is left is not scaled up again: where columns are of different sizes, the length of the
-weights says nothing of the size of scores, and shorter scores make probabilities less certain, as they should be.
+Unlike a soft threshold it leaves large weights nearly as they are, so that scores keep their place beside the
+intercept, which stays. Nothing is scaled up again: where columns are of different sizes, the length of the weights says
+nothing of the size of scores.
 
-**How much.** Take y = w + noise, the noise normal with variance sigma^2 in each of d weights. k_t counts the weights
-beyond t. By Stein's identity (1981),
+**How much.** Take y = w + noise, the noise normal with variance sigma^2 in each of d weights. By Stein's identity
+(1981),
 
-    P(t) = <s_t(y), y> - sigma^2 k_t    has the expectation of    <s_t(y), w>,
+    P(t) = <s_t(y), y> - sigma^2 sum_i s_t'(y_i)    has the expectation of    <s_t(y), w>,    s_t'(y) = 1 + t^2 / y^2,
+
+the sum over the weights beyond t,
 
 so P(t) / ||s_t(y)|| estimates how much of w lies along s_t(y): the cosine between what we use and what we want, times
 ||w||. The gain over using y as it is, with the two lengths taken as given, is the estimate for the direction
@@ -74,18 +77,24 @@ def believed_shrinkage(weights: Reals, deviation: float) -> float:
 
 def gain_of(y: Reals, threshold: float) -> tuple[float, float]:
     """Return D(t) and its error (root mean square), in units of the noise; (0, infinity) where no weight is left."""
-    kept = soft_threshold(y, threshold)
+    kept, slopes = _garrote(y, threshold)
     short, long = float(np.linalg.norm(kept)), float(np.linalg.norm(y))
     if not short:
         return 0.0, math.inf
-    count, rest = int(np.count_nonzero(kept)), len(y) - int(np.count_nonzero(kept))
     inner = float(kept @ y)
-    gain = (inner - count) / short - (long**2 - len(y)) / long
+    gain = (inner - float(slopes.sum())) / short - (long**2 - len(y)) / long
     direction = max(2 - 2 * inner / (short * long), 0.0)
-    slopes = count * (1 / short - 1 / long) ** 2 + rest / long**2
-    return gain, math.sqrt(direction + slopes)
+    bend = float(np.square(slopes / short - 1 / long).sum())
+    return gain, math.sqrt(direction + bend)
 
 
-def soft_threshold(weights: Reals, threshold: float) -> Reals:
+def shrunk_weights(weights: Reals, threshold: float) -> Reals:
     """Return s_t."""
-    return np.asarray(np.sign(weights) * np.maximum(np.abs(weights) - threshold, 0.0))
+    return _garrote(weights, threshold)[0] if threshold else weights
+
+
+def _garrote(y: Reals, threshold: float) -> tuple[Reals, Reals]:
+    """Return s_t and its derivative, for a threshold above 0."""
+    beyond = np.abs(y) > threshold
+    ratios = np.square(np.divide(threshold, y, out=np.zeros_like(y), where=beyond))
+    return np.where(beyond, y * (1 - ratios), 0.0), np.where(beyond, 1 + ratios, 0.0)

@@ -302,9 +302,9 @@ class LogisticRegression(_PrivateLinearClassifier):
     norm_floor : float, default=1/16
         Where the parties scale: rows shorter than this, times ``feature_bound``, are divided by this length instead.
     shrinkage : 'auto' or float, default='auto'
-        Predictions move each released weight towards 0 by so many standard deviations of the noise, those that are
-        smaller to 0, at no cost in privacy. 'auto': where the noise is normal and the release itself shows that few
-        columns matter, with recipe 'best'; elsewhere 0. 0: the weights as released.
+        Predictions set released weights to 0 that are smaller than so many standard deviations of the noise, and move
+        others towards 0, the less the larger they are; at no cost in privacy. 'auto': where the noise is normal and the
+        release itself shows that few columns matter, with recipe 'best'; elsewhere 0. 0: the weights as released.
     l2 : float, default=None
         Recipe 'paper' only, as all that follow up to ``allow_unproven``; None takes the default in brackets. The
         penalty of the *mean* loss (1.0). scikit-learn's C is 1 / (n l2). More penalty, less noise.

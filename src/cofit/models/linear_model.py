@@ -16,7 +16,7 @@ without one) and floor the shortest length that rows were divided by (0 where th
 without an intercept scores 0. The divisor is never negative, so the sign, and with it the predicted class, is that of
 <weights, x> + intercept.
 
-The weights are those that were released (``coef``), after a soft threshold where there is a ``shrinkage``: by default
+The weights are those that were released (``coef``), after a threshold where there is a ``shrinkage``: by default
 where noise is normal, of recipe 'best', and the release itself shows that it helps (``cofit.learn.shrinkage``).
 
 Everything in a model is public: it is the noisy release and its certificate. Reading is strict and executes nothing.
@@ -41,7 +41,7 @@ from cofit.errors import InvalidInputError, ShapeError, parameter_error
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import DescentPlan, Plan
 from cofit.learn.row_map import RowMap
-from cofit.learn.shrinkage import soft_threshold
+from cofit.learn.shrinkage import shrunk_weights
 from cofit.models.row_fields import check_rows, read_rows
 from cofit.privacy.certificate import Certificate
 from cofit.roles.training import TrainingRun
@@ -66,7 +66,7 @@ class LinearModel:
     coef: one weight for each feature, as released. intercept: already multiplied by its constant. constant: the entry c
     of the intercept's column, 0.0 without one. norm_floor: the shortest length that a row is divided by, in units of
     the features; 0.0 where the owners normalised. rows: how recipe 'best' prepares a row; None with recipe 'paper'.
-    shrinkage: by how many standard deviations of the noise the weights are moved towards 0 for predictions; 0.0 for the
+    shrinkage: the threshold for weights in predictions, in standard deviations of the noise (``shrunk``); 0.0 for the
     weights as they were released. feature_names: the names of the columns, if they have any.
     """
 
@@ -249,17 +249,18 @@ class LinearModel:
 
     @cached_property
     def weights(self) -> Reals:
-        """What predictions use: ``coef`` after the soft threshold that ``shrinkage`` says."""
-        weights = soft_threshold(np.asarray(self.coef), self.shrinkage * self.deviation)
+        """What predictions use: ``coef`` after the threshold that ``shrinkage`` says."""
+        weights = shrunk_weights(np.array(self.coef), self.shrinkage * self.deviation)
         weights.setflags(write=False)
         return weights
 
     def shrunk(self, noise_levels: float) -> LinearModel:
-        """Return the model that moves every weight towards 0 by ``noise_levels`` times the noise's standard deviation.
+        """Return the model with a threshold for its weights, of ``noise_levels`` standard deviations of the noise.
 
-        Soft thresholding: weights that are smaller become 0. ``shrunk(0)`` predicts with the weights as released. It
-        uses the release and public numbers, so it costs no privacy. It helps where few columns matter, and hurts where
-        many do. The intercept stays as it is, and ``coef`` too: whatever the shrinkage, it has the weights as released.
+        With that threshold t a weight w becomes w - t^2 / w, or 0 where it is smaller. ``shrunk(0)`` predicts with the
+        weights as released. It uses the release and public numbers, so it costs no privacy. It helps where few columns
+        matter, and hurts where many do. The intercept stays as it is, and ``coef`` too: whatever the shrinkage, it has
+        the weights as released.
         """
         if isinstance(noise_levels, bool) or not isinstance(noise_levels, Real) or not 0 <= noise_levels < math.inf:
             raise parameter_error("noise_levels", "shrunk", "a number that is at least 0", noise_levels)

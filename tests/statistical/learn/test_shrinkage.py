@@ -10,7 +10,7 @@ from cofit.experiments.datasets import DataSet
 from cofit.learn.descent.cleartext import cleartext_descent
 from cofit.learn.descent.plan import plan_descent
 from cofit.learn.facts import training_facts
-from cofit.learn.shrinkage import Reals, believed_shrinkage, gain_of, soft_threshold
+from cofit.learn.shrinkage import Reals, believed_shrinkage, gain_of, shrunk_weights
 
 DRAWS = 1500
 Z = 5.0  # two-sided, alpha below 1e-6
@@ -28,8 +28,9 @@ def draws(w: Reals, seed: int, count: int = DRAWS) -> Reals:
 def test_steins_estimate_has_no_bias(w: Reals, threshold: float) -> None:
     errors = []
     for y in draws(w, 1):
-        kept = soft_threshold(y, threshold)
-        errors.append(kept @ y - np.count_nonzero(kept) - kept @ w)
+        kept = shrunk_weights(y, threshold)
+        beyond = y[kept != 0]
+        errors.append(kept @ y - (1 + np.square(threshold / beyond)).sum() - kept @ w)
     deviation = np.std(errors) / np.sqrt(len(errors))
     assert abs(np.mean(errors)) < Z * deviation
 
@@ -41,7 +42,7 @@ def test_the_error_is_as_large_as_stated(w: Reals, threshold: float) -> None:
     squares, stated = [], []
     for y in draws(w, 2):
         gain, error = gain_of(y, threshold)
-        kept = soft_threshold(y, threshold)
+        kept = shrunk_weights(y, threshold)
         truth = kept @ w / np.linalg.norm(kept) - y @ w / np.linalg.norm(y)
         squares.append((gain - truth) ** 2)
         stated.append(error**2)
@@ -98,7 +99,7 @@ def test_few_columns_of_any_size_beside_an_intercept(cols: int, epsilon: float, 
 def test_where_few_columns_matter_the_direction_gets_better() -> None:
     better = []
     for y in draws(SPARSE, 6, 300):
-        shrunk = soft_threshold(y, believed_shrinkage(y, 1.0))
+        shrunk = shrunk_weights(y, believed_shrinkage(y, 1.0))
         cosines = [v @ SPARSE / np.linalg.norm(v) / np.linalg.norm(SPARSE) for v in (y, shrunk)]
         better.append(cosines[1] - cosines[0])
     assert np.mean(better) > 0.05

@@ -98,7 +98,7 @@ def test_raw_weights_and_shrunk_ones(tmp_path: Path, capsys: pytest.CaptureFixtu
     tell_of_shrinkage(released)
     assert capsys.readouterr().out == ""
     tell_of_shrinkage(shrunk)
-    assert "predictions use 1 of 2 weights, moved towards 0 by 0.5 standard" in capsys.readouterr().out
+    assert "predictions use the 1 of 2 weights that exceed 0.5 standard" in capsys.readouterr().out
 
 
 def test_a_vector_machine_has_no_probabilities(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from cofit.learn.shrinkage import (
     Reals,
     believed_shrinkage,
     gain_of,
-    soft_threshold,
+    shrunk_weights,
 )
 
 
@@ -23,19 +23,20 @@ def sparse(cols: int = 500, large: int = 5, size: float = 12.0, seed: int = 0) -
     return y
 
 
-def test_the_soft_threshold_by_hand() -> None:
-    y = np.array([3.0, -2.0, 0.5, -0.25, 0.0])
-    np.testing.assert_array_equal(soft_threshold(y, 0.5), [2.5, -1.5, 0.0, 0.0, 0.0])
-    np.testing.assert_array_equal(soft_threshold(y, 0.0), y)
+def test_the_threshold_by_hand() -> None:
+    y = np.array([4.0, -2.0, 1.0, -0.25, 0.0])
+    np.testing.assert_array_equal(shrunk_weights(y, 1.0), [3.75, -1.5, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(shrunk_weights(y, 0.0), y)
+    np.testing.assert_array_equal(shrunk_weights(y, 5.0), np.zeros(5))
 
 
 def test_gain_and_error_by_hand() -> None:
-    """s = (2, 0), k = 1: P = 2 * 3 - 1 = 5, over 2; against (10 - 2) / sqrt(10)."""
-    gain, error = gain_of(np.array([3.0, 1.0]), 1.0)
-    root = math.sqrt(10)
-    assert gain == pytest.approx(5 / 2 - 8 / root)
-    direction = (1 - 3 / root) ** 2 + (1 / root) ** 2
-    slopes = (1 / 2 - 1 / root) ** 2 + 1 / 10
+    """s = (2, 0), s' = (1 + 8/16, 0): P = 2 * 4 - 1.5 = 6.5, over 2; against (17 - 2) / sqrt(17)."""
+    gain, error = gain_of(np.array([4.0, 1.0]), math.sqrt(8))
+    root = math.sqrt(17)
+    assert gain == pytest.approx(6.5 / 2 - 15 / root)
+    direction = (1 - 4 / root) ** 2 + (1 / root) ** 2
+    slopes = (1.5 / 2 - 1 / root) ** 2 + 1 / 17
     assert error == pytest.approx(math.sqrt(direction + slopes))
 
 

@@ -48,12 +48,12 @@ def test_probabilities_are_those_of_the_margin(fitted: LogisticRegression) -> No
     np.testing.assert_allclose(fitted.predict_proba(X)[:, 1], expected, rtol=1e-9, atol=1e-15)
 
 
-def test_shrinking_moves_every_weight_and_keeps_intercept_and_release(fitted: LogisticRegression) -> None:
+def test_shrinking_moves_weights_and_keeps_intercept_and_release(fitted: LogisticRegression) -> None:
     model = fitted.model_
     noise = model.certificate.noise_expected_norm / np.sqrt(model.certificate.d)
     shrunk = model.shrunk(0.5)
     raw = np.asarray(model.coef)
-    expected = np.sign(raw) * np.maximum(np.abs(raw) - 0.5 * noise, 0)
+    expected = np.where(np.abs(raw) > 0.5 * noise, raw - (0.5 * noise) ** 2 / raw, 0.0)
     np.testing.assert_allclose(shrunk.weights, expected)
     with pytest.raises(ValueError, match="read-only"):
         shrunk.weights[:] = 0

@@ -137,11 +137,10 @@ def test_noisy_descent_is_shown_and_not_judged(kind: str) -> None:
 
 def test_a_shrinkage_is_told() -> None:
     model = descended(**DESCENTS["owners, centred"])
-    assert "towards 0" not in Page(page_of(model.shrunk(0))).text
+    assert "moved towards 0" not in Page(page_of(model.shrunk(0))).text
     text = Page(page_of(model.shrunk(1.25))).text
     left = np.count_nonzero(model.shrunk(1.25).weights)
-    assert "1.25 predictions move every weight towards 0" in text
-    assert f"use {left} of 5 weights" in text
+    assert f"1.25 predictions use the {left} of 5 weights that exceed so many" in text
 
 
 def test_releases_of_noisy_descent_by_hand() -> None:

@@ -40,7 +40,7 @@ from cofit.learn.descent.recipe import (
 )
 from cofit.learn.facts import Facts
 from cofit.learn.row_map import RowMap
-from cofit.learn.shrinkage import believed_shrinkage, soft_threshold
+from cofit.learn.shrinkage import believed_shrinkage, shrunk_weights
 from cofit.privacy.accountant import Account, at_epsilon, sigma_for
 from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
 from cofit.privacy.safe_rounding import floor_log2, root_up, significant_up
@@ -170,7 +170,7 @@ class DescentPlan(Plan):
     def used_weights(self, released: Reals) -> Reals:
         """Return the weights of the features that predictions use, from what ``in_units`` returned."""
         threshold = self.shrinkage(released) * self.noise_of_weights
-        return soft_threshold(released[: self.layout.features], threshold)
+        return shrunk_weights(released[: self.layout.features], threshold)
 
     def in_units(self, opened: npt.NDArray[Any]) -> Reals:
         """Return what was opened (whole steps) in units of weights: weights, the intercept's, then what there is of
