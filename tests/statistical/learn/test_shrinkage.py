@@ -53,13 +53,13 @@ def test_the_error_is_as_large_as_stated(w: Reals, threshold: float) -> None:
 @pytest.mark.parametrize("size", [0.0, 0.1, 1.0])
 @pytest.mark.parametrize("smaller", [1.0, 0.8])
 def test_false_alarms_are_rare(cols: int, size: float, smaller: float) -> None:
-    """Weights of one size or none: nothing is to be gained, and in less than 4 % of releases something is changed.
+    """Weights of one size or none: nothing is to be gained, and in less than 1 % of releases something is changed.
 
     Also where the noise is smaller than its public level, as in descent, whose later steps answer to earlier noise.
     """
     w = size * np.random.default_rng(3).choice([-1.0, 1.0], cols)
     alarms = sum(believed_shrinkage(smaller * y, 1.0) > 0 for y in draws(w, 4, 500))
-    assert alarms <= 20
+    assert alarms <= 4
 
 
 def by_descent(rows: int, cols: int, epsilon: float, scale: float, dense: bool) -> tuple[int, float]:
@@ -88,7 +88,7 @@ def test_dense_weights_of_descent_are_left_alone() -> None:
     assert abs(change) < 0.002
 
 
-@pytest.mark.parametrize(("cols", "epsilon", "scale"), [(500, 1.0, 8.0), (300, 3.0, 4.0), (300, 3.0, 1.0)])
+@pytest.mark.parametrize(("cols", "epsilon", "scale"), [(500, 3.0, 8.0), (300, 3.0, 4.0), (300, 3.0, 1.0)])
 def test_few_columns_of_any_size_beside_an_intercept(cols: int, epsilon: float, scale: float) -> None:
     """Scores must keep their place beside the intercept: weights that were scaled up again would cost 3 to 5 points."""
     shrunk, change = by_descent(3000, cols, epsilon, scale, dense=False)

@@ -32,10 +32,10 @@ def test_as_the_models_score(kind: str) -> None:
 
 
 def test_where_few_columns_matter_scores_are_of_the_weights_that_models_use() -> None:
-    plan = plan_training(training_facts(1500, 120, epsilon=8.0, delta=1e-5))
+    plan = plan_training(training_facts(1500, 300, epsilon=8.0, delta=1e-5))
     assert isinstance(plan, DescentPlan)
     rng = np.random.default_rng(3)
-    x = rng.choice([-1.0, 1.0], (1500, 120))
+    x = rng.choice([-1.0, 1.0], (1500, 300))
     labels = (x[:, 7] > 0).astype(np.int64)
     released = cleartext_descent(plan, x, labels, 3, rng)
     rows = np.arange(40)

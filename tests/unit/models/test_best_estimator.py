@@ -69,16 +69,16 @@ def test_shrinking_moves_weights_and_keeps_intercept_and_release(fitted: Logisti
 
 @pytest.fixture(scope="module")
 def wide() -> LogisticRegression:
-    """One column of 120 matters, and the budget is large."""
+    """One column of 600 matters, and the budget is large: the gain is more than 7 errors, whatever the noise."""
     rng = np.random.default_rng(3)
-    x = rng.choice([-1.0, 1.0], (1500, 120))
-    return LogisticRegression(8.0, 1e-5, scheme="clear", classes=(0, 1)).fit(x, (x[:, 7] > 0).astype(int))
+    x = rng.choice([-1.0, 1.0], (2000, 600))
+    return LogisticRegression(12.0, 1e-5, scheme="clear", classes=(0, 1)).fit(x, (x[:, 7] > 0).astype(int))
 
 
 def test_where_few_columns_matter_predictions_use_few(wide: LogisticRegression) -> None:
     model = wide.model_
     assert model.shrinkage == believed_shrinkage(np.asarray(model.coef), model.deviation) > 0
-    assert np.count_nonzero(wide.coef_) < 100
+    assert np.count_nonzero(wide.coef_) < 500
     np.testing.assert_array_equal(wide.coef_[0], model.weights)
     np.testing.assert_array_equal(wide.released_coef_[0], model.coef)
     assert isinstance(wide.plan_, DescentPlan)
