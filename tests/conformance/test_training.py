@@ -29,7 +29,7 @@ from support.training import LABELLINGS, TABLES, checked_ranges, labels, minimis
 FAST = settings(
     max_examples=16, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
 )
-LONG = settings(FAST, max_examples=100)
+LONG = settings(FAST, max_examples=50)
 
 
 @st.composite

@@ -80,7 +80,7 @@ def test_a_plan_is_refused_or_its_program_fits(given_facts: dict[str, Any]) -> N
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@settings(FAST, max_examples=300)
+@settings(FAST, max_examples=100)
 @given(facts(most_rows=10**9))
 def test_a_plan_is_refused_or_its_program_fits_long(given_facts: dict[str, Any]) -> None:
     assert_refused_or_fits(given_facts)
