@@ -43,9 +43,18 @@ def evaluate_model(model: Path, table: Path, as_json: bool, raw: bool) -> None:
     result = evaluate(labels, loaded.model.decision_function(encoded), probabilities)
     classes = [value_text(value) for value in loaded.model.classes]
     if as_json:
-        click.echo(json.dumps({"classes": classes, **asdict(result), "note": OUTSIDE}))
+        click.echo(
+            json.dumps({"classes": classes, "shrinkage": loaded.model.shrinkage, **asdict(result), "note": OUTSIDE})
+        )
     else:
         _print(Console(), result, classes)
+        click.echo(f"\n{_about(loaded.model.shrinkage)}")
+
+
+def _about(shrinkage: float) -> str:
+    if not shrinkage:
+        return "Predicted with the weights as released (shrinkage 0)."
+    return f"Predicted with shrinkage {shrinkage:.3g}; --raw predicts with the weights as released."
 
 
 def _print(console: Console, result: Evaluation, classes: list[str]) -> None:

@@ -12,11 +12,9 @@ intercept, which stays. Nothing is scaled up again: where columns are of differe
 nothing of the size of scores.
 
 **How much.** Take y = w + noise, the noise normal with variance sigma^2 in each of d weights. By Stein's identity
-(1981),
+(1981), with sums over the weights beyond t,
 
     P(t) = <s_t(y), y> - sigma^2 sum_i s_t'(y_i)    has the expectation of    <s_t(y), w>,    s_t'(y) = 1 + t^2 / y^2,
-
-the sum over the weights beyond t,
 
 so P(t) / ||s_t(y)|| estimates how much of w lies along s_t(y): the cosine between what we use and what we want, times
 ||w||. The gain over using y as it is, with the two lengths taken as given, is the estimate for the direction
@@ -24,9 +22,9 @@ so P(t) / ||s_t(y)|| estimates how much of w lies along s_t(y): the cosine betwe
     g = s_t(y) / ||s_t(y)|| - y / ||y||,    D(t) = P(t) / ||s_t(y)|| - P(0) / ||y||
 
 and its error has the mean square sigma^2 ||g||^2 + sigma^4 sum_i (dg_i / dy_i)^2 (second-order Stein formula, Bellec
-and Zhang 2021, theorem 2.1). We take the t with the largest D(t) - 4 errors, if that is positive, and none otherwise:
-four, because several thresholds are tried, in many dimensions the errors are as large as what there is to gain, and a
-wrong threshold costs far more than a missed one.
+and Zhang 2021, theorem 2.1). We take the t with the largest D(t) - 3.5 errors, if that is positive, and none
+otherwise: so many, because several thresholds are tried, in many dimensions the errors are as large as what there is to
+gain, and a wrong threshold costs far more than a missed one.
 
 **Which sigma.** Of one noisy release, the public one. In noisy descent later steps answer to the noise of earlier ones,
 so that the noise in the weights can be well below its public level; and a sigma that is too large would make any
@@ -49,7 +47,7 @@ Reals = npt.NDArray[np.float64]
 
 THRESHOLDS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0)
 """What is tried, in standard deviations of the noise."""
-ERRORS = 4.0
+ERRORS = 3.5
 PART = 0.5
 """What part of the threshold that is found is used."""
 MEDIAN = 0.6745

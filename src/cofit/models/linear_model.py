@@ -48,6 +48,7 @@ from cofit.roles.training import TrainingRun
 
 VERSION = 3
 KIND = "cofit linear model"
+_STUDY_KIND = "cofit study model"  # of ``study_model``, which is above this
 Reals = npt.NDArray[np.float64]
 Label = str | int | float | bool
 
@@ -177,11 +178,18 @@ class LinearModel:
             raise parameter_error("text", "LinearModel.from_json", "a model in JSON", str(error)) from None
         if not isinstance(fields, dict):
             raise parameter_error("text", "LinearModel.from_json", "a JSON object", type(fields).__name__)
-        if fields.pop("kind", None) != KIND:
+        kind = fields.pop("kind", None)
+        if kind == _STUDY_KIND:
+            raise InvalidInputError(
+                "This is the model of a study. Read it with cofit.models.study_model.StudyModel.load(path); its "
+                "attribute 'model' is the LinearModel."
+            )
+        if kind != KIND:
             _refuse("kind", f"'{KIND}'", "something else")
         version = fields.pop("version", None)
         if version != VERSION or isinstance(version, bool):
-            _refuse("version", f"{VERSION}, the version that this release can read", version)
+            must_be = f"{VERSION}, the version that this release can read (fetch a study's model again, `cofit model`)"
+            _refuse("version", must_be, version)
         for name in sorted(set(_FIELDS) - set(fields)):
             _refuse(name, "stated", None)
         for name in sorted(set(fields) - set(_FIELDS)):

@@ -59,6 +59,9 @@ def test_the_weights_as_released(tmp_path: Path) -> None:
         arguments = ["evaluate", str(tmp_path / "model.json"), str(tmp_path / "test.csv"), "--json", *more]
         found[more] = json.loads(CliRunner().invoke(cli, arguments).output)["accuracy"]
     assert found == {(): pytest.approx(1 / 3), ("--raw",): 1.0}
+    for more, said in (((), "with shrinkage 1e+09; --raw"), (("--raw",), "the weights as released (shrinkage 0)")):
+        told = CliRunner().invoke(cli, ["evaluate", str(tmp_path / "model.json"), str(tmp_path / "test.csv"), *more])
+        assert said in told.output
 
 
 def test_one_class_and_no_probabilities(tmp_path: Path) -> None:
