@@ -27,7 +27,7 @@ from support.facts import paper_facts
 from support.training import LABELLINGS, TABLES, checked_ranges, labels, minimiser, planned, table, trained
 
 FAST = settings(
-    max_examples=16, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
+    max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
 )
 LONG = settings(FAST, max_examples=50)
 

@@ -398,7 +398,9 @@ def test_data_replaced_while_the_parties_seal(make_lab: MakeLab, pause: str, slo
     lab.check_one_release()
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["announced", "complete"])
+@pytest.mark.parametrize(
+    "whole", [pytest.param(False, marks=pytest.mark.slow, id="announced"), pytest.param(True, id="complete")]
+)
 @pytest.mark.parametrize(
     "pause", ["before send party.begin", pytest.param("before phase sealed", marks=pytest.mark.slow)]
 )

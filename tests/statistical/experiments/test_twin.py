@@ -92,7 +92,7 @@ def _compare(plan: MinimiserPlan, real: Reals) -> None:
 @pytest.mark.parametrize(
     ("scheme", "mechanism", "partition"),
     [
-        ("rep3", "knorm", "horizontal"),
+        pytest.param("rep3", "knorm", "horizontal", marks=pytest.mark.slow),
         ("semi2k", "gaussian", "vertical"),
         ("rep4", "laplace", "horizontal"),
         pytest.param("rep3", "gaussian", "vertical", marks=pytest.mark.slow),

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 from cofit.cli.main import cli
@@ -22,6 +23,7 @@ def answers(text: str) -> list[Any]:
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
+@pytest.mark.slow
 def test_status_from_nothing_to_the_release(tmp_path: Path) -> None:
     with loopback(tmp_path) as site:
         site.start("party-a", "party-b")

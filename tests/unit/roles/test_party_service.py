@@ -162,7 +162,7 @@ def test_a_record_that_is_lost_after_the_opening_began_is_not_drawn_again(
     ("target", "attribute", "error"),
     [
         (PartyState, "save_checkpoint", OSError(errno.ENOSPC, "No space left on device")),
-        (PartyState, "component", OSError(errno.EIO, "Input/output error")),
+        pytest.param(PartyState, "component", OSError(errno.EIO, "Input/output error"), marks=pytest.mark.slow),
         (PartyState, "save_checkpoint", ZeroDivisionError("value 0.125 of a patient")),
     ],
     ids=["disk full", "disk broken", "bug"],
@@ -280,7 +280,7 @@ def test_a_leader_says_plainly_that_another_has_forgotten(
     until(lambda: "'party-b' says that its shares were deleted" in caplog.text)
 
 
-@pytest.mark.parametrize("name", ["party-a", "party-b"])
+@pytest.mark.parametrize("name", ["party-a", pytest.param("party-b", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("training", [False, True])
 def test_a_reception_that_dies_ends_the_party(
     site: Loopback, name: str, training: bool, monkeypatch: pytest.MonkeyPatch
