@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import select
 import socket
 import ssl
@@ -24,6 +25,8 @@ from cofit.transport.link import Link, Wrap
 from cofit.transport.refusals import Refused
 from cofit.transport.terms import Terms
 from cofit.transport.tls import TlsLink
+
+_random = secrets.SystemRandom()
 
 
 @dataclass(frozen=True)
@@ -115,16 +118,23 @@ class Attempt(Authentication):
 
 
 class Dial:
-    """The repeated attempt to reach one peer that may not be up yet."""
+    """The repeated attempt to reach one peer that may not be up yet.
+
+    An attempt to which no answer comes is given up after a moment, for the next one may do better: at another address
+    of the host, or in a queue that was full (the system itself would repeat the first one ever more seldom, so that a
+    flood of strangers could keep us out for a minute). Its length is drawn at random, such that a crowded listener
+    is asked often and a far one gets the time that it needs.
+    """
 
     FIRST_PAUSE = 0.01
     LONGEST_PAUSE = 0.25
+    ANSWER_SECONDS = (0.5, 2.0)
 
     def __init__(self, peer: Peer, own: Own, deadline: float) -> None:
         der = certificate_der(peer.certificate_pem)
         self.peer = peer
         self.problem = "nothing answered"
-        self.next_try = 0.0
+        self._next_try = 0.0
         self.attempt: Attempt | None = None
         self._pins = {der: peer}
         self._context = tls_context(own.identity, [der], server_side=False, protocols=[own.protocol])
@@ -132,8 +142,9 @@ class Dial:
         self._deadline = deadline
         self._pause = self.FIRST_PAUSE
         self._tries = 0
+        self._answer_by = 0.0
 
-    def start(self, now: float) -> None:
+    def _start(self, now: float) -> None:
         """Begin the next attempt; on failure it is due again after a pause."""
         try:
             found = socket.getaddrinfo(self.peer.host, self.peer.port, type=socket.SOCK_STREAM)
@@ -141,21 +152,44 @@ class Dial:
             self._tries += 1
             connection = socket.socket(family, kind, protocol)
         except OSError as error:
-            self.postpone(now, error.strerror or "unknown host")
+            self._postpone(now, error.strerror or "unknown host")
             return
         connection.setblocking(False)
         self.attempt = Attempt(
             connection, self._context, self._pins, self._own, server_side=False, deadline=self._deadline
         )
+        self._answer_by = now + _random.uniform(*self.ANSWER_SECONDS)
         code = connection.connect_ex(address)
         if code not in (0, errno.EINPROGRESS):
-            self.postpone(now, os.strerror(code))
+            self._postpone(now, os.strerror(code))
 
-    def postpone(self, now: float, problem: str) -> None:
+    def step(self, now: float) -> Link | None:
+        """Begin the next attempt if it is due, and go on with it; returns the link when it is ready."""
+        if self.attempt is None and now >= self._next_try:
+            self._start(now)
+        if self.attempt is None:
+            return None
+        try:
+            if self.attempt.step():
+                return self.attempt.link
+            if self.attempt.tls is None and now >= self._answer_by:
+                self._postpone(now, "nothing answered")
+        except DroppedError as dropped:
+            self._postpone(now, str(dropped))
+        return None
+
+    @property
+    def due(self) -> float:
+        """When there is something to do, whether or not anything arrives."""
+        if self.attempt is None:
+            return self._next_try
+        return self._answer_by if self.attempt.tls is None else self._deadline
+
+    def _postpone(self, now: float, problem: str) -> None:
         """Drop the current attempt and try again later."""
         if self.attempt is not None:
             self.attempt.close()
             self.attempt = None
         self.problem = problem
-        self.next_try = now + self._pause
+        self._next_try = now + self._pause
         self._pause = min(2 * self._pause, self.LONGEST_PAUSE)

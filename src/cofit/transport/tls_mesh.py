@@ -127,8 +127,8 @@ class Connector:
         while True:
             now = time.monotonic()
             for dial in self._dials:
-                if dial.peer.name not in self._links:
-                    self._step_dial(dial, now)
+                if dial.peer.name not in self._links and (link := dial.step(now)) is not None:
+                    self._links[dial.peer.name] = link
             for attempt in list(self._incoming):
                 self._step_incoming(attempt, now)
             if self._listener is not None:
@@ -163,16 +163,6 @@ class Connector:
         part(open_links, PollWaiter(), _FAREWELL_SECONDS)
         for attempt in attempts:
             attempt.close()
-
-    def _step_dial(self, dial: Dial, now: float) -> None:
-        if dial.attempt is None and now >= dial.next_try:
-            dial.start(now)
-        if dial.attempt is not None:
-            try:
-                if dial.attempt.step() and dial.attempt.link is not None:
-                    self._links[dial.peer.name] = dial.attempt.link
-            except DroppedError as dropped:
-                dial.postpone(now, str(dropped))
 
     def _accept_all(self, listener: Acceptor, now: float) -> None:
         def begin(connection: socket.socket) -> Attempt:
@@ -222,9 +212,8 @@ class Connector:
         for dial in self._dials:
             if dial.peer.name in self._links:
                 continue
-            if dial.attempt is None:
-                until = min(until, dial.next_try)
-            else:
+            until = min(until, dial.due)
+            if dial.attempt is not None:
                 poll.register(dial.attempt, dial.attempt.events)
         self._ready = {descriptor for descriptor, _ in poll.poll(max(0.0, until - now) * 1000 + 1)}
 
