@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from cofit.cli.model import about_shrinkage
 from cofit.models.evaluation import Evaluation, evaluate
 from cofit.models.study_model import StudyModel
 from cofit.roles.study_files import read_table
@@ -48,13 +49,7 @@ def evaluate_model(model: Path, table: Path, as_json: bool, raw: bool) -> None:
         )
     else:
         _print(Console(), result, classes)
-        click.echo(f"\n{_about(loaded.model.shrinkage)}")
-
-
-def _about(shrinkage: float) -> str:
-    if not shrinkage:
-        return "Predicted with the weights as released (shrinkage 0)."
-    return f"Predicted with shrinkage {shrinkage:.3g}; --raw predicts with the weights as released."
+        click.echo(f"\n{about_shrinkage(loaded)}")
 
 
 def _print(console: Console, result: Evaluation, classes: list[str]) -> None:

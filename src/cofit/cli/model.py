@@ -61,5 +61,12 @@ def tell_of_shrinkage(model: StudyModel) -> None:
         )
 
 
+def about_shrinkage(model: StudyModel) -> str:
+    """Return which weights predictions were made with."""
+    if not model.model.shrinkage:
+        return "Predicted with the weights as released (shrinkage 0)."
+    return f"Predicted with shrinkage {model.model.shrinkage:.3g}; --raw predicts with the weights as released."
+
+
 def _certificate(out: Path) -> Path:
     return out.parent / CERTIFICATE_TEXT

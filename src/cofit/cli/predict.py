@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import click
 import pyarrow as pa
 
+from cofit.cli.model import about_shrinkage
 from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
 from cofit.roles.study_files import read_table
@@ -30,7 +31,7 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool) -> None:
     them; they are scaled and encoded as the study says. Other columns are ignored. Everything happens on this machine.
 
     Writes CSV with the study's row key, if the table has it, the score, the probability of the second class (logistic
-    regression only), and the class.
+    regression only), and the class. Which weights it used goes to standard error.
     """
     loaded = StudyModel.load(model)
     if raw:
@@ -41,6 +42,7 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(lines)
+    click.echo(about_shrinkage(loaded), err=True)
 
 
 def _scored(model: StudyModel, table: pa.Table) -> tuple[list[str], Iterable[tuple[Any, ...]]]:

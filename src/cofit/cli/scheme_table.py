@@ -15,12 +15,13 @@ def choice_table(choices: Sequence[Choice], what: str, chosen: str | None = None
     table = Table(title=f"Schemes for {what}", title_justify="left", caption_justify="left")
     table.caption = "Rounds and bytes of an epoch are exact; seconds of the whole run are an estimate for two cores."
     for name in ("scheme", "who computes", "holds against", "corrupted at most", "rounds", "bytes an epoch", "seconds"):
-        table.add_column(name, overflow="fold", justify="right" if name in _NUMBERS else "left")
+        number = name in _NUMBERS
+        table.add_column(name, justify="right" if number else "left", no_wrap=number)
     for one in choices:
         style = "bold" if one.scheme == chosen else ""
         marked = f"{one.scheme} (this study)" if one.scheme == chosen else one.scheme
-        numbers = (f"{one.rounds_per_epoch:,}", f"{one.bytes_per_epoch:,}", f"about {one.seconds:.2g}")
-        words = (marked, one.members, one.adversary.partition(":")[0], one.threshold)
+        numbers = (f"{one.rounds_per_epoch:,}", f"{one.bytes_per_epoch:,}", f"{one.seconds:.2g}")
+        words = (marked, one.members, one.adversary.partition(":")[0], one.threshold.partition(" (")[0])
         table.add_row(*(Text(word, style) for word in (*words, *numbers)))
     return table
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,9 @@ def forecast_accuracy(
     AccuracyForecast
         ``curves``, ``without_privacy``, ``majority``, ``suggestions``, ``notes``; ``to_dict()`` for plain numbers.
     """
+    for name in facts.keys() - signature(training_facts).parameters.keys():
+        must_be = "left out: the forecast knows no such fact (its documentation lists them)"
+        raise parameter_error(name, "forecast_accuracy", must_be, facts[name])
     asked = training_facts(rows, cols, **facts)
     if (X is None) != (y is None):
         raise InvalidInputError("A sample must have both X and y, or leave out both for made-up rows.")

@@ -37,7 +37,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from cofit.errors import InvalidInputError, ShapeError, parameter_error
+from cofit.errors import CofitError, InvalidInputError, ShapeError, parameter_error
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import DescentPlan, Plan
 from cofit.learn.row_map import RowMap
@@ -217,7 +217,10 @@ class LinearModel:
             text = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise parameter_error("path", "LinearModel.load", "a model in JSON (UTF-8 text)", str(path)) from None
-        return cls.from_json(text)
+        try:
+            return cls.from_json(text)
+        except CofitError as error:
+            raise InvalidInputError(f"{path}: {error}") from None
 
     # --- predictions ------------------------------------------------------------------------------------
 

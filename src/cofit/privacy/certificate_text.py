@@ -121,7 +121,7 @@ def headline_of(c: Certificate) -> str:
         lines.append(
             "The published model limits what can be learned about any single record: replacing your record by any "
             "other record changes the probability of any outcome by a factor of at most "
-            f"{_factor(c.epsilon)}, plus at most {_decimal(c.delta_total)}, if the assumptions below hold "
+            f"{_factor(c.epsilon)}, plus at most {_decimal(c.delta_total)}, if the assumptions in its certificate hold "
             f"(differential privacy with {numbers}; one record replaced)."
         )
     return " ".join(lines)

@@ -105,6 +105,13 @@ def test_schemes_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, scheme in SCHEMES.items():
         for fact in (name, scheme.info.adversary, scheme.info.threshold, scheme.info.assumptions):
             assert fact in result.output
+
+
+@pytest.mark.parametrize("columns", [80, 600])
+def test_schemes_are_compared_in_any_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", f"{columns}")
+    result = CliRunner().invoke(cli, ["schemes"])
+    assert max(map(len, result.output.splitlines())) <= columns
     costs = {one.scheme: one for one in compare_schemes(training_facts(1713, 1874))}
     assert set(costs) == {name for name, scheme in SCHEMES.items() if scheme.info.secret}
     for one in costs.values():

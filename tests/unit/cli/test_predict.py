@@ -44,11 +44,15 @@ def expected(study: Study) -> list[float]:
     return scores
 
 
-def predictions(model: Path, data: Path, out: Path | None = None, *more: str) -> list[dict[str, str]]:
+def predictions(
+    model: Path, data: Path, out: Path | None = None, *more: str, about: str = "weights as released (shrinkage 0)"
+) -> list[dict[str, str]]:
+    """The table that the command writes; ``about`` is what it says beside it."""
     arguments = ["predict", str(model), str(data), *(() if out is None else ("--out", str(out))), *more]
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 0, result.exception
-    return list(csv.DictReader((result.output if out is None else out.read_text()).splitlines()))
+    assert about in result.stderr
+    return list(csv.DictReader((result.stdout if out is None else out.read_text()).splitlines()))
 
 
 @pytest.mark.parametrize("document", [HORIZONTAL, VERTICAL], ids=["horizontal", "vertical"])
@@ -89,7 +93,8 @@ def test_raw_weights_and_shrunk_ones(tmp_path: Path, capsys: pytest.CaptureFixtu
     shrunk = replace(released, model=released.model.shrunk(0.5))
     write_model(shrunk, tmp_path / "model.json")
     np.savez(tmp_path / "new.npz", X=np.array([[0.0, 2.0], [0.0, -2.0]]))
-    assert [float(row["score"]) for row in predictions(tmp_path / "model.json", tmp_path / "new.npz")] == [0.0, 0.0]
+    used = predictions(tmp_path / "model.json", tmp_path / "new.npz", about="shrinkage 0.5; --raw predicts")
+    assert [float(row["score"]) for row in used] == [0.0, 0.0]
     raw = predictions(tmp_path / "model.json", tmp_path / "new.npz", None, "--raw")
     expected = released.model.decision_function(released.encode(pa.table({"a": [0.0, 0.0], "b": [2.0, -2.0]})))
     assert [float(row["score"]) for row in raw] == expected.tolist()

@@ -165,7 +165,7 @@ def test_what_is_wrong_is_said() -> None:
         forecast_accuracy(100, 4, epsilons=(0.0,))
     with pytest.raises(InvalidInputError, match="Studies up to"):
         forecast_accuracy(LARGEST_SIZE, 4)
-    with pytest.raises(TypeError, match="unexpected keyword"):
+    with pytest.raises(InvalidInputError, match="'colour' parameter of forecast_accuracy must be left out"):
         forecast_accuracy(100, 4, colour="red")
 
 

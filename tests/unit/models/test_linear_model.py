@@ -211,3 +211,10 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
         load_model(tmp_path / "model")
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "absent")
+
+
+def test_a_file_that_is_cut_off_is_named(model: LinearModel, tmp_path: Path) -> None:
+    path = tmp_path / "half.json"
+    path.write_text(model.to_json()[:200])
+    with pytest.raises(InvalidInputError, match=r"half\.json: .*JSON"):
+        load_model(path)
