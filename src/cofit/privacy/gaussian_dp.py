@@ -68,8 +68,11 @@ def delta_of_mu(mu: Fraction | int, epsilon: Fraction | int) -> Fraction:
 
 def largest_mu(epsilon: Fraction | int, delta: Fraction) -> Fraction:
     """Return the largest mu with ``delta_of_mu(mu, epsilon) <= delta``, rounded down to 48 significant bits."""
-    epsilon = checked_epsilon(epsilon, "largest_mu")
-    delta = checked_delta(delta, "largest_mu")
+    return _largest_mu(checked_epsilon(epsilon, "largest_mu"), checked_delta(delta, "largest_mu"))
+
+
+@lru_cache(maxsize=1024)
+def _largest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     mu = Fraction(1)
     while delta_of_mu(mu, epsilon) > delta:
         mu /= 2

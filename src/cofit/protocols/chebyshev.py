@@ -29,6 +29,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import mpmath
 import numpy as np
@@ -69,6 +70,13 @@ class Approximation:
 
     def error(self, fraction_bits: int) -> Fraction:
         """Return a bound of |evaluate(y, fraction_bits) - function(y)|."""
+        result_unit = Fraction(1, 1 << fraction_bits)
+        of_constant = abs(round(self.constant / result_unit) * result_unit - self.constant)
+        return self._error_of_basis + of_constant + result_unit
+
+    @cached_property
+    def _error_of_basis(self) -> Fraction:
+        """What is lost before the result is rounded."""
         unit = Fraction(1, 1 << self.bits)
         errors = [Fraction(0), Fraction(0)]
         for n in range(2, self.degree + 1):
@@ -76,9 +84,7 @@ class Approximation:
             product = (errors[high] + errors[low]) * (1 + _SLACK) + errors[high] * errors[low] * unit
             errors.append(Fraction(-(-(2 * product + 1 + errors[high - low]) // 1)))
         weighted = sum(abs(c) * e for c, e in zip(self.coefficients, errors[1:], strict=True)) * unit
-        result_unit = Fraction(1, 1 << fraction_bits)
-        of_constant = abs(round(self.constant / result_unit) * result_unit - self.constant)
-        return self.distance + weighted / (1 << self.coefficient_bits) + self.rounding + of_constant + result_unit
+        return self.distance + weighted / (1 << self.coefficient_bits) + self.rounding
 
     def evaluate(self, y: SecretArray, fraction_bits: int) -> SecretArray:
         """Return p(y) with ``fraction_bits`` fractional bits, for secret y in [-1, 1] with ``bits`` fractional bits."""

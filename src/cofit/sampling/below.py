@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress
 from typing import NamedTuple
 
 from cofit.errors import InvalidInputError, parameter_error
@@ -32,14 +33,6 @@ class Comparison(NamedTuple):
 
     word: int
     threshold: int
-
-
-class _Block(NamedTuple):
-    """A block of one word: its place (0 is the lowest of its size) and the public bits of the threshold in it."""
-
-    word: int
-    place: int
-    constant: int
 
 
 @dataclass(frozen=True)
@@ -96,34 +89,43 @@ def _run(circuit: _Circuit, words: SecretBits) -> SecretBits:
 
 @lru_cache(maxsize=32)
 def _circuit(precision: int, words: int, comparisons: tuple[Comparison, ...]) -> _Circuit:
-    """Wire the comparisons, from whole words down to single positions."""
+    """Wire the comparisons, from whole words down to single positions.
+
+    A block is one integer, for speed: which of all blocks of its size it is, word after word and from the lowest
+    place, and in the last ``precision`` bits the public bits of the threshold in it.
+    """
     size = 1 << (precision - 1).bit_length()
-    blocks = list(dict.fromkeys(_Block(word, 0, threshold) for word, threshold in comparisons))
+    last = (1 << precision) - 1
+    blocks = list(dict.fromkeys(word << precision | threshold for word, threshold in comparisons))
     row_of = {block: row for row, block in enumerate(blocks)}
-    answers = [row_of[_Block(word, 0, threshold)] for word, threshold in comparisons]
+    answers = [row_of[word << precision | threshold] for word, threshold in comparisons]
     steps = []
+    places = 1
     while size > 1:
         half = size // 2
         mask = (1 << half) - 1
-        paired = [b for b in blocks if (2 * b.place + 1) * half < precision]
-        alone = [b for b in blocks if (2 * b.place + 1) * half >= precision]
-        high = [_Block(b.word, 2 * b.place + 1, b.constant >> half) for b in paired]
-        low = [_Block(b.word, 2 * b.place, b.constant & mask) for b in paired]
-        kept = [_Block(b.word, 2 * b.place, b.constant) for b in alone]
-        rows = _rows(high + low + kept, half, precision)
-        steps.append(_Step([rows[b] for b in high], [rows[b] for b in low], [rows[b] for b in kept]))
-        blocks, size = list(rows), half
-    positions = [b.word * precision + b.place for b in blocks]
+        paired, alone = _by_partner(blocks, size, places, precision)
+        places *= 2
+        high = [((b >> precision) * 2 + 1) << precision | (b & last) >> half for b in paired]
+        low = [(b >> precision) * 2 << precision | b & mask for b in paired]
+        kept = [(b >> precision) * 2 << precision | b & last for b in alone]
+        first, then = _by_partner(list(dict.fromkeys(high + low + kept)), half, places, precision)
+        blocks, size = first + then, half  # in the order in which the step that makes them leaves them
+        row = {block: number for number, block in enumerate(blocks)}
+        steps.append(_Step([row[b] for b in high], [row[b] for b in low], [row[b] for b in kept]))
     width = words * precision
-    less = [width + p if b.constant else 2 * width for b, p in zip(blocks, positions, strict=True)]
-    equal = [p if b.constant else width + p for b, p in zip(blocks, positions, strict=True)]
+    positions = [(b >> precision) // places * precision + (b >> precision) % places for b in blocks]
+    less = [width + p if b & last else 2 * width for b, p in zip(blocks, positions, strict=True)]
+    equal = [p if b & last else width + p for b, p in zip(blocks, positions, strict=True)]
     return _Circuit(less, equal, steps[::-1], answers)
 
 
-def _rows(blocks: list[_Block], size: int, precision: int) -> dict[_Block, int]:
-    """Give every different block a row, in the order in which the step that makes it leaves them."""
-    unique = dict.fromkeys(blocks)
+def _by_partner(blocks: list[int], size: int, places: int, precision: int) -> tuple[list[int], list[int]]:
+    """Return the blocks of two halves, and those whose upper half is beyond the word (or that are one position)."""
     half = size // 2
-    paired = [b for b in unique if size > 1 and (2 * b.place + 1) * half < precision]
-    alone = [b for b in unique if size == 1 or (2 * b.place + 1) * half >= precision]
-    return {block: row for row, block in enumerate(paired + alone)}
+    if not half:
+        return [], blocks
+    if precision == places * size:
+        return blocks, []
+    whole = [(2 * ((b >> precision) % places) + 1) * half < precision for b in blocks]
+    return list(compress(blocks, whole)), [b for b, both in zip(blocks, whole, strict=True) if not both]

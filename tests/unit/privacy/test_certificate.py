@@ -83,8 +83,8 @@ def test_headline_of_a_proven_run() -> None:
     assert EXAMPLE.headline == (
         "The published model limits what can be learned about any single record: replacing your record by any other "
         "record changes the probability of any outcome by a factor of at most 1.65, plus at most 9.31e-17, "
-        "if the assumptions in its certificate hold (differential privacy with epsilon = 0.5, delta = 9.31e-17; one record "
-        "replaced)."
+        "if the assumptions in its certificate hold (differential privacy with epsilon = 0.5, delta = 9.31e-17; one "
+        "record replaced)."
     )
 
 
