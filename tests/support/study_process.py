@@ -31,6 +31,7 @@ from typing import Any
 import cofit.roles.dealer_service as dealer_module
 import cofit.roles.party_sessions as sessions_module
 from cofit.errors import CofitError
+from cofit.learn.forecast import forecast
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.contributing import align_table, contribute_table
 from cofit.roles.dealer_service import DealerService
@@ -42,6 +43,7 @@ from cofit.roles.release_store import FileStore
 from cofit.roles.study_files import load_study, read_owner_table
 from cofit.secret import Party
 from cofit.study.encode import encode_table
+from cofit.study.plan import study_plan
 from cofit.transport import Conversation, Identity, Mesh
 from cofit.transport.buffers import byte_view
 
@@ -204,6 +206,18 @@ def run_job(job: Job) -> int:
 # --- the process that forks the others ---------------------------------------------------------------------
 
 
+_warm: set[str] = set()
+
+
+def _warm_up(path: Path) -> None:
+    """Make the study's plan and count its messages, once for all who are forked: they find the constants made."""
+    with contextlib.suppress(CofitError, OSError):  # whoever needs the study says what is wrong with it
+        plan = study_plan(load_study(path))
+        if plan.hash not in _warm:
+            _warm.add(plan.hash)
+            forecast(plan)
+
+
 def _fork(job: Job) -> int:
     pid = os.fork()
     if pid:
@@ -234,6 +248,7 @@ def serve() -> None:
         for line in sys.stdin:
             command = json.loads(line)
             if command["do"] == "start":
+                _warm_up(Path(command["job"]["cwd"]) / "study.toml")
                 pid = _fork(command["job"])
                 running.add(pid)
                 answer: dict[str, Any] = {"pid": pid}
