@@ -13,7 +13,7 @@ from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.sharing import SCHEMES, Scheme, Share
 from support.runs import run_scheme
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = settings(max_examples=15, deadline=None)
 SCHEME_AND_RING = [(name, ring) for name in sorted(SCHEMES) for ring in (Z64, Z128)]
 
 
@@ -94,7 +94,7 @@ def test_transposed_shares_multiply_alike(scheme: str, ring: PowerOfTwoRing, dat
 
 
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_truncation_is_the_floor_or_one_more_for_every_value(
     scheme: str, ring: PowerOfTwoRing, data: st.DataObject
@@ -115,7 +115,7 @@ def elements(ring: PowerOfTwoRing, values: list[int], shape: tuple[int, ...]) ->
 
 
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_what_is_added_before_the_truncation_is_counted_once(
     scheme: str, ring: PowerOfTwoRing, data: st.DataObject

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from cofit.benchmarks import train_sweep
 from cofit.benchmarks.train import TrainResult, sparse_boolean_data
 from cofit.benchmarks.train_sweep import EPOCHS, SIZES, fit_line
-from cofit.cli.main import cli
+from cofit.cli.main import cli, main
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_minimiser
 from support.facts import paper_facts
@@ -60,10 +60,15 @@ def test_fields(partition: str) -> None:
         (["--plot", "growth.png"], "give --sweep too"),
     ],
 )
-def test_refusals(arguments: list[str], message: str) -> None:
-    result = bench("--rows", "100", *arguments)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert message in result.stderr
+def test_refusals(
+    arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["cofit", "bench", "train", "--rows", "100", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (2, "")
+    assert message in said.err
 
 
 def test_the_data_are_made_up_from_a_seed() -> None:

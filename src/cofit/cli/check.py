@@ -53,12 +53,12 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     """
     loaded = load_study(study)
     plan = study_plan(loaded)
+    expected = accuracy_of(loaded, sample, simulate)
     owners = sum(1 for owner in loaded.owners if owner.columns)
     given = Contributors(expected_contributions(loaded, plan), holders(loaded), party_ranks(loaded))
     cost = forecast(plan, owners=given, parties=len(loaded.parties))
     choices = compare_schemes(plan.facts, owners)
     certificate = expected_certificate(loaded, plan)
-    expected = accuracy_of(loaded, sample, simulate)
     if as_json:
         click.echo(
             json.dumps(

@@ -46,8 +46,11 @@ _NEAR = -64  # Phi(-64) < 2^-66
 
 def delta_of_mu(mu: Fraction | int, epsilon: Fraction | int) -> Fraction:
     """Return a delta such that mu-GDP implies (epsilon, delta)-DP: at least ``SMALLEST_DELTA`` and at most 1."""
-    mu = check_positive(mu, "mu", "delta_of_mu")
-    epsilon = checked_epsilon(epsilon, "delta_of_mu")
+    return _delta_of_mu(check_positive(mu, "mu", "delta_of_mu"), checked_epsilon(epsilon, "delta_of_mu"))
+
+
+@lru_cache(maxsize=4096)
+def _delta_of_mu(mu: Fraction, epsilon: Fraction) -> Fraction:
     nearer, farther = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if mu <= _TINY_MU or nearer >= _FAR:
         return SMALLEST_DELTA

@@ -36,7 +36,7 @@ from support.training import contributions, planned
 NAMES = tuple(f"party-{rank}" for rank in range(4))
 PLAN = planned(3, 1, epochs=1, scheme="rep4", mechanism="laplace", epsilon=4.0, allow_unproven=True)
 CHUNKS = 60
-SAMPLE = 80
+SAMPLE = 50
 Pieces = list[bytes]
 
 

@@ -88,7 +88,14 @@ def test_dense_weights_of_descent_are_left_alone() -> None:
     assert abs(change) < 0.002
 
 
-@pytest.mark.parametrize(("cols", "epsilon", "scale"), [(500, 3.0, 8.0), (300, 3.0, 4.0), (300, 3.0, 1.0)])
+@pytest.mark.parametrize(
+    ("cols", "epsilon", "scale"),
+    [
+        (300, 3.0, 4.0),
+        pytest.param(500, 3.0, 8.0, marks=pytest.mark.slow),
+        pytest.param(300, 3.0, 1.0, marks=pytest.mark.slow),
+    ],
+)
 def test_few_columns_of_any_size_beside_an_intercept(cols: int, epsilon: float, scale: float) -> None:
     """Scores must keep their place beside the intercept: weights that were scaled up again would cost 3 to 5 points."""
     shrunk, change = by_descent(3000, cols, epsilon, scale, dense=False)

@@ -84,7 +84,7 @@ def evaluations(ring: PowerOfTwoRing) -> dict[str, tuple[Evaluation, float]]:
 def test_losses_hold_no_more_than_they_say(ring: PowerOfTwoRing) -> None:
     kinds = set()
     for name, (evaluation, radius) in evaluations(ring).items():
-        values = np.full(6000, 0.3)
+        values = np.full(3000, 0.3)
         values[0] = radius
 
         def compute(z: SecretArray, evaluation: Evaluation = evaluation) -> SecretArray:

@@ -23,6 +23,10 @@ OWNERS = {
 }
 LONG = 60.0
 MODES = pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
+SLOW_MODES = pytest.mark.parametrize(
+    "processes",
+    [pytest.param(False, id="threads"), pytest.param(True, id="processes", marks=pytest.mark.slow)],
+)
 
 
 class CallbackError(Exception):
@@ -46,7 +50,7 @@ def test_steps_are_told_in_order_and_throttled(processes: bool) -> None:
     assert heard[-1] == Progress("release", 0, 1)
 
 
-@MODES
+@SLOW_MODES
 def test_seconds_of_the_steps(processes: bool) -> None:
     run = run_local(programs.report_steps, owners=OWNERS, processes=processes, timeout=LONG)
     assert set(run.seconds) == {"start", "share", "program", "prepare", "train", "release"}
@@ -94,7 +98,7 @@ def test_threads_have_no_peak_memory_of_their_own() -> None:
 # --- a callback fails --------------------------------------------------------------------------------------
 
 
-@MODES
+@SLOW_MODES
 @pytest.mark.parametrize("step", ["start", "share", "train"])
 def test_a_callback_that_raises_stops_the_run(processes: bool, step: str) -> None:
     def callback(progress: Progress) -> None:

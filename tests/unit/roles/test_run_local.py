@@ -30,6 +30,10 @@ OWNERS = {
 }
 LONG = 60.0  # a time-out that no test waits for
 MODES = pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
+SLOW_MODES = pytest.mark.parametrize(
+    "processes",
+    [pytest.param(False, id="threads"), pytest.param(True, id="processes", marks=pytest.mark.slow)],
+)
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +62,7 @@ def test_a_run_with_owners(processes: bool) -> None:
     assert [(o.number, o.reason, o.shape, o.learned_by) for o in run.openings] == [(1, "joint sum", (2,), PARTIES)]
 
 
-@MODES
+@SLOW_MODES
 def test_names_and_ranks(processes: bool) -> None:
     names = ("ward", "lab", "registry")
     run = run_local(programs.who_am_i, parties=names, processes=processes, timeout=LONG)
@@ -119,7 +123,7 @@ def test_an_error_of_a_program(processes: bool) -> None:
         assert "on purpose" not in str(noticed)  # what a program says may be secret: peers get the kind alone
 
 
-@MODES
+@SLOW_MODES
 def test_a_dispute_is_blamed_on_those_in_dispute(processes: bool) -> None:
     with pytest.raises(PartyFailedError, match="'party-a or party-c' failed, as 'party-b' noticed: Dispute") as info:
         run_local(programs.dispute_at_b, processes=processes, timeout=LONG)
@@ -154,7 +158,7 @@ def test_a_result_that_cannot_travel() -> None:
     assert set(info.value.failures) == set(PARTIES)
 
 
-@MODES
+@SLOW_MODES
 def test_an_owner_beyond_its_bound(processes: bool) -> None:
     owners = OWNERS | {"south": {"x": Contribution([[0.25, 7.654321], [1.0, 1.0]], bound=4)}}
     with pytest.raises(PartyFailedError, match="'south' failed: RangeError") as info:
