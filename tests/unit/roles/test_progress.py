@@ -16,17 +16,13 @@ from cofit.errors import InvalidInputError, PartyFailedError
 from cofit.roles import Progress
 from cofit.roles.progress import Reporter
 from unit.roles import programs
+from unit.roles.modes import MODES, SLOW_MODES
 
 OWNERS = {
     "north": {"x": Contribution(np.array([0.5]), bound=4), "y": Contribution(np.array([0.5]), bound=4)},
     "south": {"x": Contribution(np.array([0.25]), bound=4)},
 }
 LONG = 60.0
-MODES = pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
-SLOW_MODES = pytest.mark.parametrize(
-    "processes",
-    [pytest.param(False, id="threads"), pytest.param(True, id="processes", marks=pytest.mark.slow)],
-)
 
 
 class CallbackError(Exception):

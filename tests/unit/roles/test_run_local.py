@@ -22,6 +22,7 @@ from cofit.errors import (
     TransportError,
 )
 from unit.roles import programs
+from unit.roles.modes import MODES, SLOW_MODES
 
 PARTIES = ("party-a", "party-b", "party-c")
 OWNERS = {
@@ -29,11 +30,6 @@ OWNERS = {
     "south": {"x": Contribution(np.array([[0.25, 1.0], [1.0, 1.0]]), bound=4)},
 }
 LONG = 60.0  # a time-out that no test waits for
-MODES = pytest.mark.parametrize("processes", [False, True], ids=["threads", "processes"])
-SLOW_MODES = pytest.mark.parametrize(
-    "processes",
-    [pytest.param(False, id="threads"), pytest.param(True, id="processes", marks=pytest.mark.slow)],
-)
 
 
 @pytest.fixture(autouse=True)
