@@ -1,4 +1,4 @@
-"""``cofit bench train`` as a user runs it: real processes over TLS, exact fields, rounds and bytes."""
+"""``cofit bench train`` as a user runs it: real processes over TLS, exact fields, rounds and bytes; refusals."""
 
 from __future__ import annotations
 

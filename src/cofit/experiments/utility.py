@@ -134,8 +134,9 @@ def forecast_accuracy(
     AccuracyForecast
         ``curves``, ``without_privacy``, ``majority``, ``suggestions``, ``notes``; ``to_dict()`` for plain numbers.
     """
-    for name in facts.keys() - signature(training_facts).parameters.keys():
-        must_be = "left out: the forecast knows no such fact (its documentation lists them)"
+    known = list(signature(training_facts).parameters)
+    for name in sorted(facts.keys() - set(known)):
+        must_be = f"left out; the facts that it knows are {', '.join(known)}"
         raise parameter_error(name, "forecast_accuracy", must_be, facts[name])
     asked = training_facts(rows, cols, **facts)
     if (X is None) != (y is None):

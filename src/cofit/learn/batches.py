@@ -33,8 +33,12 @@ def in_batches(
     count = batch_count(columns[0].format.ring, rows, temporaries, data)
     if count == 1:
         return compute(*columns)
-    edges = [rows * i // count for i in range(count + 1)]
-    return concatenate([compute(*(c[start:end] for c in columns)) for start, end in pairwise(edges)])
+    return concatenate([compute(*(c[start:end] for c in columns)) for start, end in even_parts(rows, count)])
+
+
+def even_parts(total: int, count: int) -> list[tuple[int, int]]:
+    """Return where each of ``count`` parts of about the same size begins and ends."""
+    return list(pairwise(total * i // count for i in range(count + 1)))
 
 
 def batch_count(ring: Ring, rows: int, temporaries: int, data: int) -> int:

@@ -1,22 +1,22 @@
 """Discrete Gaussian noise: P(X = x) proportional to exp(-x^2 / (2 sigma^2)), for every integer x.
 
-sigma <= 32: a table. |X| is at least m when one secret word u of B bits is below the public threshold
+sigma^2 <= 110: a table. |X| is at least m when one secret word u of B bits is below the public threshold
 T_m = round(2^B P(|X| >= m)); the answers for m = 1 .. n are 1...10...0, so the binary digits of |X| are XORs of them:
 digit j = XOR of the answers at the multiples of 2^j. A random sign s, XORed to the J digits, makes
 X = (digits XOR s) - (2^J - 1) s.
 
-sigma > 32: a convolution, X = A_0 + c_1 (A_1 + c_2 (A_2 + ...)) with independent A_i from tables and public integers
+sigma^2 > 110: a convolution, X = A_0 + c_1 (A_1 + c_2 (A_2 + ...)) with independent A_i from tables and public integers
 c_i. The variances are rational numbers that add up to sigma^2 exactly, and every step is within 2^-(B+16) of the
 discrete Gaussian of exactly the wanted sigma (``discrete_gaussian_proof.md``: completing the square and Poisson
 summation). All tables are one circuit.
 
 Domain: sigma > 0 rational, up to ``LARGEST_SIGMA`` = 2^40.
 Distance: total variation at most the sum over the tables of (n_i + 1) 2^-B, plus 2^-(B+16) for each convolution, a draw
-(``tv_distance``; the certificate adds it): at sigma = 2^20 and B = 64 below 2^-53.
+(``tv_distance``; the certificate adds it): at sigma = 2^20 and B = 64 below 2^-54.
 Range: |X| <= sum of C_i n_i, C_i = c_1 ... c_i, always (the public bound of the result).
 Who learns what: nobody anything.
-Cost with ``rep3``: ceil(log2 B) + 2 rounds; at B = 64 at most 4864 + 13 n ANDs a table (3 bits each; n is about
-9.2 sigma_i) and 3 (J_i + 1) elements a table, J_i = ceil(log2(n_i + 1)).
+Cost with ``rep3``: ceil(log2 B) + 2 rounds; at B = 64 at most 768 + 29 n ANDs a table (3 bits each; n is about
+9.2 sigma_i, at most 97) and 3 (J_i + 1) elements a table, J_i = ceil(log2(n_i + 1)).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from cofit.sampling.parameters import (
 from cofit.sampling.weigh import weighted_sum
 from cofit.secret import Party, SecretArray, SecretBits
 
-LARGEST_TABLE_VARIANCE = Fraction(32**2)
+LARGEST_TABLE_VARIANCE = Fraction(110)
+"""Fewest bytes over sigma = 2^10 to 2^23 at B = 64: steps of 6. Large tables compare much, small ones are many."""
 LARGEST_SIGMA = 1 << 40
 _LARGEST_STEP = 16
 _LN2_BY_2PI2_ABOVE = Fraction(3512, 100_000)  # ln 2 / (2 pi^2) = 0.035115...
@@ -137,8 +138,8 @@ def plan(variance: Fraction, precision: int) -> tuple[Table, ...]:
     """Return the tables whose weighted sum has exactly this variance, each step of it proven close.
 
     X = A + c B with A ~ N_Z(a^2), B ~ N_Z(b^2) and a^2 + c^2 b^2 = sigma^2 needs tau^2 = a^2 b^2 / sigma^2 to be at
-    least (B + 18) ln 2 / (2 pi^2). a^2 is 32^2, or sigma^2 / 2 where that is less; c is the largest step
-    up to 16 that fits.
+    least (B + 18) ln 2 / (2 pi^2). a^2 is 110, or sigma^2 / 2 where that is less; c is the largest step up to 16 that
+    fits.
     """
     tables = []
     multiplier = 1

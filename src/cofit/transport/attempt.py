@@ -8,7 +8,9 @@ import secrets
 import select
 import socket
 import ssl
+import time
 from dataclasses import dataclass
+from typing import Any
 
 from cofit.errors import HandshakeError, SessionMismatchError, TransportError
 from cofit.transport.authentication import (
@@ -27,6 +29,8 @@ from cofit.transport.terms import Terms
 from cofit.transport.tls import TlsLink
 
 _random = secrets.SystemRandom()
+_Place = tuple[int, int, int, str, Any]
+"""What getaddrinfo tells of one address."""
 
 
 @dataclass(frozen=True)
@@ -122,74 +126,88 @@ class Dial:
 
     An attempt to which no answer comes is given up after a moment, for the next one may do better: at another address
     of the host, or in a queue that was full (the system itself would repeat the first one ever more seldom, so that a
-    flood of strangers could keep us out for a minute). Its length is drawn at random, such that a crowded listener
-    is asked often and a far one gets the time that it needs.
+    flood of strangers could keep us out for a minute). All addresses get a short time, of random length, twice, and
+    then a long one, in which a far peer or a slow network can answer; and so on. Who answers and then does not
+    complete the TLS handshake is given up too.
     """
 
     FIRST_PAUSE = 0.01
     LONGEST_PAUSE = 0.25
-    ANSWER_SECONDS = (0.5, 2.0)
+    SHORT_SECONDS = (0.5, 2.0)
+    LONG_SECONDS = 8.0
+    LONG_EVERY = 3
+    HANDSHAKE_SECONDS = 10.0
 
     def __init__(self, peer: Peer, own: Own, deadline: float) -> None:
         der = certificate_der(peer.certificate_pem)
         self.peer = peer
         self.problem = "nothing answered"
-        self._next_try = 0.0
         self.attempt: Attempt | None = None
+        self._next_try = 0.0
         self._pins = {der: peer}
         self._context = tls_context(own.identity, [der], server_side=False, protocols=[own.protocol])
         self._own = own
         self._deadline = deadline
         self._pause = self.FIRST_PAUSE
-        self._tries = 0
+        self._places: list[_Place] = []
+        self._passes = 0
         self._answer_by = 0.0
-
-    def _start(self, now: float) -> None:
-        """Begin the next attempt; on failure it is due again after a pause."""
-        try:
-            found = socket.getaddrinfo(self.peer.host, self.peer.port, type=socket.SOCK_STREAM)
-            family, kind, protocol, _, address = found[self._tries % len(found)]
-            self._tries += 1
-            connection = socket.socket(family, kind, protocol)
-        except OSError as error:
-            self._postpone(now, error.strerror or "unknown host")
-            return
-        connection.setblocking(False)
-        self.attempt = Attempt(
-            connection, self._context, self._pins, self._own, server_side=False, deadline=self._deadline
-        )
-        self._answer_by = now + _random.uniform(*self.ANSWER_SECONDS)
-        code = connection.connect_ex(address)
-        if code not in (0, errno.EINPROGRESS):
-            self._postpone(now, os.strerror(code))
-
-    def step(self, now: float) -> Link | None:
-        """Begin the next attempt if it is due, and go on with it; returns the link when it is ready."""
-        if self.attempt is None and now >= self._next_try:
-            self._start(now)
-        if self.attempt is None:
-            return None
-        try:
-            if self.attempt.step():
-                return self.attempt.link
-            if self.attempt.tls is None and now >= self._answer_by:
-                self._postpone(now, "nothing answered")
-        except DroppedError as dropped:
-            self._postpone(now, str(dropped))
-        return None
+        self._handshake_by: float | None = None
 
     @property
     def due(self) -> float:
         """When there is something to do, whether or not anything arrives."""
         if self.attempt is None:
             return self._next_try
-        return self._answer_by if self.attempt.tls is None else self._deadline
+        return self._answer_by if self._handshake_by is None else self._handshake_by
 
-    def _postpone(self, now: float, problem: str) -> None:
-        """Drop the current attempt and try again later."""
+    def step(self, now: float) -> Link | None:
+        """Begin the next attempt if it is due, and go on with it; returns the link when it is ready."""
+        if self.attempt is None and now >= self._next_try:
+            self._start()
+        if self.attempt is None:
+            return None
+        try:
+            if self.attempt.step():
+                return self.attempt.link
+        except DroppedError as dropped:
+            self._postpone(str(dropped))
+            return None
+        if self._handshake_by is None and self.attempt.tls is not None:
+            self._handshake_by = now + self.HANDSHAKE_SECONDS
+        if self.attempt.authentic:
+            self._handshake_by = self._deadline
+        elif now >= self.due:
+            self._postpone(None if self.attempt.tls is None else "it answered, but not with a TLS handshake")
+        return None
+
+    def _start(self) -> None:
+        """Begin the next attempt; on failure it is due again after a pause."""
+        try:
+            if not self._places:  # addresses may have changed, and may come in another order: each has its turn
+                self._places = [*socket.getaddrinfo(self.peer.host, self.peer.port, type=socket.SOCK_STREAM)]
+                self._passes += 1
+            family, kind, protocol, _, address = self._places.pop(0)
+            connection = socket.socket(family, kind, protocol)
+        except OSError as error:
+            self._postpone(error.strerror or "unknown host")
+            return
+        connection.setblocking(False)
+        self.attempt = Attempt(
+            connection, self._context, self._pins, self._own, server_side=False, deadline=self._deadline
+        )
+        long = self._passes % self.LONG_EVERY == 0
+        seconds = self.LONG_SECONDS if long else _random.uniform(*self.SHORT_SECONDS)
+        self._answer_by, self._handshake_by = time.monotonic() + seconds, None  # the look-up may have taken its time
+        code = connection.connect_ex(address)
+        if code not in (0, errno.EINPROGRESS):
+            self._postpone(os.strerror(code))
+
+    def _postpone(self, problem: str | None) -> None:
+        """Drop the current attempt and try again later. Silence (None) tells less than what was wrong before."""
         if self.attempt is not None:
             self.attempt.close()
             self.attempt = None
-        self.problem = problem
-        self._next_try = now + self._pause
+        self.problem = problem or self.problem
+        self._next_try = time.monotonic() + self._pause
         self._pause = min(2 * self._pause, self.LONGEST_PAUSE)

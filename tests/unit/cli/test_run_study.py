@@ -65,7 +65,6 @@ def test_an_owner_that_fails_is_named_with_its_log(tmp_path: Path) -> None:
         assert "stopped (collecting)" in (tmp_path / "out" / "logs" / f"{name}.party.log").read_text()
 
 
-@pytest.mark.slow
 def test_a_party_that_fails_is_named_with_its_log(tmp_path: Path) -> None:
     make_folder(tmp_path)
     state = tmp_path / "out" / "state" / "party-b.party"

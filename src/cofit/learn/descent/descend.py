@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import groupby
 
-from cofit.learn.batches import in_batches
+from cofit.learn.batches import even_parts, in_batches
 from cofit.learn.descent.formats import log2_up, reach
 from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
 from cofit.learn.descent.recipe import CONSTANT_BITS, LEVEL_PARTS, OWN_PARTS
@@ -20,7 +20,8 @@ from cofit.sampling.discrete_gaussian import discrete_gaussian
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.secret import Party, SecretArray, concatenate
 
-_DRAWS_AT_ONCE = 1 << 17
+_DRAWS_AT_ONCE = 1 << 15
+"""A draw holds about 10 kB at a party while it is made; more at once are no faster, and a batch costs 8 rounds."""
 _INVERSE_BITS = 16
 
 
@@ -147,16 +148,20 @@ class _Noise:
         self._drawn: dict[str, SecretArray] = {}
         formats = plan.formats
         bits = {"level": MEAN_BITS}
-        party.progress("noise", 0, 1)
+        sample = discrete_laplace if plan.layout.norm == "l1" else discrete_gaussian
+        groups = [(events, _batches(len(events) * events[0].dimension)) for events in _groups(plan.events)]
+        done, total = 0, sum(len(batches) for _, batches in groups)
+        party.progress("noise", done, total)
         with party.label("noise"):
-            for events in _groups(plan.events):
-                first = events[0]
-                shape = (len(events), first.dimension)
-                sample = discrete_laplace if plan.layout.norm == "l1" else discrete_gaussian
-                drawn = sample(party, shape, first.scale, formats.ring, precision=plan.precision)
-                for event, one in zip(events, drawn, strict=True):
+            for events, batches in groups:
+                drawn = []
+                for size in batches:
+                    drawn.append(sample(party, (size,), events[0].scale, formats.ring, precision=plan.precision))
+                    done += 1
+                    party.progress("noise", done, total)
+                rows = concatenate(drawn).reshape(len(events), events[0].dimension)
+                for event, one in zip(events, rows, strict=True):
                     self._drawn[event.name] = one.ldexp(-bits.get(event.name, formats.grid))
-        party.progress("noise", 1, 1)
         self._steps = [event.name for event in plan.steps]
 
     def of(self, event: Event) -> SecretArray:
@@ -169,10 +174,10 @@ class _Noise:
 
 
 def _groups(events: tuple[Event, ...]) -> list[list[Event]]:
-    """Return the events in groups of one law and dimension, each small enough to be drawn at once."""
-    groups = []
-    for (_, dimension), alike in groupby(events, key=lambda event: (event.scale, event.dimension)):
-        same = list(alike)
-        size = max(1, _DRAWS_AT_ONCE // dimension)
-        groups += [same[start : start + size] for start in range(0, len(same), size)]
-    return groups
+    """Return the events in groups of one law and dimension."""
+    return [list(alike) for _, alike in groupby(events, key=lambda event: (event.scale, event.dimension))]
+
+
+def _batches(draws: int) -> list[int]:
+    """Return how many are drawn at once: as few times as can be, and about equally many each time."""
+    return [end - start for start, end in even_parts(draws, -(-draws // _DRAWS_AT_ONCE))]

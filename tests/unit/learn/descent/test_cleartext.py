@@ -93,20 +93,23 @@ def test_for_the_same_noise_it_releases_what_the_party_program_releases(
     plan = _plan(kind)
     assert (plan.level is not None, plan.centre is not None, plan.layout.norm) == EXPECTED[kind]
     x, labels = _data(plan.facts.rows)
-    drawn: list[npt.NDArray[np.int64]] = []
+    drawn: list[float] = []
 
-    def chosen(party: Party, shape: tuple[int, int], scale: Any, ring: PowerOfTwoRing, precision: int) -> SecretArray:
+    def chosen(party: Party, shape: tuple[int], scale: Any, ring: PowerOfTwoRing, precision: int) -> SecretArray:
         del precision
-        drawn.extend(np.rint(float(scale) * RNG.standard_normal(shape)).astype(np.int64))
-        return party.constant(np.array(drawn[-shape[0] :], dtype=np.float64), FixedPoint(0, ring))
+        drawn.extend(np.rint(float(scale) * RNG.standard_normal(shape)).tolist())
+        return party.constant(np.array(drawn[-shape[0] :]), FixedPoint(0, ring))
 
+    monkeypatch.setattr(program, "_DRAWS_AT_ONCE", 7)  # so that batches begin and end within a release
     monkeypatch.setattr(program, "discrete_gaussian", chosen)
     monkeypatch.setattr(program, "discrete_laplace", chosen)
     real = _real(plan, x, labels)
-    given = {event.name: one for event, one in zip(plan.events, drawn, strict=True)}
+    ends = np.cumsum([event.dimension for event in plan.events])
+    assert len(drawn) == ends[-1]
+    given = {event.name: one for event, one in zip(plan.events, np.split(np.array(drawn), ends[:-1]), strict=True)}
 
     def noise(event: Event) -> Reals:
-        return given[event.name].astype(np.float64)[:, np.newaxis]
+        return given[event.name][:, np.newaxis]
 
     (twin,) = descended(plan, prepared_rows(plan, x), labels, noise)
     assert twin.shape == real.shape == (plan.released,)
