@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -31,14 +32,16 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool) -> None:
     them; they are scaled and encoded as the study says. Other columns are ignored. Everything happens on this machine.
 
     Writes CSV with the study's row key, if the table has it, the score, the probability of the second class (logistic
-    regression only), and the class. Which weights it used goes to standard error.
+    regression only: sigmoid of twice the score with recipe 'best', of the score with recipe 'paper'), and the class.
+    A file that is there and has no scores in these columns is not overwritten. Which weights it used goes to standard
+    error.
     """
     loaded = StudyModel.load(model)
     if raw:
         loaded = loaded.as_released
     rows = read_table(table, features=[feature.name for feature in loaded.features], label=loaded.label)
     header, lines = _scored(loaded, rows)
-    with _target(out) as file:
+    with _target(out, header) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(lines)
@@ -61,12 +64,29 @@ def _scored(model: StudyModel, table: pa.Table) -> tuple[list[str], Iterable[tup
 
 
 @contextmanager
-def _target(out: Path | None) -> Iterator[TextIO]:
-    if out is None:
-        yield sys.stdout
-        return
+def _target(out: Path | None, header: list[str]) -> Iterator[TextIO]:
     try:
+        if out is None:
+            yield sys.stdout
+            sys.stdout.flush()
+            return
+        _check_target(out, header)
         with out.open("w", encoding="utf-8", newline="") as file:
             yield file
+    except BrokenPipeError:  # whoever reads has enough
+        raise
     except OSError as error:
-        raise InvalidInputError(f"The scores cannot be written to '{out}': {error.strerror}.") from None
+        where = "standard output" if out is None else f"'{out}'"
+        if out is None:
+            with Path(os.devnull).open("wb") as nothing:  # so that Python does not try again at its end
+                os.dup2(nothing.fileno(), sys.stdout.fileno())
+        raise InvalidInputError(f"The scores cannot be written to {where}: {error.strerror}.") from None
+
+
+def _check_target(out: Path, header: list[str]) -> None:
+    """Refuse to overwrite what are no such scores: the table itself, say, or a key."""
+    if out.is_file():
+        first = ",".join(header).encode()
+        with out.open("rb") as file:
+            if file.read(len(first) + 1).rstrip(b"\r\n") not in (first, b""):
+                raise InvalidInputError(f"'{out}' exists and holds no scores. Choose another --out, or move it.")

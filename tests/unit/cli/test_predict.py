@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli
 from cofit.cli.model import tell_of_shrinkage, write_model
+from cofit.errors import InvalidInputError
 from cofit.study.document import Study
 from unit.cli.study_models import model_file, model_of
 from unit.study.studies import HORIZONTAL, VERTICAL, study_of
@@ -104,6 +107,31 @@ def test_raw_weights_and_shrunk_ones(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == ""
     tell_of_shrinkage(shrunk)
     assert "predictions use the 1 of 2 weights that exceed 0.5 standard" in capsys.readouterr().out
+
+
+def test_only_scores_are_overwritten(tmp_path: Path) -> None:
+    model = model_file(tmp_path, study_of(), WEIGHTS)
+    path, out = tmp_path / "new.csv", tmp_path / "scores.csv"
+    path.write_text("\n".join(",".join(row) for row in (HEADER, *ROWS)) + "\n")
+    first = predictions(model, path, out)
+    assert predictions(model, path, out) == first
+    for other in (path, model):
+        before = other.read_bytes()
+        result = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(other)])
+        assert isinstance(result.exception, InvalidInputError)
+        assert f"'{other}' exists and holds no scores" in str(result.exception)
+        assert other.read_bytes() == before
+
+
+def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
+    model = model_file(tmp_path, study_of(), WEIGHTS)
+    path = tmp_path / "new.csv"
+    path.write_text("\n".join(",".join(row) for row in (HEADER, *ROWS)) + "\n")
+    command = [sys.executable, "-m", "cofit.cli.main", "predict", str(model), str(path)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "The scores cannot be written to standard output: No space left on device." in done.stderr
 
 
 def test_a_vector_machine_has_no_probabilities(tmp_path: Path) -> None:
