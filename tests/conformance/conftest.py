@@ -21,3 +21,8 @@ def ring(request: pytest.FixtureRequest) -> PowerOfTwoRing:
 @pytest.fixture(params=MESHES)
 def mesh(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture(params=[2, 3, 4, 5])
+def parties(request: pytest.FixtureRequest) -> int:
+    return int(request.param)

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from support.studies import Lab, Nursery, lab_of
+from support.nursery import Nursery
+from support.studies import Lab, lab_of
 
 
 @pytest.fixture(scope="session")

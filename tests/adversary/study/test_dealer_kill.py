@@ -10,7 +10,8 @@ import pytest
 
 from adversary.study.test_kill import POINTS, SETTINGS, finish
 from cofit.roles.analyst import statuses
-from support.studies import DEALER, Lab, until
+from support.nursery import until
+from support.studies import DEALER, Lab
 
 MakeLab = Callable[..., Lab]
 DEALER_POINTS = (

@@ -13,7 +13,8 @@ import pytest
 
 from cofit.roles.audit_file import AuditFile, read_audit
 from cofit.roles.party_state import PartyState
-from support.studies import PARTIES, Lab, until
+from support.nursery import until
+from support.studies import PARTIES, Lab
 
 MakeLab = Callable[..., Lab]
 SETTINGS: dict[str, Any] = {

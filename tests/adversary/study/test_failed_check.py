@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from support.studies import Lab, until
+from support.nursery import until
+from support.studies import Lab
 
 MakeLab = Callable[..., Lab]
 

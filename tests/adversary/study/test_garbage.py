@@ -18,7 +18,8 @@ from cofit.roles.contributing import connector
 from cofit.transport import Conversation
 from cofit.transport.frames import HEADER, MAGIC, Kind
 from cofit.transport.strict_json import encode_header
-from support.studies import PARTIES, Lab, until
+from support.nursery import until
+from support.studies import PARTIES, Lab
 
 MakeLab = Callable[..., Lab]
 HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(range(32)) + bytes(161)  # how a TLS client begins

@@ -15,7 +15,8 @@ import pytest
 
 from cofit.roles.party_state import PartyState
 from cofit.roles.published import Release
-from support.studies import PARTIES, Lab, until
+from support.nursery import until
+from support.studies import PARTIES, Lab
 
 MakeLab = Callable[..., Lab]
 SETTINGS: dict[str, Any] = {

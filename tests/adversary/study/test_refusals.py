@@ -23,7 +23,8 @@ from cofit.roles.manifest import deal_contribution
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable
 from cofit.transport import Identity, RequestRefusedError, generate_identity
-from support.studies import PARTIES, Lab, until
+from support.nursery import until
+from support.studies import PARTIES, Lab
 
 MakeLab = Callable[..., Lab]
 Request = dict[str, Any]

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from support.studies import PARTIES, Lab, environment
+from support.nursery import environment
+from support.studies import PARTIES, Lab
 
 MakeLab = Callable[..., Lab]
 COFIT = [sys.executable, "-c", "import sys; from cofit.cli.main import main; sys.argv[0] = 'cofit'; main()"]

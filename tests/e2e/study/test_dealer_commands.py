@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from e2e.study.test_commands import COFIT, cofit
-from support.studies import DEALER, Lab, environment, until
+from support.nursery import environment, until
+from support.studies import DEALER, Lab
 
 MakeLab = Callable[..., Lab]
 

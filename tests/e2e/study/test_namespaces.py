@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from support.studies import PARTIES, Lab, environment
+from support.nursery import environment
+from support.studies import PARTIES, Lab
 
 MakeLab = Callable[..., Lab]
 

@@ -17,7 +17,8 @@ import pytest
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
 from support.memory import available_memory, forget_peak, peak_memory
-from support.studies import PARTIES, Lab, environment
+from support.nursery import environment
+from support.studies import PARTIES, Lab
 
 MakeLab = Callable[..., Lab]
 SHORT = {"epochs": 3, "allow_unproven": True}

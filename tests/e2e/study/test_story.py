@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from cofit.learn.private_training import REASON
-from support.studies import PARTIES, Lab, until
+from support.nursery import until
+from support.studies import PARTIES, Lab
 
 MakeLab = Callable[..., Lab]
 LARGE = 20.0

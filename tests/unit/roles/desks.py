@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,10 @@ from cofit.transport.strict_json import encode_header
 from unit.study.studies import HORIZONTAL, VERTICAL, study_of
 
 RANK = 2
+SEALED_AT = "2026-01-02T03:04:05+00:00"
+OWNERS = ("owner-a", "owner-b")
+ROWS, OTHER_ROWS = "ab" * 32, "cd" * 32
+FILE = "labels.x_2"
 
 
 class Counter:
@@ -92,3 +97,10 @@ class Counter:
 def planned(partition: str) -> tuple[Study, Plan]:
     study = study_of(VERTICAL if partition == "vertical" else HORIZONTAL)
     return study, study_plan(study)
+
+
+def make(folder: Path, partition: str) -> Iterator[Counter]:
+    counter = Counter(folder, *planned(partition))
+    yield counter
+    counter.state.close()
+    counter.audit.close()

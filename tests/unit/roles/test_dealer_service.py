@@ -30,7 +30,8 @@ from cofit.roles.sealing import RefusedError
 from cofit.roles.study_files import read_owner_table
 from cofit.study.encode import encode_table
 from cofit.transport import Mesh, generate_identity
-from support.studies import DEALER, Lab, until
+from support.nursery import until
+from support.studies import DEALER, Lab
 
 Heard = dict[str, list[tuple[str, bytes]]]
 
