@@ -1,7 +1,9 @@
-"""Listeners of the parties, and peers at them."""
+"""Listeners of the parties, peers at them, and floods of strangers."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -30,3 +32,44 @@ def ended(mesh: Mesh) -> BaseException:
     with mesh, pytest.raises(TransportError) as caught:
         mesh.exchange("x", {}, {mesh.peers[0]: bytearray(1)})
     return caught.value
+
+
+_FLOOD = """
+import socket, sys, time
+held, count, begin = [], 0, time.monotonic()
+while True:
+    count += 1
+    time.sleep(max(0.0, begin + count / 4000 - time.monotonic()))
+    try:
+        connection = socket.socket()
+        connection.setblocking(False)
+        connection.connect_ex(("127.0.0.1", int(sys.argv[1])))
+        held.append(connection)
+    except OSError:
+        pass
+    if len(held) > 900:
+        kept = []
+        for connection in held:
+            try:
+                connection.recv(1)
+                connection.close()
+            except BlockingIOError:
+                kept.append(connection)
+            except OSError:
+                connection.close()
+        held = kept
+"""
+
+
+@contextmanager
+def flooded(port: int) -> Iterator[None]:
+    """4000 strangers a second, who say nothing: they fill all places within 0.13 s, and stay.
+
+    More than can be accepted would test the system's queue instead, which drops whom it likes.
+    """
+    flood = subprocess.Popen([sys.executable, "-c", _FLOOD, str(port)])
+    try:
+        yield
+    finally:
+        flood.kill()
+        flood.wait()

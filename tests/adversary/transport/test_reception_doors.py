@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from adversary.transport.ports import flooded
 from cofit.errors import CertificateError, HandshakeError, PeerSilentError, TransportError
 from cofit.transport import (
     Conversation,
@@ -226,43 +226,15 @@ def test_a_participant_that_does_not_greet_is_closed() -> None:
     assert not reached
 
 
-FLOOD = """
-import socket, sys, time
-held, count, begin = [], 0, time.monotonic()
-while True:
-    count += 1
-    time.sleep(max(0.0, begin + count / 4000 - time.monotonic()))
-    try:
-        connection = socket.socket()
-        connection.setblocking(False)
-        connection.connect_ex(("127.0.0.1", int(sys.argv[1])))
-        held.append(connection)
-    except OSError:
-        pass
-    if len(held) > 900:
-        for connection in held[:450]:
-            connection.close()
-        held = held[450:]
-"""
-
-
 @pytest.mark.timeout(150)
 def test_a_flood_of_strangers_does_not_keep_participants_out() -> None:
-    """One at a time they would be limited by their address, which here is everybody's.
-
-    4000 a second would fill all places within 0.13 s. More than the reception can accept would test the system's
-    queue instead, which drops whom it likes.
-    """
-    with receiving(limits=GENEROUS) as reception:
-        flood = subprocess.Popen([sys.executable, "-c", FLOOD, str(reception.port)])
-        try:
+    """One at a time they would be limited by their address, which here is everybody's, or by their time."""
+    with receiving(limits=replace(GENEROUS, stranger_seconds=200.0)) as reception:
+        with flooded(reception.port):
             time.sleep(1.0)
-            with ask(reception, patience=80.0, timeout=20.0) as conversation:
+            with ask(reception, patience=60.0, timeout=20.0) as conversation:
                 conversation.request({"still": "there"})
             assert counted(reception, "no-room", 100) >= 100
-        finally:
-            flood.kill()
-            flood.wait()
         assert answers(reception)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from adversary.transport.ports import listening, peer
+from adversary.transport.ports import flooded, listening, peer
 from cofit.errors import HandshakeError, PeerSilentError, TransportError
 from cofit.transport import Identity, Listener, Mesh, Peer, connect_mesh, generate_identity
 from cofit.transport.frames import HEADER_BYTES, NO_TAG, Kind, control_frame
@@ -98,47 +96,17 @@ def test_a_stranger_that_says_nothing_is_closed_while_the_party_waits_on(monkeyp
     assert isinstance(outcomes["P0"], TransportError)
 
 
-FLOOD = """
-import socket, sys
-held = []
-while True:
-    try:
-        connection = socket.socket()
-        connection.setblocking(False)
-        connection.connect_ex(("127.0.0.1", int(sys.argv[1])))
-        held.append(connection)
-    except OSError:
-        pass
-    if len(held) > 900:
-        kept = []
-        for connection in held:
-            try:
-                connection.recv(1)
-                connection.close()
-            except BlockingIOError:
-                kept.append(connection)
-            except OSError:
-                connection.close()
-        held = kept
-"""
-
-
 def test_strangers_that_take_every_place_again_and_again_do_not_keep_the_parties_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("cofit.transport.tls_mesh.STRANGER_SECONDS", 60.0)
-    flood: list[subprocess.Popen[bytes]] = []
+    with contextlib.ExitStack() as stack:
 
-    def stranger(port: int) -> None:
-        flood.append(subprocess.Popen([sys.executable, "-c", FLOOD, str(port)]))
-        time.sleep(0.3)
+        def stranger(port: int) -> None:
+            stack.enter_context(flooded(port))
+            time.sleep(0.3)
 
-    try:
         three_parties_meet(stranger)
-    finally:
-        for process in flood:
-            process.kill()
-            process.wait()
 
 
 def test_a_peer_that_has_authenticated_keeps_its_place_however_many_strangers_come(
