@@ -19,6 +19,7 @@ import numpy.typing as npt
 from cofit import Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Ring, RingArray
 from cofit.learn.descent import descend as program
+from cofit.learn.descent import noisy
 from cofit.learn.descent.plan import DescentPlan
 from cofit.learn.descent.rows import Rows
 from cofit.learn.facts import training_facts
@@ -49,10 +50,13 @@ KINDS: dict[str, dict[str, Any]] = {
         "calibrate_intercept": True,
         "budget_shares": (("level", 0.001), ("centre", 0.002), ("intercept", 0.3)),
     },
+    "clipped": {"epsilon": 30.0, "delta": 1e-5},
+    "clipped, bounds": {"epsilon": 30.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True},
+    "clipped, columns": {"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "clip_rows": True},
     "pure": {"epsilon": 3.0, "delta": 0.0, "row_nonzeros": 2},
 }
 """Facts for 60 rows and 5 columns, which give every kind of release and of rows."""
-FEW = ("owners", "parties, level, centred", "calibrated", "pure")
+FEW = ("owners", "parties, level, centred", "calibrated", "clipped", "pure")
 """Kinds that together have every release: of long tests, the others are with the slow ones."""
 
 
@@ -117,8 +121,8 @@ def fixed_noise(seed: int = 0, sample: Sample = rounded_normal) -> Iterator[None
         return draw
 
     with (
-        mock.patch.object(program, "discrete_gaussian", sampler(discrete_gaussian)),
-        mock.patch.object(program, "discrete_laplace", sampler(discrete_laplace)),
+        mock.patch.object(noisy, "discrete_gaussian", sampler(discrete_gaussian)),
+        mock.patch.object(noisy, "discrete_laplace", sampler(discrete_laplace)),
     ):
         yield
 
@@ -193,7 +197,7 @@ class Seen:
 def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
     """Run with ``clear``. ``earlier``: every release sees those of that run before it, not its own."""
     result = Seen()
-    divided, step = program._divided, program._step
+    divided, step = noisy.divided, program._step
     calibrated, intercept_step = program._calibrated, program._intercept_step
     scores, weighted_sum = Rows.scores, Rows.weighted_sum
 
@@ -244,7 +248,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         return weighted_sum(self, factors, bits, largest)
 
     with (
-        mock.patch.object(program, "_divided", spied_divided),
+        mock.patch.object(noisy, "divided", spied_divided),
         mock.patch.object(program, "_step", spied_step),
         mock.patch.object(program, "_calibrated", spied_calibrated),
         mock.patch.object(program, "_intercept_step", spied_intercept),

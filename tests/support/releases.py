@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from cofit import Party, SecretArray, run_local
 from cofit.learn.certify import certify
-from cofit.learn.descent import descend as program
+from cofit.learn.descent import noisy
 from cofit.learn.descent.formats import log2_up
 from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
 from cofit.privacy.certificate import CertifiedRelease
@@ -49,7 +49,10 @@ def first_steps(plan: DescentPlan, steps: int = 2) -> DescentPlan:
 
 
 def grid_of(plan: DescentPlan, name: str) -> int:
-    """The public fractional bits of a release."""
+    """The public fractional bits of a release, written down here once more."""
+    if name == "radius":
+        assert plan.formats.clip is not None
+        return plan.formats.clip.radius_grid
     return MEAN_BITS if name == "level" else plan.formats.grid
 
 
@@ -69,11 +72,11 @@ def met(like: Releases | None = None) -> Iterator[Releases]:
     """
     found: Releases = {}
     known: list[tuple[str, SecretArray]] = []
-    of, of_step = program._Noise.of, program._Noise.of_step
+    of, of_step = noisy.Noise.of, noisy.Noise.of_step
     add, widen = SecretArray.__add__, SecretArray.widen
 
-    def handed_out(self: Any, event: Any) -> SecretArray:
-        known.append((event.name, of(self, event)))
+    def handed_out(self: Any, name: str) -> SecretArray:
+        known.append((name, of(self, name)))
         return known[-1][1]
 
     def step_handed_out(self: Any, step: int) -> SecretArray:
@@ -103,8 +106,8 @@ def met(like: Releases | None = None) -> Iterator[Releases]:
         return add(self, other)
 
     with (
-        mock.patch.object(program._Noise, "of", handed_out),
-        mock.patch.object(program._Noise, "of_step", step_handed_out),
+        mock.patch.object(noisy.Noise, "of", handed_out),
+        mock.patch.object(noisy.Noise, "of_step", step_handed_out),
         mock.patch.object(SecretArray, "__add__", added),
         mock.patch.object(SecretArray, "widen", widened),
     ):
@@ -141,8 +144,8 @@ def drawn(plan: DescentPlan, count: int, scheme: str = "clear") -> dict[str, npt
     wide = replace(plan, events=tuple(replace(event, dimension=count) for event in plan.events))
 
     def draw(party: Party) -> dict[str, Any]:
-        noise = program._Noise(party, wide)
-        values = {event.name: noise.of(event) for event in wide.events}
+        noise = noisy.Noise(party, wide)
+        values = {event.name: noise.of(event.name) for event in wide.events}
         whole = {name: value.ldexp(value.format.fraction_bits) for name, value in values.items()}
         return {name: np.asarray(party.open(value, reason="a test of noise")) for name, value in whole.items()}
 

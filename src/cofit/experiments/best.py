@@ -10,7 +10,8 @@ import numpy.typing as npt
 from cofit.experiments.cells import Best
 from cofit.experiments.datasets import DataSet
 from cofit.learn.descent.cleartext import cleartext_descent
-from cofit.learn.descent.plan import DescentPlan, plan_descent
+from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.descent.planning import plan_descent
 from cofit.learn.facts import training_facts
 
 Reals = npt.NDArray[np.float64]
@@ -57,13 +58,14 @@ def best_accuracies(
 def best_claims(plan: DescentPlan) -> dict[str, Any]:
     """Return what the run guarantees."""
     parts = [f"{plan.epochs} noisy gradients"]
-    parts += [name for name, event in (("the level", plan.level), ("the centre", plan.centre)) if event is not None]
+    parts += [f"the {event.name}" for event in plan.events if event not in (*plan.steps, *plan.calibration)]
     return {
         "epsilon": float(plan.facts.epsilon),
         "delta": float(plan.total_delta),
         "why": f"one account of {', '.join(parts)}; proven delta {float(plan.account.delta):.4g}",
         "level": plan.level is not None,
         "centre": plan.centre is not None,
+        "clipped": plan.clipped,
     }
 
 

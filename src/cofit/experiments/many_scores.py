@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.descent.plan import CENTRE, INTERCEPT, LEVEL, DescentPlan
 from cofit.learn.descent.recipe import CENTRED_FLOOR
 from cofit.learn.row_map import RowMap, offsets
 
@@ -26,14 +26,15 @@ def scores_of_releases(plan: DescentPlan, released: Reals, features: Reals) -> R
     cols = plan.facts.cols
     weights = np.column_stack([plan.used_weights(one) for one in released])
     intercepts = float(plan.formats.constant) * released[:, cols] if plan.facts.fit_intercept else 0.0
-    rest = released[:, plan.cols :]
-    if plan.calibration:
-        intercepts, rest = intercepts + rest[:, 0], rest[:, 1:]
-    centres = rest[:, -cols:].T if plan.centre is not None else None
+    intercepts = intercepts + plan.part(released, INTERCEPT).sum(axis=1)
     mapped = plan.row_map(released[0])
+    if plan.clipped:  # few columns: every release maps the rows
+        columns = [plan.row_map(one)(features) @ weights[:, k] for k, one in enumerate(released)]
+        return np.asarray(np.column_stack(columns) + intercepts)
+    centres = plan.part(released, CENTRE).T if plan.centre is not None else None
     rows = _Fixed(RowMap(mapped.norm, mapped.bound, mapped.floor)(features))
     if plan.level is not None:
-        rows = _Levelled(features / mapped.bound, rest[:, 0], mapped.floor)
+        rows = _Levelled(features / mapped.bound, plan.part(released, LEVEL)[:, 0], mapped.floor)
     scores = rows.products(weights)
     if centres is not None:
         squares = rows.squares + np.square(centres).sum(axis=0) - 2 * rows.products(centres)

@@ -11,7 +11,7 @@ from typing import Any
 
 from cofit.arithmetic import Shape
 from cofit.learn.descent.formats import truncated_factors
-from cofit.learn.descent.plan import MEAN_BITS
+from cofit.learn.descent.plan import LEVEL, OPENED, RADIUS
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.learn.releases import certified_releases
 from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedOpening
@@ -137,9 +137,17 @@ def _descent(plan: DescentPlan) -> dict[str, Any]:
             row_bound=1 + formats.eta,
             rounding=truncated_factors(formats, layout),
             constant=formats.constant,
-            mean_width=Fraction(0) if plan.level is None else plan.level.sensitivity / (1 << MEAN_BITS),
+            mean_width=_width(plan),
         ),
     }
+
+
+def _width(plan: DescentPlan) -> Fraction:
+    """Return the length of the interval that a record's part in the level or in the radius lies in; 0 without."""
+    for event in plan.events:
+        if event.name in (LEVEL, RADIUS):
+            return event.sensitivity / (1 << plan.grid_of(event.name))
+    return Fraction(0)
 
 
 def _assumptions(plan: Plan) -> tuple[str, ...]:
@@ -152,6 +160,8 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
     ]
     kept = "normalised its rows as the study says"
+    if plan.facts.row_limit is not None:
+        kept = "cut its rows to the agreed length"
     if plan.facts.normalised_by == "parties":
         kept = "kept to the agreed bound of its values"
         if isinstance(plan, DescentPlan) and plan.level is not None:
@@ -167,9 +177,10 @@ def _learned(plan: Plan, dealer: str | None) -> dict[str, tuple[str, ...]]:
     nothing_else = "nothing else of anybody's data"
     weights = "the noisy weights"
     if isinstance(plan, DescentPlan):
-        extras = [("level", plan.level), ("centre", plan.centre)]
-        weights += ", the noisy calibration of the intercept" if plan.calibration else ""
-        weights += "".join(f", the noisy {name} of the rows" for name, release in extras if release is not None)
+        weights += "".join(
+            f", the noisy {OPENED[name]} of the rows" for name, (count, _) in plan.extras.items() if count
+        )
+        weights = weights.replace("intercept's offset of the rows", "calibration of the intercept")
     facts = "the public facts: rows, columns, who contributed how many, the classes, and the plan"
     secret = scheme_named(plan.facts.scheme).info.secret
     dealt = {} if dealer is None else {"dealer": (facts, "nothing of anybody's data, and not the weights")}

@@ -3,6 +3,7 @@
 Owners normalise, recipe 'paper': (x, c) / ||(x, c)|| with the constant c of the intercept, or x / ||x||; an all-zero
 row stays zero. Recipe 'best': the row less its own mean, divided by its length, or the row divided by its sum of
 absolute values (``row_map``); then rounded towards zero, so that no row is longer than 1 as it is encoded.
+Recipe 'best' with clipped rows: x / row_limit, cut to length 1 where no bounds are agreed on, rounded likewise.
 Where the parties normalise: x / feature_bound, refused where a value is beyond the bound.
 """
 
@@ -19,7 +20,7 @@ from cofit.learn.base_plan import Plan
 from cofit.learn.descent.formats import FLOAT_SLACK
 from cofit.learn.facts import DESCENT
 from cofit.learn.minimiser_plan import MinimiserPlan
-from cofit.learn.row_map import RowMap
+from cofit.learn.row_map import RowMap, cut
 
 Reals = npt.NDArray[np.float64]
 _BLOCK_BYTES = 2 << 20
@@ -53,6 +54,8 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
             f"Row {first_row + row}, column {column} of the features is not a finite number. Remove or impute it."
         )
     facts = plan.facts
+    if facts.row_limit is not None and facts.normalised_by == "owners":
+        return _towards_zero(plan, cut(x / float(facts.row_limit)))
     if facts.normalised_by == "parties":
         bound = float(facts.feature_bound)
         if (beyond := np.abs(x) > bound).any():
@@ -61,12 +64,13 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
                 f"Row {first_row + row}, column {column} of the features is larger in magnitude than the agreed "
                 f"feature_bound, {bound:g}. Scale the column, or agree on a larger feature_bound."
             )
+        if facts.row_limit is not None:
+            return _towards_zero(plan, x / float(facts.row_limit))
         if facts.partition == "horizontal":
             _refuse_low_means(x / bound, float(facts.feature_lower / facts.feature_bound), bound, first_row)
         return x / bound
     if facts.method == DESCENT:
-        z = RowMap(facts.norm, 1.0, 0.0)(x) * (1 - float(FLOAT_SLACK))
-        return np.asarray(np.ldexp(np.trunc(np.ldexp(z, plan.formats.data)), -plan.formats.data))
+        return _towards_zero(plan, RowMap(facts.norm, 1.0, 0.0)(x))
     if facts.fit_intercept:
         x = np.hstack([x, np.full((len(x), 1), float(facts.intercept_scaling))])
     largest = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
@@ -75,6 +79,12 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
     )  # so that squares neither overflow nor vanish
     norms = np.linalg.norm(scaled, axis=1, keepdims=True)
     return np.asarray(np.divide(scaled, norms, out=np.zeros_like(x), where=norms > 0))
+
+
+def _towards_zero(plan: Plan, rows: Reals) -> Reals:
+    """Return rows of length at most 1 as multiples of the last place, so that no row becomes longer than 1."""
+    z = rows * (1 - float(FLOAT_SLACK))
+    return np.asarray(np.ldexp(np.trunc(np.ldexp(z, plan.formats.data)), -plan.formats.data))
 
 
 def refuse_low_values(plan: Plan, values: npt.NDArray[Any]) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.checked import OWNER, flag, integer, one_of, positive, real
-from cofit.learn.descent.recipe import pure_penalty, spend
-from cofit.learn.descent.shares import Shares, checked_shares, refuse_level
+from cofit.learn.descent.clip import row_limit
+from cofit.learn.descent.recipe import clipping_pays, pure_penalty, spend
+from cofit.learn.descent.shares import Shares, checked_shares, refuse_clipped, refuse_level
 from cofit.learn.losses import LOSSES
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
@@ -74,6 +75,7 @@ class Facts:
     calibrate_intercept: bool
     budget_shares: Shares
     norm_floor: Fraction
+    row_limit: Fraction | None
     tolerance: Fraction
     allow_unproven: bool
 
@@ -124,6 +126,7 @@ def training_facts(
     calibrate_intercept: bool = False,
     budget_shares: Mapping[str, float] | None = None,
     norm_floor: float = float(DEFAULT_NORM_FLOOR),
+    clip_rows: bool | None = None,
     l2: float | None = None,
     mechanism: str | None = None,
     sensitivity: str | None = None,
@@ -147,6 +150,11 @@ def training_facts(
     the second (minus the first by default). Where they are given, features have agreed ranges; where the parties
     normalise, the bound is 1 by default. norm_floor: where the parties normalise, rows shorter than this (times
     feature_bound) are not stretched further.
+    clip_rows: recipe 'best' with delta > 0: whether rows are not scaled to length 1, but centred by a private mean,
+    stretched by private spreads and clipped at a private radius, so that it matters little how the columns are scaled.
+    None: where there are few columns and many rows for that (``clipping_pays``). Facts have ``row_limit`` then: the
+    length that no row exceeds, feature_bound sqrt(cols), or 2 sqrt(cols) where no bound is given (owners cut longer
+    rows). feature_lower and norm_floor say nothing then.
     row_nonzeros: about how many values of a row are not 0, as far as is publicly known. It matters for recipe 'best'
     with delta = 0 only, for the accuracy and not for the guarantee. calibrate_intercept: recipe 'best' with delta > 0
     spends 5 % of its budget on three steps for the intercept alone, after the weights. budget_shares: shares of the
@@ -207,10 +215,13 @@ def training_facts(
     shares = checked_shares(
         budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
     )
+    clips = _clips(clip_rows, rows, cols, exact_epsilon, exact_delta if recipe == "best" else Fraction(0), shares)
     by = normalised_by
     if by is None:
         by = "owners" if partition == "horizontal" else "parties"
-        if recipe == "best" and exact_delta and feature_bound is not None:
+        if clips:
+            by = by if feature_bound is None else "parties"
+        elif recipe == "best" and exact_delta and feature_bound is not None:
             budget = spend(rows, cols, exact_epsilon, exact_delta, ranges=True, chosen=shares)
             by = "parties" if budget.level is not None else by
     one_of(("owners", "parties"), "normalised_by", by)
@@ -219,6 +230,7 @@ def training_facts(
             "normalised_by", OWNER, "'parties' in a vertical study: no owner sees a whole row", normalised_by
         )
     refuse_level(shares, by)
+    unbounded = feature_bound is None and by == "owners"
     rate = None if learning_rate is None else positive("learning_rate", learning_rate)
     exact_momentum = real("momentum", momentum, "from 0 to below 1", lambda v: 0 <= v < 1)
     if rate is None and (exact_momentum or initial != "zeros"):
@@ -232,6 +244,7 @@ def training_facts(
     if not -bound <= lower < bound:
         must_be = f"from minus feature_bound to below it (feature_bound is {float(bound):g})"
         raise parameter_error("feature_lower", OWNER, must_be, feature_lower)
+    floor = real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1)
     if recipe == "best":
         scaling = min(scaling, bound)
     elif by == "parties" and fit_intercept and scaling > bound:
@@ -264,14 +277,27 @@ def training_facts(
         intercept_scaling=scaling,
         normalised_by=by,
         feature_bound=bound,
-        feature_lower=lower,
+        feature_lower=-bound if clips else lower,
         row_nonzeros=None if row_nonzeros is None else integer("row_nonzeros", row_nonzeros, 1, cols),
         calibrate_intercept=bool(calibrate_intercept),
         budget_shares=shares,
-        norm_floor=real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1),
+        norm_floor=DEFAULT_NORM_FLOOR if clips else floor,
+        row_limit=row_limit(cols, None if unbounded else bound) if clips else None,
         tolerance=real("tolerance", given["tolerance"], "above 0 and at most 0.1", lambda v: 0 < v <= 0.1),
         allow_unproven=flag("allow_unproven", given["allow_unproven"]),
     )
+
+
+def _clips(asked: bool | None, rows: int, cols: int, epsilon: Fraction, delta: Fraction, shares: Shares) -> bool:
+    """Return whether rows are clipped. delta: 0 where noise is not Gaussian and in every step."""
+    if asked is None:
+        chosen = {"level", "centre"} & {name for name, _ in shares}
+        return bool(delta) and not chosen and clipping_pays(rows, cols, epsilon, delta)
+    if flag("clip_rows", asked) and not delta:
+        raise parameter_error("clip_rows", OWNER, "None or False, but with recipe='best' and delta > 0", asked)
+    if asked:
+        refuse_clipped(shares)
+    return bool(asked)
 
 
 def _given(recipe: str, of_paper: dict[str, Any]) -> dict[str, Any]:

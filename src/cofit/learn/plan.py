@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from cofit.learn.base_plan import Plan
-from cofit.learn.descent.plan import DescentPlan, plan_descent
+from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.descent.planning import plan_descent
 from cofit.learn.facts import Facts
 from cofit.learn.minimiser_plan import MinimiserPlan, plan_minimiser
 

@@ -1,7 +1,7 @@
 """The whole party program: train (pi_LR) and perturb (pi_DP), or descend with noise in every step; release once.
 
-What is opened is the noisy weights, with the level and the centre that a score needs where there are any, and nothing
-else: no loss, no norm, no accuracy.
+What is opened is the noisy weights, with what a score needs of how rows are prepared (a level, a centre; or the mean,
+the stretch and the radius of clipped rows), and nothing else: no loss, no norm, no accuracy.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.descent.descend import descend
+from cofit.learn.descent.plan import OPENED
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.learn.train import train
@@ -27,8 +28,7 @@ def release_reason(plan: Plan) -> str:
     """Return what is opened and why, for the audit log: with recipe best more than weights."""
     if not isinstance(plan, DescentPlan):
         return REASON
-    parts = {"weights": plan.cols, "intercept's offset": int(bool(plan.calibration))}
-    parts |= {"level": int(plan.level is not None), "centre": 0 if plan.centre is None else plan.centre.dimension}
+    parts = {"weights": plan.cols, **{OPENED[name]: count for name, (count, _) in plan.extras.items()}}
     return f"{REASON} ({', '.join(f'{name}: {count}' for name, count in parts.items() if count)})"
 
 
@@ -40,7 +40,7 @@ def private_training(
     key: str,
     checkpoints: Checkpoints | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Return the noisy weights, opened to all parties; after the weights the intercept's, then level and centre.
+    """Return the noisy weights, opened to all parties; after the weights the intercept's, then the plan's ``extras``.
 
     Descent keeps no ``checkpoints``: it has few steps, and begins again, with fresh noise, while nothing was opened.
     ``stores``: each party's own, by name (a dealer has none). The noisy shares are in all of them before anything is

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cofit.learn.descent.plan import LEVEL, MEAN_BITS
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.privacy.accounted import AccountedRelease, accounted
 from cofit.privacy.certified import CertifiedRelease
@@ -35,14 +34,13 @@ def _of_minimiser(plan: Plan) -> CertifiedRelease:
 
 
 def _of_descent(plan: DescentPlan) -> tuple[CertifiedRelease, ...]:
-    grids = {LEVEL: MEAN_BITS}
     return tuple(
         CertifiedRelease(
             event.name,
             event.kind,
             event.norm,
             event.dimension,
-            f"2^-{grids.get(event.name, plan.formats.grid)}",
+            f"2^-{plan.grid_of(event.name)}",
             event.sensitivity,
             event.scale,
             event.sampler_distance,

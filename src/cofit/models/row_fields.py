@@ -10,17 +10,22 @@ from cofit.learn.row_map import NORMS, RowMap
 from cofit.privacy.certificate import Certificate
 
 _NAMES = {"norm", "bound", "floor", "level", "centre"}
+_CLIPPED = {"mean", "stretch", "radius"}
+"""Of clipped rows; files of models that were released before there were any do not have them."""
+_LISTS = ("centre", "mean", "stretch")
 _OWNER = "a LinearModel"
 
 
 def read_rows(fields: Any) -> RowMap:
     """Return the row map that a file states, or raise InvalidInputError."""
-    if not isinstance(fields, dict) or set(fields) != _NAMES:
-        raise parameter_error("rows", _OWNER, f"null, or a mapping with the fields {sorted(_NAMES)}", fields)
-    centre = fields["centre"]
-    if centre is not None and not isinstance(centre, list):
-        raise parameter_error("rows.centre", _OWNER, "null or a list", centre)
-    return RowMap(**{**fields, "centre": None if centre is None else tuple(centre)})
+    names = _NAMES | _CLIPPED
+    if not isinstance(fields, dict) or set(fields) not in (_NAMES, names):
+        raise parameter_error("rows", _OWNER, f"null, or a mapping with the fields {sorted(names)}", fields)
+    for name in _LISTS:
+        if fields.get(name) is not None and not isinstance(fields[name], list):
+            raise parameter_error(f"rows.{name}", _OWNER, "null or a list", fields[name])
+    lists = {name: tuple(fields[name]) for name in _LISTS if fields.get(name) is not None}
+    return RowMap(**{**fields, **lists})
 
 
 def check_rows(rows: RowMap | None, cols: int, certificate: Certificate) -> None:
@@ -33,21 +38,31 @@ def check_rows(rows: RowMap | None, cols: int, certificate: Certificate) -> None
     if rows.norm not in NORMS or certificate.descent is None or rows.norm != certificate.descent.norm:
         raise parameter_error("rows.norm", _OWNER, "the norm of the certificate", rows.norm)
     numbers = {"bound": rows.bound, "floor": rows.floor}
-    if rows.level is not None:
-        numbers["level"] = rows.level
-    numbers |= {f"centre[{i}]": value for i, value in enumerate(rows.centre or ())}
+    numbers |= {name: value for name in ("level", "radius") if (value := getattr(rows, name)) is not None}
+    for name in _LISTS:
+        numbers |= {f"{name}[{i}]": value for i, value in enumerate(getattr(rows, name) or ())}
     for name, value in numbers.items():
         if not isinstance(value, float) or not math.isfinite(value):
             raise parameter_error(f"rows.{name}", _OWNER, "a finite float", value)
     if rows.bound <= 0 or rows.floor < 0:
         raise parameter_error("rows.bound", _OWNER, "positive, and rows.floor at least 0", (rows.bound, rows.floor))
-    by_parties = certificate.normalised_by == "parties"
-    if (rows.floor > 0) != by_parties or not (by_parties or rows.bound == 1):
-        must_be = "1 and 0 where the owners scaled, and a floor above 0 where the parties did"
-        raise parameter_error("rows.bound and rows.floor", _OWNER, must_be, (rows.bound, rows.floor))
     released = {release.name for release in certificate.releases}
-    for name in ("level", "centre"):
-        if (getattr(rows, name) is not None) != (name in released):
+    clipped = "mean" in released
+    if clipped:
+        if rows.floor != 0:
+            raise parameter_error("rows.floor", _OWNER, "0 where rows are clipped", rows.floor)
+    else:
+        by_parties = certificate.normalised_by == "parties"
+        if (rows.floor > 0) != by_parties or not (by_parties or rows.bound == 1):
+            must_be = "1 and 0 where the owners scaled, and a floor above 0 where the parties did"
+            raise parameter_error("rows.bound and rows.floor", _OWNER, must_be, (rows.bound, rows.floor))
+    there = {"level": "level" in released, "centre": "centre" in released, **dict.fromkeys(_CLIPPED, clipped)}
+    for name, wanted in there.items():
+        if (getattr(rows, name) is not None) != wanted:
             raise parameter_error(f"rows.{name}", _OWNER, "there if and only if it was released", None)
-    if rows.centre is not None and len(rows.centre) != cols:
-        raise parameter_error("rows.centre", _OWNER, f"as long as the weights, {cols}", len(rows.centre))
+    for name in _LISTS:
+        given = getattr(rows, name)
+        if given is not None and len(given) != cols:
+            raise parameter_error(f"rows.{name}", _OWNER, f"as long as the weights, {cols}", len(given))
+    if clipped and not (rows.radius and rows.radius > 0 and min(rows.stretch or (0.0,)) > 0):
+        raise parameter_error("rows.radius", _OWNER, "positive, and so every rows.stretch", rows.radius)

@@ -25,9 +25,12 @@ from cofit.privacy.certificate_checks import (
     CENTRE,
     INTERCEPT,
     LEVEL,
+    MEAN,
     NEIGHBOURS,
+    RADIUS,
     ROLES,
     SCALE_NAMES,
+    SPREAD,
     UNIT,
     VERSION,
     check_certificate,
@@ -110,9 +113,9 @@ class Certificate:
 
     @property
     def released(self) -> int:
-        """How many numbers were opened: the weights, and the level and the centre where there are any."""
-        extras = [release.dimension for release in self.releases if release.name in (LEVEL, CENTRE, f"{INTERCEPT} 1")]
-        return self.d + sum(extras)
+        """How many numbers were opened: the weights, and what a score needs of how rows are prepared."""
+        opened = (LEVEL, CENTRE, MEAN, SPREAD, RADIUS, f"{INTERCEPT} 1")
+        return self.d + sum(release.dimension for release in self.releases if release.name in opened)
 
     def to_json(self) -> str:
         """Return the certificate as JSON, sorted and indented."""

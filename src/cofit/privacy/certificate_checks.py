@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.certified import CertifiedDescent, CertifiedRelease
-from cofit.privacy.safe_rounding import floor_log2, root_up
+from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
 from cofit.privacy.zcdp import LARGEST_EPSILON, total_delta
 from cofit.sampling.discrete_gaussian import LARGEST_SIGMA
 from cofit.sampling.parameters import LARGEST_PRECISION
@@ -36,6 +36,7 @@ MINIMISER_FIELDS = (
 )  # fmt: skip
 """Fields that are there for the minimiser and null for descent; ``tau`` is null for descent too."""
 LEVEL, CENTRE, STEP, INTERCEPT, WEIGHTS = "level", "centre", "step", "intercept", "weights"
+MEAN, RADIUS, SHIFT, SPREAD = CLIPPED = ("mean", "radius", "shift", "spread")
 _CHOICES: dict[str, tuple[object, ...]] = {
     "version": (VERSION,),
     "unit": (UNIT,),
@@ -50,8 +51,8 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 _POSITIVE = ("epsilon", "noise_expected_norm", "n", "d")
 _POSITIVE_IF_STATED = ("noise_scale", "l2", "gradient_bound", "sensitivity_exact")
 _NOT_NEGATIVE = ("delta", "sampler_distance", "tau", "epochs")
-_ROOT_BITS = 40
 _MEAN_STEPS = 8  # by which the means of two equal rows may differ, as computed
+_NARROWEST_LENGTH = Fraction(31, 64)  # lengths are clamped to [1/64, 1/2], and computed with an error
 _WIDEST_MEAN = 2 + Fraction(1, 1 << 10)  # values are from -1 to 1, in units of their bound
 _TOLERANCE = 1 + Fraction(1, 1 << 40)  # floats beside fractions, and fractions that were rounded
 
@@ -183,13 +184,16 @@ def _check_descent(c: Certificate) -> None:
     _require_part("descent.norm", law is not None, "'l1' or 'l2'", descent.norm)
     _require(c, "mechanism", law is not None and c.mechanism == law[0], "gaussian in l2, laplace in l1")
     _require(c, "normalised_by", descent.norm == "l2" or c.normalised_by == "owners", "'owners' in l1")
-    extras = [name for name in (LEVEL, CENTRE) if any(release.name == name for release in c.releases)]
     stated = [release.name for release in c.releases]
+    extras = [*CLIPPED] if MEAN in stated else [name for name in (LEVEL, CENTRE) if name in stated]
     calibrated = sum(name.startswith(INTERCEPT) for name in stated)
     names = [*extras, *(f"{STEP} {t + 1}" for t in range(len(stated) - len(extras) - calibrated))]
     in_order = [*names, *(f"{INTERCEPT} {k + 1}" for k in range(calibrated))] == stated
     in_order &= descent.steps == len(names) - len(extras)
-    must_be = f"level and centre if there are any, 'step 1' to 'step {descent.steps}', and those of the intercept"
+    must_be = (
+        f"level and centre if there are any, or {', '.join(CLIPPED)}; 'step 1' to 'step {descent.steps}'; and those of "
+        f"the intercept"
+    )
     _require(c, "releases", in_order, must_be)
     _require(c, "releases", descent.norm == "l2" or not (extras or calibrated), "of steps alone in l1")
     _require(c, "releases", not calibrated or descent.constant > 0, "none for an intercept where there is none")
@@ -197,10 +201,10 @@ def _check_descent(c: Certificate) -> None:
     for i, release in enumerate(c.releases):
         path = f"releases[{i}]"
         _require_part(f"{path}.norm", law is not None and release.norm == law[1], "that of the noise", release.norm)
-        one_grid = release.name == LEVEL or release.grid == c.releases[-1].grid
-        _require_part(f"{path}.grid", one_grid, "the same for the centre and all steps", release.grid)
-        wanted = 1 if release.name.startswith(INTERCEPT) else c.d
-        wanted = {LEVEL: 1, CENTRE: _features(c, descent)}.get(release.name, wanted)
+        one_grid = release.name in (LEVEL, RADIUS) or release.grid == c.releases[-1].grid
+        _require_part(f"{path}.grid", one_grid, "the same for all but level and radius", release.grid)
+        wanted = 1 if release.name in (LEVEL, RADIUS) or release.name.startswith(INTERCEPT) else c.d
+        wanted = _features(c, descent) if release.name in (CENTRE, MEAN, SHIFT, SPREAD) else wanted
         _require_part(f"{path}.dimension", release.dimension == wanted, str(wanted), release.dimension)
         least = _least_sensitivity(descent, release)
         enough = release.sensitivity * _TOLERANCE >= least
@@ -222,13 +226,14 @@ def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[s
     must_be = "step_size times a power of two, from 1/2 to 1, and a unit 2^-s for its rounding"
     _require_part("descent.residual_bound", known, must_be, descent.residual_bound)
     by_parties = c.normalised_by == "parties"
-    longest = root_up(Fraction(_features(c, descent)), _ROOT_BITS) if by_parties else Fraction(int(CENTRE in extras))
+    longest = root_up(Fraction(_features(c, descent)), ROOT_BITS) if by_parties else Fraction(int(CENTRE in extras))
+    longest = Fraction(1) if MEAN in extras else longest
     least = (longest + int(CENTRE in extras)) * unit
     _require_part("descent.rounding", descent.rounding >= least, f"at least {float(least):.6g}", descent.rounding)
     width = descent.mean_width
-    if LEVEL in extras:
-        _require(c, "normalised_by", by_parties, "'parties' where there is a level")
-        least = _MEAN_STEPS * _step(c.releases[0].grid)
+    if LEVEL in extras or RADIUS in extras:
+        _require(c, "normalised_by", by_parties or RADIUS in extras, "'parties' where there is a level")
+        least = _MEAN_STEPS * _step(c.releases[0].grid) if LEVEL in extras else _NARROWEST_LENGTH
         _require_part(
             "descent.mean_width",
             least < width <= _WIDEST_MEAN,
@@ -236,7 +241,7 @@ def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[s
             width,
         )
     else:
-        _require_part("descent.mean_width", width == 0, "0 without a level", width)
+        _require_part("descent.mean_width", width == 0, "0 without a level or a radius", width)
 
 
 def _factor(descent: CertifiedDescent) -> tuple[Fraction, Fraction]:
@@ -252,11 +257,12 @@ def _features(c: Certificate, descent: CertifiedDescent) -> int:
 def _least_sensitivity(descent: CertifiedDescent, release: CertifiedRelease) -> Fraction:
     """Return how many steps of its grid one record can move a release, from the stated parts of the proof."""
     steps = 1 / _step(release.grid)
-    if release.name == LEVEL:
+    if release.name in (LEVEL, RADIUS):
         return descent.mean_width * steps
-    length = Fraction(1) if release.name == CENTRE else descent.reach
+    length = Fraction(1) if release.name in (CENTRE, MEAN, SHIFT) else descent.reach
+    length = root_up(Fraction(1, 2), ROOT_BITS) if release.name == SPREAD else length
     length = descent.residual_bound if release.name.startswith(INTERCEPT) else length
-    ones = Fraction(release.dimension) if descent.norm == "l1" else root_up(Fraction(release.dimension), _ROOT_BITS)
+    ones = Fraction(release.dimension) if descent.norm == "l1" else root_up(Fraction(release.dimension), ROOT_BITS)
     return 2 * length * steps + 2 * ones
 
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cofit.privacy.events import Event, KNormEvent, LaplaceEvent, gaussian_event, laplace_event
-from cofit.privacy.safe_rounding import root_up
-
-_ROOT_BITS = 40
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,8 @@ class CertifiedDescent:
 
     residual_bound: of its clipped residual, times the step's factor. row_bound: of its row's length, with the errors
     of scaling. rounding: what truncations of its factors add. constant: its entry in the intercept's column.
-    mean_width: the length of the interval that the mean of a row lies in, 0 without a level. The weights are the mean
+    mean_width: the length of the interval that the mean of a row lies in, where there is a level; of clipped rows, the
+    length of a row, where there is a radius; else 0. The weights are the mean
     of the last ``averaged`` of all ``steps``; step_size: what the sum of rows times residuals of at most 1 is
     multiplied by, noise included.
     """
@@ -76,4 +75,4 @@ class CertifiedDescent:
         """The length of what one record adds, at most."""
         row = self.residual_bound * self.row_bound + self.rounding
         constant = self.constant * self.residual_bound
-        return row + constant if self.norm == "l1" else root_up(row**2 + constant**2, _ROOT_BITS)
+        return row + constant if self.norm == "l1" else root_up(row**2 + constant**2, ROOT_BITS)

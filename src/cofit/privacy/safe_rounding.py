@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 
 SIGMA_BITS = 30
+ROOT_BITS = 40  # of square roots in bounds
 EXACT_BITS = 96  # of numbers that are rounded only to keep fractions short
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from cofit.errors import CofitError
+from cofit.learn.descent.clip import row_limit
 from cofit.learn.descent.plan import INTERCEPT, MEAN_BITS
 from cofit.learn.descent.recipe import PureBudget
 from cofit.learn.descent.shares import SHARED
@@ -47,6 +48,8 @@ def stated_facts(model: LinearModel | StudyModel) -> dict[str, Any]:
         "fit_intercept": c.d > len(one.coef),
         "normalised_by": c.normalised_by,
     }
+    if c.descent is not None and c.descent.norm == "l2":
+        facts["clip_rows"] = one.rows is not None and one.rows.mean is not None
     if c.recipe == "paper":
         scaling = one.constant or 1.0
         facts |= {"l2": c.l2, "sensitivity": c.sensitivity_kind, "intercept_scaling": scaling}
@@ -62,6 +65,8 @@ def ranges_of(model: LinearModel | StudyModel) -> list[dict[str, Any]]:
     one = linear(model)
     rows, descent = one.rows, one.certificate.descent
     bound = Fraction(1 if rows is None else rows.bound)
+    if rows is not None and rows.mean is not None:
+        return _bounds_of_clipped(rows.bound, len(one.coef), one.certificate.normalised_by)
     floors: list[dict[str, Any]] = [{}]
     if one.certificate.normalised_by == "parties":
         floors.insert(0, {"norm_floor": one.norm_floor if rows is None else rows.floor})
@@ -75,6 +80,15 @@ def ranges_of(model: LinearModel | StudyModel) -> list[dict[str, Any]]:
         {"feature_bound": bound, "feature_lower": lower, **floor}
         for lower, floor in itertools.product(tuple(dict.fromkeys(lowers)), floors)
     ]
+
+
+def _bounds_of_clipped(limit: float, cols: int, normalised_by: str) -> list[dict[str, Any]]:
+    """Return the bounds that give this limit of a row's length: none, or one that is found by division."""
+    none: list[dict[str, Any]] = [{}] if normalised_by == "owners" and float(row_limit(cols, None)) == limit else []
+    bound = Fraction(limit) / row_limit(cols, Fraction(1))
+    nearest = [Fraction(float(f"{float(bound):.{digits}g}")) for digits in (6, 12, 17)]
+    bounds = [one for one in dict.fromkeys([*nearest, bound]) if float(row_limit(cols, one)) == limit]
+    return [*none, *({"feature_bound": one} for one in bounds)] or [{}]
 
 
 def rebuilt_plan(model: LinearModel | StudyModel) -> Plan | None:

@@ -68,8 +68,17 @@ def _check_sizes(model: LinearModel) -> None:
         raise parameter_error("grid", "a model to report on", must_be, certificate.grid)
     if certificate.descent is not None and certificate.descent.step_size > _LARGEST:
         raise parameter_error("descent.step_size", "a model to report on", f"at most {_LARGEST:g}", "more")
-    extras = () if model.rows is None else (model.rows.level or 0.0, *(model.rows.centre or ()))
+    rows = model.rows
+    extras: tuple[float, ...] = ()
+    if rows is not None:
+        extras = (
+            rows.level or 0.0,
+            rows.radius or 0.0,
+            *(rows.centre or ()),
+            *(rows.mean or ()),
+            *(rows.stretch or ()),
+        )
     if any(abs(value) > _LARGEST for value in extras):
-        raise parameter_error("rows", "a model to report on", f"a level and a centre of at most {_LARGEST:g}", "more")
+        raise parameter_error("rows", "a model to report on", f"numbers of at most {_LARGEST:g}", "more")
     if abs(model.intercept) > _LARGEST * min(model.constant or 1.0, 1.0) or max(map(abs, model.coef)) > _LARGEST:
         raise parameter_error("coef", "a model to report on", f"at most {_LARGEST:g}, and so the intercept", "more")

@@ -248,8 +248,8 @@ def broken(*changes: tuple[str, str]) -> Iterator[None]:
 
 
 _MEANS = "(y.sum(axis=1) * round(Fraction(1 << 20, y.shape[1]))).ldexp(-20).truncate(20).sum()"
-_LEVEL = "offset.sum() + noise.of(plan.level)"
-_CENTRE = "_sum(rows, plan) + noise.of(plan.centre)"
+_LEVEL = "offset.sum() + noise.of(LEVEL)"
+_CENTRE = "_sum(rows, plan) + noise.of(CENTRE)"
 _TO_GRID = ("rows.y.T.matmul(scale, formats.grid,", "rows.y.T.matmul(scale, exact,")
 _FINE = "plan.formats.data + plan.formats.scaled"
 _RESIDUALS = ("with_bits(residuals.sum().reshape(1), formats.grid)", "residuals.sum().reshape(1)")
@@ -257,8 +257,8 @@ _OFFSET = ("formats.of(formats.grid + formats.offset_exponent)", "formats.of(for
 _INTERCEPT = "(gradient + noise).ldexp(-formats.offset_exponent)"
 _WIDER = "(gradient + noise.widen(formats.scaled))"
 FINER: dict[str, tuple[tuple[str, str], ...]] = {
-    "level, more bits than its noise": ((_LEVEL, f"{_MEANS} + noise.of(plan.level).widen(20)"),),
-    "level, rounded after its noise": ((_LEVEL, f"({_MEANS} + noise.of(plan.level).widen(20)).truncate(MEAN_BITS)"),),
+    "level, more bits than its noise": ((_LEVEL, f"{_MEANS} + noise.of(LEVEL).widen(20)"),),
+    "level, rounded after its noise": ((_LEVEL, f"({_MEANS} + noise.of(LEVEL).widen(20)).truncate(MEAN_BITS)"),),
     "centre, more bits than its noise": (_TO_GRID, (_CENTRE, _CENTRE + f".widen({_FINE})")),
     "centre, rounded after its noise": (
         _TO_GRID,
@@ -293,7 +293,7 @@ def test_a_value_finer_than_its_noise_is_noticed(name: str) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [((_LEVEL, f"{_MEANS} + noise.of(plan.level)"),), (_TO_GRID,), (_RESIDUALS,)],
+    [((_LEVEL, f"{_MEANS} + noise.of(LEVEL)"),), (_TO_GRID,), (_RESIDUALS,)],
     ids=["level", "centre", "intercept"],
 )
 def test_the_program_cannot_add_noise_of_another_grid(changes: tuple[tuple[str, str], ...]) -> None:

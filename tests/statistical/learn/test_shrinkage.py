@@ -8,7 +8,7 @@ import pytest
 from cofit.experiments.best import best_accuracies
 from cofit.experiments.datasets import DataSet
 from cofit.learn.descent.cleartext import cleartext_descent
-from cofit.learn.descent.plan import plan_descent
+from cofit.learn.descent.planning import plan_descent
 from cofit.learn.facts import training_facts
 from cofit.learn.shrinkage import Reals, believed_shrinkage, gain_of, shrunk_weights
 

@@ -22,7 +22,7 @@ from scipy import stats
 
 from cofit import Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
-from cofit.learn.descent import descend
+from cofit.learn.descent import noisy
 from cofit.learn.descent.plan import DescentPlan
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from statistical.sampling.checks import ALPHA, PValues, Values, accept, mean_of, reject, unrelated, variance_of
@@ -117,11 +117,11 @@ def test_a_release_uses_its_noise_once() -> None:
     plan = plan_of("parties, level, centred")
 
     def program(party: Party) -> None:
-        noise = descend._Noise(party, plan)
+        noise = noisy.Noise(party, plan)
         assert plan.level is not None
-        noise.of(plan.level)
+        noise.of(plan.level.name)
         with pytest.raises(KeyError):
-            noise.of(plan.level)
+            noise.of(plan.level.name)
 
     run_local(program, scheme="clear", parties=1)
 

@@ -1,11 +1,11 @@
 """The cleartext twin of noisy descent: many draws at once, in floating point, for experiments and forecasts.
 
-It does what ``descend`` does, in the same order: level, offsets, lengths, centre, steps, the mean of the last iterates;
-with noise of the plan's scales. What differs is rounding. The parties keep rows and residuals with 16 fractional bits
+It does what ``descend`` does, in the same order: preparation of the rows, steps, the mean of the last iterates; with
+noise of the plan's scales. What differs is rounding. The parties keep rows and residuals with 16 fractional bits
 or more, noise on a grid of which its standard deviation is hundreds of steps, and iterates with no rounding beyond the
 grid's; and a residual is a Lipschitz function of its score, so nothing is amplified beyond what a step multiplies. The
-released weights of both, given the same noise, differ by about 2^-10 of the noise's standard deviation (the tests state
-and check it), so their predictions differ for rows on the boundary alone.
+released weights of both, given the same noise, differ by about 2^-10 of the noise's standard deviation, 2^-7 where rows
+are clipped (the tests state and check it), so their predictions differ for rows on the boundary alone.
 
 Never for private data: every draw is a release of its own, and digits of floating-point noise can give data away.
 """
@@ -22,9 +22,10 @@ from scipy.sparse import csr_array, vstack
 
 from cofit.errors import parameter_error
 from cofit.learn.contribution import prepared_features
-from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.descent.clip import LONGEST, SHORTEST, STRETCH_BITS
+from cofit.learn.descent.plan import MEAN, MEAN_BITS, RADIUS, SHIFT, SPREAD, DescentPlan
 from cofit.learn.descent.recipe import CENTRED_FLOOR
-from cofit.learn.row_map import offsets
+from cofit.learn.row_map import clipped, offsets
 from cofit.privacy.events import Event
 
 Reals = npt.NDArray[np.float64]
@@ -52,6 +53,8 @@ def cleartext_descent(
     _check_shapes(plan, features, labels)
     y = prepared_rows(plan, features)
     one = _ARRAYS_OF_ROWS * plan.layout.rows + _ARRAYS_OF_COLUMNS * plan.layout.cols
+    if plan.clipped:
+        one += 3 * plan.layout.rows * plan.layout.features
     most = max(1, _TOGETHER // one)
     sizes = [min(most, draws - start) for start in range(0, draws, most)]
     return np.concatenate([descended(plan, y, labels, _drawn(plan, size, rng)) for size in sizes])
@@ -125,8 +128,49 @@ class _Rows:
         return np.asarray(total)
 
 
-def _prepared(plan: DescentPlan, y: Reals | csr_array, noise: Noise) -> tuple[_Rows, list[Reals]]:
-    """Return the rows as the steps see them, and level and centre where they are released."""
+class _ClippedRows:
+    """Rows z of every draw, formed: there are few columns. Shape (draws, rows, features)."""
+
+    def __init__(self, z: Reals) -> None:
+        self._z = z
+
+    def scores(self, weights: Reals) -> Reals:
+        """Return <z, w> for every row and draw."""
+        return np.asarray(np.einsum("kij,jk->ik", self._z, np.broadcast_to(weights, (len(weights), len(self._z)))))
+
+    def weighted_sum(self, factors: Reals) -> Reals:
+        """Return the sum of z times its factor."""
+        return np.asarray(np.einsum("kij,ik->jk", self._z, np.broadcast_to(factors, (len(factors), len(self._z)))))
+
+
+def _clipped(plan: DescentPlan, y: Reals, noise: Noise) -> tuple[_ClippedRows, list[Reals]]:
+    """Return clipped rows, with mean, stretch and radius (``clip.py``)."""
+    clip, rows, grid = plan.formats.clip, plan.layout.rows, 2.0**-plan.formats.grid
+    if clip is None:
+        raise ValueError("The rows of this plan are not clipped.")
+    mean = (y.sum(axis=0)[:, np.newaxis] + grid * noise(_event(plan, MEAN))) / rows
+    apart = y - mean.T[:, np.newaxis]
+    lengths = np.linalg.norm(apart, axis=2)
+    shortest, longest = float(SHORTEST), float(LONGEST)
+    total = np.clip(lengths, shortest, longest).sum(axis=1) + 2.0 ** -plan.grid_of(RADIUS) * noise(_event(plan, RADIUS))
+    radius = np.clip(total / rows, shortest, longest)
+    apart /= np.maximum(lengths, radius.T)[:, :, np.newaxis]
+    shift = (apart.sum(axis=1).T + grid * noise(_event(plan, SHIFT))) / rows
+    spread = (np.square(apart).sum(axis=1).T + grid * noise(_event(plan, SPREAD))) / rows
+    variances = np.clip(spread - np.square(shift), float(clip.variance_floor), 1.0)
+    mean, stretch = mean + radius * shift, np.floor((1 << STRETCH_BITS) / np.sqrt(variances)) / (1 << STRETCH_BITS)
+    z = [clipped(y, mean[:, k], stretch[:, k], float(radius[0, k])) for k in range(mean.shape[1])]
+    return _ClippedRows(np.array(z)), [mean, stretch, radius]
+
+
+def _event(plan: DescentPlan, name: str) -> Event:
+    return next(event for event in plan.events if event.name == name)
+
+
+def _prepared(plan: DescentPlan, y: Reals | csr_array, noise: Noise) -> tuple[_Rows | _ClippedRows, list[Reals]]:
+    """Return the rows as the steps see them, and what is opened of their preparation."""
+    if plan.clipped:
+        return _clipped(plan, np.asarray(y), noise)
     rows, extras, layout = _Rows(y), [], plan.layout
     if plan.floor is not None:
         sums = np.asarray(y.sum(axis=1)).reshape(-1, 1)
@@ -165,7 +209,7 @@ def _drawn(plan: DescentPlan, draws: int, rng: np.random.Generator) -> Noise:
 
 def prepared_rows(plan: DescentPlan, features: npt.NDArray[Any]) -> Reals | csr_array:
     """Return the features as an owner prepares them; compressed, block by block, where nearly all values stay 0."""
-    if plan.floor is None or np.count_nonzero(features) > _SPARSE * features.size:
+    if plan.floor is None or plan.clipped or np.count_nonzero(features) > _SPARSE * features.size:
         return prepared_features(plan, features)
     step = max(1, _TOGETHER // features.shape[1])
     blocks = [csr_array(prepared_features(plan, features[i : i + step], i)) for i in range(0, len(features), step)]

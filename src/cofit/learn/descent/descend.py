@@ -1,36 +1,32 @@
 """Noisy descent on secret data: the party program of recipe "best". What it releases, and why: ``proof.md``.
 
-Nothing is opened here: level, centre and all iterates stay secret; the result is what may be opened, once.
+Nothing is opened here: what prepares the rows and all iterates stay secret; the result may be opened, once.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import groupby
 
-from cofit.learn.batches import even_parts, in_batches
-from cofit.learn.descent.formats import log2_up, reach
-from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.batches import in_batches
+from cofit.learn.descent import noisy
+from cofit.learn.descent.clipped import clipped_rows
+from cofit.learn.descent.formats import reach
+from cofit.learn.descent.plan import CENTRE, LEVEL, MEAN_BITS, DescentPlan
 from cofit.learn.descent.recipe import CONSTANT_BITS, LEVEL_PARTS, OWN_PARTS
 from cofit.learn.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, with_bits
 from cofit.learn.inputs import Holders, gathered
-from cofit.privacy.events import Event
 from cofit.protocols.working import tighten
-from cofit.sampling.discrete_gaussian import discrete_gaussian
-from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.secret import Party, SecretArray, concatenate
 
-_DRAWS_AT_ONCE = 1 << 15
-"""A draw holds about 10 kB at a party while it is made; more at once are no faster, and a batch costs 8 rounds."""
 _INVERSE_BITS = 16
 
 
 def descend(party: Party, plan: DescentPlan, holders: Holders) -> SecretArray:
-    """Return what is released, as whole steps of each grid: the sum of the last iterates, level, centre.
+    """Return what is released, as whole steps of each grid: the sum of the last iterates, and the plan's ``extras``.
 
     The shares of the data are dropped at the end: nothing needs them any more.
     """
-    noise = _Noise(party, plan)
+    noise = noisy.Noise(party, plan)
     party.progress("train", 0, plan.epochs)
     y, labels = gathered(party, plan, holders)
     with party.label("norm"):
@@ -52,7 +48,7 @@ def descend(party: Party, plan: DescentPlan, holders: Holders) -> SecretArray:
 
 
 def _calibrated(
-    party: Party, rows: Rows, labels: SecretArray, plan: DescentPlan, total: SecretArray, noise: _Noise
+    party: Party, rows: Rows, labels: SecretArray, plan: DescentPlan, total: SecretArray, noise: noisy.Noise
 ) -> SecretArray:
     """Return one number to add to all scores: steps as those before, for it alone, with the released weights fixed."""
     formats = plan.formats
@@ -61,7 +57,7 @@ def _calibrated(
     scores = rows.scores(*_parts(plan, tighten(weights, formats.radius)))
     offset = party.constant([0.0], formats.of(formats.grid + formats.offset_exponent))
     for event in plan.calibration:
-        offset = _intercept_step(rows, labels, plan, scores, offset, noise.of(event))
+        offset = _intercept_step(rows, labels, plan, scores, offset, noise.of(event.name))
     return offset
 
 
@@ -104,19 +100,21 @@ def _residuals(rows: Rows, labels: SecretArray, plan: DescentPlan, scores: Secre
     return -in_batches(evaluation, [scores, labels], evaluation.temporaries, rows.y.size)
 
 
-def _prepared(y: SecretArray, plan: DescentPlan, noise: _Noise) -> tuple[Rows, list[SecretArray]]:
-    """Return the rows as the steps see them, and the releases that this took: level and centre."""
+def _prepared(y: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> tuple[Rows, list[SecretArray]]:
+    """Return the rows as the steps see them, and what is opened of their preparation."""
+    if plan.clipped:
+        return clipped_rows(y, plan, noise)
     extras = []
     rows = Rows(y, plan.formats)
     if plan.floor is not None:
         offset = means(y)
         if plan.level is not None:
-            level = _divided(offset.sum() + noise.of(plan.level), plan.layout.rows, MEAN_BITS)
+            level = noisy.divided(offset.sum() + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
             extras.append(level.reshape(1))
             offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(y))).ldexp(-2)
         rows = scaled_rows(y, offset.ldexp(-1), plan)
     if plan.centre is not None:
-        centre = _divided(_sum(rows, plan) + noise.of(plan.centre), plan.layout.rows, plan.formats.data)
+        centre = noisy.divided(_sum(rows, plan) + noise.of(CENTRE), plan.layout.rows, plan.formats.data)
         centre = tighten(centre, plan.formats.centre)
         extras.append(centre)
         rows = centred_rows(rows, centre, plan)
@@ -133,51 +131,3 @@ def _sum(rows: Rows, plan: DescentPlan) -> SecretArray:
     plus = -repeated(rows.offset.inner(scale, exact), rows.y.shape[1])
     most = plan.layout.rows * (1 + formats.eta + formats.longest / (1 << formats.scaled))
     return rows.y.T.matmul(scale, formats.grid, plus=plus, proven_bound=most)
-
-
-def _divided(value: SecretArray, count: int, bits: int) -> SecretArray:
-    """Return value / count, truncated to ``bits``; the public factor is rounded to 16 significant bits."""
-    shift = log2_up(Fraction(count)) + _INVERSE_BITS
-    return with_bits((value * round(Fraction(1 << shift, count))).ldexp(-shift), bits)
-
-
-class _Noise:
-    """The noise of all releases, drawn before anything else: nobody knows any of it."""
-
-    def __init__(self, party: Party, plan: DescentPlan) -> None:
-        self._drawn: dict[str, SecretArray] = {}
-        formats = plan.formats
-        bits = {"level": MEAN_BITS}
-        sample = discrete_laplace if plan.layout.norm == "l1" else discrete_gaussian
-        groups = [(events, _batches(len(events) * events[0].dimension)) for events in _groups(plan.events)]
-        done, total = 0, sum(len(batches) for _, batches in groups)
-        party.progress("noise", done, total)
-        with party.label("noise"):
-            for events, batches in groups:
-                drawn = []
-                for size in batches:
-                    drawn.append(sample(party, (size,), events[0].scale, formats.ring, precision=plan.precision))
-                    done += 1
-                    party.progress("noise", done, total)
-                rows = concatenate(drawn).reshape(len(events), events[0].dimension)
-                for event, one in zip(events, rows, strict=True):
-                    self._drawn[event.name] = one.ldexp(-bits.get(event.name, formats.grid))
-        self._steps = [event.name for event in plan.steps]
-
-    def of(self, event: Event) -> SecretArray:
-        """Return the noise of a release, and keep it no longer: it is used once."""
-        return self._drawn.pop(event.name)
-
-    def of_step(self, step: int) -> SecretArray:
-        """Return the noise of a step, and keep it no longer."""
-        return self._drawn.pop(self._steps[step])
-
-
-def _groups(events: tuple[Event, ...]) -> list[list[Event]]:
-    """Return the events in groups of one law and dimension."""
-    return [list(alike) for _, alike in groupby(events, key=lambda event: (event.scale, event.dimension))]
-
-
-def _batches(draws: int) -> list[int]:
-    """Return how many are drawn at once: as few times as can be, and about equally many each time."""
-    return [end - start for start, end in even_parts(draws, -(-draws // _DRAWS_AT_ONCE))]

@@ -32,19 +32,20 @@ from fractions import Fraction
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.errors import RangeError
+from cofit.learn.descent.clip import SHORTEST, SQUARE_BITS, STRETCH_BITS, ClipFormats
 from cofit.learn.descent.recipe import CENTRED_FLOOR
 from cofit.learn.losses.huber_hinge import ClippedMargin
 from cofit.learn.losses.loss import STEP_BITS
-from cofit.privacy.safe_rounding import floor_log2, root_up
+from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
 from cofit.protocols.roots import inverse_square_root_error
 from cofit.protocols.working import working_bits
 
 FLOAT_SLACK = Fraction(1, 1 << 30)
-ROOT_BITS = 40
 _BITS = 16
 _FINE = 10  # what rounding adds to a sensitivity is about 2^-10 of it
 _MOST_PRODUCT_BITS = 40
 _FEWEST_PRODUCT_BITS = 4  # beyond those of the largest factor u
+_FEWEST_CARRIED_BITS = 16
 _LARGEST_ETA = Fraction(1, 8)
 
 
@@ -52,8 +53,9 @@ _LARGEST_ETA = Fraction(1, 8)
 class Layout:
     """The public shape of the data: rows, features, whether there is an intercept, and how rows are scaled.
 
-    floor: rho where the parties scale, None where the owners do. width: the largest magnitude of a value less its row's
-    offset, where the parties scale. norm: 'l2', or 'l1' where rows have a sum of absolute values of at most 1.
+    floor: rho where the parties scale rows to length 1, else None. width: the largest magnitude of a value less its
+    row's offset, where the parties scale. norm: 'l2', or 'l1' where rows have a sum of absolute values of at most 1.
+    clipped: rows are not scaled to length 1, but clipped at a private radius.
     """
 
     rows: int
@@ -62,6 +64,7 @@ class Layout:
     norm: str
     floor: Fraction | None
     width: Fraction
+    clipped: bool = False
 
     @property
     def cols(self) -> int:
@@ -75,7 +78,8 @@ class DescentFormats:
 
     factor, exponent: kappa = factor 2^-exponent. constant: beta. longest: N. eta: how much longer than 1 a row may
     be in effect. radius: R. centre: a bound of ||M||, 0 without one. offset_exponent, offset_radius: of the calibrated
-    intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one.
+    intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one. clip: of rows that
+    are clipped (``clip_formats.py``).
     """
 
     ring: PowerOfTwoRing
@@ -93,11 +97,17 @@ class DescentFormats:
     product: int = 0
     offset_exponent: int = 0
     offset_radius: Fraction = Fraction(0)
+    clip: ClipFormats | None = None
 
     @property
     def weights(self) -> int:
         """The fractional bits of the weights: those of the grid, times 2^-exponent."""
         return self.grid + self.exponent
+
+    @property
+    def carried(self) -> int:
+        """The fractional bits of the weights that rows are multiplied by: stretched first, where rows are clipped."""
+        return self.weights if self.clip is None else max(self.weights, _FEWEST_CARRIED_BITS)
 
     @property
     def evaluation(self) -> ClippedMargin:
@@ -172,7 +182,7 @@ def inner_bits(formats: DescentFormats) -> int:
 
 def truncated_factors(formats: DescentFormats, layout: Layout) -> Fraction:
     """Return what the truncations of p and q add to the length of a record's part in G."""
-    if layout.floor is None and not formats.centre:
+    if layout.floor is None and not formats.centre and formats.clip is None:
         return Fraction(0)
     return (formats.longest + formats.centre) / (1 << formats.scaled)
 
@@ -192,27 +202,16 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
     capacity = formats.ring.bits - 3
     largest = radius * (4 + formats.centre) / CENTRED_FLOOR
     room = capacity - formats.inverse_norm - log2_up(largest)
-    product = min(room, formats.data + formats.weights, _MOST_PRODUCT_BITS)
+    product = min(room, formats.data + formats.carried, _MOST_PRODUCT_BITS)
     done = replace(formats, radius=radius, product=product)
-    rows = log2_up(Fraction(layout.rows))
-    steep = log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / CENTRED_FLOOR)
-    needed = {
-        "a score before its truncation": formats.data + formats.weights + log2_up(done.longest * radius) + 1,
-        "a score": done.argument + log2_up(done.argument_radius + 2) + 1,
-        "a sum of gradients": formats.data + formats.scaled + rows + 2 + steep + log2_up(1 + formats.centre),
-        "the squared length of a row": 2 * formats.data + log2_up(done.longest**2) + 4,
-        "the sum of the weights": formats.weights + log2_up(radius) + max(4, log2_up(Fraction(layout.cols))),
-    }
-    if formats.centre:
-        along = (1 + formats.eta) * formats.centre + 1
-        factor = formats.data if layout.floor is None else formats.inverse_norm
-        exact = max(factor + inner_bits(formats), 2 * formats.data)
-        needed["a row along the centre"] = exact + log2_up(max(along, done.longest * formats.centre))
-        needed["the weights along the centre"] = formats.data + formats.weights + log2_up(formats.centre * radius)
-        square = log2_up(formats.centre**2 + 2 * along + 1)
-        needed["the squared length of a centred row"] = max(2 * formats.data, inner_bits(formats)) + square + 1
+    if formats.clip is None:
+        steep = log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / CENTRED_FLOOR)
+        needed = _needed_if_scaled(done, layout, steep)
+    else:
+        steep = working_bits(formats.ring) - formats.inverse_norm - 1
+        needed = _needed_if_clipped(done, formats.clip, layout)
     worst = max(needed, key=lambda name: needed[name])
-    if needed[worst] > capacity or formats.weights < 1:
+    if needed[worst] > capacity or formats.weights < 1 or formats.carried > formats.weights + STRETCH_BITS:
         raise RangeError(
             f"{layout.rows} rows and {layout.features} columns need more than {formats.ring.bits} bits ({worst} could "
             f"overflow). Use fewer rows or columns."
@@ -223,6 +222,46 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
             f"row or its score too coarse. Use fewer rows or columns, or a larger norm_floor."
         )
     return done
+
+
+def _needed_always(formats: DescentFormats, layout: Layout) -> dict[str, int]:
+    """Return how many bits quantities take that any descent has."""
+    radius = formats.radius
+    return {
+        "a score before its truncation": formats.data + formats.carried + log2_up(formats.longest * radius) + 1,
+        "a score": formats.argument + log2_up(formats.argument_radius + 2) + 1,
+        "the sum of the weights": formats.weights + log2_up(radius) + max(4, log2_up(Fraction(layout.cols))),
+    }
+
+
+def _needed_if_scaled(formats: DescentFormats, layout: Layout, steep: int) -> dict[str, int]:
+    rows = log2_up(Fraction(layout.rows))
+    needed = _needed_always(formats, layout) | {
+        "a sum of gradients": formats.data + formats.scaled + rows + 2 + steep + log2_up(1 + formats.centre),
+        "the squared length of a row": 2 * formats.data + log2_up(formats.longest**2) + 4,
+    }
+    if formats.centre:
+        along = (1 + formats.eta) * formats.centre + 1
+        factor = formats.data if layout.floor is None else formats.inverse_norm
+        exact = max(factor + inner_bits(formats), 2 * formats.data)
+        needed["a row along the centre"] = exact + log2_up(max(along, formats.longest * formats.centre))
+        needed["the weights along the centre"] = (
+            formats.data + formats.weights + log2_up(formats.centre * formats.radius)
+        )
+        square = log2_up(formats.centre**2 + 2 * along + 1)
+        needed["the squared length of a centred row"] = max(2 * formats.data, inner_bits(formats)) + square + 1
+    return needed
+
+
+def _needed_if_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> dict[str, int]:
+    rows, exact = log2_up(Fraction(layout.rows)), formats.data + formats.scaled + STRETCH_BITS
+    return _needed_always(formats, layout) | {
+        "a sum of gradients": exact + rows + 3,
+        "the spread of the rows": 2 * formats.data + SQUARE_BITS + rows + 2,
+        "the squared length of a row": 2 * (formats.data + STRETCH_BITS) + log2_up(formats.longest**2) + 1,
+        "the mean times the inverse lengths": exact - STRETCH_BITS + rows + log2_up(clip.moved / SHORTEST) + 1,
+        "the stretched weights": STRETCH_BITS + formats.weights + log2_up(clip.stretch * formats.radius) + 1,
+    }
 
 
 def _factored(pace: Fraction) -> tuple[Fraction, int]:

@@ -20,6 +20,9 @@ the mean of the last 6 iterates. Where the constants come from, and what other c
   that is added to all scores. It never gained more than a fifth of a point beside the constant, so it is not the rule.
 - **Centre** (5 % of mu^2): the mean of the centred rows of length 1, subtracted from each before it is scaled again.
   Only if the noise in it is short: d s^2 <= 1/10.
+- **Clipped rows** (15 % of mu^2, in the place of level and centre): with few columns and many rows, the mean of the
+  rows, their spread in every column and their usual length are found privately, so that the scaling of the columns
+  does not matter (``clip.py``). The rule of public facts: ``clipping_pays``.
 
 Users may set the shares of level, centre and intercept themselves (``shares.py``).
 """
@@ -47,10 +50,23 @@ PACE = Fraction(8, 10)
 CALIBRATION_STEPS, CALIBRATION_SHARE = 3, Fraction(5, 100)
 OWN_PARTS, LEVEL_PARTS = 3, 5
 """Of 8, in the offset of a row: its own mean and the level."""
+MEAN_SHARE, RADIUS_SHARE, SHIFT_SHARE, SPREAD_SHARE = (Fraction(part, 100) for part in (5, 1, 4, 5))
+MOST_CLIPPED = 128
+LONGEST_MEAN, WIDEST_SPREAD = Fraction(1, 10), Fraction(1, 2)
 CENTRED_FLOOR = Fraction(1, 4)
 """A centred row that is shorter is not stretched to length 1, but divided by this."""
 PURE_CONSTANT = Fraction(3, 256)
 _PACE_BITS = 32
+
+
+@dataclass(frozen=True)
+class ClipBudget:
+    """mu^2 of the releases that prepare clipped rows."""
+
+    mean: Fraction
+    radius: Fraction
+    shift: Fraction
+    spread: Fraction
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,7 @@ class Budget:
 
     level: Fraction | None
     centre: Fraction | None
+    clip: ClipBudget | None
     steps: tuple[Fraction, ...]
     calibration: tuple[Fraction, ...]
     rows: int
@@ -67,7 +84,7 @@ class Budget:
     @property
     def constant(self) -> Fraction:
         """beta."""
-        return CONSTANT if self.centre is None else CENTRED_CONSTANT
+        return CONSTANT if self.centre is None and self.clip is None else CENTRED_CONSTANT
 
     @property
     def pace(self) -> Fraction:
@@ -89,6 +106,15 @@ def shares_of_steps() -> tuple[Fraction, ...]:
     return tuple(count / sum(counts) for count in counts)
 
 
+def clipping_pays(rows: int, cols: int, epsilon: Fraction, delta: Fraction) -> bool:
+    """Return whether rows are clipped unless somebody says otherwise: few columns, and so many rows that the noise in
+    their mean is at most 1/10 of the longest row, and that in the spread of a column half of the average."""
+    whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
+    mean = 4 * cols <= LONGEST_MEAN**2 * rows**2 * whole * MEAN_SHARE
+    spread = 2 * cols**2 <= WIDEST_SPREAD**2 * rows**2 * whole * SPREAD_SHARE
+    return cols <= MOST_CLIPPED and mean and spread
+
+
 def spend(
     rows: int,
     cols: int,
@@ -96,19 +122,22 @@ def spend(
     delta: Fraction,
     *,
     ranges: bool,
+    clip: bool = False,
     calibrate: bool = False,
     chosen: Shares = (),
 ) -> Budget:
-    """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges. ``chosen``: shares that users
-    have chosen in the place of the recipe's."""
+    """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges. ``clip``: rows are clipped.
+    ``chosen``: shares that users have chosen in the place of the recipe's."""
     asked = dict(chosen)
     whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
     share = min(max(1 / (GOOD_LEVEL**2 * rows**2 * whole), LEAST_LEVEL_SHARE), MOST_LEVEL_SHARE)
-    level = ranges and WIDEST_LEVEL**2 * rows**2 * whole * share >= 1
-    centre = 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
+    level = ranges and not clip and WIDEST_LEVEL**2 * rows**2 * whole * share >= 1
+    centre = not clip and 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
     level_share = asked.get("level", significant_up(share, _PACE_BITS) if level else Fraction(0))
     centre_share = asked.get("centre", CENTRE_SHARE if centre else Fraction(0))
     extras = {name: part for name, part in (("level", level_share), ("centre", centre_share)) if part}
+    if clip:
+        extras = {"mean": MEAN_SHARE, "radius": RADIUS_SHARE, "shift": SHIFT_SHARE, "spread": SPREAD_SHARE}
     calibration = asked.get("intercept", CALIBRATION_SHARE)
     if chosen:
         check_together(extras | ({"intercept": calibration} if calibrate else {}), asked)
@@ -120,7 +149,8 @@ def spend(
     )
     steps = tuple(parts[f"step {t + 1}"] for t in range(STEPS))
     offsets = tuple(parts[f"intercept {k + 1}"] for k in range(len(shares)))
-    return Budget(parts.get("level"), parts.get("centre"), steps, offsets, rows, cols)
+    clipped = ClipBudget(parts["mean"], parts["radius"], parts["shift"], parts["spread"]) if clip else None
+    return Budget(parts.get("level"), parts.get("centre"), clipped, steps, offsets, rows, cols)
 
 
 @dataclass(frozen=True)

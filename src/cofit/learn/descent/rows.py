@@ -1,7 +1,8 @@
 """Rows as the descent sees them, never formed: centred and scaled lazily, by one number or two for every row.
 
-A row z is u (y - c) - v M: y as it was shared, c its offset, M the centre, u and v its factors. A product with all rows
-costs one matrix product and a few products of n numbers; so does a sum of them.
+A row z is u (y - c) - v M: y as it was shared, c its offset, M the centre, u and v its factors. A clipped row is
+u (t (y - m) - c) with the mean m and the stretch t of every column. A product with all rows costs one matrix product
+and a few products of n numbers; so does a sum of them.
 
 Who learns what: nobody anything. The level and the centre are noisy releases, yet stay secret until the one opening.
 Rounds, with ``rep3`` and where the parties scale: 2 more for each product with v or M.
@@ -13,13 +14,15 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from cofit.arithmetic import FixedPoint
 from cofit.learn.batches import in_batches
-from cofit.learn.descent.formats import ROOT_BITS, DescentFormats, inner_bits, log2_up
+from cofit.learn.descent.formats import DescentFormats, inner_bits, log2_up
 from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
 from cofit.learn.descent.recipe import CENTRED_FLOOR
 from cofit.learn.norm import TEMPORARIES_PER_BIT
-from cofit.privacy.safe_rounding import root_up
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols import inverse_square_root, less
+from cofit.protocols.roots import inverse_square_root_error
 from cofit.protocols.working import tighten
 from cofit.secret import SecretArray, concatenate
 
@@ -28,7 +31,8 @@ _CONSTANT_BITS = 16
 
 @dataclass(frozen=True)
 class Rows:
-    """All rows. ``offset``, ``scale`` (u), ``tilt`` (v) and ``centre`` are None where they are 0, 1, 0 and 0."""
+    """All rows. ``offset``, ``scale`` (u), ``tilt`` (v), ``centre``, ``mean`` and ``stretch`` are None where they are
+    0, 1, 0, 0, 0 and 1."""
 
     y: SecretArray
     formats: DescentFormats
@@ -36,6 +40,8 @@ class Rows:
     scale: SecretArray | None = None
     tilt: SecretArray | None = None
     centre: SecretArray | None = None
+    mean: SecretArray | None = None
+    stretch: SecretArray | None = None
 
     def scores(self, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
         """Return <w, z> + plus for every row; ``plus``: one secret number. ||w|| <= R and |plus| <= beta R."""
@@ -54,13 +60,21 @@ class Rows:
         return self.scale.multiply(products, kept, plus=added, proven_bound=largest).widen(formats.argument)
 
     def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
-        """Return <y - c, vector> for every row, truncated to ``bits``; ||vector|| <= ``length``."""
+        """Return <t (y - m) - c, vector> for every row, truncated to ``bits``; ||vector|| <= ``length``."""
         largest = self.formats.longest * length
+        root, fine = root_up(Fraction(len(vector)), ROOT_BITS), vector.format.fraction_bits
         plus = None
         if self.offset is not None:
-            total = tighten(vector.sum(), root_up(Fraction(len(vector)), ROOT_BITS) * length)
-            exact = self.offset.format.fraction_bits + vector.format.fraction_bits
+            total = tighten(vector.sum(), root * length)
+            exact = self.offset.format.fraction_bits + fine
             plus = -self.offset.multiply(repeated(total, len(self.y)), exact, proven_bound=largest)
+        if self.stretch is not None and self.mean is not None:
+            fine = self.formats.carried
+            vector = self.stretch.multiply(vector, fine)
+            largest += self.formats.longest * root / (1 << fine)  # the truncation of the stretched vector
+            exact = self.mean.format.fraction_bits + fine
+            along = -repeated(self.mean.inner(vector, exact), len(self.y))
+            plus = along if plus is None else plus.widen(exact) + along
         return self.y.matmul(vector, bits, plus=plus, proven_bound=largest)
 
     def weighted_sum(self, factors: SecretArray, bits: int, largest: Fraction) -> SecretArray:
@@ -74,6 +88,8 @@ class Rows:
             return self.y.T.matmul(factors, bits, proven_bound=largest)
         scaled = self.scale.multiply(factors, formats.scaled)
         exact = formats.data + formats.scaled
+        if self.stretch is not None and self.mean is not None and self.offset is not None:
+            return self._stretched_sum(scaled, bits, largest)
         plus = None
         if self.offset is not None:
             plus = -repeated(self.offset.inner(scaled, exact), self.y.shape[1])
@@ -82,6 +98,20 @@ class Rows:
             along = self.centre.multiply(repeated(tilted, self.y.shape[1]), exact)
             plus = -along if plus is None else plus - along
         return self.y.T.matmul(scaled, bits, plus=plus, proven_bound=largest)
+
+    def _stretched_sum(self, scaled: SecretArray, bits: int, largest: Fraction) -> SecretArray:
+        """Return the sum of (t (y - m) - c) times ``scaled``, exact before its truncation to ``bits``."""
+        y, mean, stretch, offset = self.y, self.mean, self.stretch, self.offset
+        if mean is None or stretch is None or offset is None:
+            raise ValueError("These rows are not clipped.")
+        exact = self.formats.data + self.formats.scaled
+        aside = -mean.multiply(repeated(scaled.sum(), y.shape[1]), exact)
+        # t (y - m) is at most about twice as long as t (y - m) - c, which times its factor is hardly longer than 1;
+        # sqrt(d) |c| is no longer than that; and t is at least 1/2
+        total = y.T.matmul(scaled, exact, plus=aside, proven_bound=6 * len(y))
+        common = -repeated(offset.inner(scaled, exact, proven_bound=2 * len(y)), y.shape[1])
+        common = common.widen(exact + stretch.format.fraction_bits)
+        return stretch.multiply(total, bits, plus=common, proven_bound=largest)
 
 
 def means(y: SecretArray) -> SecretArray:
@@ -102,7 +132,7 @@ def scaled_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
     # ||y - c||^2 = ||y||^2 - c (2 sum y - d c), exactly
     cross = c.multiply(sums * 2 - c * y.shape[1], exact)
     lengths = tighten(squares - cross, largest)
-    scale = _inverse_roots(lengths, floor, formats, y.size)
+    scale = inverse_roots(lengths, None, floor, formats.of(formats.inverse_norm), y.size)
     return Rows(y, formats, offset=c, scale=scale)
 
 
@@ -118,25 +148,34 @@ def centred_rows(rows: Rows, centre: SecretArray, plan: DescentPlan) -> Rows:
         along = rows.scale.multiply(products, bits, proven_bound=largest)
     square = centre.inner(centre, bits, proven_bound=formats.centre**2)
     apart = repeated(square, len(along)) - along * 2 + 1
-    tilt = _inverse_roots(apart, CENTRED_FLOOR, formats, rows.y.size)
+    tilt = inverse_roots(apart, None, CENTRED_FLOOR, formats.of(formats.inverse_norm), rows.y.size)
     scale = tilt
     if rows.scale is not None:
         scale = rows.scale.multiply(tilt, formats.inverse_norm)
     return replace(rows, scale=scale, tilt=tilt, centre=centre)
 
 
-def _inverse_roots(squares: SecretArray, floor: Fraction, formats: DescentFormats, data: int) -> SecretArray:
-    """Return 1 / sqrt(max(s, floor^2)) for every s, with ``inverse_norm`` fractional bits; floor^2 is rounded up."""
-    limit = formats.of(formats.inverse_norm).limit(1 / floor + formats.inverse_error)
+def inverse_roots(
+    squares: SecretArray, least: SecretArray | None, floor: Fraction, format: FixedPoint, data: int
+) -> SecretArray:
+    """Return 1 / sqrt(max(s, least)) for every s, in ``format``; ``data``: how many elements are held anyway.
+
+    least: one secret element in the format of the squares, at least floor^2; None: floor^2, rounded up.
+    """
+    limit = format.limit(1 / floor + inverse_square_root_error(format))
     units = 1 << squares.format.fraction_bits
-    least = Fraction(math.ceil(floor**2 * units), units)
+    lowest = Fraction(math.ceil(floor**2 * units), units)
 
     def of(part: SecretArray) -> SecretArray:
-        raised = part + less(part, least) * (-part + least)
-        inverse = inverse_square_root(raised.with_integer_limit(part.integer_limit), formats.inverse_norm)
+        bottom = lowest if least is None else repeated(least, len(part))
+        raised = part + less(part, bottom) * (-part + bottom)
+        inverse = inverse_square_root(tighten(raised, raised_limit), format.fraction_bits)
         return inverse.with_integer_limit(min(inverse.integer_limit, limit))
 
-    return in_batches(of, [squares], TEMPORARIES_PER_BIT * formats.ring.bits, data)
+    raised_limit = Fraction(squares.integer_limit, units)
+    if least is not None:
+        raised_limit = max(raised_limit, Fraction(least.integer_limit, units))
+    return in_batches(of, [squares], TEMPORARIES_PER_BIT * format.ring.bits, data)
 
 
 def with_bits(value: SecretArray, bits: int) -> SecretArray:

@@ -77,3 +77,10 @@ def refuse_level(shares: Shares, normalised_by: str) -> None:
             "normalised_by to the plan or set it to 'parties'"
         )
         raise parameter_error(_NAME, OWNER, must_be, {name: float(share) for name, share in shares})
+
+
+def refuse_clipped(shares: Shares) -> None:
+    """Refuse a level and a centre where rows are clipped: these have a mean and a spread instead."""
+    if chosen := [name for name, _ in shares if name in ("level", "centre")]:
+        must_be = f"without {' and '.join(map(repr, chosen))} where rows are clipped (clip_rows): those have neither"
+        raise parameter_error(_NAME, OWNER, must_be, {name: float(share) for name, share in shares})

@@ -12,9 +12,9 @@ from scipy import stats
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.errors import InvalidInputError
-from cofit.learn.descent import descend as program
+from cofit.learn.descent import noisy
 from cofit.learn.descent.cleartext import cleartext_descent, descended, prepared_rows
-from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.descent.plan import INTERCEPT, SPREAD, DescentPlan
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.private_training import private_training
@@ -32,10 +32,23 @@ RANGES = {"feature_bound": 2.0, "feature_lower": 0.0}
 KINDS: dict[str, dict[str, Any]] = {
     "owners scale": {"rows": 60, "epsilon": 1.0, "delta": 1e-5},
     "level": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, **RANGES},
-    "level and centre": {"rows": 900, "epsilon": 3.0, "delta": 1e-5, **RANGES},
-    "owners scale, centre": {"rows": 900, "epsilon": 3.0, "delta": 1e-5},
+    "level and centre": {"rows": 900, "epsilon": 3.0, "delta": 1e-5, "clip_rows": False, **RANGES},
+    "owners scale, centre": {"rows": 900, "epsilon": 3.0, "delta": 1e-5, "clip_rows": False},
     "columns, no level": {"rows": 30, "epsilon": 0.5, "delta": 1e-5, "partition": "vertical", **RANGES},
     "no intercept": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "fit_intercept": False, **RANGES},
+    "clipped": {"rows": 900, "epsilon": 3.0, "delta": 1e-5},
+    "clipped, bounds": {
+        "rows": 900,
+        "epsilon": 3.0,
+        "delta": 1e-5,
+        "clip_rows": True,
+        "fit_intercept": False,
+        **RANGES,
+    },
+    "clipped, columns": {
+        **{"rows": 300, "epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "clip_rows": True},
+        **{"calibrate_intercept": True, **RANGES},
+    },
     "pure": {"rows": 300, "epsilon": 3.0, "delta": 0.0, "row_nonzeros": 4},
 }
 EXPECTED = {
@@ -45,11 +58,16 @@ EXPECTED = {
     "owners scale, centre": (False, True, "l2"),
     "columns, no level": (False, False, "l2"),
     "no intercept": (True, False, "l2"),
+    "clipped": (False, False, "l2"),
+    "clipped, bounds": (False, False, "l2"),
+    "clipped, columns": (False, False, "l2"),
     "pure": (False, False, "l1"),
 }
 COLS, CROWDED = 12, 900
 LARGEST = 2.0**-10
 """Of the noise's standard deviation in a weight: how far rounding may move the released weights."""
+LARGEST_CLIPPED = 2.0**-7
+"""The same for clipped rows, whose stretch has 7 fractional bits."""
 
 
 def _plan(kind: str, scheme: str = "clear") -> DescentPlan:
@@ -101,9 +119,9 @@ def test_for_the_same_noise_it_releases_what_the_party_program_releases(
         drawn.extend(np.rint(float(scale) * RNG.standard_normal(shape)).tolist())
         return party.constant(np.array(drawn[-shape[0] :]), FixedPoint(0, ring))
 
-    monkeypatch.setattr(program, "_DRAWS_AT_ONCE", 7)  # so that batches begin and end within a release
-    monkeypatch.setattr(program, "discrete_gaussian", chosen)
-    monkeypatch.setattr(program, "discrete_laplace", chosen)
+    monkeypatch.setattr(noisy, "_DRAWS_AT_ONCE", 7)  # so that batches begin and end within a release
+    monkeypatch.setattr(noisy, "discrete_gaussian", chosen)
+    monkeypatch.setattr(noisy, "discrete_laplace", chosen)
     real = _real(plan, x, labels)
     ends = np.cumsum([event.dimension for event in plan.events])
     assert len(drawn) == ends[-1]
@@ -114,9 +132,12 @@ def test_for_the_same_noise_it_releases_what_the_party_program_releases(
 
     (twin,) = descended(plan, prepared_rows(plan, x), labels, noise)
     assert twin.shape == real.shape == (plan.released,)
-    np.testing.assert_allclose(twin[: plan.cols], real[: plan.cols], rtol=0, atol=LARGEST * plan.noise_of_weights)
-    np.testing.assert_allclose(twin[plan.cols :], real[plan.cols :], rtol=0, atol=2.0**-12)
-    assert np.linalg.norm(real[: plan.cols]) > 10 * LARGEST * plan.noise_of_weights
+    largest = (LARGEST_CLIPPED if plan.clipped else LARGEST) * plan.noise_of_weights
+    np.testing.assert_allclose(twin[: plan.cols], real[: plan.cols], rtol=0, atol=largest)
+    assert np.linalg.norm(real[: plan.cols]) > 10 * largest
+    for name in plan.extras:
+        coarse = {SPREAD: 2.0**-6, INTERCEPT: max(2.0**-12, largest)}.get(name, 2.0**-12)
+        np.testing.assert_allclose(plan.part(twin, name), plan.part(real, name), rtol=0, atol=coarse)
 
 
 def _least_p(plan: DescentPlan, real: Reals, twin: Reals, middle: Reals) -> float:

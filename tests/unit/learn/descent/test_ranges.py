@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError, PartyFailedError, RangeError
 from cofit.learn.descent.formats import reach
-from cofit.learn.descent.plan import MEAN_BITS, DescentPlan, plan_descent
+from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.descent.planning import plan_descent
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 from cofit import LogisticRegression, forecast_accuracy
 from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
-from cofit.learn.descent.plan import DescentPlan, plan_descent
+from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.descent.planning import plan_descent
 from cofit.learn.descent.recipe import CALIBRATION_SHARE, CENTRE_SHARE
 from cofit.learn.facts import training_facts
 from cofit.report.rebuilt import rebuilt_plan
@@ -27,7 +28,7 @@ BEST = {"model": {"kind": "logistic_regression", "calibrate_intercept": True}}
 
 
 def planned(shares: dict[str, Any] | None, rows: int = 500, cols: int = 20, **facts: Any) -> DescentPlan:
-    return plan_descent(training_facts(rows, cols, **(FACTS | facts), budget_shares=shares))
+    return plan_descent(training_facts(rows, cols, **(FACTS | {"clip_rows": False} | facts), budget_shares=shares))
 
 
 def spent(plan: DescentPlan) -> dict[str, float]:

@@ -1,0 +1,163 @@
+"""Clipped rows on secrets: the party program behind ``clip.py``. What it releases, and why: ``clip_proof.md``.
+
+Who learns what: nobody anything. Mean, radius and spread are noisy releases, yet stay secret until the one opening.
+Cost beside that of the noise: three roots and four comparisons a row, and two squares of every value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from cofit.learn.batches import batch_count, even_parts, in_batches
+from cofit.learn.descent import noisy
+from cofit.learn.descent.clip import (
+    LONGEST,
+    RADIUS_BITS,
+    RADIUS_SQUARED,
+    SHORTEST,
+    SQUARE_BITS,
+    STRETCH_BITS,
+    ClipFormats,
+)
+from cofit.learn.descent.formats import DescentFormats, log2_up
+from cofit.learn.descent.plan import MEAN, RADIUS, SHIFT, SPREAD, DescentPlan
+from cofit.learn.descent.rows import Rows, inverse_roots, repeated, with_bits
+from cofit.learn.norm import TEMPORARIES_PER_BIT
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
+from cofit.protocols import inverse_square_root, square_root
+from cofit.protocols.clamp import clamp
+from cofit.protocols.working import tighten
+from cofit.secret import SecretArray, concatenate
+
+_HELD_A_VALUE = 4  # shared elements that a batch of squares holds for every value
+_PART_BITS = 16
+
+
+def clipped_rows(y: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> tuple[Rows, list[SecretArray]]:
+    """Return the rows as the steps see them, and what of their preparation is opened: mean, stretch, radius."""
+    formats, clip = plan.formats, plan.formats.clip
+    if clip is None:
+        raise ValueError("The rows of this plan are not clipped.")
+    rows, cols, data = *y.shape, formats.data
+    total = with_bits(y.sum(axis=0), formats.grid) + noise.of(MEAN)
+    first = tighten(noisy.divided(total, rows, data), clip.mean)
+    squares = _squared_distances(y, first, formats, clip)
+    radius = _radius(squares, plan, noise, y.size)
+    inverse = with_bits(_first_inverse(squares, radius, formats, clip, y.size), formats.scaled)
+
+    exact = data + formats.scaled
+    aside = -first.multiply(repeated(inverse.sum(), cols), exact)
+    total = y.T.matmul(inverse, formats.grid, plus=aside, proven_bound=rows * clip.first_reach) + noise.of(SHIFT)
+    shift = tighten(noisy.divided(total, rows, data), (clip.moved - clip.mean) / LONGEST)
+    total = _spread(y, first, inverse, formats, clip) + noise.of(SPREAD)
+    variances = noisy.divided(total, rows, data) - shift.multiply(shift, data)
+    mean = tighten(first + shift.multiply(repeated(radius, cols), data), clip.moved)
+    stretch = _stretch(variances, formats, clip)
+    return _stretched(y, mean, stretch, radius, formats, clip), [mean, stretch, radius]
+
+
+def _squared_distances(y: SecretArray, mean: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
+    """||y - mean||^2 for every row, exactly."""
+    exact = 2 * formats.data
+    squares = y.inner(y, exact, proven_bound=1)
+    along = y.matmul(mean, exact, proven_bound=clip.mean)
+    square = mean.inner(mean, exact, proven_bound=clip.mean**2)
+    return tighten(squares - along * 2 + repeated(square, len(y)), (1 + clip.mean) ** 2)
+
+
+def _radius(squares: SecretArray, plan: DescentPlan, noise: noisy.Noise, data: int) -> SecretArray:
+    """The noisy mean of clamped lengths, itself clamped; one element."""
+    bits = plan.formats.ring.bits
+
+    def of(part: SecretArray) -> SecretArray:
+        return square_root(clamp(part, SHORTEST**2, LONGEST**2), RADIUS_BITS)
+
+    lengths = in_batches(of, [squares], TEMPORARIES_PER_BIT * bits, data)
+    total = lengths.sum().reshape(1).widen(plan.grid_of(RADIUS)) + noise.of(RADIUS)
+    return clamp(noisy.divided(total, len(squares), RADIUS_BITS), SHORTEST, LONGEST)
+
+
+def _first_inverse(
+    squares: SecretArray, radius: SecretArray, formats: DescentFormats, clip: ClipFormats, data: int
+) -> SecretArray:
+    """1 / max(||y - m0||, r) for every row."""
+    least = radius.multiply(radius, 2 * RADIUS_BITS).widen(2 * formats.data)
+    return inverse_roots(squares, least, SHORTEST, formats.of(clip.first_bits), data)
+
+
+def _spread(
+    y: SecretArray, mean: SecretArray, inverse: SecretArray, formats: DescentFormats, clip: ClipFormats
+) -> SecretArray:
+    """The sum of w (y - m0)^2 over all rows, for every column, truncated to the grid; w is at most ``inverse``^2."""
+    weights = inverse.multiply(inverse, SQUARE_BITS) - Fraction(1, 1 << SQUARE_BITS)
+    bits = 2 * formats.data + SQUARE_BITS
+    each = clip.first_reach**2
+    parts = _by_squares(
+        y,
+        mean,
+        1 + clip.mean,
+        lambda squares, a, b: squares.T.matmul(weights[a:b], bits, proven_bound=(b - a) * each),
+    )
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return with_bits(total, formats.grid)
+
+
+def _stretch(variances: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
+    """1 / sqrt(q) for every column, q clamped to the floor and 1."""
+    units = 1 << variances.format.fraction_bits
+    floor = Fraction(-(-clip.variance_floor.numerator * units // clip.variance_floor.denominator), units)
+    clamped = clamp(variances, floor, Fraction(1))
+    return tighten(inverse_square_root(clamped, clip.first_bits).truncate(STRETCH_BITS), clip.stretch)
+
+
+def _stretched(
+    y: SecretArray,
+    mean: SecretArray,
+    stretch: SecretArray,
+    radius: SecretArray,
+    formats: DescentFormats,
+    clip: ClipFormats,
+) -> Rows:
+    """The rows t (y - m) - c, with their offsets c and inverse lengths."""
+    rows, cols, data = *y.shape, formats.data
+    fine = data + STRETCH_BITS
+    squared = stretch.multiply(stretch, 2 * STRETCH_BITS)
+    largest = formats.longest**2
+    parts = _by_squares(
+        y, mean, clip.distance, lambda squares, a, b: squares.matmul(squared, 2 * fine, proven_bound=largest)
+    )
+    squares = concatenate(parts)
+    along = -repeated(mean.inner(stretch, fine), rows)
+    widest = root_up(Fraction(cols), ROOT_BITS) * formats.longest
+    sums = y.matmul(stretch, fine, plus=along, proven_bound=widest)
+    shift = log2_up(Fraction(2 * cols)) + _PART_BITS
+    offset = (sums * round(Fraction(1 << shift, 2 * cols))).ldexp(-shift).truncate(data)
+    # ||t (y - m) - c||^2 = ||t (y - m)||^2 - c (2 sum t (y - m) - d c), exactly
+    cross = offset.multiply(sums * 2 - offset.widen(fine) * cols, data + fine, proven_bound=largest)
+    squares = tighten(squares - cross.widen(2 * fine), largest)
+    factor = RADIUS_SQUARED * cols
+    least = radius.multiply(radius, 2 * RADIUS_BITS) * factor.numerator
+    least = least.ldexp(-log2_up(Fraction(factor.denominator))).widen(2 * fine)
+    shortest = SHORTEST / root_up(1 / factor, ROOT_BITS)
+    scale = inverse_roots(squares, least, shortest, formats.of(formats.inverse_norm), y.size)
+    return Rows(y, formats, offset=offset, scale=scale, mean=mean, stretch=stretch)
+
+
+def _by_squares(
+    y: SecretArray,
+    mean: SecretArray,
+    distance: Fraction,
+    use: Callable[[SecretArray, int, int], SecretArray],
+) -> list[SecretArray]:
+    """Return ``use`` of the squares (y - mean)^2 of a batch of rows, and of where it begins and ends, for all rows."""
+    rows, cols = y.shape
+    exact = 2 * y.format.fraction_bits
+    count = batch_count(y.format.ring, rows, _HELD_A_VALUE * cols, y.size)
+    parts = []
+    for start, end in even_parts(rows, count):
+        apart = tighten(y[start:end] - mean, distance)
+        parts.append(use(apart.multiply(apart, exact, proven_bound=distance**2), start, end))
+    return parts
