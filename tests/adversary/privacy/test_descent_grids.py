@@ -27,6 +27,7 @@ from scipy import stats
 from adversary.privacy.test_descent_precision import coarser
 from cofit.errors import PartyFailedError
 from cofit.learn.descent import descend as program
+from cofit.learn.descent import noisy
 from cofit.learn.descent.plan import DescentPlan
 from cofit.sampling.discrete_gaussian import discrete_gaussian, largest_draw
 from cofit.sampling.discrete_laplace import discrete_laplace
@@ -214,8 +215,8 @@ RELEASES = [
 def noise_for(kind: str, factor: int) -> dict[str, npt.NDArray[np.int64]]:
     """The samplers' own, in multiples of ``factor`` steps; drawn once for all releases."""
     with (
-        mock.patch.object(program, "discrete_gaussian", coarser(discrete_gaussian, factor)),
-        mock.patch.object(program, "discrete_laplace", coarser(discrete_laplace, factor)),
+        mock.patch.object(noisy, "discrete_gaussian", coarser(discrete_gaussian, factor)),
+        mock.patch.object(noisy, "discrete_laplace", coarser(discrete_laplace, factor)),
     ):
         return drawn(short_plan(kind), DRAWS)
 

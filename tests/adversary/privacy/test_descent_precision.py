@@ -23,7 +23,7 @@ from scipy import stats
 
 from cofit import Party, SecretArray
 from cofit.arithmetic import PowerOfTwoRing
-from cofit.learn.descent import descend
+from cofit.learn.descent import noisy
 from cofit.learn.descent.plan import DescentPlan
 from cofit.sampling.discrete_gaussian import discrete_gaussian
 from cofit.sampling.discrete_laplace import discrete_laplace
@@ -97,8 +97,8 @@ def test_a_released_descent_tells_candidates_apart_no_better_than_epsilon_allows
 def test_noise_on_a_coarser_grid_would_tell_them_apart(kind: str, trials: int) -> None:
     """Broken on purpose."""
     with (
-        mock.patch.object(descend, "discrete_gaussian", coarser(discrete_gaussian)),
-        mock.patch.object(descend, "discrete_laplace", coarser(discrete_laplace)),
+        mock.patch.object(noisy, "discrete_gaussian", coarser(discrete_gaussian)),
+        mock.patch.object(noisy, "discrete_laplace", coarser(discrete_laplace)),
     ):
         right = right_guesses(plan_for(kind), trials)
     assert right[f"multiples of {COARSE}"] == trials

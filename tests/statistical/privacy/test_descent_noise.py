@@ -22,7 +22,7 @@ from scipy import stats
 
 from cofit import Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
-from cofit.learn.descent import noisy
+from cofit.learn.descent import descend, noisy
 from cofit.learn.descent.plan import DescentPlan
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from statistical.sampling.checks import ALPHA, PValues, Values, accept, mean_of, reject, unrelated, variance_of
@@ -144,8 +144,8 @@ def quick_noise(factor: float) -> Iterator[None]:
         return draw
 
     with (
-        mock.patch.object(descend, "discrete_gaussian", sampler(discrete_gaussian, rng.normal)),
-        mock.patch.object(descend, "discrete_laplace", sampler(discrete_laplace, rng.laplace)),
+        mock.patch.object(noisy, "discrete_gaussian", sampler(discrete_gaussian, rng.normal)),
+        mock.patch.object(noisy, "discrete_laplace", sampler(discrete_laplace, rng.laplace)),
         mock.patch.object(Party, "forget_inputs", lambda self: None),  # so that one run descends many times
     ):
         yield

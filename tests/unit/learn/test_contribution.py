@@ -18,7 +18,8 @@ BOUNDS = (1e-9, 1e-3, 1.0, 1e9)
 
 
 def plan_of(bound: float, lower: float, **facts: Any) -> DescentPlan:
-    given = {"epsilon": 1.0, "feature_bound": bound, "feature_lower": lower, "fit_intercept": False, **facts}
+    given = {"epsilon": 1.0, "feature_bound": bound, "feature_lower": lower, "fit_intercept": False, "clip_rows": False}
+    given |= facts
     plan = plan_training(training_facts(ROWS, COLS, **given))
     assert isinstance(plan, DescentPlan)
     assert plan.level is not None

@@ -42,6 +42,7 @@ BAD: dict[str, list[Any]] = {
     "budget_shares": [{}, [0.1], "level", 0.1, {"steps": 0.5}, {"level": 0.1}],
     "row_nonzeros": [0, -1, 4, 1.5, "x", True],
     "recipe": ["worst", None, ["best"]],
+    "clip_rows": ["yes", 1, True],
     "norm_floor": [0, 2, -1, "x", None],
     "tolerance": [0, 0.2, -1, "x"],
     "allow_unproven": ["false", 1],

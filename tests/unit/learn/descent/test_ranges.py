@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError, PartyFailedError, RangeError
+from cofit.learn.descent.clip import STRETCH_BITS
 from cofit.learn.descent.formats import reach
 from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
 from cofit.learn.descent.planning import plan_descent
@@ -155,8 +156,10 @@ def lengths_of_contributions(rows: Any, residuals: Any, plan: DescentPlan) -> li
     unit = Fraction(1, 1 << (formats.data + formats.scaled))
     if rows.scale is not None:
         p = (integers(rows.scale) * e) >> formats.inverse_norm
+    if rows.mean is not None:  # stretched: so many bits more
+        y, unit = (y - integers(rows.mean)) * integers(rows.stretch), unit / (1 << STRETCH_BITS)
     if rows.offset is not None:
-        y = y - integers(rows.offset)[:, None]
+        y = y - integers(rows.offset)[:, None] * (1 if rows.mean is None else 1 << STRETCH_BITS)
     parts = p[:, None] * y
     if rows.tilt is not None:
         tilted = (integers(rows.tilt) * e) >> formats.inverse_norm
