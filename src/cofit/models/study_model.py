@@ -23,7 +23,7 @@ from cofit.study.columns import UNKNOWN, WrongTypeError, matches, plain_column
 from cofit.study.document import Feature, Study
 from cofit.study.encode import encode_columns
 from cofit.study.plan import study_plan
-from cofit.study.problems import Problems
+from cofit.study.problems import UNKNOWN_VALUE, Problems
 
 VERSION = 1
 KIND = "cofit study model"
@@ -96,7 +96,7 @@ class StudyModel:
         except WrongTypeError as kind:
             problems.add(f"column '{self.label}' has the type {kind}; it must hold {words}")
             problems.raise_any()
-        problems.add_cells(self.label, places == UNKNOWN, lambda _: f"it must be {words}")
+        problems.add_cells(self.label, places == UNKNOWN, UNKNOWN_VALUE, f"it must be {words}")
         problems.raise_any()
         return np.asarray(places)
 
