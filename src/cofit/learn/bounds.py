@@ -18,5 +18,5 @@ TOLERANCE = 2.0**-20
 
 def beyond(values: Reals, lower: float, upper: float) -> npt.NDArray[np.bool_]:
     """Return which values are below ``lower`` or above ``upper`` by more than rounding; NaN is not."""
-    slack = TOLERANCE * (upper - lower)
+    slack = TOLERANCE * upper - TOLERANCE * lower  # in this order it cannot overflow
     return np.asarray((values < lower - slack) | (values > upper + slack))

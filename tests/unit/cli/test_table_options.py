@@ -67,7 +67,7 @@ def test_contribute(folder: Path) -> None:
 
 
 def commands(folder: Path, table: Path) -> dict[str, list[str | Path]]:
-    owner = ["--owner", "owner-a", "--key", folder / "owner-a.key", "--data", table]
+    owner: list[str | Path] = ["--owner", "owner-a", "--key", folder / "owner-a.key", "--data", table]
     return {
         "predict": ["predict", folder / "model.json", table],
         "evaluate": ["evaluate", folder / "model.json", table],

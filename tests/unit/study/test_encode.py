@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError
+from cofit.learn.bounds import TOLERANCE
 from cofit.study import EncodedTable, Study, TableError, encode_table
 from cofit.study.document import Feature
 from cofit.study.encode import encode_columns
@@ -359,6 +360,31 @@ def test_an_unknown_owner() -> None:
 
 def test_the_repr_shows_no_value() -> None:
     assert repr(encoded()) == "<EncodedTable, features (4, 10), labels (4,), keys>"
+
+
+def encoded_number(values: Any, lower: float, upper: float) -> list[float]:
+    problems = Problems("a table")
+    result = encode_columns([Feature("x", "number", lower, upper)], pa.table({"x": values}), problems)
+    problems.raise_any()
+    return [float(value) for value in result[:, 0]]
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-3.0, -1.0), (-0.1, 0.1), (18.0, 110.0), (-1e308, 7e307)])
+def test_numbers_beyond_a_bound_by_rounding_are_clipped_to_it(lower: float, upper: float) -> None:
+    room = TOLERANCE * upper - TOLERANCE * lower
+    below = [lower, float(np.nextafter(lower, -np.inf)), lower - room / 2]
+    above = [upper, float(np.nextafter(upper, np.inf)), upper + room / 2]
+    assert encoded_number([*below, *above], lower, upper) == [-1.0] * 3 + [1.0] * 3
+    assert encoded_number([repr(value) for value in (*below, *above)], lower, upper) == [-1.0] * 3 + [1.0] * 3
+    for value in (lower - 2 * room, upper + 2 * room):
+        with pytest.raises(TableError, match="x: 1 out of bounds"):
+            encoded_number([value], lower, upper)
+
+
+def test_floats_of_32_bits_may_be_rounded_beyond_a_bound() -> None:
+    column = pa.array([0.1, -0.1, 0.0], pa.float32())
+    assert column[0].as_py() > 0.1
+    assert encoded_number(column, -0.1, 0.1) == [1.0, -1.0, 0.0]
 
 
 BOUND = st.floats(-1e300, 1e300)
