@@ -71,7 +71,7 @@ class StudyModel:
     def encode(self, table: pa.Table) -> npt.NDArray[np.float64]:
         """Return the rows of a table as the weights take them; columns in any order, others ignored.
 
-        Raises TableError, whose text contains data, with all that does not fit the study.
+        Raises TableError, whose text is for who holds the table, with all that does not fit the study.
         """
         problems = Problems("The table")
         for feature in self.features:

@@ -28,8 +28,8 @@ _LONGEST_VALUE = 60
 
 
 class TableError(InvalidInputError):
-    """An owner's table does not fit the study. **The message tells something about the data**, by column and row and
-    without values: print it at the owner, nowhere else."""
+    """An owner's table does not fit the study. **The message tells something about the data**: columns and rows without
+    their values, and row keys where other owners lack them. Print it at the owner, nowhere else."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Owners' tables: encoded by what the study says, and refused by column, row, key and value."""
+"""Owners' tables: encoded by what the study says, and refused by column and row, with no value."""
 
 from __future__ import annotations
 
