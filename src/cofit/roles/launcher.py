@@ -32,8 +32,8 @@ Told = dict[str, dict[str, Any] | str]
 class Rehearsal:
     """What a study on one machine needs: the study, the keys (NAME.key) of everybody, and the owners' tables.
 
-    out: gets ``state`` (of every participant) and ``logs``, both for this user alone: what an owner is told of its table
-    tells something about the data. secret: the owners' secret, for a vertical study. layout: what was said of all
+    out: gets ``state`` (of every participant) and ``logs``, both for this user alone: what an owner is told of its
+    table tells something about the data. secret: the owners' secret, for a vertical study. layout: what was said of all
     tables.
     """
 
