@@ -15,7 +15,7 @@ import contextlib
 import csv
 import logging
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,14 +100,14 @@ def read_text_table(
     """
     form = _form(path, layout, usual, expected)
     table = _parsed(path, form)
-    columns = [name for name in dict.fromkeys(table.column_names) if numbers is None or name in numbers]
-    columns = [name for name in columns if table.column_names.count(name) == 1]
-    decimal = layout.decimal or ("." if numbers is None else _decimal(path, table, columns))
+    columns, names = table.columns, table.column_names
+    places = [i for i, name in enumerate(names) if numbers is None or name in numbers]
+    decimal = layout.decimal or ("." if numbers is None else _decimal(path, {i: columns[i] for i in places}, names))
     _tell(path, layout, form, decimal, usual)
     if decimal == ",":
-        for name in columns:
-            place = table.column_names.index(name)
-            table = table.set_column(place, name, _with_point(table.column(place)))
+        for i in places:
+            columns[i] = _with_point(columns[i])
+        table = pa.Table.from_arrays(columns, names=names)
     return table
 
 
@@ -272,29 +272,39 @@ def _read(path: Path, form: _Form, *, threads: bool) -> pa.Table:
     return table.rename_columns([name.strip() for name in table.column_names])
 
 
-def _decimal(path: Path, table: pa.Table, columns: Sequence[str]) -> str:
+def _decimal(path: Path, columns: Mapping[int, Any], names: Sequence[str]) -> str:
     """Return the decimal mark of the numbers in these columns, or raise where it could be either."""
-    commas = [name for name in columns if _any(pc.match_substring(table.column(name), ","))]
-    commas = [name for name in commas if _any(pc.match_substring_regex(table.column(name), _WITH_COMMA))]
-    if not commas or any(_any(pc.match_substring_regex(table.column(name), _WITH_POINT)) for name in columns):
+    unclear = None
+    found = False
+    for i, column in columns.items():
+        if not found and _contains(column, ","):
+            commas = pc.match_substring_regex(column, _WITH_COMMA)
+            found = _any(pc.and_not(commas, pc.match_substring_regex(column, _THOUSANDS)))
+            unclear = i if unclear is None and _any(commas) else unclear
+    if not found and unclear is None:
+        return "."
+    if any(_contains(c, ".") and _any(pc.match_substring_regex(c, _WITH_POINT)) for c in columns.values()):
         return "."  # where there are both, those with a comma are told as no numbers
-    for name in commas:
-        column = table.column(name)
-        thousands = pc.match_substring_regex(column, _THOUSANDS)
-        if _any(pc.and_not(pc.match_substring_regex(column, _WITH_COMMA), thousands)):
-            return ","
+    if found:
+        return ","
     raise InvalidInputError(
-        f"In column '{commas[0]}' of '{path}' all commas stand before three digits: they may be decimal marks or "
-        "separate thousands. Say --decimal comma, or write the numbers without thousands marks."
+        f"In column '{names[unclear or 0]}' of '{path}' all commas stand before three digits: they may be decimal "
+        "marks or separate thousands. Say --decimal comma, or write the numbers without thousands marks."
     )
 
 
 def _with_point(column: Any) -> Any:
     """Return numbers with decimal commas as they are written with points; numbers with points become none."""
-    commas = pc.fill_null(pc.match_substring_regex(column, _WITH_COMMA), False)
-    points = pc.fill_null(pc.match_substring_regex(column, _WITH_POINT), False)
-    column = pc.if_else(points, pc.replace_substring(column, ".", ","), column)
-    return pc.if_else(commas, pc.replace_substring(column, ",", "."), column)
+    given = column
+    for mark, other, pattern in ((".", ",", _WITH_POINT), (",", ".", _WITH_COMMA)):
+        if _contains(given, mark):
+            written = pc.fill_null(pc.match_substring_regex(given, pattern), False)
+            column = pc.if_else(written, pc.replace_substring(given, mark, other), column)
+    return column
+
+
+def _contains(column: Any, mark: str) -> bool:
+    return _any(pc.match_substring(column, mark))
 
 
 def _any(mask: Any) -> bool:
