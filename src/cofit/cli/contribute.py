@@ -31,7 +31,7 @@ from cofit.roles.text_tables import TextLayout
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable, encode_table, owner_named
-from cofit.study.range_use import range_warning
+from cofit.study.range_use import WARNING, range_warning
 from cofit.study.statement import expected_certificate, learned
 from cofit.transport import RequestRefusedError
 
@@ -139,7 +139,7 @@ def _encoded(study: Study, owner: str, data: Path, layout: TextLayout) -> Encode
     table = encode_table(study, owner, read_owner_table(study, owner, data, layout))
     warning = range_warning(study, owner, table.features)
     if warning is not None:
-        click.echo(f"Warning: {warning}", err=True)
+        click.echo(f"{WARNING}{warning}", err=True)
     return table
 
 

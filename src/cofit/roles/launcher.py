@@ -21,6 +21,7 @@ from cofit.roles.published import Release
 from cofit.roles.study_files import load_identity_for, load_study
 from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.document import Study
+from cofit.study.range_use import WARNING
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 15.0
@@ -189,6 +190,15 @@ def _contribute(rehearsal: Rehearsal, tell: Callable[[str], None]) -> None:
         _owners(rehearsal, rehearsal.rows_command)
         tell("The owners have exchanged the hashes of their row keys.")
     _owners(rehearsal, rehearsal.owner_command)
+    for warning in owners_warnings(rehearsal):
+        tell(warning)
+
+
+def owners_warnings(rehearsal: Rehearsal) -> list[str]:
+    """Return what owners were warned of in their own data: for the one who runs this and holds all of it."""
+    logs = {owner: rehearsal.log(owner, "owner") for owner in rehearsal.data}
+    lines = [(owner, line) for owner, log in logs.items() for line in log.read_text(errors="replace").splitlines()]
+    return list(dict.fromkeys(f"Owner '{owner}': {line}" for owner, line in lines if line.startswith(WARNING)))
 
 
 def _owners(rehearsal: Rehearsal, command: Callable[[str], list[str]]) -> None:

@@ -14,6 +14,8 @@ from cofit.study.columns import Reals
 from cofit.study.document import Study
 from cofit.study.encode import owner_named
 
+WARNING = "Warning: "
+"""With this begins a line that tells an owner something about its own data."""
 _WIDTH = 2.0  # of an encoded range
 _MOST_NAMES = 10
 
