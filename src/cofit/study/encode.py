@@ -52,7 +52,7 @@ from cofit.study.problems import (
 
 _FILL_IN = "fill it in, remove the row, or agree on a value for 'missing' in the study"
 _NO_DATES = "give a number instead, such as days since a public date or age in years"
-_WRITE_NUMBERS = "write digits with a point, as in 1.5; --decimal is for tables with decimal commas"
+_WRITE_NUMBERS = "write digits with a point, as in 1.5; --decimal is for CSV files with decimal commas"
 _LABEL_IN = "fill it in, or remove the row: every record needs a label"
 
 
