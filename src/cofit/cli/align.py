@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.roles.contributing import new_secret, read_rows, read_secret, write_rows
 from cofit.roles.study_files import load_study, read_owner_table
+from cofit.roles.text_tables import TextLayout
 from cofit.study.align import compare, key_hashes
-from cofit.study.columns import WrongTypeError, plain_column, row_keys
 from cofit.study.document import Study
-from cofit.study.encode import owner_named
+from cofit.study.encode import checked_keys, owner_named
 from cofit.study.problems import Problems, TableError, shown
 
 
@@ -32,6 +33,7 @@ from cofit.study.problems import Problems, TableError, shown
     type=click.Path(path_type=Path),
     help="Compare with this row file of another owner; may be repeated.",
 )
+@table_options
 @click.option("--show-mine", is_flag=True, help="With --compare: also list this owner's own row keys that others lack.")
 def align(
     study: Path | None,
@@ -42,6 +44,7 @@ def align(
     out: Path | None,
     others: tuple[Path, ...],
     show_mine: bool,
+    layout: TextLayout,
 ) -> None:
     """Compare the rows of the owners of a vertical STUDY, by keyed hashes of their row keys.
 
@@ -60,7 +63,7 @@ def align(
         raise click.UsageError("--show-mine goes with --compare.")
     loaded = load_study(study)
     key = read_secret(secret)
-    keys = _row_keys(loaded, owner, data)
+    keys = _row_keys(loaded, owner, data, layout)
     hashes = key_hashes(key, loaded.hash, keys)
     theirs = read_rows(others, loaded, owner, key)
     if out is not None:
@@ -80,27 +83,18 @@ def _make_secret(path: Path, rest: tuple[object, ...]) -> None:
     )
 
 
-def _row_keys(study: Study, owner: str, data: Path) -> tuple[str, ...]:
+def _row_keys(study: Study, owner: str, data: Path, layout: TextLayout) -> tuple[str, ...]:
     owner_named(study, owner)
     if study.data.partition != "vertical":
         raise InvalidInputError("Rows are aligned in vertical studies; this one is horizontal.")
     name = study.data.row_key
-    table = read_owner_table(study, owner, data)
+    table = read_owner_table(study, owner, data, layout)
     if name is None or table.column_names.count(name) != 1:
         raise TableError(f"The table must have one column '{name}' with the row keys.")
-    try:
-        keys = row_keys(plain_column(table, name))
-    except WrongTypeError as kind:
-        raise TableError(f"Column '{name}' has the type {kind}; row keys are texts or whole numbers.") from None
     problems = Problems(f"The table of owner '{owner}'")
-    first: dict[str, int] = {}
-    for i, key in enumerate(keys):
-        if key is None:
-            problems.add(f"column '{name}', row {i + 1}: the row key is missing; every row needs its own")
-        elif first.setdefault(key, i) != i:
-            problems.add(f"column '{name}', row {i + 1}: the key {shown(key)} is already that of row {first[key] + 1}")
+    keys = checked_keys(name, table, problems)
     problems.raise_any()
-    return tuple(first)
+    return tuple(key for key in keys or () if key is not None)
 
 
 def _tell(name: str, theirs: list[bytes], ours: list[bytes], keys: tuple[str, ...] | None) -> bool:

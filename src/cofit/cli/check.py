@@ -15,9 +15,11 @@ from rich.text import Text
 from cofit.cli.check_accuracy import accuracy_of, print_accuracy
 from cofit.cli.plan_table import print_plan
 from cofit.cli.scheme_table import choice_table
+from cofit.cli.table_options import table_options
 from cofit.learn.comparison import compare_schemes
 from cofit.learn.forecast import Contributors, forecast
 from cofit.roles.study_files import load_study
+from cofit.roles.text_tables import TextLayout
 from cofit.study.document import OwnerEntry, Participant, PartyEntry, Study
 from cofit.study.expected import expected_contributions, holders, party_ranks
 from cofit.study.plan import study_plan
@@ -38,8 +40,9 @@ from cofit.study.statement import expected_certificate, learned
     help="A labelled table that is public or made up, in the study's columns, to simulate with.  [default: made-up "
     "rows]",
 )
+@table_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool) -> None:
+def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool, layout: TextLayout) -> None:
     """Check a study file and show what it means: who, what, what everybody learns, privacy, cost, and its hash.
 
     Reads the file STUDY, the certificates and the schema that it names, and no data but the sample, if one is given.
@@ -53,7 +56,7 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     """
     loaded = load_study(study)
     plan = study_plan(loaded)
-    expected = accuracy_of(loaded, sample, simulate)
+    expected = accuracy_of(loaded, sample, simulate, layout)
     owners = sum(1 for owner in loaded.owners if owner.columns)
     given = Contributors(expected_contributions(loaded, plan), holders(loaded), party_ranks(loaded))
     cost = forecast(plan, owners=given, parties=len(loaded.parties))

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
+from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.document import Study
 from cofit.study.plan import study_facts, study_plan
 from cofit.study.statement import expected_certificate
@@ -31,7 +32,9 @@ _OF_BEST = ("partition", "recipe", "loss", "epsilon", "delta", "fit_intercept", 
 _OF_PAPER = ("l2", "mechanism", "sensitivity", "intercept_scaling", "allow_unproven")
 
 
-def accuracy_of(study: Study, sample: Path | None, simulate: bool | None) -> AccuracyForecast | str:
+def accuracy_of(
+    study: Study, sample: Path | None, simulate: bool | None, layout: TextLayout = ANY_LAYOUT
+) -> AccuracyForecast | str:
     """Return the forecast, or why there is none. ``simulate``: None leaves out what would take long."""
     if simulate is False:
         if sample is not None:
@@ -48,7 +51,7 @@ def accuracy_of(study: Study, sample: Path | None, simulate: bool | None) -> Acc
         return f"{reason} Ask for it with --forecast: it may take minutes."
     if reason is not None and sample is None:
         return f"{reason} Give a public or made-up table with --sample, for recipe 'paper'."
-    rows = made_up_rows(facts.rows, facts.cols) if sample is None else study_sample(study, sample)
+    rows = made_up_rows(facts.rows, facts.cols) if sample is None else study_sample(study, sample, layout)
     with _shown_progress() as progress:
         return utility.simulated_forecast(
             facts.rows,
@@ -74,13 +77,13 @@ def given_facts(study: Study) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def study_sample(study: Study, path: Path) -> PublicRows:
+def study_sample(study: Study, path: Path, layout: TextLayout = ANY_LAYOUT) -> PublicRows:
     """Return the rows of a table with all features and the label of a study, or raise with what does not fit."""
     from cofit.report.sample import load_sample  # noqa: PLC0415
 
     plan = study_plan(study)
     unreleased = StudyModel.from_release(study, (0.0,) * plan.released, expected_certificate(study, plan))
-    return load_sample(path, unreleased)
+    return load_sample(path, unreleased, layout)
 
 
 def print_accuracy(console: Console, expected: AccuracyForecast | str) -> None:

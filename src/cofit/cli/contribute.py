@@ -20,15 +20,18 @@ from rich.progress import (
 )
 
 from cofit.cli.release_table import names_of
+from cofit.cli.table_options import table_options
 from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError
 from cofit.roles.contributing import LEDGER, PreparedContribution, align_table, prepare, read_rows, read_secret, send
 from cofit.roles.ledger import Ledger
 from cofit.roles.owner import UploadProgress
 from cofit.roles.owner_directory import owner_directory
 from cofit.roles.study_files import load_identity_for, load_study, read_owner_table
+from cofit.roles.text_tables import TextLayout
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
-from cofit.study.encode import encode_table, owner_named
+from cofit.study.encode import EncodedTable, encode_table, owner_named
+from cofit.study.range_use import WARNING, range_warning
 from cofit.study.statement import expected_certificate, learned
 from cofit.transport import RequestRefusedError
 
@@ -55,6 +58,7 @@ _AGAIN = "Repeat the command: it goes on where it was, and the ledger is not cha
     type=click.Path(path_type=Path),
     help='Vertical studies: the row file of another owner, once for each; needed where unmatched = "drop".',
 )
+@table_options
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be sent; charge and send nothing.")
 def contribute(
     study: Path,
@@ -66,6 +70,7 @@ def contribute(
     secret: Path | None,
     rows_of: tuple[Path, ...],
     dry_run: bool,
+    layout: TextLayout,
 ) -> None:
     """Check a table against STUDY, split it into random shares, and send every computing party its own.
 
@@ -85,7 +90,7 @@ def contribute(
     identity = load_identity_for(loaded, owner, key)
     folder = owner_directory(owner, key, Path(), study.parent) if state is None else state
     known_as = owner if dataset is None else dataset
-    contribution = _prepared(loaded, owner, data, secret, rows_of)
+    contribution = _prepared(loaded, owner, data, layout, secret, rows_of)
     _show(contribution, folder, known_as)
     if dry_run:
         click.echo("\nThis was a dry run: nothing was charged or sent.")
@@ -105,13 +110,13 @@ def contribute(
 
 
 def _prepared(
-    study: Study, owner: str, data: Path, secret: Path | None, rows_of: tuple[Path, ...]
+    study: Study, owner: str, data: Path, layout: TextLayout, secret: Path | None, rows_of: tuple[Path, ...]
 ) -> PreparedContribution:
     """Read, check, align and encode the table."""
     if study.data.partition != "vertical":
         if secret is not None or rows_of:
             raise InvalidInputError("--secret and --rows-of are for vertical studies; this one is horizontal.")
-        return prepare(study, owner, encode_table(study, owner, read_owner_table(study, owner, data)))
+        return prepare(study, owner, _encoded(study, owner, data, layout))
     if secret is None:
         raise InvalidInputError(
             "In a vertical study the owners order their rows by a secret that they share: give its file with --secret. "
@@ -125,9 +130,17 @@ def _prepared(
             f'The study keeps the rows that all owners have (unmatched = "drop"): give the row files of '
             f"{', '.join(missing)} with --rows-of. They make them with `cofit align --out`."
         )
-    table = encode_table(study, owner, read_owner_table(study, owner, data))
-    aligned, digest = align_table(study, table, key, others)
+    aligned, digest = align_table(study, _encoded(study, owner, data, layout), key, others)
     return prepare(study, owner, aligned, digest)
+
+
+def _encoded(study: Study, owner: str, data: Path, layout: TextLayout) -> EncodedTable:
+    """Read and encode the table; a warning about this owner's own data goes to its terminal and nowhere else."""
+    table = encode_table(study, owner, read_owner_table(study, owner, data, layout))
+    warning = range_warning(study, owner, table.features)
+    if warning is not None:
+        click.echo(f"{WARNING}{warning}", err=True)
+    return table
 
 
 def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None:

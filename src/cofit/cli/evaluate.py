@@ -12,9 +12,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from cofit.cli.model import about_shrinkage
+from cofit.cli.table_options import table_options
 from cofit.models.evaluation import Evaluation, evaluate
 from cofit.models.study_model import StudyModel
-from cofit.roles.study_files import read_table
+from cofit.roles.study_files import read_study_table
+from cofit.roles.text_tables import TextLayout
 from cofit.study.document import value_text
 
 OUTSIDE = (
@@ -27,8 +29,9 @@ OUTSIDE = (
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@table_options
 @click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
-def evaluate_model(model: Path, table: Path, as_json: bool, raw: bool) -> None:
+def evaluate_model(model: Path, table: Path, as_json: bool, raw: bool, layout: TextLayout) -> None:
     """Compare what MODEL predicts for the rows of TABLE with their labels. Everything happens on this machine.
 
     Prints accuracy, AUC, the confusion matrix and, for logistic regression, the calibration in ten bins. Publishing
@@ -37,7 +40,7 @@ def evaluate_model(model: Path, table: Path, as_json: bool, raw: bool) -> None:
     loaded = StudyModel.load(model)
     if raw:
         loaded = loaded.as_released
-    rows = read_table(table, features=[feature.name for feature in loaded.features], label=loaded.label)
+    rows = read_study_table(table, loaded.features, loaded.label, loaded.model.classes, layout)
     labels, encoded = loaded.labels(rows), loaded.encode(rows)
     logistic = loaded.model.loss == "logistic"
     probabilities = loaded.model.predict_proba(encoded)[:, 1] if logistic else None

@@ -14,9 +14,11 @@ import click
 import pyarrow as pa
 
 from cofit.cli.model import about_shrinkage
+from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
-from cofit.roles.study_files import read_table
+from cofit.roles.study_files import read_study_table
+from cofit.roles.text_tables import TextLayout
 from cofit.study.document import value_text
 
 
@@ -24,8 +26,9 @@ from cofit.study.document import value_text
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="CSV file.  [default: standard output]")
+@table_options
 @click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
-def predict(model: Path, table: Path, out: Path | None, raw: bool) -> None:
+def predict(model: Path, table: Path, out: Path | None, raw: bool, layout: TextLayout) -> None:
     """Score every row of TABLE with MODEL, a file that `cofit model` wrote.
 
     TABLE is CSV, TSV, Parquet, Arrow or .npz, with the study's features as columns, in any order and as the owners have
@@ -39,7 +42,7 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool) -> None:
     loaded = StudyModel.load(model)
     if raw:
         loaded = loaded.as_released
-    rows = read_table(table, features=[feature.name for feature in loaded.features], label=loaded.label)
+    rows = read_study_table(table, loaded.features, loaded.label, loaded.model.classes, layout)
     header, lines = _scored(loaded, rows)
     with _target(out, header) as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
 from cofit.roles.durable import write_durably
+from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
 
 _GENERATOR = b'<meta name="generator" content="cofit report'
 _HEAD = 4096
@@ -39,7 +41,10 @@ _HEAD = 4096
     type=click.Path(path_type=Path),
     help="A folder with the tables of `cofit experiment`, to be shown too.",
 )
-def report(model: Path, out: Path, cost: Path | None, sample: Path | None, experiments: Path | None) -> None:
+@table_options
+def report(
+    model: Path, out: Path, cost: Path | None, sample: Path | None, experiments: Path | None, layout: TextLayout
+) -> None:
     """Write one HTML page about the released MODEL: for data teams, privacy engineers and lawyers.
 
     The page says what was done and by whom, what the model can reveal, whom one must trust, how strong the noise is
@@ -60,7 +65,7 @@ def report(model: Path, out: Path, cost: Path | None, sample: Path | None, exper
     Exit codes: 0 the page is written, 2 wrong input.
     """
     _check_target(out)
-    write_report(model, out, cost=cost, sample=sample, experiments=experiments)
+    write_report(model, out, cost=cost, sample=sample, experiments=experiments, layout=layout)
     click.echo(f"Report: {out}. Open it in a browser, or print it.")
 
 
@@ -70,6 +75,7 @@ def write_report(
     *,
     cost: Path | None = None,
     sample: Path | None = None,
+    layout: TextLayout = ANY_LAYOUT,
     experiments: Path | None = None,
 ) -> None:
     """Read everything, make the page, and write it, whatever is there."""
@@ -103,7 +109,7 @@ def write_report(
                 f"The cost '{cost}' is that of another run: its plan or its date is not the model's."
             )
         measured, notes = None, (f"{FILE_NAME} beside the model is that of another run and was not used.",)
-    rows = None if sample is None else load_sample(sample, loaded)
+    rows = None if sample is None else load_sample(sample, loaded, layout)
     page = render_report(
         ReportInput(
             model=loaded,

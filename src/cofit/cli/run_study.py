@@ -12,9 +12,11 @@ from rich.console import Console
 from rich.status import Status
 
 from cofit.cli.model import CERTIFICATE_TEXT, tell_of_shrinkage, write_model
+from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
 from cofit.roles.launcher import Rehearsal, run_rehearsal
+from cofit.roles.text_tables import TextLayout
 
 MODEL = "model.json"
 
@@ -42,7 +44,10 @@ MODEL = "model.json"
     help="Directory for the model, the logs and the state of everybody.",
 )
 @click.option("--secret", type=click.Path(path_type=Path), help="Vertical studies: the secret of the owners.")
-def run_study(study: Path, tables: tuple[str, ...], keys: Path, out: Path, secret: Path | None) -> None:
+@table_options
+def run_study(
+    study: Path, tables: tuple[str, ...], keys: Path, out: Path, secret: Path | None, layout: TextLayout
+) -> None:
     """Run the whole of STUDY on this machine, for trying it out: parties, owners and analyst, each a process, over TLS.
 
     The parties' addresses in the study must be of this machine, as 127.0.0.1. Whoever runs this holds all keys and all
@@ -51,7 +56,7 @@ def run_study(study: Path, tables: tuple[str, ...], keys: Path, out: Path, secre
 
     Exit codes: 0 the model is there, 1 somebody failed (the message says whose log to read), 2 wrong usage or input.
     """
-    rehearsal = Rehearsal.of(study, keys, _tables(tables), out, secret)
+    rehearsal = Rehearsal.of(study, keys, _tables(tables), out, secret, layout)
     console = Console(stderr=True)
     signal.signal(signal.SIGTERM, _terminated)
     try:

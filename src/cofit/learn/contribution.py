@@ -4,7 +4,8 @@ Owners normalise, recipe 'paper': (x, c) / ||(x, c)|| with the constant c of the
 row stays zero. Recipe 'best': the row less its own mean, divided by its length, or the row divided by its sum of
 absolute values (``row_map``); then rounded towards zero, so that no row is longer than 1 as it is encoded.
 Recipe 'best' with clipped rows: x / row_limit, cut to length 1 where no bounds are agreed on, rounded likewise.
-Where the parties normalise: x / feature_bound, refused where a value is beyond the bound.
+Where the parties normalise: x / feature_bound, refused where a value is beyond the bound by more than rounding, and
+clipped to it otherwise (``bounds``), so that what is shared is within [-1, 1].
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from cofit.arithmetic import FixedPoint, RingArray
 from cofit.errors import InvalidInputError, RangeError
 from cofit.learn.base_plan import Plan
+from cofit.learn.bounds import TOLERANCE, beyond
 from cofit.learn.descent.formats import FLOAT_SLACK
 from cofit.learn.facts import DESCENT
 from cofit.learn.minimiser_plan import MinimiserPlan
@@ -24,7 +26,6 @@ from cofit.learn.row_map import RowMap, cut
 
 Reals = npt.NDArray[np.float64]
 _BLOCK_BYTES = 2 << 20
-_ROUNDING = 2.0**-20  # of means in floating point, of values up to 1
 
 
 def encoded_features(plan: Plan, values: npt.NDArray[Any], format: FixedPoint, bound: float) -> RingArray:
@@ -58,17 +59,18 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
         return _towards_zero(plan, cut(x / float(facts.row_limit)))
     if facts.normalised_by == "parties":
         bound = float(facts.feature_bound)
-        if (beyond := np.abs(x) > bound).any():
-            row, column = (int(i) for i in np.argwhere(beyond)[0])
+        if (wrong := beyond(x, -bound, bound)).any():
+            row, column = (int(i) for i in np.argwhere(wrong)[0])
             raise RangeError(
                 f"Row {first_row + row}, column {column} of the features is larger in magnitude than the agreed "
                 f"feature_bound, {bound:g}. Scale the column, or agree on a larger feature_bound."
             )
+        x = np.clip(x, -bound, bound) / bound
         if facts.row_limit is not None:
-            return _towards_zero(plan, x / float(facts.row_limit))
+            return _towards_zero(plan, x * float(facts.feature_bound / facts.row_limit))
         if facts.partition == "horizontal":
-            _refuse_low_means(x / bound, float(facts.feature_lower / facts.feature_bound), bound, first_row)
-        return x / bound
+            _refuse_low_means(x, float(facts.feature_lower / facts.feature_bound), bound, first_row)
+        return np.asarray(x)
     if facts.method == DESCENT:
         return _towards_zero(plan, RowMap(facts.norm, 1.0, 0.0)(x))
     if facts.fit_intercept:
@@ -87,29 +89,33 @@ def _towards_zero(plan: Plan, rows: Reals) -> Reals:
     return np.asarray(np.ldexp(np.trunc(np.ldexp(z, plan.formats.data)), -plan.formats.data))
 
 
-def refuse_low_values(plan: Plan, values: npt.NDArray[Any]) -> None:
-    """Raise where an owner of columns has a value below ``feature_lower``, so that no row's mean can be.
+def clipped_from_below(plan: Plan, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an owner's columns with no value below ``feature_lower``, so that no row's mean can be.
+
+    Values that are below it by rounding are clipped to it; others are refused. Owners of rows keep to means instead.
 
     Not for studies: there every feature has a range of its own, which is checked as it is encoded.
     """
     facts = plan.facts
     if facts.partition == "horizontal" or facts.feature_lower <= -facts.feature_bound:
-        return
-    low = np.asarray(values, dtype=np.float64) < float(facts.feature_lower)
+        return values
+    x, lower = np.asarray(values, dtype=np.float64), float(facts.feature_lower)
+    low = (x < lower) & beyond(x, lower, float(facts.feature_bound))
     if low.any():
         row, column = (int(i) for i in np.argwhere(low)[0])
         raise RangeError(
             f"Row {row}, column {column} of the features is below the agreed feature_lower, "
-            f"{float(facts.feature_lower):g}. Agree on a smaller one (minus feature_bound is always right)."
+            f"{lower:g}. Agree on a smaller one (minus feature_bound is always right)."
         )
+    return np.maximum(x, lower)
 
 
 def _refuse_low_means(x: Reals, lower: float, bound: float, first_row: int) -> None:
     """The noise of the level rests on this; owners of columns cannot see it, and keep to ranges of each value.
 
-    x, lower: in units of the bound, as the slack is, of which the level's sensitivity has more.
+    x, lower: in units of the bound, as the tolerance is, of which the level's sensitivity has more.
     """
-    low = x.mean(axis=1) < lower - _ROUNDING if x.size else np.zeros(len(x), dtype=np.bool_)
+    low = x.mean(axis=1) < lower - TOLERANCE if x.size else np.zeros(len(x), dtype=np.bool_)
     if low.any():
         raise RangeError(
             f"The mean of row {first_row + int(np.argmax(low))} of the features is below the agreed feature_lower, "

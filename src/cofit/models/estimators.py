@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cofit.errors import parameter_error
 from cofit.learn.facts import DESCENT, PAPER_DEFAULTS, training_facts
 from cofit.learn.plan import plan_training
+from cofit.learn.unlike_scales import scale_warnings
 from cofit.models.linear_model import LinearModel, Reals
 from cofit.models.progress_display import progress_display
-from cofit.models.tables import tables, warn_of_units
+from cofit.models.tables import tables
 from cofit.roles.progress import Listener, Progress
 from cofit.roles.training import run_training
 
@@ -127,8 +128,14 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         given = tables(owners, y, partition, name, self.classes)
         facts = {fact: getattr(self, fact) for fact in _FACTS}
         plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
-        if plan.facts.method == DESCENT and plan.floor is None:
-            warn_of_units(given)
+        for unlike in scale_warnings(
+            given.features,
+            given.feature_names,
+            vertical=partition == "vertical",
+            bound=float(plan.facts.feature_bound) if plan.facts.normalised_by == "parties" else None,
+            whole_rows=plan.facts.method == DESCENT and plan.floor is None,
+        ):
+            warnings.warn(unlike, UserWarning, stacklevel=2)
         for poor in plan.warnings if self.budget_shares else ():
             warnings.warn(poor, UserWarning, stacklevel=2)
         with self._progress_context() as listener:

@@ -23,7 +23,7 @@ from cofit.study.columns import UNKNOWN, WrongTypeError, matches, plain_column
 from cofit.study.document import Feature, Study
 from cofit.study.encode import encode_columns
 from cofit.study.plan import study_plan
-from cofit.study.problems import Problems
+from cofit.study.problems import UNKNOWN_VALUE, Problems
 
 VERSION = 1
 KIND = "cofit study model"
@@ -71,7 +71,7 @@ class StudyModel:
     def encode(self, table: pa.Table) -> npt.NDArray[np.float64]:
         """Return the rows of a table as the weights take them; columns in any order, others ignored.
 
-        Raises TableError, whose text contains data, with all that does not fit the study.
+        Raises TableError, whose text is for who holds the table, with all that does not fit the study.
         """
         problems = Problems("The table")
         for feature in self.features:
@@ -96,7 +96,7 @@ class StudyModel:
         except WrongTypeError as kind:
             problems.add(f"column '{self.label}' has the type {kind}; it must hold {words}")
             problems.raise_any()
-        problems.add_cells(self.label, places == UNKNOWN, lambda _: f"it must be {words}")
+        problems.add_cells(self.label, places == UNKNOWN, UNKNOWN_VALUE, f"it must be {words}")
         problems.raise_any()
         return np.asarray(places)
 

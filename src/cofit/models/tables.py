@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,6 @@ from cofit.roles.owner_tables import OwnerTable
 
 LABEL_OWNER = "label-owner"
 ONLY_OWNER = "owner"
-_DOMINANT = 0.9
 _PAIRS = "a list of (X, y) pairs, or a mapping from owner to (X, y)"
 _BLOCKS = "a list of column blocks, or a mapping from owner to its block"
 
@@ -33,6 +31,11 @@ class Tables:
     cols: int
     classes: npt.NDArray[Any]
     feature_names: tuple[str, ...] | None
+
+    @property
+    def features(self) -> list[npt.NDArray[Any]]:
+        """The features of every owner that has some."""
+        return [table.features for table in self.owners.values() if table.features is not None]
 
 
 def tables(owners: Any, y: Any, partition: str, estimator: str, classes: Any = None) -> Tables:
@@ -199,20 +202,3 @@ def _column_names(block: Any) -> tuple[str, ...] | None:
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
     return tuple(str(name) for name in columns)
-
-
-def warn_of_units(given: Tables) -> None:
-    """Warn whoever holds the data, and nobody else, if rows of length 1 would show one column alone."""
-    blocks = [np.square(table.features).sum(axis=0) for table in given.owners.values() if table.features is not None]
-    squares = np.sum(blocks, axis=0)
-    total = float(squares.sum())
-    if len(squares) > 1 and total > 0 and float(squares.max()) > _DOMINANT * total:
-        place = int(squares.argmax())
-        name = place if given.feature_names is None else f"'{given.feature_names[place]}'"
-        warnings.warn(
-            f"Column {name} is so much larger than the others that rows, which are scaled to length 1, show hardly "
-            f"anything else. Scale the columns to a common range, by bounds that are publicly known, and give "
-            f"feature_bound.",
-            UserWarning,
-            stacklevel=3,
-        )

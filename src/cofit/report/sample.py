@@ -12,17 +12,18 @@ from cofit.experiments.public_rows import PublicRows, public_sample
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.roles.plain_arrays import plain_arrays
-from cofit.roles.study_files import read_table
+from cofit.roles.study_files import read_study_table
+from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
 
 
-def load_sample(path: Path, model: LinearModel | StudyModel) -> PublicRows:
+def load_sample(path: Path, model: LinearModel | StudyModel, layout: TextLayout = ANY_LAYOUT) -> PublicRows:
     """Return the rows of a file, or raise InvalidInputError with what does not fit.
 
     For a study's model: a table as owners have it, with features and label. For a plain model: .npz with X, one column
     for each feature, and y, the model's classes or 0 and 1.
     """
     if isinstance(model, StudyModel):
-        table = read_table(path, features=[feature.name for feature in model.features], label=model.label)
+        table = read_study_table(path, model.features, model.label, model.model.classes, layout)
         labels, features = model.labels(table), model.encode(table)
     else:
         features, labels = _plain(path, model)

@@ -19,7 +19,9 @@ from cofit.errors import InvalidInputError, PartyFailedError
 from cofit.roles.analyst import fetch_release, statuses
 from cofit.roles.published import Release
 from cofit.roles.study_files import load_identity_for, load_study
+from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.document import Study
+from cofit.study.range_use import WARNING
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 15.0
@@ -31,8 +33,9 @@ Told = dict[str, dict[str, Any] | str]
 class Rehearsal:
     """What a study on one machine needs: the study, the keys (NAME.key) of everybody, and the owners' tables.
 
-    out: gets ``state`` (of every participant) and ``logs``, both for this user alone: what an owner is told of a table
-    that does not fit contains data. secret: the owners' secret, for a vertical study.
+    out: gets ``state`` (of every participant) and ``logs``, both for this user alone: what an owner is told of its
+    table tells something about the data. secret: the owners' secret, for a vertical study. layout: what was said of all
+    tables.
     """
 
     path: Path
@@ -41,6 +44,7 @@ class Rehearsal:
     data: Mapping[str, Path]
     out: Path
     secret: Path | None = None
+    layout: TextLayout = ANY_LAYOUT
 
     def __post_init__(self) -> None:
         owners = {owner.name for owner in self.study.owners}
@@ -56,9 +60,17 @@ class Rehearsal:
             load_identity_for(self.study, name, self.key(name))
 
     @classmethod
-    def of(cls, path: Path, keys: Path, data: Mapping[str, Path], out: Path, secret: Path | None) -> Rehearsal:
+    def of(
+        cls,
+        path: Path,
+        keys: Path,
+        data: Mapping[str, Path],
+        out: Path,
+        secret: Path | None,
+        layout: TextLayout = ANY_LAYOUT,
+    ) -> Rehearsal:
         """Read the study, and check that everything is there before anything is started."""
-        return cls(path, load_study(path), keys, data, out, secret)
+        return cls(path, load_study(path), keys, data, out, secret, layout)
 
     @property
     def parties(self) -> list[str]:
@@ -94,9 +106,8 @@ class Rehearsal:
         secret = () if self.secret is None else ("--secret", self.secret)
         others = [other for other in self.data if other != name] if self.exchanges_rows else []
         rows = [part for other in others for part in ("--rows-of", self.rows_of(other))]
-        return self._command(
-            "contribute", *who, "--data", self.data[name], "--state", self._state(name, "owner"), *secret, *rows
-        )
+        table: tuple[str | Path, ...] = ("--data", self.data[name], *self.layout.options)
+        return self._command("contribute", *who, *table, "--state", self._state(name, "owner"), *secret, *rows)
 
     @property
     def exchanges_rows(self) -> bool:
@@ -106,7 +117,7 @@ class Rehearsal:
     def rows_command(self, name: str) -> list[str]:
         """The command with which an owner writes the hashes of its row keys for the other owners."""
         where = ("--secret", self.secret or "", "--out", self.rows_of(name))
-        return self._command("align", "--owner", name, "--data", self.data[name], *where)
+        return self._command("align", "--owner", name, "--data", self.data[name], *self.layout.options, *where)
 
     def rows_of(self, name: str) -> Path:
         """Where that file is."""
@@ -179,6 +190,15 @@ def _contribute(rehearsal: Rehearsal, tell: Callable[[str], None]) -> None:
         _owners(rehearsal, rehearsal.rows_command)
         tell("The owners have exchanged the hashes of their row keys.")
     _owners(rehearsal, rehearsal.owner_command)
+    for warning in owners_warnings(rehearsal):
+        tell(warning)
+
+
+def owners_warnings(rehearsal: Rehearsal) -> list[str]:
+    """Return what owners were warned of in their own data: for the one who runs this and holds all of it."""
+    logs = {owner: rehearsal.log(owner, "owner") for owner in rehearsal.data}
+    lines = [(owner, line) for owner, log in logs.items() for line in log.read_text(errors="replace").splitlines()]
+    return list(dict.fromkeys(f"Owner '{owner}': {line}" for owner, line in lines if line.startswith(WARNING)))
 
 
 def _owners(rehearsal: Rehearsal, command: Callable[[str], list[str]]) -> None:

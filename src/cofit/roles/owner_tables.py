@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, Shape
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.learn.contribution import prepared_features, refuse_low_values
+from cofit.learn.contribution import clipped_from_below, prepared_features
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.plan import Plan
 from cofit.roles.member import Contribution
@@ -64,8 +64,7 @@ def contributions_of(plan: Plan, owner: str, table: OwnerTable) -> dict[str, Con
     result = {}
     if table.features is not None:
         try:
-            refuse_low_values(plan, table.features)
-            values = prepared_features(plan, table.features)
+            values = prepared_features(plan, clipped_from_below(plan, table.features))
         except InvalidInputError as error:
             raise type(error)(f"Owner '{owner}': {error}") from None
         result[FEATURES] = Contribution(values, 1.0, formats.of(formats.data))

@@ -7,25 +7,23 @@ Parquet, Arrow or .npz files of one owner: they are read as they are, and checke
 from __future__ import annotations
 
 import contextlib
-import csv
 import os
-import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 from cryptography import x509
 
 from cofit.errors import InvalidInputError
 from cofit.roles.key_files import load_key
 from cofit.roles.plain_arrays import plain_arrays
-from cofit.study.document import Study
+from cofit.roles.text_tables import ANY_LAYOUT, TextLayout, no_rows, read_text_table
+from cofit.study.document import Feature, Study
 from cofit.study.encode import owner_named
 from cofit.study.parse import parse_study
 from cofit.study.problems import TableError
@@ -34,6 +32,7 @@ from cofit.transport import Identity
 _LARGEST_TOML = 64 << 20
 _LARGEST_CERTIFICATE = 1 << 16
 _ROLES = ("parties", "owners", "analysts", "dealer")
+_USUAL_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _SUFFIXES = ".csv, .tsv, .parquet, .arrow, .feather or .npz"
 
 
@@ -149,26 +148,67 @@ def _write_new(path: Path, text: str, mode: int) -> None:
 # --- tables ----------------------------------------------------------------------------------------------
 
 
-def read_owner_table(study: Study, owner: str, path: str | Path) -> pa.Table:
+def read_owner_table(study: Study, owner: str, path: str | Path, layout: TextLayout = ANY_LAYOUT) -> pa.Table:
     """Read the table of one owner of a study; in an .npz file X and y are its features, in order, and the label."""
     entry = owner_named(study, owner)
-    return read_table(path, features=entry.columns, label=study.data.label if entry.holds_label else None)
+    data = study.data
+    values = data.label_values if entry.holds_label else None
+    return read_study_table(path, study.features_of(entry), data.label if values else None, values or (), layout)
 
 
-def read_table(path: str | Path, *, features: Sequence[str] = (), label: str | None = None) -> pa.Table:
+def read_study_table(
+    path: str | Path,
+    features: Sequence[Feature],
+    label: str | None = None,
+    label_values: Sequence[object] = (),
+    layout: TextLayout = ANY_LAYOUT,
+) -> pa.Table:
+    """Read a table in the columns of a study, whose types say which columns hold numbers."""
+    numbers = {feature.name for feature in features if feature.type == "number" or _whole(feature.values)}
+    if label is not None and _whole(label_values):
+        numbers.add(label)
+    return read_table(
+        path, features=[feature.name for feature in features], label=label, numbers=numbers, layout=layout
+    )
+
+
+def read_table(
+    path: str | Path,
+    *,
+    features: Sequence[str] = (),
+    label: str | None = None,
+    numbers: Collection[str] | None = None,
+    layout: TextLayout = ANY_LAYOUT,
+) -> pa.Table:
     """Read a table by the ending of its name; raise InvalidInputError with what is wrong and where.
 
-    .csv, .tsv: UTF-8, the first line names the columns; all values stay text, so that nothing is guessed. .parquet,
-    .arrow, .feather: with their types. .npz: one-dimensional arrays are columns under their names; an array X of two
-    dimensions holds the columns ``features`` and y is the column ``label``. Pickled arrays are refused.
+    .csv, .tsv: the first line names the columns; all values stay text, so that nothing is guessed. ``layout`` says what
+    stands between columns, the decimal mark of the columns ``numbers``, and the encoding; see
+    ``cofit.roles.text_tables`` for what is found out where it does not. .parquet, .arrow, .feather: with their types.
+    .npz: one-dimensional arrays are columns under their names; an array X of two dimensions holds the columns
+    ``features`` and y is the column ``label``. Pickled arrays are refused.
     """
     file = Path(path)
     if not file.is_file():
         raise InvalidInputError(f"The table must be a file that exists. Got '{file}' instead.")
+    table = _read_by_ending(file, features, label, numbers, layout)
+    if not table.num_rows:
+        raise no_rows(file)
+    return table
+
+
+def _read_by_ending(
+    file: Path, features: Sequence[str], label: str | None, numbers: Collection[str] | None, layout: TextLayout
+) -> pa.Table:
     suffix = file.suffix.lower()
+    if suffix not in _USUAL_SEPARATORS and layout != ANY_LAYOUT:
+        raise InvalidInputError(
+            f"{', '.join(layout.options[::2])}: only .csv and .tsv files have such. Got '{file}' instead."
+        )
     try:
-        if suffix in (".csv", ".tsv"):
-            return _separated(file, "," if suffix == ".csv" else "\t")
+        if suffix in _USUAL_SEPARATORS:
+            expected = {*features, *(() if label is None else (label,))}
+            return read_text_table(file, layout, usual=_USUAL_SEPARATORS[suffix], expected=expected, numbers=numbers)
         if suffix == ".parquet":
             with pa.parquet.ParquetFile(file) as parquet:
                 return parquet.read()
@@ -183,60 +223,9 @@ def read_table(path: str | Path, *, features: Sequence[str] = (), label: str | N
     raise InvalidInputError(f"The name of a table must end in {_SUFFIXES}. Got '{file}' instead.")
 
 
-def _separated(path: Path, delimiter: str) -> pa.Table:
-    names = _header(path, delimiter)
-    try:
-        table = _read_text(path, delimiter, names, threads=True)
-    except pa.ArrowInvalid:
-        table = _read_text_slowly(path, delimiter, names)
-    return table.rename_columns([name.strip() for name in table.column_names])
-
-
-def _read_text(path: Path, delimiter: str, names: Sequence[str], *, threads: bool) -> pa.Table:
-    return pa.csv.read_csv(
-        path,
-        read_options=pa.csv.ReadOptions(use_threads=threads),
-        parse_options=pa.csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1
-        ),
-        convert_options=pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
-        ),
-    )
-
-
-def _read_text_slowly(path: Path, delimiter: str, names: Sequence[str]) -> pa.Table:
-    """Read in one thread, which numbers the rows, to name the row of what is wrong."""
-    try:
-        return _read_text(path, delimiter, names, threads=False)
-    except pa.ArrowInvalid as error:
-        place = re.search(r"Row #(\d+): (Expected \d+ columns, got \d+)", str(error))
-        if place is None:
-            raise
-        raise TableError(
-            f"'{path}', row {int(place[1]) - 1} below the header: {place[2].lower()}. Put quotation marks around "
-            "values that contain the separator."
-        ) from None
-
-
-def _header(path: Path, delimiter: str) -> list[str]:
-    try:
-        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            names = next(csv.reader(file, delimiter=delimiter, strict=True), [])
-        "".join(names).encode()  # what is wrong further below is told with its column
-    except (UnicodeEncodeError, csv.Error):
-        raise InvalidInputError(
-            f"The first line of '{path}' is not a header in UTF-8. Save the file as UTF-8."
-        ) from None
-    if not names:
-        raise InvalidInputError(f"'{path}' is empty. Its first line must name the columns.")
-    if len(names) == 1 and (found := [other for other in ";\t|," if other in names[0]]):
-        kind = "a tab" if delimiter == "\t" else "a comma"
-        raise InvalidInputError(
-            f"The header of '{path}' is not separated by {kind}: it contains {found[0]!r}. Save the file as .csv with "
-            "commas or as .tsv with tabs."
-        )
-    return names
+def _whole(values: Sequence[object]) -> bool:
+    """Whether these categories or classes are whole numbers."""
+    return bool(values) and type(values[0]) is int
 
 
 def _arrow(path: Path) -> pa.Table:

@@ -21,6 +21,12 @@ from cofit.study.document import Value
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
 BOOLEANS = {"0": 0, "1": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_DATE = (
+    r"(?i)^([0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}"
+    r"|[0-9]{1,2}[-. ]*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-., ]*[0-9]{2,4}"
+    r"|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-. ]*[0-9]{1,2}[-., ]+[0-9]{2,4}"
+    r"|[0-9]{1,2}:[0-9]{2})([T :+Z.-].*)?$"
+)
 _INFINITY = r"(?i)^[+-]?inf(inity)?$"
 Mask = npt.NDArray[np.bool_]
 Reals = npt.NDArray[np.float64]
@@ -32,13 +38,21 @@ class WrongTypeError(Exception):
     """A column as a whole has a type that cannot hold such values; the text says which it has."""
 
 
+class DatesError(WrongTypeError):
+    """A column as a whole holds dates or times, and should hold numbers."""
+
+
 @dataclass(frozen=True, repr=False)
 class Numbers:
-    """A column as numbers: NaN where ``missing`` or ``wrong`` (no number); infinities stay."""
+    """A column as numbers: NaN where ``missing`` or ``wrong`` (no number); infinities stay.
+
+    ``dates``: those of ``wrong`` that are written as dates or times are.
+    """
 
     values: Reals
     missing: Mask
     wrong: Mask
+    dates: Mask
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,14 +83,19 @@ def numbers(array: Any) -> Numbers:
         infinite = _mask(pc.match_substring_regex(text, _INFINITY))
         missing = _missing_texts(text, ())
         parsed = pc.cast(pc.if_else(pa.array(written | infinite), text, pa.scalar(None, kind)), pa.float64())
-        return Numbers(_reals(parsed), missing, ~(written | infinite | missing))
+        wrong = ~(written | infinite | missing)
+        dates = wrong & _mask(pc.match_substring_regex(text, _DATE)) if wrong.any() else wrong
+        return Numbers(_reals(parsed), missing, wrong, dates)
     if pa.types.is_null(kind):
         values = np.full(len(array), np.nan)
     elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         values = _reals(pc.cast(array, pa.float64(), safe=False))
+    elif pa.types.is_temporal(kind):
+        raise DatesError(str(kind))
     else:
         raise WrongTypeError(str(kind))
-    return Numbers(values, np.isnan(values), np.zeros(len(array), dtype=np.bool_))
+    nothing = np.zeros(len(array), dtype=np.bool_)
+    return Numbers(values, np.isnan(values), nothing, nothing)
 
 
 def matches(array: Any, values: Sequence[Value]) -> Matches:

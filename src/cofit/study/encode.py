@@ -5,9 +5,12 @@ Everything is encoded by what the study says and nothing by the data: numbers go
 in ``label_values``. Error bound: a scaled number is within 2^-50 of the exact one.
 
 What does not fit is refused, all problems of the table together (the first twenty are told): missing, superfluous and
-repeated columns, the number of rows, missing and repeated row keys, wrong types, texts that are no numbers, values out
-of bounds, infinite or missing, unknown categories and labels. A TableError names column, row and value and is meant for
-the owner's own terminal; see ``cofit.study.problems``.
+repeated columns, the number of rows, missing and repeated row keys, wrong types, dates, texts that are no numbers,
+values out of bounds, infinite or missing, unknown categories and labels. A TableError counts them by column, names rows
+and no values, and is meant for the owner's own terminal; see ``cofit.study.problems``.
+
+A number beyond a bound by no more than ``cofit.learn.bounds.TOLERANCE`` of the range is taken for rounding, and
+clipped to the bound: what is encoded is within the bounds, always.
 """
 
 from __future__ import annotations
@@ -21,9 +24,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cofit.errors import parameter_error
+from cofit.learn.bounds import beyond
 from cofit.study.columns import (
     BOOLEANS,
     UNKNOWN,
+    DatesError,
     Reals,
     WrongTypeError,
     matches,
@@ -33,9 +38,21 @@ from cofit.study.columns import (
 )
 from cofit.study.document import Feature, OwnerEntry, Study, Value, value_text
 from cofit.study.fields import suggestion
-from cofit.study.problems import Problems, shown
+from cofit.study.problems import (
+    DATE,
+    INFINITE,
+    MISSING,
+    NO_NUMBER,
+    OUT_OF_BOUNDS,
+    REPEATED,
+    UNKNOWN_VALUE,
+    Problems,
+    listed,
+)
 
 _FILL_IN = "fill it in, remove the row, or agree on a value for 'missing' in the study"
+_NO_DATES = "give a number instead, such as days since a public date or age in years"
+_WRITE_NUMBERS = "write digits with a point, as in 1.5; --decimal is for CSV files with decimal commas"
 _LABEL_IN = "fill it in, or remove the row: every record needs a label"
 
 
@@ -86,8 +103,7 @@ def encode_table(study: Study, owner: str, table: pa.Table) -> EncodedTable:
     _check_rows(study, entry, table.num_rows, problems)
     keys = None
     if study.data.row_key in present:
-        keys = _keys(study.data.row_key, table, problems)
-        problems.keys = keys
+        keys = checked_keys(study.data.row_key, table, problems)
     features = [feature for feature in study.features_of(entry) if feature.name in present]
     encoded = encode_columns(features, table, problems) if features else None
     labels = None
@@ -125,9 +141,8 @@ def _check_columns(study: Study, wanted: Sequence[str], table: pa.Table, problem
             problems.add(f"column '{name}' occurs {counts[name]} times; keep one")
     if not study.data.ignore_extra:
         for name in extra:
-            problems.add(
-                f"column '{name}' is not one that this owner brings; remove it, or agree on ignore_extra = true"
-            )
+            column = f"column '{name}'" if name else "a column without a name"
+            problems.add(f"{column} is not one that this owner brings; remove it, or agree on ignore_extra = true")
     return {name for name in wanted if counts[name] == 1}
 
 
@@ -141,52 +156,47 @@ def _check_rows(study: Study, owner: OwnerEntry, rows: int, problems: Problems) 
         )
 
 
-def _keys(name: str, table: pa.Table, problems: Problems) -> list[str | None] | None:
+def checked_keys(name: str, table: pa.Table, problems: Problems) -> list[str | None] | None:
+    """Return the row keys of a table, with what is wrong with them noted; None where the column cannot hold any."""
     try:
         keys = row_keys(plain_column(table, name))
     except WrongTypeError as kind:
         problems.add(f"column '{name}' has the type {kind}; row keys are texts or whole numbers")
         return None
-    first: dict[str, int] = {}
-    repeated = np.zeros(len(keys), dtype=np.bool_)
-    for i, key in enumerate(keys):
-        repeated[i] = key is not None and first.setdefault(key, i) != i
+    counts = Counter(keys)
+    repeated = np.array([key is not None and counts[key] > 1 for key in keys], dtype=np.bool_)
     absent = np.array([key is None for key in keys], dtype=np.bool_)
-    problems.add_cells(name, absent, lambda _: "the row key is missing; every row needs its own")
-    problems.add_cells(
-        name,
-        repeated,
-        lambda i: f"the key {shown(keys[i])} is already that of row {first[str(keys[i])] + 1}; keys must be unique",
-    )
+    problems.add_cells(name, absent, MISSING, "the row key is missing; every row needs its own")
+    problems.add_cells(name, repeated, REPEATED, "another row has the same key; keys must be unique")
     return keys
 
 
 def _put_number(feature: Feature, table: pa.Table, block: Reals, problems: Problems) -> None:
     name, lower, upper = feature.name, feature.lower, feature.upper
-    array = plain_column(table, name)
     try:
-        column = numbers(array)
+        column = numbers(plain_column(table, name))
+    except DatesError:
+        problems.add(f"column '{name}' holds dates or times; {_NO_DATES}")
+        return
     except WrongTypeError as kind:
         problems.add(f"column '{name}' has the type {kind}; the study says it holds numbers")
         return
     values = column.values
     if feature.missing is None:
-        problems.add_cells(name, column.missing, lambda _: f"the value is missing; {_FILL_IN}")
+        problems.add_cells(name, column.missing, MISSING, f"the value is missing; {_FILL_IN}")
     else:
         values = np.where(column.missing, float(feature.missing), values)
-    problems.add_cells(
-        name, column.wrong, lambda i: f"{shown(array[i].as_py())} is not a number (write it with a point, as in 1.5)"
-    )
+    problems.add_cells(name, column.dates, DATE, f"it is a date or time; {_NO_DATES}")
+    problems.add_cells(name, column.wrong & ~column.dates, NO_NUMBER, f"it is not a number; {_WRITE_NUMBERS}")
     infinite = np.isinf(values)
-    problems.add_cells(name, infinite, lambda i: f"{shown(array[i].as_py())} is not finite; {_FILL_IN}")
+    problems.add_cells(name, infinite, INFINITE, f"it is not finite; {_FILL_IN}")
     if not feature.clip:
         problems.add_cells(
             name,
-            ((values < lower) | (values > upper)) & ~infinite,
-            lambda i: (
-                f"{shown(array[i].as_py())} is beyond the agreed bounds {lower:g} to {upper:g}; correct it, or "
-                f"agree on other bounds or on clip = true"
-            ),
+            beyond(values, lower, upper) & ~infinite,
+            OUT_OF_BOUNDS,
+            f"it is beyond the agreed bounds {lower:g} to {upper:g}; correct it, or agree on other bounds or on "
+            "clip = true",
         )
     usable = np.isfinite(values)
     bounded = np.clip(np.where(usable, values, lower), lower, upper)
@@ -207,17 +217,13 @@ def _matched(
     try:
         found = matches(array, values)
     except WrongTypeError as kind:
-        problems.add(f"column '{name}' has the type {kind}; the study says it holds one of {shown(words)}")
+        problems.add(f"column '{name}' has the type {kind}; the study says it holds one of {listed(words)}")
         return np.zeros(table.num_rows, dtype=np.int64)
     places = found.places
     if missing is None:
-        problems.add_cells(name, found.missing, lambda _: f"the value is missing; {remedy}")
+        problems.add_cells(name, found.missing, MISSING, f"the value is missing; {remedy}")
     else:
         places = np.where(found.missing, list(values).index(missing), places)  # type: ignore[arg-type]
     unknown = (places == UNKNOWN) & ~found.missing
-    problems.add_cells(name, unknown, lambda i: f"{shown(array[i].as_py())} is none of {_listed(words)}")
+    problems.add_cells(name, unknown, UNKNOWN_VALUE, f"it is none of {listed(words)}")
     return np.maximum(places, 0)
-
-
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")

@@ -1,65 +1,101 @@
-"""What is wrong with an owner's table: collected, and reported together.
+"""What is wrong with an owner's table: collected, counted by column, and reported together.
 
-The messages show rows and values, because the owner must find and mend them. They are for the owner's own terminal:
-nothing may send them to anybody or write them to a log.
+The messages name columns and rows, because the owner must find and mend them, and no value. Which rows are wrong still
+is something about the data: the messages are for the owner's own terminal, and nothing may send them to anybody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import InvalidInputError
 
+MISSING = "missing", "missing"
+INFINITE = "infinite", "infinite"
+OUT_OF_BOUNDS = "out of bounds", "out of bounds"
+REPEATED = "repeated", "repeated"
+NO_NUMBER = "that is no number", "that are no numbers"
+DATE = "date or time", "dates or times"
+UNKNOWN_VALUE = "unknown value", "unknown values"
+"""What entries of a column can be: one, and several."""
 MOST_SHOWN = 20
+MOST_ROWS = 5
 _LONGEST_VALUE = 60
 
 
 class TableError(InvalidInputError):
-    """An owner's table does not fit the study. **The message contains data**: print it at the owner, nowhere else."""
+    """An owner's table does not fit the study. **The message tells something about the data**: columns and rows without
+    their values, and row keys where other owners lack them. Print it at the owner, nowhere else."""
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Entries of one column that are wrong in one way."""
+
+    column: str
+    kind: tuple[str, str]
+    rows: int
+    told: str
 
 
 class Problems:
-    """A list of problems of one table; the first twenty are told, all are counted."""
+    """The problems of one table. All are counted, by column; the first twenty kinds are told with examples."""
 
     def __init__(self, table: str) -> None:
         self._table = table
-        self._told: list[str] = []
-        self._count = 0
-        self.keys: Sequence[str | None] | None = None
-        """The row keys, once they are known: messages then name them beside the row's number."""
+        self._whole: list[str] = []
+        self._cells: list[_Cells] = []
 
     def add(self, problem: str) -> None:
-        """Note one problem of the whole table."""
-        self._count += 1
-        if len(self._told) < MOST_SHOWN:
-            self._told.append(problem)
+        """Note one problem of the whole table, or of a whole column."""
+        self._whole.append(problem)
 
-    def add_cells(self, column: str, bad: npt.NDArray[np.bool_], tell: Callable[[int], str]) -> None:
-        """Note one problem for every row of ``column`` that is marked; ``tell(i)`` describes that of row index i."""
+    def add_cells(self, column: str, bad: npt.NDArray[np.bool_], kind: tuple[str, str], remedy: str) -> None:
+        """Note the entries of ``column`` that are marked; ``kind``: what one is and what several are."""
         rows = np.flatnonzero(bad)
-        for i in rows[: MOST_SHOWN - len(self._told)].tolist():
-            self._told.append(f"column '{column}', {self.row(i)}: {tell(i)}")
-        self._count += len(rows)
-
-    def row(self, index: int) -> str:
-        """Return how people find a row: its number, counted from 1 below the header, and its key if it has one."""
-        key = None if self.keys is None else self.keys[index]
-        return f"row {index + 1}" + ("" if key is None else f" (key {shown(key)})")
+        if not len(rows):
+            return
+        shown = [f"{i + 1:,}" for i in rows[:MOST_ROWS].tolist()]
+        if more := len(rows) - len(shown):
+            which = f"rows {', '.join(shown)} and {more:,} more"
+        else:
+            which = "row " + shown[0] if len(shown) == 1 else f"rows {', '.join(shown[:-1])} and {shown[-1]}"
+        self._cells.append(_Cells(column, kind, len(rows), f"column '{column}', {which}: {remedy}"))
 
     def raise_any(self) -> None:
         """Raise TableError if there is a problem."""
-        if not self._count:
+        count = len(self._whole) + sum(cells.rows for cells in self._cells)
+        if not count:
             return
-        title = "one problem" if self._count == 1 else f"{self._count} problems"
-        more = self._count - len(self._told)
-        lines = [*self._told, *([f"and {more} more"] if more else [])]
-        raise TableError(f"{self._table} has {title}:" + "".join(f"\n  - {line}" for line in lines))
+        title = "one problem" if count == 1 else f"{count:,} problems"
+        summary = self._summary()
+        told = [*self._whole, *(cells.told for cells in self._cells)]
+        lines = told[:MOST_SHOWN]
+        if more := len(told) - len(lines):
+            lines.append(f"and {more:,} more of this kind")
+        begins = f"{self._table} has {title}" + (f": {summary}." if summary else ":")
+        raise TableError(begins + "".join(f"\n  - {line}" for line in lines))
+
+    def _summary(self) -> str:
+        """Return what is wrong with how many entries, column by column: "creatinine: 812 missing; ward: 3 unknown"."""
+        columns: dict[str, list[str]] = {}
+        for cells in self._cells:
+            columns.setdefault(cells.column, []).append(f"{cells.rows:,} {cells.kind[cells.rows > 1]}")
+        parts = [f"{column}: {', '.join(kinds)}" for column, kinds in columns.items()]
+        more = len(parts) - MOST_SHOWN
+        return "; ".join(parts[:MOST_SHOWN]) + (f"; and {more:,} more columns" if more > 0 else "")
 
 
 def shown(value: object) -> str:
     """Return a value for a message, shortened where it is long."""
     text = repr(value)
     return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "..."
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return agreed values for a message, the first ten of them."""
+    return ", ".join(words[:10]) + (f" and {len(words) - 10} more" if len(words) > 10 else "")

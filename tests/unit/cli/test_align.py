@@ -70,7 +70,7 @@ def test_different_secrets_are_told_as_such(site: Site) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("p3,", "p4,", "row 5: the key 'p4' is already that of row 4"),
+        ("p3,", "p4,", "rows 4 and 5: another row has the same key"),
         ("p3,", ",", "row 4: the row key is missing"),
         ("id,", "key,", "one column 'id'"),
     ],
@@ -104,3 +104,27 @@ def test_wrong_usage(site: Site, tmp_path_factory: pytest.TempPathFactory) -> No
     )
     assert code == 2
     assert "horizontal" in err
+
+
+def test_tables_with_semicolons_and_in_another_encoding(site: Site) -> None:
+    write_table(site.folder / "table.csv", "owner-b", vertical=True)
+    text = (site.folder / "table.csv").read_text().replace(",", ";").replace("p3;", "ä;")
+    (site.folder / "table.csv").write_bytes(text.encode("latin-1"))
+    command = (
+        "align",
+        "study.toml",
+        "--owner",
+        "owner-b",
+        "--data",
+        "table.csv",
+        "--secret",
+        "secret",
+        "--out",
+        "b.rows",
+    )
+    code, _, err = site.run(*command)
+    assert code == 2
+    assert "is not UTF-8" in err
+    code, out, _ = site.run(*command, "--encoding", "latin-1")
+    assert code == 0
+    assert f"{ROWS} rows of 'owner-b'" in out

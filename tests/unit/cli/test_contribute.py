@@ -215,8 +215,8 @@ def test_a_second_ledger_is_never_taken_or_begun_silently(site: Site, beside_the
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("p3,no,yes", "p3,perhaps,yes", "column 'u', row 4 (key 'p3'): 'perhaps'"),
-        ("p3,no,yes", "p4,no,yes", "the key 'p4' is already that of row 4"),
+        ("p3,no,yes", "p3,perhaps,yes", "column 'u', row 4: it is none of"),
+        ("p3,no,yes", "p4,no,yes", "rows 4 and 5: another row has the same key"),
         ("p3,no,yes", "p3,,yes", "the value is missing"),
         ("id,u,v", "id,u,z", "column 'v' is missing"),
     ],

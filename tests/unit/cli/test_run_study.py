@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from cofit.cli.main import cli
 from cofit.errors import PartyFailedError
 from cofit.models.study_model import StudyModel
+from cofit.roles import launcher
 from cofit.roles.launcher import Rehearsal
 from unit.roles.loopback import make_folder
 from unit.study.studies import VERTICAL, study_of
@@ -106,3 +107,24 @@ def test_a_missing_key(tmp_path: Path) -> None:
     (tmp_path / "party-c.key").unlink()
     assert "party-c.key" in str(invoke(tmp_path).exception)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.timeout(200)
+def test_owners_warnings_are_told_to_who_holds_all_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes of the owners are real; there are no parties, and nothing is charged or sent."""
+    make_folder(tmp_path)
+    table = tmp_path / "owner-a.csv"
+    header, *lines = table.read_text().splitlines()
+    rows = [line.split(",") for line in lines]
+    table.write_text(
+        "\n".join([header, *(f"{i},{g},{50 + float(age) / 1000},{ill}" for i, g, age, ill in rows)]) + "\n"
+    )
+    tables = {owner: tmp_path / f"{owner}.csv" for owner in ("owner-a", "owner-b")}
+    rehearsal = Rehearsal.of(tmp_path / "study.toml", tmp_path, tables, tmp_path / "out", None)
+    (tmp_path / "out" / "logs").mkdir(parents=True)
+    plain = rehearsal.owner_command
+    monkeypatch.setattr(Rehearsal, "owner_command", lambda self, name: [*plain(name), "--dry-run"])
+    told: list[str] = []
+    launcher._contribute(rehearsal, told.append)
+    (line,) = told
+    assert line.startswith("Owner 'owner-a': Warning: In your table the values of 'age' (0 to 100) lie close together")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from cofit.errors import RangeError
-from cofit.learn.contribution import prepared_features, refuse_low_values
+from cofit.learn.bounds import TOLERANCE, beyond
+from cofit.learn.contribution import clipped_from_below, prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import DescentPlan, plan_training
 from cofit.roles.owner_tables import OwnerTable, contributions_of
@@ -70,8 +71,62 @@ def test_owners_of_columns_refuse_every_value_below() -> None:
     with pytest.raises(RangeError, match=r"'clinic'.*[Rr]ow 5, column 1.*feature_lower"):
         contributions_of(plan, "clinic", OwnerTable(x, None))
     symmetric = plan_of(1.0, -1.0, partition="vertical")
-    refuse_low_values(symmetric, x)
+    assert clipped_from_below(symmetric, x) is x
 
 
 def test_a_small_bound_is_fine_with_an_intercept() -> None:
     assert plan_of(0.5, 0.0, fit_intercept=True).layout.intercept
+
+
+# --- rounding --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bound", [*BOUNDS, 0.1])
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+@pytest.mark.parametrize("recipe", ["best", "paper"])
+def test_values_beyond_the_bound_by_rounding_are_clipped_to_it(bound: float, partition: str, recipe: str) -> None:
+    """On the border, one unit in the last place and half the tolerance beyond: shared as the border itself."""
+    facts: dict[str, Any] = {"partition": partition, "recipe": recipe, "normalised_by": "parties"}
+    facts |= {"feature_bound": bound, "fit_intercept": False, "l2": 1.0 if recipe == "paper" else None}
+    plan = plan_training(training_facts(ROWS, COLS, epsilon=1.0, **facts))
+    for value in (bound, float(np.nextafter(bound, np.inf)), bound * (1 + TOLERANCE)):
+        for sign in (1, -1):
+            assert prepared_features(plan, [[sign * value, 0.0]]).tolist() == [[sign, 0.0]]
+    for value in (bound * (1 + 3 * TOLERANCE), 1.001 * bound):
+        for sign in (1, -1):
+            with pytest.raises(RangeError, match=r"Row 0, column 1 .* larger in magnitude than the agreed"):
+                prepared_features(plan, [[0.0, sign * value]])
+
+
+def test_floats_of_32_bits_may_be_rounded_beyond_the_bound() -> None:
+    single = np.full((1, 2), 0.1, dtype=np.float32)
+    assert single.astype(np.float64).max() > 0.1
+    plan = plan_training(training_facts(ROWS, COLS, epsilon=1.0, feature_bound=0.1, normalised_by="parties"))
+    assert prepared_features(plan, single).tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize("lower", [0.0, 0.25, -0.5])
+def test_values_below_the_lower_bound_by_rounding_are_clipped_to_it(lower: float) -> None:
+    plan = plan_of(1.0, lower, partition="vertical")
+    for value in (lower, float(np.nextafter(lower, -1)), lower - TOLERANCE * (1 - lower) / 2):
+        x = np.full((2, 3), value)
+        assert clipped_from_below(plan, x).tolist() == np.full((2, 3), lower).tolist()
+        (shared,) = contributions_of(plan, "clinic", OwnerTable(x, None)).values()
+        assert np.asarray(shared.values).min() == lower
+    with pytest.raises(RangeError, match="below the agreed feature_lower"):
+        clipped_from_below(plan, np.full((2, 3), lower - 2 * TOLERANCE * (1 - lower)))
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(-3.0, -1.0), (0.0, 1.0), (-1e308, 1e308), (5.0, 5.5)])
+def test_the_tolerance_is_a_part_of_the_range(lower: float, upper: float) -> None:
+    room = TOLERANCE * upper - TOLERANCE * lower
+    inside = [
+        lower,
+        upper,
+        np.nextafter(lower, -np.inf),
+        np.nextafter(upper, np.inf),
+        lower - room / 2,
+        upper + room / 2,
+    ]
+    assert not beyond(np.array([*inside, np.nan]), lower, upper).any()
+    assert beyond(np.array([lower - 2 * room, upper + 2 * room, np.inf, -np.inf]), lower, upper).all()

@@ -129,7 +129,7 @@ def test_other_noise_the_papers_recipe_and_calibrated_intercepts_are_not_shrunk_
 
 def test_columns_of_other_units_are_warned_of() -> None:
     raw = X * [1.0, 1.0, 1.0, 1000.0]
-    with pytest.warns(UserWarning, match=r"Column 3 .*feature_bound"):
+    with pytest.warns(UserWarning, match=r"columns 0, 1 and 2 lie so close together, beside those of column 3"):
         LinearSVC(scheme="clear", classes=(0, 1)).fit(raw[:40], Y[:40])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,0 +1,132 @@
+"""Columns of unlike scales, as whoever holds the data sees them: warnings, before a budget is spent.
+
+Rows are brought to a length of at most 1, and the noise is as strong in one column as in another. A column whose values
+lie close together beside another's is lost in both. Nothing here changes what is computed.
+
+**A warning depends on the data.** It stays in the process and on the terminal of whoever holds them: it goes into no
+certificate, report, audit log or exit code. And no remedy may be computed from the data: bounds are public, and the
+guarantee does not cover what was chosen by looking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+FACTOR = 20
+"""A column is hidden by another whose values spread so many times as far."""
+SMALL_PART = 0.02
+"""Of an agreed range: values that use less of it are hidden by the noise."""
+_FEWEST_ROWS = 20
+_MIDDLE = 0.01, 0.99
+_MOST_ROWS = 2000
+_BLOCK = 256
+_MOST_NAMES = 5
+_DOMINANT = 0.9
+REMEDY = (
+    "Map each column to a common range by bounds that are publicly known, as 2 * (x - lower) / (upper - lower) - 1 "
+    "with lower = 0 and upper = 120 for an age. Bounds, means or deviations that are computed from the data, as fitted "
+    "scalers do, are outside the privacy guarantee."
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Spread:
+    """How far apart the values of each column are: the middle 98 % of them, and all of them."""
+
+    middle: Reals
+    all: Reals
+
+    @property
+    def typical(self) -> Reals:
+        """That of the middle, or of all in columns that are nearly always the same, as rare marks are."""
+        return np.where(self.middle > 0, self.middle, self.all)
+
+
+def spread_of(parts: Sequence[npt.NDArray[Any]], *, vertical: bool = False) -> Spread | None:
+    """Return the spread of the joint columns (of rows, or, vertical, side by side); None if rows are too few to tell.
+
+    The middle is that of 2,000 rows, drawn with a fixed seed.
+    """
+    if vertical:
+        found = [one for one in map(_spread, ([part] for part in parts)) if one is not None]
+        if len(found) < len(parts):
+            return None
+        return Spread(*(np.concatenate([getattr(one, name) for one in found]) for name in ("middle", "all")))
+    return _spread(parts)
+
+
+def _spread(parts: Sequence[npt.NDArray[Any]]) -> Spread | None:
+    parts = [part for part in parts if len(part)]
+    starts = np.cumsum([0, *map(len, parts)])
+    if starts[-1] < _FEWEST_ROWS:
+        return None
+    drawn = np.sort(np.random.default_rng(0).choice(starts[-1], min(starts[-1], _MOST_ROWS), replace=False))
+    chosen = [
+        rows - start for rows, start in zip(np.split(drawn, np.searchsorted(drawn, starts[1:-1])), starts, strict=False)
+    ]
+    middle, ends = [np.zeros(0)], [np.zeros(0)]
+    for first in range(0, parts[0].shape[1], _BLOCK):
+        blocks = [part[:, first : first + _BLOCK] for part in parts]
+        sample = np.concatenate([block[rows] for block, rows in zip(blocks, chosen, strict=True)], dtype=np.float64)
+        lowest, highest = np.quantile(sample, _MIDDLE, axis=0)
+        middle.append(highest - lowest)
+        highest, lowest = (np.array([end(block, axis=0) for block in blocks], np.float64) for end in (np.max, np.min))
+        ends.append(highest.max(axis=0) - lowest.min(axis=0))
+    return Spread(np.concatenate(middle), np.concatenate(ends))
+
+
+def scale_warnings(
+    parts: Sequence[npt.NDArray[Any]],
+    names: Sequence[str] | None,
+    *,
+    vertical: bool = False,
+    bound: float | None = None,
+    whole_rows: bool = False,
+) -> Iterator[str]:
+    """Yield what to tell whoever holds these features.
+
+    parts: of each owner. names: of the columns, if they have any. bound: the agreed feature_bound, where the parties
+    scale by it. whole_rows: whether owners scale rows as they are, so that a large column hides others by its size.
+    """
+    spread = spread_of(parts, vertical=vertical)
+    if spread is None or not len(spread.middle):
+        return
+    typical, largest = spread.typical, int(spread.middle.argmax())
+    hidden = np.flatnonzero((typical > 0) & (typical < spread.middle[largest] / FACTOR))
+    if len(hidden):
+        yield (
+            f"The columns are of unlike scales: the values of {_named(hidden, names)} lie so close together, beside "
+            f"those of {_named([largest], names)}, that the model can hardly see them. {REMEDY}"
+        )
+    elif whole_rows and not vertical and (place := _dominant(parts)) is not None:
+        yield (
+            f"The values of {_named([place], names)} are so much larger than the others that rows, which are scaled to "
+            f"length 1, show hardly anything else. {REMEDY} Then give feature_bound."
+        )
+    if bound is not None and 0 < float(typical.max()) < SMALL_PART * 2 * bound:
+        yield (
+            f"No column uses more than a small part of the agreed range from {-bound:g} to {bound:g}, so that the "
+            "noise hides all of them. Agree on a smaller feature_bound, by what is publicly known of the columns "
+            "and not by looking at the data."
+        )
+
+
+def _dominant(parts: Sequence[npt.NDArray[Any]]) -> int | None:
+    squares = np.sum([np.square(part, dtype=np.float64).sum(axis=0) for part in parts], axis=0)
+    total = float(squares.sum())
+    dominant = len(squares) > 1 and total > 0 and float(squares.max()) > _DOMINANT * total
+    return int(squares.argmax()) if dominant else None
+
+
+def _named(places: Sequence[int] | npt.NDArray[np.intp], names: Sequence[str] | None) -> str:
+    words = [str(place) if names is None else f"'{names[place]}'" for place in places]
+    if len(words) > _MOST_NAMES:
+        words = [*words[:_MOST_NAMES], f"{len(words) - _MOST_NAMES} more"]
+    joined = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"column {joined}" if len(words) == 1 else f"columns {joined}"
