@@ -96,6 +96,11 @@ class Facts:
         """The norm in which no row is longer than 1: 'l1' for the Laplace noise of descent with delta = 0."""
         return "l1" if self.method == DESCENT and not self.delta else "l2"
 
+    @property
+    def cut_length(self) -> float | None:
+        """The length that owners cut rows to; None where rows are not clipped, or values have agreed bounds."""
+        return float(self.row_limit) if self.row_limit is not None and self.normalised_by == "owners" else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, under the names of ``training_facts``."""
         plain = {name: float(v) if isinstance(v, Fraction) else v for name, v in self.__dict__.items()}

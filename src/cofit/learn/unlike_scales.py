@@ -10,6 +10,7 @@ guarantee does not cover what was chosen by looking.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ _MOST_ROWS = 2000
 _BLOCK = 256
 _MOST_NAMES = 5
 _DOMINANT = 0.9
+_MANY_CUT = 0.1
 REMEDY = (
     "Map each column to a common range by bounds that are publicly known, as 2 * (x - lower) / (upper - lower) - 1 "
     "with lower = 0 and upper = 120 for an age. Bounds, means or deviations that are computed from the data, as fitted "
@@ -88,11 +90,13 @@ def scale_warnings(
     vertical: bool = False,
     bound: float | None = None,
     whole_rows: bool = False,
+    limit: float | None = None,
 ) -> Iterator[str]:
     """Yield what to tell whoever holds these features.
 
     parts: of each owner. names: of the columns, if they have any. bound: the agreed feature_bound, where the parties
     scale by it. whole_rows: whether owners scale rows as they are, so that a large column hides others by its size.
+    limit: the length that owners cut rows to, where no bound was agreed on.
     """
     spread = spread_of(parts, vertical=vertical)
     if spread is None or not len(spread.middle):
@@ -109,11 +113,32 @@ def scale_warnings(
             f"The values of {_named([place], names)} are so much larger than the others that rows, which are scaled to "
             f"length 1, show hardly anything else. {REMEDY} Then give feature_bound."
         )
-    if bound is not None and 0 < float(typical.max()) < SMALL_PART * 2 * bound:
+    if limit is not None:
+        yield from _of_limit(parts, typical, limit)
+    elif bound is not None and 0 < float(typical.max()) < SMALL_PART * 2 * bound:
         yield (
             f"No column uses more than a small part of the agreed range from {-bound:g} to {bound:g}, so that the "
             "noise hides all of them. Agree on a smaller feature_bound, by what is publicly known of the columns "
             "and not by looking at the data."
+        )
+
+
+def _of_limit(parts: Sequence[npt.NDArray[Any]], typical: Reals, limit: float) -> Iterator[str]:
+    """Without agreed bounds, columns are taken to be of about unit range or unit deviation."""
+    usual = limit / math.sqrt(len(typical))
+    rows = sum(len(part) for part in parts)
+    with np.errstate(over="ignore"):
+        cut = sum(int((np.square(part, dtype=np.float64).sum(axis=1) > limit**2).sum()) for part in parts)
+    if cut > _MANY_CUT * rows:
+        yield (
+            f"{cut} of {rows} rows are longer than {limit:.3g} ({usual:.3g} times the root of the number of columns) "
+            f"and are cut to that length, so that the model sees their direction alone. {REMEDY}"
+        )
+    if 0 < float(typical.max()) < SMALL_PART * 2 * usual:
+        yield (
+            f"The values of every column lie so close together, beside the range from {-usual:.3g} to {usual:.3g} that "
+            f"is taken where no feature_bound is given, that the noise hides all of them. {REMEDY} Then give "
+            "feature_bound."
         )
 
 

@@ -133,7 +133,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             given.feature_names,
             vertical=partition == "vertical",
             bound=float(plan.facts.feature_bound) if plan.facts.normalised_by == "parties" else None,
-            whole_rows=plan.facts.method == DESCENT and plan.floor is None,
+            whole_rows=plan.facts.method == DESCENT and plan.floor is None and plan.facts.row_limit is None,
+            limit=plan.facts.cut_length,
         ):
             warnings.warn(unlike, UserWarning, stacklevel=2)
         for poor in plan.warnings if self.budget_shares else ():

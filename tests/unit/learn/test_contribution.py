@@ -19,8 +19,8 @@ BOUNDS = (1e-9, 1e-3, 1.0, 1e9)
 
 
 def plan_of(bound: float, lower: float, **facts: Any) -> DescentPlan:
-    given = {"epsilon": 1.0, "feature_bound": bound, "feature_lower": lower, "fit_intercept": False, "clip_rows": False}
-    given |= facts
+    given: dict[str, Any] = {"epsilon": 1.0, "feature_bound": bound, "feature_lower": lower, "fit_intercept": False}
+    given |= {"clip_rows": False, **facts}
     plan = plan_training(training_facts(ROWS, COLS, **given))
     assert isinstance(plan, DescentPlan)
     assert plan.level is not None
@@ -89,9 +89,14 @@ def test_values_beyond_the_bound_by_rounding_are_clipped_to_it(bound: float, par
     facts: dict[str, Any] = {"partition": partition, "recipe": recipe, "normalised_by": "parties"}
     facts |= {"feature_bound": bound, "fit_intercept": False, "l2": 1.0 if recipe == "paper" else None}
     plan = plan_training(training_facts(ROWS, COLS, epsilon=1.0, **facts))
+    ((shared, _),) = prepared_features(plan, [[bound, 0.0]]).tolist()
+    if plan.facts.row_limit is None:
+        assert shared == 1
+    else:  # clipped rows: in units of the longest row
+        assert 0.999 * bound < shared * plan.facts.row_limit <= bound
     for value in (bound, float(np.nextafter(bound, np.inf)), bound * (1 + TOLERANCE)):
         for sign in (1, -1):
-            assert prepared_features(plan, [[sign * value, 0.0]]).tolist() == [[sign, 0.0]]
+            assert prepared_features(plan, [[sign * value, 0.0]]).tolist() == [[sign * shared, 0.0]]
     for value in (bound * (1 + 3 * TOLERANCE), 1.001 * bound):
         for sign in (1, -1):
             with pytest.raises(RangeError, match=r"Row 0, column 1 .* larger in magnitude than the agreed"):
@@ -101,7 +106,9 @@ def test_values_beyond_the_bound_by_rounding_are_clipped_to_it(bound: float, par
 def test_floats_of_32_bits_may_be_rounded_beyond_the_bound() -> None:
     single = np.full((1, 2), 0.1, dtype=np.float32)
     assert single.astype(np.float64).max() > 0.1
-    plan = plan_training(training_facts(ROWS, COLS, epsilon=1.0, feature_bound=0.1, normalised_by="parties"))
+    plan = plan_training(
+        training_facts(ROWS, COLS, epsilon=1.0, feature_bound=0.1, normalised_by="parties", clip_rows=False)
+    )
     assert prepared_features(plan, single).tolist() == [[1.0, 1.0]]
 
 

@@ -176,7 +176,7 @@ def test_every_fact_changes_the_hash() -> None:
         "feature_lower": 0.0,
         "row_nonzeros": 2,
     }
-    assert set(changes) == set(BAD) - {"recipe", "calibrate_intercept", "budget_shares"}
+    assert set(changes) == set(BAD) - {"recipe", "calibrate_intercept", "budget_shares", "clip_rows"}
     hashes = [plan_minimiser(paper_facts(**base)).hash]
     for name, value in changes.items():
         needed: dict[str, dict[str, Any]] = {"momentum": {"allow_unproven": True}, "mechanism": {"delta": 0.0}}
@@ -195,6 +195,8 @@ def test_every_fact_changes_the_hash() -> None:
     ]
     others = {plan_training(training_facts(50, 4, normalised_by="parties", **one)).hash for one in changed}
     assert len(others) == len(changed)
+    clipped: list[dict[str, Any]] = [{}, {"clip_rows": False}, {"feature_bound": 1.0}, {"feature_bound": 2.0}]
+    assert len({plan_training(training_facts(5000, 4, **one)).hash for one in clipped}) == len(clipped)
 
 
 def test_the_plan_is_plain_numbers() -> None:
