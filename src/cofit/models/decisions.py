@@ -52,8 +52,9 @@ def one_class(second: npt.NDArray[np.bool_], classes: Any, how: str) -> str | No
     move = "higher" if second[0] else "lower"
     return (
         f"All {len(second):,} rows are predicted to be of the class '{named}'. Where '{other}' is rare that is usual, "
-        f"and the scores still rank the rows: set a {move} threshold ({how}), not one that comes from private labels, "
-        f"or train with calibrate_intercept. Where both classes are common, the model may be mostly noise."
+        f"and the scores still rank the rows: set a {move} threshold ({how}), for example one that as many rows exceed "
+        f"as you can look into. In training, calibrate_intercept may bring probabilities nearer to the shares of the "
+        f"classes. Where both are common, the model may be mostly noise."
     )
 
 

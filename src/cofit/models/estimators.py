@@ -204,9 +204,11 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _rows(self, X: Any) -> npt.NDArray[Any]:
+    def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
         refuse_other_than_numbers(X, "X")
+        if hasattr(X, "column_names"):  # Arrow, whose names scikit-learn does not see: the model compares them
+            return X
         return without_values("X", lambda: np.asarray(validate_data(self, X, reset=False, ensure_all_finite=False)))
 
     def __sklearn_is_fitted__(self) -> bool:
