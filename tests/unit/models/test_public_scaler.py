@@ -46,6 +46,7 @@ def test_results_never_exceed_one_by_a_rounding() -> None:
     upper = lower + rng.uniform(1e-9, 1, 500) * 10.0 ** rng.integers(-6, 8, 500)
     edges = PublicScaler(lower, upper).fit_transform(np.vstack([lower, upper]))
     np.testing.assert_array_equal(edges, np.vstack([-np.ones(500), np.ones(500)]))
+    assert PublicScaler(lower=-1e308, upper=0).fit_transform([[1.5e308]]).tolist() == [[1.0]]  # without an overflow
 
 
 @pytest.mark.parametrize(
