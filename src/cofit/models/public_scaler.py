@@ -14,7 +14,7 @@ from cofit.errors import parameter_error
 from cofit.models.feature_columns import column_names, refuse_missing, refuse_other_than_numbers, without_values
 
 Reals = npt.NDArray[np.float64]
-Bounds = float | Sequence[float] | Mapping[str, float]
+Bounds = float | Sequence[float] | Reals | Mapping[str, float]
 
 
 class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -34,7 +34,7 @@ def test_an_unknown_argument_is_taught(kind: type, argument: str) -> None:
 def test_what_is_given_by_place() -> None:
     assert (LogisticRegression(2.0, 1e-7).epsilon, LinearSVC(2.0, 1e-7).delta) == (2.0, 1e-7)
     with pytest.raises(TypeError, match=r"^LinearSVC takes epsilon and delta by position, and everything else by name"):
-        LinearSVC(2.0, 1e-7, "best")  # type: ignore[misc]
+        LinearSVC(2.0, 1e-7, "best")  # type: ignore[call-arg]
 
 
 def test_every_remedy_is_an_argument_and_the_signature_is_whole() -> None:

@@ -49,7 +49,7 @@ def test_a_threshold_is_a_score_without_probabilities(machine: LinearSVC) -> Non
 def test_what_is_no_probability_is_refused(logistic: LogisticRegression, bad: Any) -> None:
     for model in (logistic, logistic.model_):
         with pytest.raises(InvalidInputError, match=r"'threshold' parameter of predict must be a probability above 0"):
-            model.predict(X, threshold=bad)  # type: ignore[attr-defined]
+            model.predict(X, threshold=bad)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), "0.5", False, [0.5]])
@@ -60,14 +60,14 @@ def test_what_is_no_score_is_refused(machine: LinearSVC, bad: Any) -> None:
 
 def test_a_threshold_is_given_by_name(logistic: LogisticRegression) -> None:
     with pytest.raises(TypeError, match="positional"):
-        logistic.predict(X, 0.5)  # type: ignore[misc]
+        logistic.predict(X, 0.5)  # type: ignore[call-arg]
 
 
 def test_one_class_for_a_large_table_is_warned_of(logistic: LogisticRegression) -> None:
     left = np.tile([[-1.0, 0.0]], (100, 1))
     for model in (logistic, logistic.model_):
         with pytest.warns(OneClassWarning, match=r"All 100 rows .* class '0'.*lower threshold.*calibrate_in") as caught:
-            model.predict(left)  # type: ignore[attr-defined]
+            model.predict(left)
         assert caught[0].filename == __file__  # the line that called predict, whatever the model
     with pytest.warns(OneClassWarning, match="higher threshold"):
         logistic.predict(-left)

@@ -37,7 +37,7 @@ FRAME = pd.DataFrame(
     {
         "w2": RNG.uniform(-1, 1, ROWS),
         "extra": [object() for _ in range(ROWS)],
-        "group": RNG.choice(["x", "y", "z", None], ROWS),
+        "group": [["x", "y", "z", None][i] for i in RNG.integers(4, size=ROWS)],
         "age": RNG.uniform(0, 100, ROWS),
         "w0": RNG.uniform(-1, 1, ROWS),
         "treated": RNG.random(ROWS) < 0.5,
