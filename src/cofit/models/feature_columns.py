@@ -18,7 +18,7 @@ import numpy.typing as npt
 from cofit.errors import InvalidInputError
 
 _CATEGORY = ("category", "categorical", "enum", "dictionary")
-_TIME = ("date", "time", "duration", "period", "interval", "timestamp")
+_TIME = ("date", "time", "duration", "period", "timestamp")
 _MISSING = ("NoneType", "NAType", "NaTType")
 
 _ENCODE = (
@@ -32,7 +32,6 @@ _REMEDIES = {
 }
 _OBJECTS = "The argument must be free of strings and other objects: numbers only."
 _FILL_IN = "Remove these rows, or fill in a value that everybody agreed on beforehand."
-
 
 Result = TypeVar("Result")
 

@@ -33,6 +33,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "pandas date": (FRAME.assign(born=[date(1931, 4, 17)] * 4), "Column 'born': dates or times"),
     "pandas timedelta": (FRAME.assign(stay=pd.Timedelta(4711, "s")), "Column 'stay': dates or times"),
     "pandas objects": (FRAME.assign(x=[{SECRET: 1}] * 4), "Column 'x': objects of the type dict"),
+    "pandas intervals": (FRAME.assign(x=pd.interval_range(4711, 4715)), "Column 'x': objects of the type Interval"),
     "pandas, one text among numbers": (FRAME.assign(x=pd.Series([1, 2, SECRET, 3], dtype=object)), "Column 'x': text"),
     "pandas, several": (FRAME.assign(a=SECRET, b=DAY, c=SECRET), "Columns 'a', 'c': text.*Column 'b': dates"),
     "pandas, a name twice": (pd.concat([FRAME, pd.DataFrame({"age": [SECRET] * 4})], axis=1), "Column 'age': text"),
