@@ -11,7 +11,10 @@ from cofit.secret import Opening, Party, SecretArray, SecretBits, concatenate
 if TYPE_CHECKING:
     from cofit.experiments.utility import AccuracyForecast, forecast_accuracy
     from cofit.models.estimators import LinearSVC, LogisticRegression
-    from cofit.models.linear_model import LinearModel, load_model
+    from cofit.models.linear_model import LinearModel
+    from cofit.models.model_files import load_model
+    from cofit.models.public_scaler import PublicScaler
+    from cofit.models.study_classifier import StudyClassifier
     from cofit.privacy.certificate import Certificate
 
     __version__: str
@@ -31,8 +34,10 @@ __all__ = [
     "Opening",
     "Party",
     "PartyFailedError",
+    "PublicScaler",
     "SecretArray",
     "SecretBits",
+    "StudyClassifier",
     "__version__",
     "concatenate",
     "forecast_accuracy",
@@ -47,8 +52,10 @@ _LAZY = {
     "LinearModel": "cofit.models.linear_model",
     "LinearSVC": "cofit.models.estimators",
     "LogisticRegression": "cofit.models.estimators",
+    "PublicScaler": "cofit.models.public_scaler",
+    "StudyClassifier": "cofit.models.study_classifier",
     "forecast_accuracy": "cofit.experiments.utility",
-    "load_model": "cofit.models.linear_model",
+    "load_model": "cofit.models.model_files",
 }
 
 

@@ -42,6 +42,10 @@ class BudgetExceededError(CofitError):
     """A study would spend more epsilon or delta of a data set than its owner allows."""
 
 
+class OneClassWarning(UserWarning):
+    """A model predicted one class for all rows of a large table. A warning, and no error."""
+
+
 def parameter_error(
     parameter: str,
     owner: str,

@@ -12,7 +12,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from cofit.cli.model import about_shrinkage
+from cofit.cli.predict import THRESHOLD_HELP
 from cofit.cli.table_options import table_options
+from cofit.models.decisions import one_class
 from cofit.models.evaluation import Evaluation, evaluate
 from cofit.models.study_model import StudyModel
 from cofit.roles.study_files import read_study_table
@@ -31,7 +33,10 @@ OUTSIDE = (
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 @table_options
 @click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
-def evaluate_model(model: Path, table: Path, as_json: bool, raw: bool, layout: TextLayout) -> None:
+@click.option("--threshold", type=float, help=THRESHOLD_HELP)
+def evaluate_model(
+    model: Path, table: Path, as_json: bool, raw: bool, threshold: float | None, layout: TextLayout
+) -> None:
     """Compare what MODEL predicts for the rows of TABLE with their labels. Everything happens on this machine.
 
     Prints accuracy, AUC, the confusion matrix and, for logistic regression, the calibration in ten bins. Publishing
@@ -42,17 +47,29 @@ def evaluate_model(model: Path, table: Path, as_json: bool, raw: bool, layout: T
         loaded = loaded.as_released
     rows = read_study_table(table, loaded.features, loaded.label, loaded.model.classes, layout)
     labels, encoded = loaded.labels(rows), loaded.encode(rows)
-    logistic = loaded.model.loss == "logistic"
-    probabilities = loaded.model.predict_proba(encoded)[:, 1] if logistic else None
-    result = evaluate(labels, loaded.model.decision_function(encoded), probabilities)
+    scores = loaded.model.decision_function(encoded)
+    probabilities = loaded.model.probabilities(scores)[:, 1] if loaded.model.has_probabilities else None
+    second = loaded.model.is_second(scores, threshold)
+    result = evaluate(labels, scores, probabilities, second)
     classes = [value_text(value) for value in loaded.model.classes]
     if as_json:
         click.echo(
-            json.dumps({"classes": classes, "shrinkage": loaded.model.shrinkage, **asdict(result), "note": OUTSIDE})
+            json.dumps(
+                {
+                    "classes": classes,
+                    "shrinkage": loaded.model.shrinkage,
+                    "threshold": threshold,
+                    **asdict(result),
+                    "note": OUTSIDE,
+                }
+            )
         )
     else:
         _print(Console(), result, classes)
         click.echo(f"\n{about_shrinkage(loaded)}")
+    warning = one_class(second, classes, "--threshold")
+    if warning is not None:
+        click.echo(f"Warning: {warning}", err=True)
 
 
 def _print(console: Console, result: Evaluation, classes: list[str]) -> None:

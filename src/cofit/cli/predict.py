@@ -16,10 +16,16 @@ import pyarrow as pa
 from cofit.cli.model import about_shrinkage
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
+from cofit.models.decisions import one_class
 from cofit.models.study_model import StudyModel
 from cofit.roles.study_files import read_study_table
 from cofit.roles.text_tables import TextLayout
 from cofit.study.document import value_text
+
+THRESHOLD_HELP = (
+    "Decide for the second class where its probability is above this one (a vector machine: where the score is)."
+    "  [default: 0.5; 0]"
+)
 
 
 @click.command()
@@ -28,7 +34,8 @@ from cofit.study.document import value_text
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="CSV file.  [default: standard output]")
 @table_options
 @click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
-def predict(model: Path, table: Path, out: Path | None, raw: bool, layout: TextLayout) -> None:
+@click.option("--threshold", type=float, help=THRESHOLD_HELP)
+def predict(model: Path, table: Path, out: Path | None, raw: bool, threshold: float | None, layout: TextLayout) -> None:
     """Score every row of TABLE with MODEL, a file that `cofit model` wrote.
 
     TABLE is CSV, TSV, Parquet, Arrow or .npz, with the study's features as columns, in any order and as the owners have
@@ -37,33 +44,39 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool, layout: TextL
     Writes CSV with the study's row key, if the table has it, the score, the probability of the second class (logistic
     regression only: sigmoid of twice the score with recipe 'best', of the score with recipe 'paper'), and the class.
     A file that is there and has no scores in these columns is not overwritten. Which weights it used goes to standard
-    error.
+    error, and a warning where 100 rows or more get one class only.
     """
     loaded = StudyModel.load(model)
     if raw:
         loaded = loaded.as_released
     rows = read_study_table(table, loaded.features, loaded.label, loaded.model.classes, layout)
-    header, lines = _scored(loaded, rows)
+    header, lines, warning = _scored(loaded, rows, threshold)
     with _target(out, header) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(lines)
     click.echo(about_shrinkage(loaded), err=True)
+    if warning is not None:
+        click.echo(f"Warning: {warning}", err=True)
 
 
-def _scored(model: StudyModel, table: pa.Table) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
-    encoded = model.encode(table)
-    scores = model.model.decision_function(encoded)
+def _scored(
+    model: StudyModel, table: pa.Table, threshold: float | None
+) -> tuple[list[str], Iterable[tuple[Any, ...]], str | None]:
+    """Return the header, the lines, and a warning if there is one class only."""
+    scores = model.model.decision_function(model.encode(table))
+    second = model.model.is_second(scores, threshold)
     columns: list[tuple[str, Iterable[Any]]] = []
     if model.row_key is not None and table.column_names.count(model.row_key) == 1:
         columns.append((model.row_key, table.column(model.row_key).to_pylist()))
     columns.append(("score", (repr(score) for score in scores.tolist())))
-    if model.model.loss == "logistic":
-        probabilities = model.model.predict_proba(encoded)[:, 1]
+    if model.model.has_probabilities:
+        probabilities = model.model.probabilities(scores)[:, 1]
         columns.append(("probability", (repr(probability) for probability in probabilities.tolist())))
     words = [value_text(value) for value in model.model.classes]
-    columns.append(("class", (words[int(score > 0)] for score in scores.tolist())))
-    return [name for name, _ in columns], zip(*(values for _, values in columns), strict=True)
+    columns.append(("class", (words[int(place)] for place in second.tolist())))
+    lines = zip(*(values for _, values in columns), strict=True)
+    return [name for name, _ in columns], lines, one_class(second, words, "--threshold")
 
 
 @contextmanager

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,17 +16,20 @@ from cofit.errors import parameter_error
 from cofit.learn.facts import DESCENT, PAPER_DEFAULTS, training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.unlike_scales import scale_warnings
+from cofit.models.arguments import taught
+from cofit.models.decisions import warn_of_one_class
+from cofit.models.feature_columns import refuse_other_than_numbers, without_values
 from cofit.models.linear_model import LinearModel, Reals
-from cofit.models.progress_display import progress_display
+from cofit.models.progress_display import progress_context
+from cofit.models.settings import AUTO, check_shrinkage, stated_parameters
 from cofit.models.tables import tables
-from cofit.roles.progress import Listener, Progress
+from cofit.roles.progress import Progress
 from cofit.roles.training import run_training
 
 CLASSES_FROM_DATA = (
     "the two classes were taken from the labels instead of being agreed on: which ones occur is no secret"
 )
 REHEARSAL = "this is a rehearsal: one program on one machine started everybody and held all of the data"
-AUTO = "auto"
 _FACTS = (
     "recipe", "epsilon", "delta", "scheme", "fit_intercept", "normalised_by", "feature_bound", "feature_lower",
     "row_nonzeros",
@@ -41,6 +42,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 
     _loss: ClassVar[str]
 
+    @taught
     def __init__(
         self,
         epsilon: float = 1.0,
@@ -113,9 +115,11 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         ----------
         owners : list, mapping or matrix
             Horizontal: a list of (X, y) pairs, or a mapping from owner to (X, y), with the same columns. Vertical: a
-            list or mapping of column blocks with the same rows. With ``y``, and horizontal: the matrix of one owner.
+            list or mapping of column blocks with the same rows. With ``y``, and horizontal: the matrix of one owner,
+            or a list or mapping of matrices.
         y : labels, default=None
-            One owner's labels, or with partition='vertical' those of the owner 'label-owner'.
+            One owner's labels, or with partition='vertical' those of the owner 'label-owner'; for a list or mapping
+            of matrices a list or mapping of their labels.
         partition : {'horizontal', 'vertical'}, default='horizontal'
             Whether the owners hold rows or columns.
 
@@ -124,7 +128,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self
         """
         name = type(self).__name__
-        self._check_shrinkage()
+        check_shrinkage(self.shrinkage, name)
         given = tables(owners, y, partition, name, self.classes)
         facts = {fact: getattr(self, fact) for fact in _FACTS}
         plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
@@ -139,7 +143,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             warnings.warn(unlike, UserWarning, stacklevel=2)
         for poor in plan.warnings if self.budget_shares else ():
             warnings.warn(poor, UserWarning, stacklevel=2)
-        with self._progress_context() as listener:
+        with progress_context(self.progress, name) as listener:
             run = run_training(
                 plan,
                 given.owners,
@@ -162,10 +166,16 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         rows = self._rows(X)
         return self.model_.decision_function(rows)
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the predicted class of each row, shape (n,)."""
-        positive = self.decision_function(X) > 0
-        return np.asarray(self.classes_[positive.astype(np.intp)])
+    def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
+        """Return the predicted class of each row, shape (n,): the second one where the score is above 0.
+
+        threshold: in the place of that, the second class where its probability (``predict_proba``) is above this one;
+        without probabilities, where the score is. Warns where 100 rows or more get one class only.
+        """
+        scores = self.decision_function(X)
+        second = self.model_.is_second(scores, threshold)
+        warn_of_one_class(second, self.classes_)
+        return np.asarray(self.classes_[second.astype(np.intp)])
 
     def save(self, path: str | Path) -> None:
         """Write the model and its certificate to a file, as JSON. ``load`` and ``cofit.load_model`` read it."""
@@ -184,23 +194,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         model = LinearModel.load(path)
         if model.loss != cls._loss:
             raise parameter_error("path", f"{cls.__name__}.load", f"a model with the loss '{cls._loss}'", model.loss)
-        certificate = model.certificate
-        common: dict[str, Any] = {
-            "epsilon": float(certificate.epsilon),
-            "delta": float(certificate.delta),
-            "recipe": certificate.recipe,
-            "scheme": certificate.scheme,
-            "fit_intercept": bool(model.constant),
-            "normalised_by": certificate.normalised_by,
-        }
-        if certificate.recipe == "paper":
-            common |= {
-                "l2": None if certificate.l2 is None else float(certificate.l2),
-                "mechanism": certificate.mechanism,
-                "sensitivity": certificate.sensitivity_kind,
-                "intercept_scaling": model.constant or None,
-            }
-        estimator = cls(**common)
+        estimator = cls(**stated_parameters(model))
         estimator._take(model, np.asarray(model.classes))
         return estimator
 
@@ -218,24 +212,12 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _rows(self, X: Any) -> npt.NDArray[Any]:
+    def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return np.asarray(validate_data(self, X, reset=False, ensure_all_finite=False))
-
-    def _progress_context(self) -> AbstractContextManager[Listener]:
-        if callable(self.progress):
-            return nullcontext(self.progress)
-        if self.progress is not None and not isinstance(self.progress, bool):
-            must_be = "True, False, None or a function of one Progress"
-            raise parameter_error("progress", type(self).__name__, must_be, self.progress)
-        return progress_display(self.progress)
-
-    def _check_shrinkage(self) -> None:
-        """Raise InvalidInputError before anything is spent."""
-        given = self.shrinkage
-        number = isinstance(given, Real) and not isinstance(given, bool) and 0 <= float(given) < np.inf
-        if not number and not (isinstance(given, str) and given == AUTO):
-            raise parameter_error("shrinkage", type(self).__name__, "'auto' or a number that is at least 0", given)
+        refuse_other_than_numbers(X, "X")
+        if hasattr(X, "column_names"):  # Arrow, whose names scikit-learn does not see: the model compares them
+            return X
+        return without_values("X", lambda: np.asarray(validate_data(self, X, reset=False, ensure_all_finite=False)))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

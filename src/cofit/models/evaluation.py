@@ -45,13 +45,17 @@ class Evaluation:
     calibration: tuple[CalibrationBin, ...]
 
 
-def evaluate(labels: npt.NDArray[np.int64], scores: Reals, probabilities: Reals | None) -> Evaluation:
-    """Compare predictions with true classes (0, 1). scores: positive means class 1. probabilities: of class 1."""
+def evaluate(
+    labels: npt.NDArray[np.int64],
+    scores: Reals,
+    probabilities: Reals | None,
+    predicted: npt.NDArray[np.bool_],
+) -> Evaluation:
+    """Compare predictions with true classes (0, 1). scores, probabilities: of class 1. predicted: which rows are 1."""
     from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score  # noqa: PLC0415 - takes a second
 
     if not len(labels):
         raise InvalidInputError("There are no rows to evaluate.")
-    predicted = (scores > 0).astype(np.int64)
     (tn, fp), (fn, tp) = confusion_matrix(labels, predicted, labels=[0, 1]).tolist()
     bins = () if probabilities is None else _calibration(labels, probabilities)
     return Evaluation(

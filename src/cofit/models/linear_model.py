@@ -42,6 +42,8 @@ from cofit.learn.losses import loss_named
 from cofit.learn.plan import DescentPlan, Plan
 from cofit.learn.row_map import RowMap
 from cofit.learn.shrinkage import shrunk_weights
+from cofit.models.decisions import checked_threshold, second_class, warn_of_one_class
+from cofit.models.model_text import model_text
 from cofit.models.row_fields import check_rows, read_rows
 from cofit.privacy.certificate import Certificate
 from cofit.roles.training import TrainingRun
@@ -180,10 +182,7 @@ class LinearModel:
             raise parameter_error("text", "LinearModel.from_json", "a JSON object", type(fields).__name__)
         kind = fields.pop("kind", None)
         if kind == _STUDY_KIND:
-            raise InvalidInputError(
-                "This is the model of a study. Read it with cofit.models.study_model.StudyModel.load(path); its "
-                "attribute 'model' is the LinearModel."
-            )
+            raise InvalidInputError("This is the model of a study. Open it with cofit.load_model(path).")
         if kind != KIND:
             _refuse("kind", f"'{KIND}'", "something else")
         version = fields.pop("version", None)
@@ -213,10 +212,7 @@ class LinearModel:
     @classmethod
     def load(cls, path: str | Path) -> LinearModel:
         """Read a file that ``save`` wrote."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise parameter_error("path", "LinearModel.load", "a model in JSON (UTF-8 text)", str(path)) from None
+        text = model_text(path)
         try:
             return cls.from_json(text)
         except CofitError as error:
@@ -238,20 +234,41 @@ class LinearModel:
         scores = scaled @ self.weights + self.intercept / unit
         return np.asarray(np.divide(scores, divisors, out=np.zeros(len(x)), where=divisors > 0))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the predicted class of each row of X."""
-        return np.asarray(self.classes)[(self.decision_function(X) > 0).astype(np.intp)]
+    def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
+        """Return the predicted class of each row of X: the second one where the score is above 0.
+
+        threshold: in the place of that, the second class where its probability is above this one; without
+        probabilities (``has_probabilities``), where the score is. Warns where 100 rows or more get one class only.
+        """
+        second = self.is_second(self.decision_function(X), threshold)
+        warn_of_one_class(second, self.classes)
+        return np.asarray(self.classes)[second.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Reals:
         """Return sigmoid(score) for each row of X as the second of two columns, and what is left to 1 as the first.
 
         With recipe 'best' sigmoid(2 score). Noise makes these probabilities more certain than they should be.
         """
-        if self.loss != "logistic":
+        return self.probabilities(self.decision_function(X))
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether there is a ``predict_proba``: with the logistic loss."""
+        return self.loss == "logistic"
+
+    def probabilities(self, scores: Reals) -> Reals:
+        """Return what ``predict_proba`` does, for rows with these scores."""
+        if not self.has_probabilities:
             raise InvalidInputError(f"A model with the loss '{self.loss}' has no probabilities. Use decision_function.")
-        margin = self.decision_function(X) * (1 if self.rows is None else 2)
+        margin = scores * (1 if self.rows is None else 2)
         half = 0.5 * np.tanh(margin / 2)  # the tanh form does not overflow
         return np.column_stack([0.5 - half, 0.5 + half])
+
+    def is_second(self, scores: Reals, threshold: float | None = None) -> npt.NDArray[np.bool_]:
+        """Return which rows with these scores are predicted to be of the second class; see ``predict``."""
+        limit = checked_threshold(threshold, probability=self.has_probabilities)
+        likely = self.probabilities(scores)[:, 1] if limit is not None and self.has_probabilities else None
+        return second_class(scores, likely, limit)
 
     @property
     def deviation(self) -> float:
@@ -279,7 +296,7 @@ class LinearModel:
 
     def _checked(self, X: Any) -> Reals:
         """Return X as a finite table of float64 with this model's columns, or name what is wrong with it."""
-        names = getattr(X, "columns", None)
+        names = getattr(X, "column_names", getattr(X, "columns", None))  # the first of them with Arrow
         if self.feature_names is not None and names is not None and tuple(names) != self.feature_names:
             raise parameter_error(
                 "X", "predict", f"with the columns {list(self.feature_names)}", list(names), ShapeError
@@ -313,11 +330,6 @@ class LinearModel:
             _refuse("feature_names", "a tuple of texts, or None", names)
         if len(names) != len(self.coef):
             _refuse("feature_names", f"as many as there are features, {len(self.coef)}", f"{len(names)} names")
-
-
-def load_model(path: str | Path) -> LinearModel:
-    """Return the model in a file that ``save`` of a model or of an estimator wrote."""
-    return LinearModel.load(path)
 
 
 def check_classes(classes: object) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Display
 
+from cofit.errors import parameter_error
 from cofit.roles.progress import Listener, Progress, silent
 
 _TITLES = {
@@ -19,6 +20,15 @@ _TITLES = {
     "noise": "Draw the noise",
     "release": "Release the noisy weights",
 }
+
+
+def progress_context(progress: object, owner: str) -> AbstractContextManager[Listener]:
+    """Return what gives a listener for the ``progress`` parameter of ``owner``: a function, True, False or None."""
+    if callable(progress):
+        return nullcontext(progress)
+    if progress is not None and not isinstance(progress, bool):
+        raise parameter_error("progress", owner, "True, False, None or a function of one Progress", progress)
+    return progress_display(progress)
 
 
 @contextmanager

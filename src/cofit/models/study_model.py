@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.models.linear_model import LinearModel
+from cofit.models.model_text import CUT_OFF, model_text
 from cofit.privacy.certificate import Certificate
 from cofit.study.columns import UNKNOWN, WrongTypeError, matches, plain_column
 from cofit.study.document import Feature, Study
@@ -29,7 +30,6 @@ VERSION = 1
 KIND = "cofit study model"
 _FIELDS = {"kind", "version", "study", "label", "row_key", "features", "model"}
 _FEATURE_FIELDS = {field.name for field in fields(Feature)}
-_LARGEST_FILE = 1 << 30
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,6 +78,8 @@ class StudyModel:
             if (count := table.column_names.count(feature.name)) != 1:
                 problems.add(f"column '{feature.name}' {'is missing' if not count else f'occurs {count} times'}")
         problems.raise_any()
+        if not table.num_rows:
+            raise InvalidInputError("The table has no rows. Give one with a row for everybody who is to be scored.")
         encoded = encode_columns(self.features, table, problems)
         problems.raise_any()
         place = {name: i for i, name in enumerate(n for feature in self.features for n in feature.encoded_names)}
@@ -121,7 +123,7 @@ class StudyModel:
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
-            raise InvalidInputError("A study model is not valid JSON.") from None
+            raise InvalidInputError(f"A study model must be valid JSON. {CUT_OFF}") from None
         kind = document.get("kind") if isinstance(document, dict) else None
         if kind != KIND:
             raise InvalidInputError(
@@ -149,17 +151,11 @@ class StudyModel:
     @classmethod
     def load(cls, path: str | Path) -> StudyModel:
         """Read a file that holds ``to_json``, or raise InvalidInputError that names the file."""
-        file = Path(path)
+        text = model_text(path)
         try:
-            if not file.is_file() or file.stat().st_size > _LARGEST_FILE:
-                raise InvalidInputError(f"The model must be a file that `cofit model` wrote. Got '{file}' instead.")
-            return cls.from_json(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InvalidInputError(f"The model '{file}' cannot be read: {error.strerror}.") from None
-        except UnicodeDecodeError:
-            raise InvalidInputError(f"The model '{file}' is not UTF-8 text.") from None
+            return cls.from_json(text)
         except CofitError as error:
-            raise InvalidInputError(f"{file}: {error}") from None
+            raise InvalidInputError(f"{path}: {error}") from None
 
 
 def _feature(index: int, given: Any) -> Feature:

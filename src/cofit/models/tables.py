@@ -13,6 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
 from cofit.errors import InvalidInputError, ShapeError, parameter_error
 from cofit.learn.facts import PARTITIONS
+from cofit.models.feature_columns import (
+    column_names,
+    missing_objects,
+    refuse_missing,
+    refuse_other_than_numbers,
+    without_values,
+)
 from cofit.models.linear_model import check_classes
 from cofit.roles.owner_tables import OwnerTable
 
@@ -49,10 +56,7 @@ def tables(owners: Any, y: Any, partition: str, estimator: str, classes: Any = N
     if partition == "vertical":
         return _vertical(owners, y, estimator, agreed)
     if y is not None:
-        if isinstance(owners, Mapping) and not hasattr(owners, "shape"):  # some sparse matrices are mappings
-            must_be = "left out where every owner brings its own labels"
-            raise parameter_error("y", f"{estimator}.fit", must_be, type(y).__name__)
-        return _horizontal({ONLY_OWNER: (owners, y)}, agreed)
+        return _horizontal(_paired(owners, y, estimator), agreed)
     pairs = _named(owners, estimator, _PAIRS)
     for name, pair in pairs.items():
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -61,6 +65,33 @@ def tables(owners: Any, y: Any, partition: str, estimator: str, classes: Any = N
                 f"{_PAIRS}. Owner '{name}' has no such pair."
             )
     return _horizontal(pairs, agreed)
+
+
+def _paired(owners: Any, y: Any, estimator: str) -> dict[str, Any]:
+    """Return each owner's (X, y), where features and labels were given apart: by many owners, or by one."""
+    if isinstance(owners, Mapping) and not hasattr(owners, "shape"):  # some sparse matrices are mappings
+        if not isinstance(y, Mapping) or set(y) != set(owners):
+            must_be = f"a mapping with the same owners, or left out: give {_PAIRS}"
+            raise parameter_error("y", f"{estimator}.fit", must_be, type(y).__name__)
+        return {name: (x, y[name]) for name, x in owners.items()}
+    if isinstance(owners, list | tuple) and owners and _dimensions(owners[0]) == 2:
+        if not isinstance(y, list | tuple) or len(y) != len(owners) or any(_dimensions(part) != 1 for part in y):
+            raise InvalidInputError(
+                f"{estimator}.fit got {len(owners)} tables, and not a list of as many labels. Give fit([(X1, y1), "
+                f"(X2, y2)]), or fit([X1, X2], [y1, y2]) with one y for each X; for one owner fit(X, y)."
+            )
+        return _named(list(zip(owners, y, strict=True)), estimator, _PAIRS)
+    return {ONLY_OWNER: (owners, y)}
+
+
+def _dimensions(data: Any) -> int:
+    """Return 2 for a table, 1 for a list of values, 0 for a value."""
+    shape = getattr(data, "shape", None)
+    if shape is not None:
+        return len(shape)
+    if isinstance(data, list | tuple):
+        return 1 + (_dimensions(data[0]) if data else 0)
+    return 0 if isinstance(data, str | bytes) or not hasattr(data, "__len__") else 1
 
 
 def _named(owners: Any, estimator: str, must_be: str) -> dict[str, Any]:
@@ -89,7 +120,7 @@ def _horizontal(pairs: Mapping[str, Any], agreed: npt.NDArray[Any] | None) -> Ta
                 f"All owners must have the same columns. Owner '{first}' has {counts[0]} columns, and owner '{name}' "
                 f"has {counts[1]}."
             )
-    names = {owner: _column_names(x) for owner, (x, _) in pairs.items()}
+    names = {owner: column_names(x) for owner, (x, _) in pairs.items()}
     for name in others:
         if names[name] != names[first]:
             raise ShapeError(
@@ -125,32 +156,33 @@ def _vertical(owners: Any, y: Any, estimator: str, agreed: npt.NDArray[Any] | No
     classes = _classes({LABEL_OWNER: labels}, agreed)
     result = {name: OwnerTable(features=block) for name, block in features.items()}
     result[LABEL_OWNER] = OwnerTable(labels=_encoded(labels, classes))
-    names = [_column_names(block) for block in blocks.values()]
+    names = [column_names(block) for block in blocks.values()]
     joint = None if any(n is None for n in names) else tuple(name for n in names for name in n or ())
     return Tables(result, len(labels), sum(x.shape[1] for x in features.values()), classes, joint)
 
 
 def _features(owner: str, x: Any) -> npt.NDArray[Any]:
-    try:
-        array = np.asarray(check_array(x, ensure_all_finite=False, input_name="X"))
-    except ValueError as error:
-        raise InvalidInputError(f"Owner '{owner}': {error}") from None
-    if not (finite := np.isfinite(array)).all():
-        row, column = (int(i) for i in np.argwhere(~finite)[0])
-        raise InvalidInputError(
-            f"Owner '{owner}': row {row}, column {column} of the features is NaN or infinite. Remove or impute it."
-        )
+    whose = f"Owner '{owner}'"
+    refuse_other_than_numbers(x, whose)
+    array = without_values(whose, lambda: np.asarray(check_array(x, ensure_all_finite=False, input_name="X")))
+    refuse_missing(array, column_names(x), whose)
     return array
 
 
 def _labels(owner: str, y: Any, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    try:
-        labels = np.asarray(column_or_1d(y, warn=True))
-        check_consistent_length(features, labels)
-        assert_all_finite(labels, input_name="y")
-        check_classification_targets(labels)
-    except ValueError as error:
-        raise InvalidInputError(f"Owner '{owner}': {error}") from None
+    whose = f"Owner '{owner}'"
+    labels = without_values(whose, lambda: np.asarray(column_or_1d(y, warn=True)))
+    without_values(whose, lambda: check_consistent_length(features, labels))
+    if labels.dtype.kind in "mM":
+        raise InvalidInputError(f"{whose}: the labels are dates or times. They must be two classes.")
+    missing = missing_objects(labels)
+    if missing.any():
+        raise InvalidInputError(
+            f"{whose}: {int(missing.sum())} of {len(labels)} labels are missing, first in row "
+            f"{int(np.argmax(missing))} (counted from 0). Remove these rows: every record needs a label."
+        )
+    without_values(whose, lambda: assert_all_finite(labels, input_name="y"))
+    without_values(whose, lambda: check_classification_targets(labels))
     return labels
 
 
@@ -194,11 +226,3 @@ def _classes(labels: Mapping[str, npt.NDArray[Any]], agreed: npt.NDArray[Any] | 
 
 def _encoded(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return np.asarray(labels == classes[1], dtype=np.int64)
-
-
-def _column_names(block: Any) -> tuple[str, ...] | None:
-    """Return the names of a data frame's columns if all are texts, as scikit-learn does."""
-    columns = getattr(block, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return tuple(str(name) for name in columns)

@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from cofit.errors import CofitError, InvalidInputError, parameter_error
-from cofit.models.linear_model import KIND as LINEAR
 from cofit.models.linear_model import LinearModel
-from cofit.models.study_model import KIND as STUDY
+from cofit.models.model_files import read_model
 from cofit.models.study_model import StudyModel
 
-_LARGEST_FILE = 1 << 30
 _LARGEST = 1e100  # squares of what is shown stay finite
 _LARGEST_POWER = 300
 
 
 def load_any_model(path: Path) -> LinearModel | StudyModel:
     """Return the model in a file of either kind, or raise InvalidInputError with the file and the field."""
+    model = read_model(path)
     try:
-        if not path.exists():
-            raise InvalidInputError(f"The model '{path}' does not exist.")
-        if not path.is_file() or path.stat().st_size > _LARGEST_FILE:
-            raise InvalidInputError(
-                f"The model must be a file that `cofit model`, `cofit run`, `cofit demo` or an estimator's save wrote. "
-                f"Got '{path}' instead."
-            )
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InvalidInputError(f"The model '{path}' cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise InvalidInputError(f"The model '{path}' is not UTF-8 text.") from None
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InvalidInputError(
-            f"The model '{path}' is not valid JSON: it is no model, or damaged. Give the model.json that was written "
-            f"at the release."
-        ) from None
-    kind = document.get("kind") if isinstance(document, dict) else None
-    try:
-        if kind == STUDY:
-            study = StudyModel.from_json(text)
-            _check_sizes(study.model)
-            return study
-        if kind == LINEAR:
-            linear = LinearModel.from_json(text)
-            _check_sizes(linear)
-            return linear
+        _check_sizes(model.model if isinstance(model, StudyModel) else model)
     except CofitError as error:
         raise InvalidInputError(f"{path}: {error}") from None
-    raise InvalidInputError(
-        f"The 'kind' field of '{path}' must be '{STUDY}' or '{LINEAR}'. This file is no model: give model.json, not "
-        f"the certificate or the study."
-    )
+    return model
 
 
 def _check_sizes(model: LinearModel) -> None:

@@ -70,7 +70,12 @@ def plain_column(table: pa.Table, name: str) -> Any:
     if isinstance(array, pa.ChunkedArray):  # what older releases return for no pieces at all
         array = pa.array([], column.type)
     if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+        return _without_views(array.dictionary).take(array.indices)
+    return _without_views(array)
+
+
+def _without_views(array: Any) -> Any:
+    """Return texts in a type that all of Arrow's functions take."""
     return pc.cast(array, pa.large_string()) if str(array.type) == "string_view" else array
 
 

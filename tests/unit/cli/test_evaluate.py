@@ -79,8 +79,24 @@ def test_labels_that_are_none(tmp_path: Path, labels: list[str]) -> None:
 def test_calibration_by_hand() -> None:
     labels = np.array([0, 1, 1, 1, 0])
     probabilities = np.array([0.05, 0.55, 0.55, 1.0, 0.0])
-    found = evaluate(labels, probabilities - 0.5, probabilities)
+    found = evaluate(labels, probabilities - 0.5, probabilities, probabilities > 0.5)
     assert [(b.lower, b.rows, b.observed) for b in found.calibration] == [(0.0, 2, 0.0), (0.5, 2, 1.0), (0.9, 1, 1.0)]
     assert found.calibration_error == pytest.approx((2 * 0.025 + 2 * 0.45 + 0.0) / 5)
     with pytest.raises(InvalidInputError, match="no rows"):
-        evaluate(labels[:0], probabilities[:0], None)
+        evaluate(labels[:0], probabilities[:0], None, labels[:0] > 0)
+
+
+def test_a_threshold_moves_the_decision_and_not_the_ranking(tmp_path: Path) -> None:
+    """Ages 10, 30, 70, 90: the probabilities of 'yes' rise with the age, and 0.9 is above all of them."""
+    usual = json.loads(run(tmp_path, ["no", "yes", "yes", "yes"], "--json"))
+    low = json.loads(run(tmp_path, ["no", "yes", "yes", "yes"], "--json", "--threshold", "0.3"))
+    assert (usual["threshold"], low["threshold"]) == (None, 0.3)
+    assert (usual["confusion"], low["confusion"]) == ([[1, 0], [1, 2]], [[1, 0], [0, 3]])
+    assert (low["auc"], low["calibration"]) == (usual["auc"], usual["calibration"])
+    for bad in ("0", "1", "nan", "-2"):
+        with pytest.raises(InvalidInputError, match="'threshold' parameter of predict must be a probability above 0"):
+            run(tmp_path, ["no", "yes", "yes", "yes"], "--threshold", bad)
+    machine = json.loads(run(tmp_path, ["no", "yes", "yes", "yes"], "--json", "--threshold", "-100", kind="linear_svc"))
+    assert machine["confusion"] == [[0, 1], [0, 3]]
+    with pytest.raises(InvalidInputError, match="'threshold' parameter of predict must be a finite score"):
+        run(tmp_path, ["no", "yes", "yes", "yes"], "--threshold", "inf", kind="linear_svc")

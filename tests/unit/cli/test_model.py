@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli
 from cofit.errors import InvalidInputError, ProtocolError
-from cofit.models.linear_model import load_model
+from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from unit.cli.study_models import model_of
 from unit.roles.loopback import Loopback, loopback, until
@@ -119,6 +119,6 @@ def test_files_that_are_no_models(content: bytes, tmp_path: Path) -> None:
 def test_the_model_of_a_study_is_not_taken_for_another(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text(model_of(study_of(VERTICAL), {"age": 0.25}).to_json())
-    with pytest.raises(InvalidInputError, match=r"model of a study\. Read it with .*StudyModel\.load"):
-        load_model(path)
+    with pytest.raises(InvalidInputError, match=r"model of a study\. Open it with cofit\.load_model"):
+        LinearModel.load(path)
     assert StudyModel.load(path).as_released.model.shrinkage == 0.0

@@ -158,3 +158,70 @@ def test_what_does_not_fit_is_told_with_its_place(tmp_path: Path, change: tuple[
     result = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(tmp_path / "scores.csv")])
     assert message in str(result.exception)
     assert not (tmp_path / "scores.csv").exists()
+
+
+def many(folder: Path, ages: list[int]) -> tuple[Path, Path]:
+    """A model that says yes above 50, with probabilities from 0.27 to 0.73, and rows of these ages."""
+    study = study_of(data__features=[{"name": "age", "type": "number", "lower": 0, "upper": 100}])
+    (folder / "new.csv").write_text("age\n" + "".join(f"{age}\n" for age in ages))
+    return model_file(folder, study, {"age": 2.0}), folder / "new.csv"
+
+
+def test_a_threshold_decides_by_the_probability(tmp_path: Path) -> None:
+    model, path = many(tmp_path, [10, 40, 60, 90])
+    usual = predictions(model, path)
+    assert [row["class"] for row in usual] == ["no", "no", "yes", "yes"]
+    limit = (float(usual[0]["probability"]) + float(usual[1]["probability"])) / 2
+    moved = predictions(model, path, None, "--threshold", repr(limit))
+    assert [row["class"] for row in moved] == ["no", "yes", "yes", "yes"]
+    exact = predictions(model, path, None, "--threshold", usual[2]["probability"])
+    assert [row["class"] for row in exact] == ["no", "no", "no", "yes"]  # above it, not at it
+    assert [row["probability"] for row in moved] == [row["probability"] for row in usual]
+    for bad in ("0", "1", "1.5", "nan", "-0.1"):
+        out = tmp_path / "scores.csv"
+        result = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(out), "--threshold", bad])
+        assert isinstance(result.exception, InvalidInputError)
+        assert "'threshold' parameter of predict must be a probability above 0 and below 1" in str(result.exception)
+        assert not out.exists()
+
+
+def test_one_class_for_many_rows_is_told_on_standard_error(tmp_path: Path) -> None:
+    model, path = many(tmp_path, [10] * 100)
+    result = CliRunner().invoke(cli, ["predict", str(model), str(path)])
+    assert result.exit_code == 0
+    (warning,) = [line for line in result.stderr.splitlines() if line.startswith("Warning: ")]
+    assert "All 100 rows are predicted to be of the class 'no'. Where 'yes' is rare" in warning
+    assert "a lower threshold (--threshold)" in warning
+    assert "calibrate_intercept" in warning
+    assert "Warning" not in result.stdout
+    for ages in ([10] * 99, [10] * 99 + [90]):
+        model, path = many(tmp_path, ages)
+        assert "Warning" not in CliRunner().invoke(cli, ["predict", str(model), str(path)]).stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "npz"])
+def test_a_table_without_rows_is_an_error(tmp_path: Path, ending: str) -> None:
+    model, _ = many(tmp_path, [])
+    path, out = tmp_path / f"empty.{ending}", tmp_path / "scores.csv"
+    if ending in ("csv", "tsv"):
+        path.write_text("age\n")
+    elif ending == "parquet":
+        pa.parquet.write_table(pa.table({"age": pa.array([], pa.float64())}), path)
+    elif ending == "arrow":
+        pa.feather.write_feather(pa.table({"age": pa.array([], pa.float64())}), str(path))
+    else:
+        np.savez(path, age=np.zeros(0))
+    result = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(out)])
+    assert isinstance(result.exception, InvalidInputError)
+    assert "has no rows" in str(result.exception)
+    assert not out.exists()
+
+
+def test_an_empty_file_and_no_rows_have_the_exit_code_of_bad_input(tmp_path: Path) -> None:
+    model, path = many(tmp_path, [])
+    for content in ("age\n", ""):
+        path.write_text(content)
+        command = [sys.executable, "-m", "cofit.cli.main", "predict", str(model), str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert ("has no rows" if content else "is empty") in done.stderr

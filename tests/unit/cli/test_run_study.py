@@ -13,6 +13,8 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli
 from cofit.errors import PartyFailedError
+from cofit.models.model_files import load_model
+from cofit.models.study_classifier import StudyClassifier
 from cofit.models.study_model import StudyModel
 from cofit.roles import launcher
 from cofit.roles.launcher import Rehearsal
@@ -53,6 +55,9 @@ def test_the_whole_story_with_processes(tmp_path: Path) -> None:
         cli, ["evaluate", str(tmp_path / "out" / "model.json"), str(tmp_path / "test.csv"), "--json"]
     )
     assert json.loads(test.output)["accuracy"] > 0.7, "noise is fresh in every run; 0.9 and more is usual"
+    loaded = load_model(tmp_path / "out" / "model.json")
+    assert isinstance(loaded, StudyClassifier)
+    assert loaded.score(tmp_path / "test.csv") == json.loads(test.output)["accuracy"]
 
 
 @pytest.mark.timeout(200)

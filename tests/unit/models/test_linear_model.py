@@ -11,7 +11,8 @@ import pytest
 from cofit.errors import InvalidInputError, ShapeError
 from cofit.learn.contribution import normalised_rows
 from cofit.learn.plan import MinimiserPlan, plan_minimiser
-from cofit.models.linear_model import LinearModel, load_model
+from cofit.models.linear_model import LinearModel
+from cofit.models.model_files import load_model
 from cofit.roles.owner_tables import OwnerTable
 from cofit.roles.training import TrainingRun, run_training
 from support.facts import paper_facts
@@ -207,14 +208,14 @@ def test_what_is_no_model_is_refused(text: str) -> None:
 
 def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model").write_bytes(b"\x80\x04\x95\xff")
-    with pytest.raises(InvalidInputError, match="'path'"):
+    with pytest.raises(InvalidInputError, match=r"model' is not UTF-8 text\. .*fetch it again"):
         load_model(tmp_path / "model")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="absent' does not exist"):
         load_model(tmp_path / "absent")
 
 
 def test_a_file_that_is_cut_off_is_named(model: LinearModel, tmp_path: Path) -> None:
     path = tmp_path / "half.json"
     path.write_text(model.to_json()[:200])
-    with pytest.raises(InvalidInputError, match=r"half\.json: .*JSON"):
+    with pytest.raises(InvalidInputError, match=r"half\.json' is not valid JSON\. .*cut off: copy it again"):
         load_model(path)

@@ -46,6 +46,23 @@ def test_a_matrix_with_labels_is_one_owner() -> None:
     assert list(tables(X.tolist(), Y.tolist(), "horizontal", "E").owners) == ["owner"]
 
 
+def test_features_and_labels_apart() -> None:
+    """Lists or mappings of as many tables as labels are owners; lists of rows are not."""
+    pairs = tables([(X[:4], Y[:4]), (X[4:], Y[4:])], None, "horizontal", "E")
+    for owners, y in (
+        ([X[:4], X[4:]], [Y[:4], Y[4:]]),
+        ((X[:4], X[4:].tolist()), (Y[:4].tolist(), Y[4:])),
+        ({"owner-1": X[:4], "owner-2": X[4:]}, {"owner-2": Y[4:], "owner-1": Y[:4]}),
+    ):
+        given = tables(owners, y, "horizontal", "E")
+        assert list(given.owners) == ["owner-1", "owner-2"]
+        for name, table in given.owners.items():
+            np.testing.assert_array_equal(table.features, pairs.owners[name].features)
+            np.testing.assert_array_equal(table.labels, pairs.owners[name].labels)
+    assert list(tables([[0.0, 1.0], [2.0, 3.0]], [0, 1], "horizontal", "E").owners) == ["owner"]
+    assert list(tables(X[:2].tolist(), ["a", "b"], "horizontal", "E").owners) == ["owner"]
+
+
 def test_blocks_of_columns() -> None:
     given = tables({"left": X[:, :1], "right": X[:, 1:]}, Y, "vertical", "E")
     assert list(given.owners) == ["left", "right", LABEL_OWNER]
@@ -72,7 +89,7 @@ def with_nan() -> Any:
 
 HORIZONTAL: list[tuple[Any, Any, str]] = [
     ({"north": (X, Y), "south": (X[:, :1], Y)}, None, "'north' has 2 columns, and owner 'south' has 1"),
-    ({"north": (X, Y), "south": (with_nan(), Y)}, None, "Owner 'south': row 3, column 1 of the features is NaN"),
+    ({"north": (X, Y), "south": (with_nan(), Y)}, None, "Owner 'south': column 1 .* in 1 of 6 rows, first in row 3"),
     ({"north": (X, Y[:5])}, None, "Owner 'north': .*inconsistent numbers of samples"),
     ({"north": (X[0], Y)}, None, "Owner 'north': Expected 2D array, got 1D array"),
     ({"north": (X[:0], Y[:0])}, None, "Owner 'north': Found array with 0 sample"),
@@ -80,12 +97,16 @@ HORIZONTAL: list[tuple[Any, Any, str]] = [
     ({"north": (X, np.arange(6))}, None, "two classes. Got 6 classes"),
     ({"north": (X, Y), "south": (X, Y + 1)}, None, "two classes. Got 3 classes"),
     ({"north": (X, Y + 0.5)}, None, "Owner 'north': Unknown label type"),
-    ({"north": (X, [0, 1, None, 1, 1, 0])}, None, "Owner 'north': Unknown label type"),
+    ({"north": (X, [0, 1, None, 1, 1, 0])}, None, "Owner 'north': 1 of 6 labels are missing, first in row 2"),
     ({"north": (X, [0.0, 1.0, np.nan, 1.0, 1.0, 0.0])}, None, "Owner 'north': Input y contains NaN"),
     ({"north": (X, Y), "south": (X, np.where(Y == 1, "yes", "no"))}, None, "do not fit together: Mix of label"),
-    ({"north": (X, Y.astype("datetime64[D]"))}, None, "'classes' parameter"),
+    ({"north": (X, Y.astype("datetime64[D]"))}, None, "Owner 'north': the labels are dates"),
     ({"north": (X.astype(complex), Y)}, None, "Owner 'north': Complex data not supported"),
-    ({"north": (X, Y)}, Y, "The 'y' parameter of E.fit must be left out"),
+    ({"north": (X, Y)}, Y, "The 'y' parameter of E.fit must be a mapping with the same owners, or left out"),
+    ({"north": X}, {"south": Y}, "The 'y' parameter of E.fit must be a mapping with the same owners, or left out"),
+    ([X, X], [Y], r"E.fit got 2 tables, and not a list of as many labels. Give fit\(\[\(X1, y1\)"),
+    ([X, X], Y, "E.fit got 2 tables, and not a list of as many labels"),
+    ([X, X], [0, 1], "E.fit got 2 tables, and not a list of as many labels"),
     ({"north": X}, None, "Owner 'north' has no such pair"),
     ([X, X, X], None, "Owner 'owner-1' has no such pair"),
     (X, None, "requires y to be passed, but the target y is None"),

@@ -1,0 +1,52 @@
+"""Open the file of any model: of an estimator, of the demo, or of a study."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cofit.errors import CofitError, InvalidInputError
+from cofit.models.linear_model import KIND as LINEAR
+from cofit.models.linear_model import LinearModel
+from cofit.models.model_text import CUT_OFF, model_text
+from cofit.models.study_model import KIND as STUDY
+from cofit.models.study_model import StudyModel
+
+if TYPE_CHECKING:
+    from cofit.models.study_classifier import StudyClassifier
+
+
+def load_model(path: str | Path) -> LinearModel | StudyClassifier:
+    """Return the model in a file, ready to predict.
+
+    The model of a study (`cofit model`, `cofit run`) is a fitted scikit-learn classifier of raw tables, a
+    ``StudyClassifier``. What ``save`` of an estimator or of a model wrote is a ``LinearModel``, without scikit-learn.
+    """
+    model = read_model(path)
+    if isinstance(model, LinearModel):
+        return model
+    from cofit.models.study_classifier import StudyClassifier  # noqa: PLC0415 - takes a second
+
+    return StudyClassifier(model)
+
+
+def read_model(path: str | Path) -> LinearModel | StudyModel:
+    """Return the model in a file of either kind, or raise InvalidInputError with the file and the field."""
+    text = model_text(path)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidInputError(f"The model '{path}' is not valid JSON. {CUT_OFF}") from None
+    kind = document.get("kind") if isinstance(document, dict) else None
+    try:
+        if kind == STUDY:
+            return StudyModel.from_json(text)
+        if kind == LINEAR:
+            return LinearModel.from_json(text)
+    except CofitError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+    raise InvalidInputError(
+        f"The 'kind' field of '{path}' must be '{STUDY}' or '{LINEAR}'. This file is no model: give model.json, not "
+        f"the certificate or the study."
+    )

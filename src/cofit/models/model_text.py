@@ -1,0 +1,30 @@
+"""The text of a file that holds a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cofit.errors import InvalidInputError
+
+CUT_OFF = "This is no model, or it was cut off: copy it again, or fetch it again (`cofit model`)."
+_LARGEST_FILE = 1 << 30
+_WRITERS = "a file that `cofit model`, `cofit run`, `cofit demo` or an estimator's save wrote"
+
+
+class MissingModelError(InvalidInputError, FileNotFoundError):
+    """There is no such file."""
+
+
+def model_text(path: str | Path) -> str:
+    """Return the text of a model's file, or raise InvalidInputError that names the file."""
+    file = Path(path)
+    if not file.exists():
+        raise MissingModelError(f"The model '{file}' does not exist. Give {_WRITERS}.")
+    try:
+        if not file.is_file() or file.stat().st_size > _LARGEST_FILE:
+            raise InvalidInputError(f"The model must be {_WRITERS}. Got '{file}' instead.")
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInputError(f"The model '{file}' cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"The model '{file}' is not UTF-8 text. {CUT_OFF}") from None
