@@ -20,6 +20,7 @@ from cofit.errors import InvalidInputError, PartyFailedError, ProtocolError
 from cofit.learn.comparison import compare_schemes
 from cofit.learn.facts import training_facts
 from cofit.sharing import SCHEMES
+from cofit.units import duration, size
 
 ENTRY = "from cofit.cli.main import main; main()"
 
@@ -116,7 +117,9 @@ def test_schemes_are_compared_in_any_terminal(columns: int, monkeypatch: pytest.
     costs = {one.scheme: one for one in compare_schemes(training_facts(1713, 1874))}
     assert set(costs) == {name for name, scheme in SCHEMES.items() if scheme.info.secret}
     for one in costs.values():
-        assert re.search(rf"{one.scheme} .* {one.rounds_per_epoch:,} .* {one.bytes_per_epoch:,} ", result.output)
+        sent, run = size(one.bytes_per_epoch), duration(one.seconds)
+        assert re.search(rf"{one.scheme} .* {one.rounds_per_epoch:,} .* {sent} .* {run} ", result.output)
+    assert "a latency of 0.1 ms" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize(
