@@ -37,8 +37,10 @@ _AGAIN = "Repeat the command: it goes on where it was, and the ledger is not cha
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--owner", required=True, help="This owner, as the study calls it.")
-@click.option("--key", required=True, type=click.Path(path_type=Path), help="Its private key, from `cofit keygen`.")
+@click.option(
+    "--key", required=True, type=click.Path(path_type=Path), help="The owner's private key, from `cofit keygen`."
+)
+@click.option("--owner", help="This owner, as the study calls it.  [default: whose key it is]")
 @click.option(
     "--data", required=True, type=click.Path(path_type=Path), help="The table: CSV, TSV, Parquet, Arrow or .npz."
 )
@@ -58,8 +60,8 @@ _AGAIN = "Repeat the command: it goes on where it was, and the ledger is not cha
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be sent; charge and send nothing.")
 def contribute(
     study: Path,
-    owner: str,
     key: Path,
+    owner: str | None,
     data: Path,
     state: Path | None,
     dataset: str | None,
@@ -81,8 +83,8 @@ def contribute(
     130 interrupted.
     """
     loaded = load_study(study)
-    owner_named(loaded, owner)
-    identity = load_identity_for(loaded, owner, key)
+    identity = load_identity_for(loaded, key, owner)
+    owner = owner_named(loaded, identity.name).name
     folder = owner_directory(owner, key, Path(), study.parent) if state is None else state
     known_as = owner if dataset is None else dataset
     contribution = _prepared(loaded, owner, data, secret, rows_of)

@@ -13,6 +13,7 @@ from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.roles.plain_arrays import plain_arrays
 from cofit.roles.study_files import read_table
+from cofit.study.problems import TableError
 
 
 def load_sample(path: Path, model: LinearModel | StudyModel) -> PublicRows:
@@ -23,7 +24,10 @@ def load_sample(path: Path, model: LinearModel | StudyModel) -> PublicRows:
     """
     if isinstance(model, StudyModel):
         table = read_table(path, features=[feature.name for feature in model.features], label=model.label)
-        labels, features = model.labels(table), model.encode(table)
+        try:
+            labels, features = model.labels(table), model.encode(table)
+        except TableError as error:
+            raise TableError(f"The sample '{path}' does not fit the model. {error}") from None
     else:
         features, labels = _plain(path, model)
     return public_sample(features, labels, features.shape[1], f"the sample {path.name}")

@@ -295,7 +295,7 @@ def test_a_bar_for_each_party_on_a_terminal_only(
 
 def test_certificates_out_of_their_dates(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     study = load_study(site.study)
-    assert load_identity_for(study, "owner-a", site.folder / "owner-a.key").name == "owner-a"
+    assert load_identity_for(study, site.folder / "owner-a.key", "owner-a").name == "owner-a"
 
     class Later:
         @staticmethod
@@ -304,7 +304,7 @@ def test_certificates_out_of_their_dates(site: Site, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("cofit.roles.study_files.datetime", Later)
     with pytest.raises(InvalidInputError, match=r"certificate of 'owner-a' is valid from .* it is 2060-01-01"):
-        load_identity_for(study, "owner-a", site.folder / "owner-a.key")
+        load_identity_for(study, site.folder / "owner-a.key", "owner-a")
 
 
 # --- with parties ----------------------------------------------------------------------------------------------
