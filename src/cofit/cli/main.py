@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from cofit.cli.suggesting import SuggestingGroup
 from cofit.errors import CofitError, InvalidInputError
 
 EXIT_FAILED = 1
@@ -52,7 +53,7 @@ SECTIONS = {
 COMMANDS = {name: place for commands in SECTIONS.values() for name, (place, _) in commands.items()}
 
 
-class Commands(click.Group):
+class Commands(SuggestingGroup):
     """The group of all commands, each imported when first asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

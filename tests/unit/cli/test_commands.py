@@ -147,6 +147,30 @@ def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["contribut"], "contribute"),
+        (["evalute"], "evaluate"),
+        (["partys"], "party"),
+        (["bench", "epochs"], "epoch"),
+        (["demo", "--recipies", "paper"], "--recipe"),
+        (["status", "study.toml", "--ky", "x"], "--key"),
+    ],
+    ids=" ".join,
+)
+def test_what_was_probably_meant_is_suggested(arguments: list[str], meant: str) -> None:
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 2
+    assert re.search(rf"Did you mean (one of: .*)?'{meant}'", result.output), result.output
+
+
+def test_nothing_is_suggested_where_nothing_is_near() -> None:
+    result = CliRunner().invoke(cli, ["zzz"])
+    assert (result.exit_code, "Did you mean" in result.output) == (2, False)
+    assert "No such command 'zzz'." in result.output
+
+
+@pytest.mark.parametrize(
     ("error", "code"),
     [
         (InvalidInputError("the input is wrong"), 2),
