@@ -9,6 +9,7 @@ import click
 
 from cofit.errors import InvalidInputError, StateError
 from cofit.roles.audit_file import AuditFile
+from cofit.roles.directory_kinds import PARTY_FACTS
 from cofit.roles.party_state import PartyState
 from cofit.roles.study_files import load_study
 
@@ -36,7 +37,7 @@ def forget(study: Path, name: str, state: Path, yes: bool, force: bool) -> None:
     loaded = load_study(study)
     if name not in [party.name for party in loaded.parties]:
         raise InvalidInputError(f"'{name}' is no computing party of study '{loaded.name}'.")
-    if not (state / "state.sqlite").is_file():
+    if not (state / PARTY_FACTS).is_file():
         raise InvalidInputError(f"'{state}' is no state directory of a party.")
     with contextlib.closing(PartyState(state, loaded.hash, name)) as kept:
         if kept.phase not in ("released", "failed") and not force:

@@ -95,7 +95,15 @@ class Rehearsal:
         others = [other for other in self.data if other != name] if self.exchanges_rows else []
         rows = [part for other in others for part in ("--rows-of", self.rows_of(other))]
         return self._command(
-            "contribute", *who, "--data", self.data[name], "--state", self._state(name, "owner"), *secret, *rows
+            "contribute",
+            "--yes",
+            *who,
+            "--data",
+            self.data[name],
+            "--state",
+            self._state(name, "owner"),
+            *secret,
+            *rows,
         )
 
     @property

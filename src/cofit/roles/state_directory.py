@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cofit.errors import StateError
+from cofit.roles.directory_kinds import PARTY_FACTS, check_party_directory
 
 FORMAT = 1
 PHASES = ("collecting", "sealed", "stored", "released", "failed")
@@ -30,6 +31,7 @@ class StateDirectory:
 
     def __init__(self, directory: str | Path, study: str, party: str) -> None:
         self.directory = Path(directory)
+        check_party_directory(self.directory)
         _private_directory(self.directory)
         self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -43,7 +45,7 @@ class StateDirectory:
         self._mutex = threading.RLock()
         with contextlib.ExitStack() as undo:
             undo.callback(os.close, self._lock)
-            path = self.directory / "state.sqlite"
+            path = self.directory / PARTY_FACTS
             if not path.exists():
                 os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
             try:

@@ -113,7 +113,17 @@ def test_what_a_party_keeps_can_be_forgotten(make_lab: MakeLab) -> None:
 def test_the_command_says_what_stays_and_what_the_study_costs(tmp_path: Path) -> None:
     inside = Lab(tmp_path / "inside", None, scheme="semi2k", owners=BOTH)
     outside = Lab(tmp_path / "outside", None, scheme="semi2k")
-    arguments = ["contribute", "study.toml", "--owner", "party-b", "--key", "party-b.key", "--data", "table.npz"]
+    arguments = [
+        "contribute",
+        "study.toml",
+        "--yes",
+        "--owner",
+        "party-b",
+        "--key",
+        "party-b.key",
+        "--data",
+        "table.npz",
+    ]
     said = cofit(inside.root / "party-b", *arguments, "--dry-run").splitlines()
     to = {party: next(line for line in said if line.startswith(f"  {party} (")) for party in BOTH}
     assert to["party-a"].endswith(": nothing of the data, not even shares")
