@@ -14,13 +14,14 @@ from cofit.errors import InvalidInputError, StateError
 OWNER_LEDGER = "budget.sqlite"
 """In every owner's directory, and in no other."""
 PARTY_FACTS = "state.sqlite"
-"""In every party's directory, and every dealer's, and in no other."""
+"""In every party's directory, and every dealer's, beside ``PARTY_LOCK``."""
+PARTY_LOCK = "lock"
 _BELOW = ("*", "*/*")
 
 
 def check_owner_directory(directory: Path) -> None:
     """Raise InvalidInputError if this is a party's or dealer's directory, or lies in one, or around one."""
-    found = next(_places(directory, PARTY_FACTS), None)
+    found = next((one for one in _places(directory, PARTY_FACTS) if (one / PARTY_LOCK).exists()), None)
     if found is not None:
         raise InvalidInputError(
             f"{_where(directory, found)} the state of a computing party or a dealer. That is deleted with its study, "

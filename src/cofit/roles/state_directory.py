@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cofit.errors import StateError
-from cofit.roles.directory_kinds import PARTY_FACTS, check_party_directory
+from cofit.roles.directory_kinds import PARTY_FACTS, PARTY_LOCK, check_party_directory
 
 FORMAT = 1
 PHASES = ("collecting", "sealed", "stored", "released", "failed")
@@ -33,7 +33,7 @@ class StateDirectory:
         self.directory = Path(directory)
         check_party_directory(self.directory)
         _private_directory(self.directory)
-        self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock = os.open(self.directory / PARTY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
