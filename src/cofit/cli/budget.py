@@ -61,6 +61,11 @@ def budget(
     A charge is one epsilon and delta for all noisy releases of the study together. Which they are is in the ledger too,
     as in the certificate: their names are shown below the charges, and all of their numbers with --releases.
 
+    \b
+    Examples:
+        cofit budget --key hospital-a.key
+        cofit budget --key hospital-a.key --set-cap 3
+
     Exit codes: 0 all is shown, 2 wrong usage, or a ledger that is damaged.
     """
     if state is not None and key is not None:

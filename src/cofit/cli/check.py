@@ -51,6 +51,11 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     Everybody who takes part runs this. Compare the hash and the fingerprints with the others over a channel that you
     trust: equal hashes mean that all agreed to the same study, and connections with another hash are refused.
 
+    \b
+    Examples:
+        cofit check study.toml
+        cofit check study.toml --sample public-sample.csv
+
     Exit codes: 0 the study is valid, 2 it is not.
     """
     loaded = load_study(study)

@@ -29,6 +29,10 @@ def dealer(study: Path, key: Path, name: str | None, state: Path, listen: tuple[
     computing party it could read everything: let somebody run it who colludes with none of them, on a machine of its
     own. It may start and stop at any time; the parties wait for it. SIGTERM and SIGINT stop it.
 
+    \b
+    Example:
+        cofit dealer study.toml --key dealer.key --state dealer.dealer
+
     Exit codes: 0 stopped, 1 it failed, 2 wrong usage or input.
     """
     loaded = load_study(study)

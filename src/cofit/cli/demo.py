@@ -92,6 +92,8 @@ def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, ou
     Two parties and a dealer; four parties of whom one may cheat:
         cofit demo --scheme semi2k --out two-parties
         cofit demo --scheme rep4 --out four-parties
+
+    Exit codes: 0 the model is there, 1 the run failed, 2 wrong usage or input, or a folder that is not empty.
     """
     prepare_folder(out, force)
     text = io.StringIO()

@@ -27,6 +27,10 @@ def model(study: Path, key: Path, name: str | None, out: Path) -> None:
     All parties must answer with the same weights and the same certificate: one that differs is an error. The model
     goes to --out, in JSON, with the encoding of the study; the certificate, as text, to certificate.txt beside it.
 
+    \b
+    Example:
+        cofit model study.toml --key office.key --out model.json
+
     Exit codes: 0 the model is there, 1 there is none yet, a party does not answer or copies differ, 2 wrong input.
     """
     loaded = load_study(study)

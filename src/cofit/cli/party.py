@@ -38,6 +38,13 @@ def party(
     and a party that starts again goes on where it was. Events go to the standard error, one line each, and to the
     audit log in the state directory. SIGTERM and SIGINT stop it.
 
+    Whoever is an owner too keeps the two apart: the state of a party goes with its study, that of an owner has the
+    ledger of all studies. Neither is used in place of the other, or inside it.
+
+    \b
+    Example:
+        cofit party study.toml --key party-a.key --state party-a.party
+
     Exit codes: 0 stopped, or released with --until-released; 1 it failed, or, with --until-released, another party
     says that no release can come any more; 2 wrong usage or input.
     """

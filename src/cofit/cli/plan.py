@@ -177,6 +177,8 @@ def plan(
         cofit plan --rows 20000 --cols 300 --partition vertical --delta 1e-7
     The paper's method, honestly calibrated:
         cofit plan --rows 1713 --cols 1874 --recipe paper --l2 1
+
+    Exit codes: 0 there is a plan, 2 wrong usage, or facts for which nothing can be proven.
     """
     planned = plan_training(training_facts(rows, cols, **facts))
     cost = forecast(planned, owners=owners, latency=latency, bandwidth=bandwidth, processors=processors)

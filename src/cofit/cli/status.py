@@ -35,6 +35,10 @@ def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool)
 
     Everybody who takes part may ask. The answers hold public facts only.
 
+    \b
+    Example:
+        cofit status study.toml --key office.key --watch
+
     Exit codes: 0 all parties answered and none has failed, 1 not so, 2 wrong usage or input.
     """
     loaded = load_study(study)

@@ -124,6 +124,17 @@ class StateDirectory:
             self._database.execute("COMMIT")
 
 
+def holder_of(directory: Path) -> str:
+    """Return the name of the party or dealer that a directory belongs to, or raise StateError."""
+    try:
+        path = f"{(directory / PARTY_FACTS).resolve().as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(path, uri=True)) as database:
+            (name,) = database.execute("SELECT value FROM facts WHERE name = 'party'").fetchone()
+    except (sqlite3.DatabaseError, TypeError):
+        raise StateError(f"The state in {directory} cannot be read: it does not say whose it is.") from None
+    return str(name)
+
+
 def _private_directory(directory: Path) -> None:
     """Make the directory for this user alone; one that others can look into is refused, unless it is empty."""
     try:

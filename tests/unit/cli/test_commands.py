@@ -80,6 +80,24 @@ def test_help_teaches(path: tuple[str, ...], flag: str) -> None:
         assert child.name == name
 
 
+@pytest.mark.parametrize("name", [path[0] for path in BY_PATH if len(path) == 1 and path != ("bench",)])
+def test_help_has_an_example_and_the_exit_codes(name: str) -> None:
+    told = CliRunner().invoke(cli, [name, "-h"]).output
+    assert re.search(rf"^ +cofit {name} \S", told, re.MULTILINE)
+    assert "Exit codes: 0 " in told
+
+
+def test_help_shows_the_way_of_a_study_and_examples_are_options_that_exist() -> None:
+    told = CliRunner().invoke(cli, ["-h"]).output
+    assert re.findall(r"^ +(everybody|parties|owners|analysts) +cofit (\w+) ", told, re.MULTILINE) == [
+        ("everybody", "keygen"), ("parties", "party"), ("owners", "contribute"), ("analysts", "model"),
+    ]  # fmt: skip
+    for name, command in children(cli).items():
+        options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        for example in re.findall(rf"cofit {name} .*", f"{command.help}\n{told}"):
+            assert set(re.findall(r"--[a-z0-9-]+", example)) <= options | {"--help"}, example
+
+
 def test_help_shows_defaults_and_exit_codes() -> None:
     told = " ".join(CliRunner().invoke(cli, ["-h"]).output.split())
     assert "Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 130 interrupted." in told
