@@ -52,17 +52,7 @@ def test_a_study_by_commands(make_lab: MakeLab, partition: str) -> None:
             stack.callback(process.kill)
             running.append(process)
         for owner in lab.owners:
-            arguments = [
-                "contribute",
-                "study.toml",
-                "--yes",
-                "--owner",
-                owner,
-                "--key",
-                f"{owner}.key",
-                "--data",
-                table,
-            ]
+            arguments = ["contribute", "study.toml", "--yes", "--key", f"{owner}.key", "--data", table]
             cofit(lab.root / owner, *arguments, *extra)
         lab.wait_released()
         analyst = lab.root / "analyst"
