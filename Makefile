@@ -7,6 +7,7 @@ STAMP  := $(VENV)/.ready
 WORKERS ?= 3
 # A process that has nothing left takes tests from another one, which would else wait behind a long test.
 SPREAD := -n $(WORKERS) --dist worksteal
+DEMO   := build/demo
 NATIVE := CMakeLists.txt $(wildcard src/cofit/kernels/native/*)
 
 .PHONY: help setup demo test test-all lint bench clean
@@ -24,7 +25,7 @@ $(STAMP): pyproject.toml $(NATIVE)
 setup: $(STAMP)  ## Create .venv, compile the kernels, install cofit and its tools
 
 demo: setup      ## Two hospitals train a private model, with real processes over TLS; results in build/demo
-	$(BIN)/cofit demo --out build/demo --force
+	$(BIN)/cofit demo --out $(DEMO) --force
 
 test: setup      ## The tests (minutes)
 	$(BIN)/python -m pytest -m "not slow" $(SPREAD)

@@ -20,14 +20,17 @@ from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
+from cofit.report.cost import Cost
+from cofit.units import size
 
 ENTRY = "from cofit.cli.main import main; main()"
+MOST_LINES = 40
 FILES = {"model.json", "certificate.json", "certificate.txt", "cost.json", "report.txt", "report.html"}
 
 
 def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", ENTRY, "demo", *arguments]
-    environment = {**os.environ, "COLUMNS": "200"}
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     return subprocess.run(
         command, capture_output=True, text=True, timeout=100, check=False, env=environment, cwd=folder
     )
@@ -47,8 +50,8 @@ def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     folder = tmp_path / "cofit-demo"
     assert {path.name for path in folder.iterdir()} == FILES
-    output = result.stdout
-    assert (folder / "report.txt").read_text() == output
+    check_summary(result.stdout, folder)
+    output = (folder / "report.txt").read_text()
 
     certificate = Certificate.from_json((folder / "certificate.json").read_text())
     assert (folder / "certificate.txt").read_text() == certificate.to_text()
@@ -67,11 +70,50 @@ def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
     assert f"scikit-learn without privacy  {figures.without_privacy:.1%}\n" in output
     assert f"always the commoner class     {figures.majority:.1%}\n" in output
     assert figures.private > figures.majority + 0.1
+    for figure in (figures.private, figures.without_privacy, figures.majority):
+        assert f"  {figure:.1%}\n" in result.stdout
     assert "The guarantee does not cover these figures" in output
 
+    counted = {phase.name: (phase.rounds, phase.bytes) for phase in Cost.load(folder / "cost.json").phases}
     for phase, cost in forecast(plan).phases.items():
-        assert re.search(rf"│ {phase} +│ {cost.rounds:,} +│ {cost.bytes:,} +│ [0-9.]+ +│", output), phase
+        assert counted[phase] == (cost.rounds, cost.bytes)
+        assert re.search(rf"│ {phase} +│ {cost.rounds:,} +│ {size(cost.bytes)} +│ [0-9.]+ m?s +│", output), phase
     assert output.count("the noisy weights: the one release of this study") == 2  # certificate and audit log
+
+
+def check_summary(printed: str, folder: Path) -> None:
+    """At most 40 lines of 80 columns: what happened, accuracies, the certificate's first line, who learned what."""
+    lines = printed.splitlines()
+    assert len(lines) <= MOST_LINES
+    assert all(len(line) <= 80 for line in lines)
+    words = " ".join(printed.split())
+    certificate = Certificate.from_json((folder / "certificate.json").read_text())
+    assert words.startswith("Two hospitals have trained one private model")
+    assert " ".join(certificate.headline.split()) in words
+    for who, facts in certificate.learned.items():
+        assert who == "public" or f"{who}: {'; '.join(facts)}" in words
+    assert f"{folder.name}/report.html" in words and f"{folder.name}/report.txt" in words
+
+
+@pytest.mark.slow
+def test_make_demo_prints_as_little(tmp_path: Path) -> None:
+    """The recipe of `make demo` without its set-up, which has been made, or no test would run."""
+    root = Path(__file__).parents[2]
+    out = tmp_path / "out"
+    command = [
+        "make",
+        "--no-print-directory",
+        "demo",
+        f"BIN={Path(sys.executable).parent}",
+        f"STAMP={root / 'Makefile'}",
+    ]
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    done = subprocess.run(
+        [*command, f"DEMO={out}"], cwd=root, env=environment, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) <= MOST_LINES
+    assert {path.name for path in out.iterdir()} == FILES
 
 
 @pytest.mark.slow
@@ -79,6 +121,7 @@ def test_without_secrecy_the_first_line_says_so(tmp_path: Path) -> None:
     result = demo(tmp_path, "--scheme", "clear", "--out", "a/b")
     assert (result.returncode, result.stderr) == (0, "")
     assert (tmp_path / "a/b/certificate.txt").read_text().startswith("NO SECRECY: ")
+    check_summary(result.stdout, tmp_path / "a/b")
 
 
 def test_a_release_is_not_overwritten(tmp_path: Path) -> None:

@@ -52,6 +52,12 @@ def align(
     to a computing party. Then each writes its row file (--out) for the other owners. With the secret, a row file tells
     for every row key that one can think of whether its owner has it; without the secret it tells the number of rows.
 
+    \b
+    One owner; then each for the others; then each with what the others sent:
+        cofit align --new-secret rows.secret
+        cofit align study.toml --owner hospital-b --data b.csv --secret rows.secret --out b.rows
+        cofit align study.toml --owner hospital-a --data a.csv --secret rows.secret --compare b.rows
+
     Exit codes: 0 done, and all rows that were compared are the same; 1 some rows differ; 2 wrong usage or input.
     """
     if fresh is not None:

@@ -14,10 +14,11 @@ from cofit.benchmarks.share import measure_share
 from cofit.cli.bench_train import train
 from cofit.cli.plan import epochs_of
 from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, scheme_option, show_result
+from cofit.cli.suggesting import SuggestingGroup
 from cofit.learn.facts import PARTITIONS
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def bench() -> None:
     """Measure this machine: real processes, real TLS on loopback.
 

@@ -15,6 +15,7 @@ from cofit.cli.plan import epochs_of
 from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, scheme_option, show_result
 from cofit.learn.facts import PARTITIONS, RECIPES
 from cofit.privacy.mechanisms import MECHANISMS
+from cofit.units import size
 
 
 @click.command()
@@ -110,7 +111,7 @@ def _print_sweeps(sweeps: list[Sweep]) -> None:
         table = Table("rows", "cols", "ms an epoch", "ms of kernels", "rounds", "bytes", title=f"Over {sweep.axis}")
         for p in sweep.points:
             milliseconds = (f"{1e3 * s:.2f}" for s in (p.seconds_per_epoch, p.kernel_seconds_per_epoch))
-            table.add_row(str(p.rows), str(p.cols), *milliseconds, str(p.rounds), f"{p.bytes_total:,}")
+            table.add_row(str(p.rows), str(p.cols), *milliseconds, str(p.rounds), size(p.bytes_total, digits=4))
         console.print(table)
         line = sweep.seconds_line
         console.print(

@@ -21,6 +21,7 @@ from cofit.cli.release_table import names_of, release_table
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.privacy.strict_fields import encode
 from cofit.roles.contributing import LEDGER, open_ledger
+from cofit.roles.directory_kinds import check_owner_directory
 from cofit.roles.ledger import Cap, Charge, Ledger
 from cofit.roles.owner_directory import ENDING, owner_directory
 from cofit.roles.party_state import LEDGER as PARTY_LEDGER
@@ -60,6 +61,11 @@ def budget(
     A charge is one epsilon and delta for all noisy releases of the study together. Which they are is in the ledger too,
     as in the certificate: their names are shown below the charges, and all of their numbers with --releases.
 
+    \b
+    Examples:
+        cofit budget --key hospital-a.key
+        cofit budget --key hospital-a.key --set-cap 3
+
     Exit codes: 0 all is shown, 2 wrong usage, or a ledger that is damaged.
     """
     if state is not None and key is not None:
@@ -69,7 +75,7 @@ def budget(
     if state is not None and not state.is_dir():
         must_be = "a directory that exists; for an owner's first ledger give --key instead"
         raise parameter_error("state", "cofit budget", must_be, str(state))
-    folder = state or (_only_state() if key is None else owner_directory(key.stem, key, Path()))
+    folder = state or (_only_state() if key is None else _beside(key))
     if set_cap is not None:
         _set_cap(folder, dataset, set_cap)
     accounts = _accounts(folder, dataset)
@@ -77,6 +83,8 @@ def budget(
         click.echo(json.dumps({"state": str(folder), "datasets": [_plain(account) for account in accounts]}))
     elif not accounts:
         click.echo(f"Nothing was spent, and no cap is set, in {folder / LEDGER}.")
+        if others := sorted(path.parent for path in folder.parent.glob(f"*{ENDING}/{LEDGER}") if path.parent != folder):
+            click.echo(f"There are other ledgers beside it; --state shows one: {', '.join(map(str, others))}")
     else:
         console = Console(markup=False, highlight=False)
         for account in accounts:
@@ -88,6 +96,13 @@ def budget(
     for damage in (_damage(charge) for account in accounts for charge in account.charges):
         if damage is not None:
             raise damage
+
+
+def _beside(key: Path) -> Path:
+    """Return the owner's directory beside its key; one of a party that has its name is an error."""
+    folder = owner_directory(key.stem, key, Path())
+    check_owner_directory(folder)
+    return folder
 
 
 def _only_state() -> Path:

@@ -18,10 +18,12 @@ from cofit.cli.scheme_table import choice_table
 from cofit.cli.table_options import table_options
 from cofit.learn.comparison import compare_schemes
 from cofit.learn.forecast import Contributors, forecast
+from cofit.learn.plan import Plan
 from cofit.roles.study_files import load_study
 from cofit.roles.text_tables import TextLayout
-from cofit.study.document import OwnerEntry, Participant, PartyEntry, Study
+from cofit.study.document import OwnerEntry, Participant, PartyEntry, Study, value_text
 from cofit.study.expected import expected_contributions, holders, party_ranks
+from cofit.study.in_words import features_in_words
 from cofit.study.plan import study_plan
 from cofit.study.statement import expected_certificate, learned
 
@@ -43,14 +45,19 @@ from cofit.study.statement import expected_certificate, learned
 @table_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool, layout: TextLayout) -> None:
-    """Check a study file and show what it means: who, what, what everybody learns, privacy, cost, and its hash.
+    """Check a study file and show what it means: its hash, the columns, who, what everybody learns, privacy, cost.
 
     Reads the file STUDY, the certificates and the schema that it names, and no data but the sample, if one is given.
     What accuracy to expect is simulated with made-up rows or with that sample, for both recipes and several epsilons,
-    with suggestions. Never give real records of the study as a sample.
+    with suggestions. Never give real records of the study as a sample. Times assume the latency that is shown.
 
     Everybody who takes part runs this. Compare the hash and the fingerprints with the others over a channel that you
     trust: equal hashes mean that all agreed to the same study, and connections with another hash are refused.
+
+    \b
+    Examples:
+        cofit check study.toml
+        cofit check study.toml --sample public-sample.csv
 
     Exit codes: 0 the study is valid, 2 it is not.
     """
@@ -82,7 +89,9 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
         )
         return
     console = Console()
-    console.print(f"Study '{loaded.name}'", style="bold", markup=False, highlight=False)
+    console.print(Text(f"Study '{loaded.name}'", style="bold"))
+    console.print(Text(f"Study hash: {loaded.hash}", style="bold"), soft_wrap=True)
+    _print_head(console, loaded, plan)
     _print_participants(console, loaded)
     print_plan(console, plan, cost)
     console.print()
@@ -120,6 +129,21 @@ def _part(study: Study, entry: Participant) -> str:
         return "may fetch the model"
     label = f", label '{study.data.label}'" if entry.holds_label else ""
     return f"{entry.rows:,} rows, {len(entry.columns):,} of {len(study.data.features):,} features{label}"
+
+
+def _print_head(console: Console, study: Study, plan: Plan) -> None:
+    """Print what the columns hold, and what the study may spend: what everybody agrees to first."""
+    data, classes = study.data, " or ".join(map(value_text, study.data.label_values))
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    for names, held in (*features_in_words(data.features), (data.label, f"{classes}: the label")):
+        table.add_row(Text(f"  {names}"), Text(held))
+    console.print(f"\nColumns: {len(data.features):,} features and the label", style="bold")
+    console.print(table)
+    epsilon, delta = (f"{float(value):.6g}" for value in (plan.facts.epsilon, plan.total_delta))
+    console.print("\nPrivacy budget", style="bold")
+    console.print(f"  epsilon {epsilon}, delta {delta}: charged to every owner's ledger, once\n", highlight=False)
 
 
 def _print_participants(console: Console, study: Study) -> None:

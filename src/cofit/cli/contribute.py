@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -19,11 +20,20 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from cofit.cli.release_table import names_of
+from cofit.cli.charge import Account, check_person, confirm_charge, show_charge, show_if_again
 from cofit.cli.table_options import table_options
 from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError
-from cofit.roles.contributing import LEDGER, PreparedContribution, align_table, prepare, read_rows, read_secret, send
-from cofit.roles.ledger import Ledger
+from cofit.roles.analyst import statuses
+from cofit.roles.contributing import (
+    PreparedContribution,
+    align_table,
+    ask_parties,
+    prepare,
+    read_rows,
+    read_secret,
+    send,
+)
+from cofit.roles.directory_kinds import check_owner_directory
 from cofit.roles.owner import UploadProgress
 from cofit.roles.owner_directory import owner_directory
 from cofit.roles.study_files import load_identity_for, load_study, read_owner_table
@@ -33,15 +43,18 @@ from cofit.study.document import Study
 from cofit.study.encode import EncodedTable, encode_table, owner_named
 from cofit.study.range_use import WARNING, range_warning
 from cofit.study.statement import expected_certificate, learned
-from cofit.transport import RequestRefusedError
+from cofit.transport import Identity, RequestRefusedError
+from cofit.units import size
 
 _AGAIN = "Repeat the command: it goes on where it was, and the ledger is not charged again for the same parties."
 
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--owner", required=True, help="This owner, as the study calls it.")
-@click.option("--key", required=True, type=click.Path(path_type=Path), help="Its private key, from `cofit keygen`.")
+@click.option(
+    "--key", required=True, type=click.Path(path_type=Path), help="The owner's private key, from `cofit keygen`."
+)
+@click.option("--owner", help="This owner, as the study calls it.  [default: whose key it is]")
 @click.option(
     "--data", required=True, type=click.Path(path_type=Path), help="The table: CSV, TSV, Parquet, Arrow or .npz."
 )
@@ -59,54 +72,90 @@ _AGAIN = "Repeat the command: it goes on where it was, and the ledger is not cha
     help='Vertical studies: the row file of another owner, once for each; needed where unmatched = "drop".',
 )
 @table_options
+@click.option("--yes", is_flag=True, help="Do not ask: charge the ledger and send. Needed where there is no terminal.")
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be sent; charge and send nothing.")
 def contribute(
     study: Path,
-    owner: str,
     key: Path,
+    owner: str | None,
     data: Path,
     state: Path | None,
     dataset: str | None,
     secret: Path | None,
     rows_of: tuple[Path, ...],
+    yes: bool,
     dry_run: bool,
     layout: TextLayout,
 ) -> None:
     """Check a table against STUDY, split it into random shares, and send every computing party its own.
 
-    Nothing is sent, and the ledger is not charged, if anything is wrong with the table. The command may be repeated:
-    after an interruption it goes on where it was, and with another table it replaces what was sent before, until the
-    parties have sealed the contributions.
+    Nothing is sent, and the ledger is not charged, if anything is wrong with the table. Then it shows what the study
+    costs and what the ledger has before and after, and asks; without a terminal give --yes. The command may be
+    repeated: after an interruption it goes on where it was, and with another table it replaces what was sent before,
+    until the parties have sealed the contributions.
 
     The ledger of all studies that this owner takes part in is in its private directory, beside its key, wherever the
     command is run. Keep that directory, and use the same one for every study: a second ledger knows nothing of what
     the first has spent.
 
+    \b
+    Look first, then contribute:
+        cofit contribute study.toml --key hospital-a.key --data patients.csv --dry-run
+        cofit contribute study.toml --key hospital-a.key --data patients.csv
+
     Exit codes: 0 all parties have everything on disk, 1 it failed, was refused, or exceeds the budget, 2 wrong input,
-    130 interrupted.
+    or no terminal and no --yes, 130 interrupted.
     """
     loaded = load_study(study)
-    owner_named(loaded, owner)
-    identity = load_identity_for(loaded, owner, key)
+    identity = load_identity_for(loaded, key, owner)
+    owner = owner_named(loaded, identity.name).name
     folder = owner_directory(owner, key, Path(), study.parent) if state is None else state
+    check_owner_directory(folder)
     known_as = owner if dataset is None else dataset
     contribution = _prepared(loaded, owner, data, layout, secret, rows_of)
-    _show(contribution, folder, known_as)
+    _show(contribution)
+    account = Account(contribution, folder, known_as)
+    show_charge(account, study)
     if dry_run:
         click.echo("\nThis was a dry run: nothing was charged or sent.")
         return
+    if not yes:
+        check_person()
     try:
+        parties = ask_parties(loaded, identity)
+        show_if_again(account, parties.values())
+        if not yes:
+            confirm_charge(account, parties.values())
         with _display() as progress:
-            upload = send(contribution, identity, folder, known_as, progress)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_AGAIN) from None
+            upload = send(contribution, identity, folder, known_as, progress, parties)
+    except KeyboardInterrupt as interrupt:
+        raise KeyboardInterrupt(f"{interrupt}" or _AGAIN) from None
     except TransportError as error:
         raise _explained(error) from None
     click.echo(f"\nAll {len(loaded.parties)} parties have acknowledged: upload {upload} is on their disks.")
-    click.echo(
-        "Until every owner has contributed you may replace it by contributing again; then nothing can be replaced any "
-        "more, and the parties train. `cofit status` tells how far the study is."
+    click.echo(f"{_what_comes_next(loaded, identity)} `cofit status` tells how far the study is.")
+
+
+def _what_comes_next(study: Study, identity: Identity) -> str:
+    """Say whether this contribution can still be replaced, as the parties tell it."""
+    told = statuses(study, identity)
+    answers = [one for party in study.parties if isinstance(one := told[party.name], dict)]
+    waiting = [_waited_for(study, answer) for answer in answers]
+    if waiting and not all(waiting):
+        return "Every owner has contributed: nothing can be replaced any more, and the parties train."
+    missing = f"Not there yet: {', '.join(waiting[0])}. " if waiting else ""
+    return (
+        f"{missing}Until every owner has contributed you may replace yours by contributing again; then nothing can be "
+        "replaced any more, and the parties train."
     )
+
+
+def _waited_for(study: Study, answer: dict[str, Any]) -> list[str]:
+    """Return the owners without whom a party cannot begin, as it tells; nobody once it has sealed."""
+    found = answer.get("contributions")
+    if answer.get("phase") != "collecting" or not isinstance(found, dict):
+        return []
+    return [owner.name for owner in study.owners if found.get(owner.name) != "complete"]
 
 
 def _prepared(
@@ -143,8 +192,8 @@ def _encoded(study: Study, owner: str, data: Path, layout: TextLayout) -> Encode
     return table
 
 
-def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None:
-    """Say what will be sent to whom, what it costs, and what the release will reveal; raise if the cap is exceeded."""
+def _show(contribution: PreparedContribution) -> None:
+    """Say what will be sent to whom, and what the release will reveal."""
     study = contribution.study
     entry = owner_named(study, contribution.owner)
     count = len(entry.columns)
@@ -153,13 +202,13 @@ def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None
     click.echo(f"Study '{study.name}', hash {study.hash}")
     click.echo(f"The table of '{entry.name}' is as the study says: {entry.rows:,} rows, {brought}.")
     click.echo("\nTo be sent, over TLS, to")
-    shares = "bytes of random shares" if scheme_named(study.compute.scheme).info.secret else "bytes, NOT SECRET to it"
+    shares = " of random shares" if scheme_named(study.compute.scheme).info.secret else ", NOT SECRET to it"
     for rank, party in enumerate(study.parties):
-        size = contribution.bytes_for(rank)
+        amount = size(contribution.bytes_for(rank))
         if not contribution.kept:
-            sent = f"{size:,} {shares}"
+            sent = f"{amount}{shares}"
         elif rank == contribution.holder:
-            sent = f"{size:,} bytes, the encoded data as they are: this party is '{contribution.owner}' itself"
+            sent = f"{amount}, the encoded data as they are: this party is '{contribution.owner}' itself"
         else:
             sent = "nothing of the data, not even shares"
         click.echo(f"  {party.name} ({party.host}:{party.port}): {sent}")
@@ -167,7 +216,6 @@ def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None
         click.echo(
             "  and to each a keyed digest of the row keys, which tells only whether all owners have the same rows"
         )
-    _show_charge(contribution, state, dataset)
     click.echo("\nWhat the release will reveal")
     certificate = expected_certificate(study, contribution.plan)
     click.echo(f"  {certificate.headline}")
@@ -175,30 +223,6 @@ def _show(contribution: PreparedContribution, state: Path, dataset: str) -> None
         click.echo(f"  This holds if {assumption}.")
     for fact in learned(study)["parties"]:
         click.echo(f"  A computing party learns: {fact}.")
-
-
-def _show_charge(contribution: PreparedContribution, state: Path, dataset: str) -> None:
-    study, epsilon, delta = contribution.study, contribution.epsilon, contribution.delta
-    cost = f"epsilon {float(epsilon):g}, delta {float(delta):.2g}"
-    releases = contribution.releases
-    click.echo(f"\nThe charge to data set '{dataset}' in the ledger {state / LEDGER}")
-    click.echo(f"  one for all noisy releases of the study: {names_of(releases)}")
-    if not (state / LEDGER).exists():
-        click.echo(f"  {cost}; nothing was spent before, and there is no cap (`cofit budget --set-cap`)")
-        return
-    ledger = Ledger(state / LEDGER)
-    due = ledger.check(dataset, study.hash, study.name, epsilon, delta, releases)
-    spent, cap = ledger.spent(dataset), ledger.cap(dataset)
-    if due:
-        click.echo(f"  {cost}")
-    else:
-        click.echo(f"  was made before, with {cost}; nothing more is due, but as much again if a party has begun anew")
-    limit = (
-        "no cap (`cofit budget --set-cap`)"
-        if cap is None
-        else f"the cap is {float(cap.epsilon):g}, {float(cap.delta):.2g}"
-    )
-    click.echo(f"  spent before: epsilon {float(spent.epsilon):g}, delta {float(spent.delta):.2g}; {limit}")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from cofit.roles.study_files import load_identity_for, load_study
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--key", required=True, type=click.Path(path_type=Path), help="Its private key, from `cofit keygen`.")
-@click.option("--name", help="The dealer, as the study calls it.  [default: the key's file name without .key]")
+@click.option("--name", help="The dealer, as the study calls it.  [default: whose key it is]")
 @click.option(
     "--state",
     required=True,
@@ -29,10 +29,14 @@ def dealer(study: Path, key: Path, name: str | None, state: Path, listen: tuple[
     computing party it could read everything: let somebody run it who colludes with none of them, on a machine of its
     own. It may start and stop at any time; the parties wait for it. SIGTERM and SIGINT stop it.
 
+    \b
+    Example:
+        cofit dealer study.toml --key dealer.key --state dealer.dealer
+
     Exit codes: 0 stopped, 1 it failed, 2 wrong usage or input.
     """
     loaded = load_study(study)
-    identity = load_identity_for(loaded, key.stem if name is None else name, key)
+    identity = load_identity_for(loaded, key, name)
     log_to_stderr(identity.name)
     service = DealerService(loaded, identity, state, listen)
     run_until_signalled(service.run, service.stop)

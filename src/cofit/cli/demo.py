@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ from cofit.cli.demo_report import (
     print_plan_in_short,
     print_traffic,
 )
+from cofit.cli.demo_summary import print_places, print_summary
 from cofit.cli.report import write_report
 from cofit.errors import InvalidInputError
 from cofit.experiments.breast_cancer import CLASSES, RANGES
@@ -25,11 +27,13 @@ from cofit.learn.facts import PARTITIONS, RECIPES, training_facts
 from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel
 from cofit.models.progress_display import progress_display
-from cofit.roles.training import TrainingRun, run_training
+from cofit.report.cost import Cost
+from cofit.roles.training import run_training
 from cofit.sharing import SCHEMES
 
 MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT = "model.json", "certificate.json", "certificate.txt", "report.txt"
 COST, PAGE = "cost.json", "report.html"
+REPORT_WIDTH = 120
 
 REHEARSAL = (
     "this is a demo: one program on one machine started everybody and held all of the data, which are public",
@@ -79,7 +83,8 @@ def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, ou
 
     The hospitals hold scikit-learn's breast-cancer data and show them to nobody. They send random shares to two to
     four computing parties, who train a logistic regression on the shares, add noise that nobody knows, and open the
-    noisy weights, once. The result is compared with a model without privacy.
+    noisy weights, once. The result is compared with a model without privacy. What is printed is a summary; the files
+    have the rest.
 
     \b
     Different columns of the same patients, and more privacy:
@@ -87,9 +92,12 @@ def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, ou
     Two parties and a dealer; four parties of whom one may cheat:
         cofit demo --scheme semi2k --out two-parties
         cofit demo --scheme rep4 --out four-parties
+
+    Exit codes: 0 the model is there, 1 the run failed, 2 wrong usage or input, or a folder that is not empty.
     """
     prepare_folder(out, force)
-    console = Console(record=True)
+    text = io.StringIO()
+    told, full = Console(), Console(file=text, width=REPORT_WIDTH)
     data = demo_data(seed)
     owners = data.owners(partition)
     rows, cols = data.features.shape
@@ -98,16 +106,19 @@ def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, ou
             rows, cols, partition=partition, recipe=recipe, epsilon=epsilon, scheme=scheme, feature_bound=1.0
         )
     )
-    print_introduction(console, plan, owners)
-    print_plan_in_short(console, plan)
     with progress_display() as listener:
         run = run_training(plan, owners, processes=True, progress=listener, warnings=REHEARSAL)
     model = LinearModel.from_training(run, CLASSES, tuple(RANGES))
-    print_accuracy(console, accuracies(plan, model, data))
-    print_certificate(console, run.certificate)
-    print_openings(console, run.run.openings)
-    print_traffic(console, run.run)
-    write_release(console, out, model, run)
+    result, cost = accuracies(plan, model, data), measured_cost(run)
+    print_introduction(full, plan, owners)
+    print_plan_in_short(full, plan)
+    print_accuracy(full, result)
+    print_certificate(full, run.certificate)
+    print_openings(full, run.run.openings)
+    print_traffic(full, run.run)
+    write_release(out, model, cost, text.getvalue())
+    print_summary(told, plan, owners, result, run.certificate, cost)
+    print_places(told, out, PAGE, REPORT)
 
 
 def prepare_folder(out: Path, force: bool) -> None:
@@ -125,13 +136,11 @@ def prepare_folder(out: Path, force: bool) -> None:
         )
 
 
-def write_release(console: Console, out: Path, model: LinearModel, run: TrainingRun) -> None:
-    """Write model, certificate, cost, everything that was printed, and the page about all of it."""
+def write_release(out: Path, model: LinearModel, cost: Cost, report: str) -> None:
+    """Write model, certificate, cost, everything in words, and the page about all of it."""
     names = (MODEL, CERTIFICATE, CERTIFICATE_TEXT, COST, REPORT)
-    console.print(f"\nWritten to {out}: {', '.join(names)}.", soft_wrap=True)
-    console.print(f"All of it on one page, for a browser or on paper: {out / PAGE}", soft_wrap=True)
-    certificate, cost = run.certificate, measured_cost(run)
-    texts = (model.to_json(), certificate.to_json(), certificate.to_text(), cost.to_json(), console.export_text())
+    certificate = model.certificate
+    texts = (model.to_json(), certificate.to_json(), certificate.to_text(), cost.to_json(), report)
     for name, text in zip(names, texts, strict=True):
         (out / name).write_text(text, encoding="utf-8")
     write_report(out / MODEL, out / PAGE, cost=out / COST)

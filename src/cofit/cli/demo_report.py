@@ -1,4 +1,4 @@
-"""What ``cofit demo`` tells: the plan in short, accuracies, certificate, openings, traffic."""
+"""What ``cofit demo`` tells in full, in a file: the plan in short, accuracies, certificate, openings, traffic."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from cofit.roles.training import TrainingRun
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
 from cofit.transport import LabelCounts
+from cofit.units import duration, size
 
 _PHASES = {
     "setup": "share",
@@ -57,22 +58,26 @@ class Accuracies:
 
 def print_introduction(console: Console, plan: Plan, owners: Mapping[str, OwnerTable]) -> None:
     """Print who takes part and with what."""
-    info = scheme_named(plan.facts.scheme).info
-    parties, dealer = info.default_parties, " and a dealer" if info.dealer else ""
     console.print("Breast cancer: benign or malignant?", style="bold")
     for name, table in owners.items():
         patients, columns = (0, 0) if table.features is None else table.features.shape
         diagnoses = " and the diagnoses" if table.labels is not None else ""
         console.print(f"  {name}: {patients} patients, {columns} columns{diagnoses}")
-    _say(
-        console,
-        f"{parties} computing parties{dealer}, scheme {plan.facts.scheme}. Each of the "
-        f"{len(owners) + parties + info.dealer} is a process of its own; all connections use TLS.",
-    )
-    _say(
+    say(console, members_in_words(plan, owners))
+    say(
         console,
         "Columns are scaled by fixed public ranges, and values beyond them are clipped. The ranges are not computed "
         "from the data.",
+    )
+
+
+def members_in_words(plan: Plan, owners: Mapping[str, OwnerTable]) -> str:
+    """Return who computes, and how they are connected."""
+    info = scheme_named(plan.facts.scheme).info
+    parties, dealer = info.default_parties, " and a dealer" if info.dealer else ""
+    return (
+        f"{parties} computing parties{dealer}, scheme {plan.facts.scheme}. Each of the "
+        f"{len(owners) + parties + info.dealer} is a process of its own; all connections use TLS."
     )
 
 
@@ -80,13 +85,13 @@ def print_plan_in_short(console: Console, plan: Plan) -> None:
     """Print the plan in a few lines."""
     facts, cost = plan.facts, forecast(plan)
     console.print("\nPlan, from public facts alone (cofit plan shows all of it)", style="bold")
-    _say(
+    say(
         console,
-        f"{facts.rows} patients, {facts.cols} columns and an intercept; recipe '{facts.recipe}', {_method(plan)} in "
-        f"{plan.formats.ring.name}.",
+        f"{facts.rows} patients, {facts.cols} columns and an intercept; recipe '{facts.recipe}', "
+        f"{method_in_words(plan)} in {plan.formats.ring.name}.",
     )
-    _say(console, f"epsilon = {float(facts.epsilon):g}, delta = {float(plan.total_delta):.2g}; {_noise(plan)}.")
-    _say(console, f"Forecast: {cost.total.rounds} rounds, {cost.total.bytes / 1e6:.3g} MB.")
+    say(console, f"epsilon = {float(facts.epsilon):g}, delta = {float(plan.total_delta):.2g}; {_noise(plan)}.")
+    say(console, f"Forecast: {cost.total.rounds} rounds, {size(cost.total.bytes)}.")
     print_warnings(console, plan)
 
 
@@ -118,6 +123,16 @@ def accuracies(plan: Plan, model: LinearModel, data: DemoData) -> Accuracies:
 
 def print_accuracy(console: Console, result: Accuracies) -> None:
     """Print the three accuracies, and that publishing them is not covered."""
+    print_accuracies(console, result)
+    say(
+        console,
+        "The guarantee does not cover these figures: they were computed in the clear, from patients who were not in "
+        "the training. In a study, publishing an accuracy on real patients is a release of its own.",
+    )
+
+
+def print_accuracies(console: Console, result: Accuracies) -> None:
+    """Print the three accuracies."""
     console.print(f"\nAccuracy on {result.held_out} patients who were held out", style="bold")
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("  the released model", f"{result.private:.1%}")
@@ -125,11 +140,6 @@ def print_accuracy(console: Console, result: Accuracies) -> None:
     table.add_row(f"  scikit-learn without privacy{same}", f"{result.without_privacy:.1%}")
     table.add_row("  always the commoner class", f"{result.majority:.1%}")
     console.print(table)
-    _say(
-        console,
-        "The guarantee does not cover these figures: they were computed in the clear, from patients who were not in "
-        "the training. In a study, publishing an accuracy on real patients is a release of its own.",
-    )
 
 
 def print_certificate(console: Console, certificate: Certificate) -> None:
@@ -151,12 +161,10 @@ def print_openings(console: Console, openings: Sequence[Opening]) -> None:
 
 
 def print_traffic(console: Console, run: LocalRun[Any]) -> None:
-    """Print rounds, bytes and seconds of each phase."""
-    table = Table("phase", "rounds", "bytes", "seconds")
+    """Print rounds, bytes and time of each phase."""
+    table = Table("phase", "rounds", "sent", "time")
     for phase, counts in traffic_by_phase(run).items():
-        seconds = run.seconds.get(phase)
-        shown = "" if seconds is None else f"{seconds:.2f}"
-        table.add_row(phase, f"{counts.rounds:,}", f"{counts.bytes_sent:,}", shown)
+        table.add_row(phase, f"{counts.rounds:,}", size(counts.bytes_sent), duration(run.seconds.get(phase)))
     console.print("\nTraffic by phase: rounds of a party, bytes sent by all", style="bold")
     console.print(table)
 
@@ -186,7 +194,8 @@ def measured_cost(run: TrainingRun) -> Cost:
     return Cost(certificate.plan_hash, certificate.created, certificate.scheme, members, tuple(phases))
 
 
-def _method(plan: Plan) -> str:
+def method_in_words(plan: Plan) -> str:
+    """Return how the model is trained."""
     if isinstance(plan, MinimiserPlan):
         return f"l2 = {float(plan.facts.l2):g}, {plan.epochs} epochs of {plan.solver.name}"
     return f"{plan.epochs} steps of gradient descent with noise in each"
@@ -202,5 +211,6 @@ def _noise(plan: Plan) -> str:
     return f"{plan.mechanism_name} noise"
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(Padding(text, (0, 0, 0, 2)))
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a paragraph, indented."""
+    console.print(Padding(Text(text, style=style), (0, 0, 0, 2)))

@@ -53,6 +53,7 @@ def _releases(plan: DescentPlan) -> Section:
 
 def _training(plan: DescentPlan) -> Section:
     formats = plan.formats
+    centred = "at most" if plan.level is None and plan.centre is None else "at most, after centring"
     pace = float(formats.factor) * 2.0**-formats.exponent
     return Section(
         "Training",
@@ -60,7 +61,7 @@ def _training(plan: DescentPlan) -> Section:
             Row("method", "noisy descent", "gradient steps with clipped residuals, noise in each"),
             Row("steps", str(plan.epochs), f"the mean of the last {plan.averaged} is released"),
             Row("step", as_number(pace * plan.facts.rows), "times the mean of residuals times rows"),
-            Row("rows", f"{plan.layout.norm.upper()} length 1", "at most, after centring"),
+            Row("rows", f"{plan.layout.norm.upper()} length 1", centred),
             Row("noise in a weight", as_number(plan.noise_of_weights), "standard deviation, at most; scores matter"),
             Row("intercept", as_number(formats.constant), "the constant beside a row of length 1"),
         ),

@@ -41,6 +41,12 @@ def evaluate_model(
 
     Prints accuracy, AUC, the confusion matrix and, for logistic regression, the calibration in ten bins. Publishing
     these figures is outside the guarantee of the model: they come from the rows of the table, without noise.
+
+    \b
+    Example:
+        cofit evaluate model.json labelled.csv
+
+    Exit codes: 0 done, 2 wrong usage or input.
     """
     loaded = StudyModel.load(model)
     if raw:

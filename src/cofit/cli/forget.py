@@ -9,13 +9,15 @@ import click
 
 from cofit.errors import InvalidInputError, StateError
 from cofit.roles.audit_file import AuditFile
+from cofit.roles.directory_kinds import PARTY_FACTS
 from cofit.roles.party_state import PartyState
+from cofit.roles.state_directory import holder_of
 from cofit.roles.study_files import load_study
 
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--name", required=True, help="The party, as the study calls it.")
+@click.option("--name", help="The party, as the study calls it.  [default: whose state it is]")
 @click.option(
     "--state",
     required=True,
@@ -24,20 +26,25 @@ from cofit.roles.study_files import load_study
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--force", is_flag=True, help="Even if the model is not released: it then never will be.")
-def forget(study: Path, name: str, state: Path, yes: bool, force: bool) -> None:
+def forget(study: Path, name: str | None, state: Path, yes: bool, force: bool) -> None:
     """Delete the shares that a party holds of STUDY: of the data, of checkpoints, and of the release.
 
     The model, the facts, the ledger and the audit log stay, and the log says what was done; the party can go on
     answering analysts. It cannot take part in this study again: delete when every party has the model. Files are
     removed, not overwritten; on most disks and in backups, what was deleted can be found until its place is used again.
 
+    \b
+    Example:
+        cofit forget study.toml --state party-a.party
+
     Exit codes: 0 deleted, 1 refused, 2 wrong usage or input.
     """
     loaded = load_study(study)
+    if not (state / PARTY_FACTS).is_file():
+        raise InvalidInputError(f"'{state}' is no state directory of a party.")
+    name = holder_of(state) if name is None else name
     if name not in [party.name for party in loaded.parties]:
         raise InvalidInputError(f"'{name}' is no computing party of study '{loaded.name}'.")
-    if not (state / "state.sqlite").is_file():
-        raise InvalidInputError(f"'{state}' is no state directory of a party.")
     with contextlib.closing(PartyState(state, loaded.hash, name)) as kept:
         if kept.phase not in ("released", "failed") and not force:
             raise StateError(

@@ -25,6 +25,12 @@ def keygen(name: str, out: Path) -> None:
 
     NAME is what the study calls you, as party, owner or analyst. Whoever has NAME.key can act as you. Existing files
     are never overwritten.
+
+    \b
+    Example:
+        cofit keygen hospital-a --out keys
+
+    Exit codes: 0 both files are written, 2 wrong input, or a file is there.
     """
     identity = generate_identity(participant_name("name", name))
     key, certificate = write_identity(identity, out)

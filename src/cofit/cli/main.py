@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from cofit.cli.suggesting import SuggestingGroup
 from cofit.errors import CofitError, InvalidInputError
 
 EXIT_FAILED = 1
@@ -52,7 +53,7 @@ SECTIONS = {
 COMMANDS = {name: place for commands in SECTIONS.values() for name, (place, _) in commands.items()}
 
 
-class Commands(click.Group):
+class Commands(SuggestingGroup):
     """The group of all commands, each imported when first asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -88,7 +89,14 @@ def cli() -> None:
     """Compute on the joint data of several owners without showing it to anyone.
 
     Owners secret-share their data to a few computing parties; the parties compute on the shares and open only what was
-    agreed. Start with `cofit demo`.
+    agreed. Start with `cofit demo`. `cofit COMMAND --help` explains a command, with examples.
+
+    \b
+    A study, from the keys to the model:
+        everybody  cofit keygen NAME, then cofit check study.toml
+        parties    cofit party study.toml --key NAME.key --state NAME.party
+        owners     cofit contribute study.toml --key NAME.key --data TABLE
+        analysts   cofit model study.toml --key NAME.key --out model.json
 
     Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 130 interrupted.
     """

@@ -19,7 +19,7 @@ CERTIFICATE_TEXT = "certificate.txt"
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--key", required=True, type=click.Path(path_type=Path), help="An analyst's private key.")
-@click.option("--name", help="The analyst, as the study calls it.  [default: the key's file name without .key]")
+@click.option("--name", help="The analyst, as the study calls it.  [default: whose key it is]")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File for the model.")
 def model(study: Path, key: Path, name: str | None, out: Path) -> None:
     """Fetch the released model of STUDY from every party, compare the copies, and write it with its certificate.
@@ -27,10 +27,14 @@ def model(study: Path, key: Path, name: str | None, out: Path) -> None:
     All parties must answer with the same weights and the same certificate: one that differs is an error. The model
     goes to --out, in JSON, with the encoding of the study; the certificate, as text, to certificate.txt beside it.
 
+    \b
+    Example:
+        cofit model study.toml --key office.key --out model.json
+
     Exit codes: 0 the model is there, 1 there is none yet, a party does not answer or copies differ, 2 wrong input.
     """
     loaded = load_study(study)
-    identity = load_identity_for(loaded, key.stem if name is None else name, key)
+    identity = load_identity_for(loaded, key, name)
     release = fetch_release(loaded, identity)
     fetched = StudyModel.from_release(loaded, release.weights, release.certificate)
     write_model(fetched, out)

@@ -15,8 +15,8 @@ from cofit.roles.study_files import load_identity_for, load_study
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--name", required=True, help="This party, as the study calls it.")
 @click.option("--key", required=True, type=click.Path(path_type=Path), help="Its private key, from `cofit keygen`.")
+@click.option("--name", help="This party, as the study calls it.  [default: whose key it is]")
 @click.option(
     "--state",
     required=True,
@@ -29,18 +29,27 @@ from cofit.roles.study_files import load_identity_for, load_study
     help="Stop when every party has the model; by default it goes on answering, so that analysts can fetch it.",
 )
 @listen_option
-def party(study: Path, name: str, key: Path, state: Path, until_released: bool, listen: tuple[str, int] | None) -> None:
+def party(
+    study: Path, key: Path, name: str | None, state: Path, until_released: bool, listen: tuple[str, int] | None
+) -> None:
     """Run one computing party of STUDY: wait for contributions and for the other parties, train, release, answer.
 
     Parties may start in any order and stop at any time; what they have acknowledged is on disk in the state directory,
     and a party that starts again goes on where it was. Events go to the standard error, one line each, and to the
     audit log in the state directory. SIGTERM and SIGINT stop it.
 
+    Whoever is an owner too keeps the two apart: the state of a party goes with its study, that of an owner has the
+    ledger of all studies. Neither is used in place of the other, or inside it.
+
+    \b
+    Example:
+        cofit party study.toml --key party-a.key --state party-a.party
+
     Exit codes: 0 stopped, or released with --until-released; 1 it failed, or, with --until-released, another party
     says that no release can come any more; 2 wrong usage or input.
     """
     loaded = load_study(study)
-    identity = load_identity_for(loaded, name, key)
+    identity = load_identity_for(loaded, key, name)
     log_to_stderr(identity.name)
     service = PartyService(loaded, identity, state, listen)
     if run_until_signalled(partial(service.run, until_released=until_released), service.stop) == "failed":

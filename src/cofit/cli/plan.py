@@ -12,7 +12,7 @@ from rich.console import Console
 from cofit.cli.plan_table import print_plan
 from cofit.learn.descent.shares import SHARED
 from cofit.learn.facts import DEFAULT_NORM_FLOOR, PARTITIONS, RECIPES, SOLVERS, training_facts
-from cofit.learn.forecast import forecast
+from cofit.learn.forecast import LOCAL_LATENCY, forecast
 from cofit.learn.losses import LOSSES
 from cofit.learn.plan import plan_training
 from cofit.privacy.mechanisms import MECHANISMS
@@ -142,7 +142,11 @@ def shares_of(_context: click.Context, _parameter: click.Parameter, value: Seque
 )
 @click.option("--owners", default=2, show_default=True, type=int, help="Forecast: owners, with equal parts each.")
 @click.option(
-    "--latency", default=1e-4, show_default=True, type=float, help="Forecast: seconds until a small message arrives."
+    "--latency",
+    default=LOCAL_LATENCY,
+    show_default=True,
+    type=float,
+    help="Forecast: seconds until a small message arrives.",
 )
 @click.option(
     "--bandwidth", default=1e9, show_default=True, type=float, help="Forecast: bytes a second, of all members together."
@@ -173,6 +177,8 @@ def plan(
         cofit plan --rows 20000 --cols 300 --partition vertical --delta 1e-7
     The paper's method, honestly calibrated:
         cofit plan --rows 1713 --cols 1874 --recipe paper --l2 1
+
+    Exit codes: 0 there is a plan, 2 wrong usage, or facts for which nothing can be proven.
     """
     planned = plan_training(training_facts(rows, cols, **facts))
     cost = forecast(planned, owners=owners, latency=latency, bandwidth=bandwidth, processors=processors)

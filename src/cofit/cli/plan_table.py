@@ -8,10 +8,12 @@ from rich.text import Text
 
 from cofit.cli.descent_sections import descent_sections
 from cofit.cli.minimiser_sections import minimiser_sections
-from cofit.cli.sections import Row, Section, as_bytes, as_number
+from cofit.cli.sections import Row, Section, as_number
 from cofit.learn.forecast import Forecast, Phase
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
+from cofit.units import duration, size
 
+_BETWEEN_CITIES = 0.02
 _RECIPES = {"best": "the most accurate known for these facts", "paper": "the paper's method, calibrated honestly"}
 
 
@@ -75,9 +77,15 @@ def _data(plan: Plan) -> Section:
 
 def _cost(cost: Forecast) -> Section:
     def row(name: str, phase: Phase, note: str = "") -> Row:
-        seconds = f"about {phase.seconds:.2g} s"
-        return Row(name, f"{phase.rounds:,} rounds", f"{as_bytes(phase.bytes)}, {seconds}{note}")
+        return Row(name, f"{phase.rounds:,} rounds", f"{size(phase.bytes)}, about {duration(phase.seconds)}{note}")
 
     phases = [row(f"- {name}", phase) for name, phase in cost.phases.items()]
     total = row("whole run", cost.total, "; rounds and bytes are exact")
-    return Section("Cost forecast", (total, *phases, row("one epoch", cost.epoch)))
+    assumed = Row(
+        "assumes",
+        f"{duration(cost.latency)} latency",
+        f"{size(cost.bandwidth)} a second, {cost.processors} cores of all parties together; with a latency of "
+        f"{duration(_BETWEEN_CITIES)}, as between cities, the whole run takes about "
+        f"{duration(cost.seconds_at(_BETWEEN_CITIES))}",
+    )
+    return Section("Cost forecast", (total, *phases, row("one epoch", cost.epoch), assumed))

@@ -45,6 +45,12 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool, threshold: fl
     regression only: sigmoid of twice the score with recipe 'best', of the score with recipe 'paper'), and the class.
     A file that is there and has no scores in these columns is not overwritten. Which weights it used goes to standard
     error, and a warning where 100 rows or more get one class only.
+
+    \b
+    Example:
+        cofit predict model.json patients.csv --out scores.csv
+
+    Exit codes: 0 all rows have a score, 2 wrong usage or input.
     """
     loaded = StudyModel.load(model)
     if raw:

@@ -54,6 +54,10 @@ def run_study(
     data: it is a rehearsal, and protects nothing from that person. Repeated with the same --out it goes on where it
     was. The model is released once; it goes to OUT/model.json with OUT/certificate.txt.
 
+    \b
+    Example:
+        cofit run study.toml --data hospital-a=a.csv --data hospital-b=b.csv --keys keys --out rehearsal
+
     Exit codes: 0 the model is there, 1 somebody failed (the message says whose log to read), 2 wrong usage or input.
     """
     rehearsal = Rehearsal.of(study, keys, _tables(tables), out, secret, layout)

@@ -10,10 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from cofit.learn.comparison import Choice
+from cofit.learn.forecast import LOCAL_LATENCY
+from cofit.units import duration, size
 
 _WORDS = {"scheme": 6, "who computes": 9, "holds against": 7, "corrupted at most": 9}
 """The columns of words, with the length of their longest word."""
-_NUMBERS = ("rounds an\nepoch", "bytes an\nepoch", "seconds")
+_NUMBERS = ("rounds an\nepoch", "sent an\nepoch", "run,\nabout")
 _WHOLE_WORDS = 80
 """Terminals from this width on have room for whole words; below, words are broken, and nothing is left out."""
 
@@ -21,7 +23,9 @@ _WHOLE_WORDS = 80
 def choice_table(choices: Sequence[Choice], what: str, chosen: str | None = None) -> Table:
     """Return a table of schemes for one plan; ``what`` says which, ``chosen`` is the one of the plan."""
     table = Table(title=f"Schemes for {what}", title_justify="left", caption_justify="left")
-    table.caption = "Rounds and bytes of an epoch are exact; seconds of the whole run are an estimate for two cores."
+    table.caption = (
+        f"Rounds and bytes are counted; times are estimates for two cores and a latency of {duration(LOCAL_LATENCY)}."
+    )
     whole = Console().width >= _WHOLE_WORDS
     for name, width in _WORDS.items():
         table.add_column(name, overflow="fold", min_width=width if whole else None)
@@ -30,7 +34,7 @@ def choice_table(choices: Sequence[Choice], what: str, chosen: str | None = None
     for one in choices:
         style = "bold" if one.scheme == chosen else ""
         marked = f"{one.scheme} (this study)" if one.scheme == chosen else one.scheme
-        numbers = (f"{one.rounds_per_epoch:,}", f"{one.bytes_per_epoch:,}", f"{one.seconds:.2g}")
+        numbers = (f"{one.rounds_per_epoch:,}", size(one.bytes_per_epoch), duration(one.seconds))
         words = (marked, one.members, one.adversary.partition(":")[0], re.sub(r" \(.*?\)", "", one.threshold))
         table.add_row(*(Text(word, style) for word in (*words, *numbers)))
     return table

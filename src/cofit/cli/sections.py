@@ -47,11 +47,6 @@ def format_section(plan: Plan) -> Section:
     return Section("Number formats and proven ranges", tuple(rows))
 
 
-def as_bytes(count: int) -> str:
-    """Return a number of bytes in MB or kB."""
-    return f"{count / 1e6:,.3g} MB" if count >= 1e6 else f"{count / 1e3:,.3g} kB"
-
-
 def as_number(value: Fraction | float) -> str:
     """Return four significant digits."""
     return f"{float(value):.4g}"

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from cofit.sharing import SCHEMES
+from cofit.units import size
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -41,10 +42,16 @@ def show_result(result: DataclassInstance | Sequence[DataclassInstance], as_json
         click.echo(json.dumps(rows if several else rows[0]))
         return
     table = Table(*rows[0]) if several else Table("measure", "value")
-    for values in (row.values() for row in rows) if several else rows[0].items():
-        table.add_row(*map(_readable, values))
+    if several:
+        for row in rows:
+            table.add_row(*(_readable(name, value) for name, value in row.items()))
+    else:
+        for name, value in rows[0].items():
+            table.add_row(name, _readable(name, value))
     Console().print(table)
 
 
-def _readable(value: object) -> str:
+def _readable(name: str, value: object) -> str:
+    if isinstance(value, int | float) and "bytes" in name:
+        return size(value, digits=4)
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -27,7 +27,7 @@ Told = dict[str, dict[str, Any] | str]
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--key", required=True, type=click.Path(path_type=Path), help="Your private key, from `cofit keygen`.")
-@click.option("--name", help="You, as the study calls you.  [default: the key's file name without .key]")
+@click.option("--name", help="You, as the study calls you.  [default: whose key it is]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else; with --watch a line each time.")
 @click.option("--watch", is_flag=True, help="Ask every second until all parties have released or failed.")
 def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool) -> None:
@@ -35,10 +35,14 @@ def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool)
 
     Everybody who takes part may ask. The answers hold public facts only.
 
+    \b
+    Example:
+        cofit status study.toml --key office.key --watch
+
     Exit codes: 0 all parties answered and none has failed, 1 not so, 2 wrong usage or input.
     """
     loaded = load_study(study)
-    identity = load_identity_for(loaded, key.stem if name is None else name, key)
+    identity = load_identity_for(loaded, key, name)
     console = Console()
     told = statuses(loaded, identity)
     with _display(console, loaded, as_json, watch) as show:

@@ -27,6 +27,7 @@ from cofit.roles.owner_tables import OwnerTable
 from cofit.roles.progress import PROGRAM, SHARE, START
 from cofit.roles.training import run_training
 from cofit.sharing import scheme_named
+from cofit.units import size
 
 Reals = npt.NDArray[np.float64]
 _TIMEOUT = 3600.0
@@ -170,7 +171,7 @@ def _too_large(plan: Plan, parties: int) -> str | None:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed <= _MEMORY_SHARE * memory:
         return None
-    return f"needs about {needed / 1e9:.0f} GB with all parties on one machine"
+    return f"needs about {size(needed)} with all parties on one machine"
 
 
 # --- both ------------------------------------------------------------------------------------------------

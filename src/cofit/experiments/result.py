@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cofit.errors import InvalidInputError
+from cofit.units import size
 
 VERSION = 1
 KIND = "cofit experiment table"
@@ -44,7 +45,7 @@ class Figure:
         if self.unit == "seconds":
             return f"{self.value:,.2f} s" if self.value < 100 else f"{self.value:,.0f} s"
         if self.unit == "bytes":
-            return f"{self.value / 1e6:,.1f} MB" if self.value < 1e9 else f"{self.value / 1e9:,.1f} GB"
+            return size(self.value, digits=4)
         return f"{self.value:,.0f}"
 
 

@@ -36,6 +36,8 @@ from cofit.secret import InputFacts, Party, SecretArray
 from cofit.sharing import Scheme, scheme_named
 from cofit.sharing.meter import Meter, Tally
 
+LOCAL_LATENCY = 1e-4
+"""Seconds from sending to receipt, between machines of one building: what estimates assume unless told otherwise."""
 MULTIPLY_ADDS_PER_SECOND = 2.1e9  # Z_2^64: `cofit bench kernels`, less a third because cores share the memory
 WIDE_MULTIPLY_ADDS_PER_SECOND = 4.3e8  # Z_2^128, likewise
 SECONDS_PER_OPERATION = 1.5e-5
@@ -68,7 +70,8 @@ class Forecast:
     cost less).
 
     Rounds and bytes are exact: what the counters of a run say, at the party that waits most and over all members.
-    Seconds are an estimate for the reference machine.
+    Seconds are an estimate for the reference machine, with this ``latency`` (seconds a message), ``bandwidth`` (bytes a
+    second, of all members together) and so many ``processors``.
     """
 
     share: Phase
@@ -76,6 +79,9 @@ class Forecast:
     noise: Phase
     release: Phase
     epoch: Phase
+    latency: float
+    bandwidth: float
+    processors: int
 
     @property
     def phases(self) -> dict[str, Phase]:
@@ -90,7 +96,13 @@ class Forecast:
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         named = {**self.phases, "total": self.total, "epoch": self.epoch}
-        return {name: dict(phase.__dict__) for name, phase in named.items()}
+        assumed = {"latency": self.latency, "bandwidth": self.bandwidth, "processors": self.processors}
+        return {**{name: dict(phase.__dict__) for name, phase in named.items()}, "assumed": assumed}
+
+    def seconds_at(self, latency: float) -> float:
+        """Return the seconds of the whole run at another latency, about: the same work, and longer waits."""
+        rounds = sum(phase.rounds for phase in (self.train, self.noise, self.release)) + _SHARE_ROUNDS
+        return self.total.seconds + rounds * (latency - self.latency)
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,7 @@ def forecast(
     *,
     owners: int | Contributors = 2,
     parties: int | None = None,
-    latency: float = 1e-4,
+    latency: float = LOCAL_LATENCY,
     bandwidth: float = 1e9,
     processors: int = 2,
 ) -> Forecast:
@@ -153,6 +165,9 @@ def forecast(
         noise=machine.phase(noise),
         release=machine.phase(rest),
         epoch=machine.phase(epoch),
+        latency=latency,
+        bandwidth=bandwidth,
+        processors=processors,
     )
 
 

@@ -29,8 +29,9 @@ from cofit.report.cost import Cost
 from cofit.report.noise_law import noise_law
 from cofit.report.plots import accuracy_plot, cost_plot, experiment_plot, interval_bar, swatches, weights_plot
 from cofit.report.significance import LEVEL, judged_weights, published_weights, shown_weights, signal_norm
-from cofit.report.texts import capitalised, day, duration, printable, probability, short, signed, size
+from cofit.report.texts import capitalised, day, printable, probability, short, signed
 from cofit.report.words import NOT_PROTECTED, explanation, scheme_in_words, verdict, who_could_read_everything
+from cofit.units import duration, size
 
 GENERATOR = "cofit report"
 MOST_SHOWN = 40

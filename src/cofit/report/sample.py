@@ -14,6 +14,7 @@ from cofit.models.study_model import StudyModel
 from cofit.roles.plain_arrays import plain_arrays
 from cofit.roles.study_files import read_study_table
 from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
+from cofit.study.problems import TableError
 
 
 def load_sample(path: Path, model: LinearModel | StudyModel, layout: TextLayout = ANY_LAYOUT) -> PublicRows:
@@ -24,7 +25,10 @@ def load_sample(path: Path, model: LinearModel | StudyModel, layout: TextLayout 
     """
     if isinstance(model, StudyModel):
         table = read_study_table(path, model.features, model.label, model.model.classes, layout)
-        labels, features = model.labels(table), model.encode(table)
+        try:
+            labels, features = model.labels(table), model.encode(table)
+        except TableError as error:
+            raise TableError(f"The sample '{path}' does not fit the model. {error}") from None
     else:
         features, labels = _plain(path, model)
     return public_sample(features, labels, features.shape[1], f"the sample {path.name}")

@@ -33,25 +33,6 @@ def signed(value: float, decimals: int) -> str:
     return shown.replace("-", "\N{MINUS SIGN}")
 
 
-def size(count: int) -> str:
-    """Return a number of bytes with three digits."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= factor:
-            return f"{count / factor:,.3g} {unit}"
-    return f"{count:,} B"
-
-
-def duration(seconds: float | None) -> str:
-    """Return seconds, minutes or hours."""
-    if seconds is None:
-        return "not known"
-    if seconds < 0.01:
-        return "below 0.01 s"
-    if seconds < 120:
-        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:,.0f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
-
-
 def day(created: str) -> str:
     """Return an ISO 8601 date as people write it."""
     moment = datetime.fromisoformat(created)

@@ -25,6 +25,7 @@ from cofit.learn.inputs import FEATURES
 from cofit.learn.plan import Plan
 from cofit.learn.releases import accounted_releases
 from cofit.privacy.accounted import AccountedRelease
+from cofit.roles.directory_kinds import OWNER_LEDGER, check_owner_directory
 from cofit.roles.durable import write_durably
 from cofit.roles.ledger import Ledger
 from cofit.roles.manifest import SALT_BYTES, check_rows_digest
@@ -39,11 +40,11 @@ from cofit.study.expected import expected_contributions, party_ranks
 from cofit.study.plan import study_plan
 from cofit.transport import Conversation, Identity, Peer, Terms, converse
 
-LEDGER = "budget.sqlite"
+LEDGER = OWNER_LEDGER
 _PATIENCE = 30.0
 _ROWS_FORMAT = 1
 _READABLE_BY_OTHERS = 0o077
-_NO_MEMORY = "These parties have no memory of the earlier run of this study: a release would be a second one"
+NO_MEMORY = "These parties have no memory of the earlier run of this study: a release would be a second one"
 _log = logging.getLogger(__name__)
 
 
@@ -120,20 +121,27 @@ def prepare(study: Study, owner: str, table: EncodedTable, rows: str | None = No
     return PreparedContribution(study, owner, plan, inputs, rows)
 
 
+def ask_parties(study: Study, identity: Identity) -> dict[str, str]:
+    """Return the incarnation of every party, by name: who would make the release that an owner pays for."""
+    return incarnations([party.name for party in study.parties], connector(study, identity))
+
+
 def send(
     contribution: PreparedContribution,
     identity: Identity,
     state: Path,
     dataset: str,
     progress: Callable[[UploadProgress], None] | None = None,
+    parties: Mapping[str, str] | None = None,
 ) -> str:
     """Charge the owner's ledger, share with all parties, and return the id of the upload when all have acknowledged.
 
-    state: the owner's private directory. dataset: the name under which the ledger knows the data. The parties are asked
-    first who they are; nothing of the data leaves the owner before the ledger is charged for a release by them.
+    state: the owner's private directory. dataset: the name under which the ledger knows the data. parties: who they
+    are, if they were asked before (``ask_parties``). Nothing of the data leaves the owner before the ledger is charged
+    for a release by them.
     """
     study, ledger, connect = contribution.study, open_ledger(state), connector(contribution.study, identity)
-    parties = incarnations([party.name for party in study.parties], connect)
+    parties = ask_parties(study, identity) if parties is None else parties
     _charge(ledger, contribution, dataset, parties.values())
     return contribute(
         parties,
@@ -152,15 +160,27 @@ def send(
 def _charge(ledger: Ledger, contribution: PreparedContribution, dataset: str, parties: Collection[str]) -> None:
     """Charge the run of these parties; say loudly that the study is charged once more, if it is."""
     study, epsilon, delta = contribution.study, contribution.epsilon, contribution.delta
-    again = any(charge.study == study.hash for charge in ledger.charges(dataset))
+    again = not charge_due(ledger, contribution, dataset) and charge_due(ledger, contribution, dataset, parties)
+    ledger.charge(dataset, study.hash, study.name, epsilon, delta, contribution.releases, parties)
+    if again:
+        _log.warning("WARNING: %s; charged again.", NO_MEMORY)
+
+
+def charge_due(
+    ledger: Ledger, contribution: PreparedContribution, dataset: str, parties: Collection[str] | None = None
+) -> bool:
+    """Return whether a run by these parties must be charged, or raise where it would exceed the cap; charge nothing.
+
+    parties: their incarnations; None: whether no run of the study was charged before, whoever made it.
+    """
+    study = contribution.study
+    facts = (dataset, study.hash, study.name, contribution.epsilon, contribution.delta, contribution.releases)
     try:
-        charged = ledger.charge(dataset, study.hash, study.name, epsilon, delta, contribution.releases, parties)
+        return ledger.check(*facts, parties)
     except BudgetExceededError as error:
-        if not again:
+        if not any(charge.study == study.hash for charge in ledger.charges(dataset)):
             raise
-        raise BudgetExceededError(f"{_NO_MEMORY}. {error}") from None
-    if charged and again:
-        _log.warning("WARNING: %s; charged again.", _NO_MEMORY)
+        raise BudgetExceededError(f"{NO_MEMORY}. {error}") from None
 
 
 def contribute_table(
@@ -178,6 +198,7 @@ def contribute_table(
 
 def open_ledger(state: Path) -> Ledger:
     """Return the ledger in an owner's private directory; both are made where they do not exist."""
+    check_owner_directory(state)
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Ledger(state / LEDGER)

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives import serialization
 
 from cofit.errors import InvalidInputError
 from cofit.study.document import Participant, Study
+from cofit.study.participants import CERTIFICATE_LINE, PRIVATE_LINE
 from cofit.transport import Identity
 
 _LARGEST_KEY = 1 << 16
@@ -29,35 +30,53 @@ def participants(study: Study) -> dict[str, Participant]:
 def load_key(study: Study, path: str | Path, name: str | None = None) -> Identity:
     """Return who the key in ``path`` makes us in the study, or raise InvalidInputError with what is wrong.
 
-    name: as the study calls us; without it, the file's name without its ending.
+    The study has everybody's certificate, so the key tells the name. name: what we think it is; another is an error.
     """
     file = Path(path)
     known = participants(study)
-    name = file.stem if name is None else name
-    if name not in known:
+    if name is not None and name not in known:
         raise InvalidInputError(
             f"'{name}' takes no part in study '{study.name}'; these do: {', '.join(sorted(known))}."
         )
+    text = _private_text(file)
+    public = _public_of_key(text, file)
+    owner = next((one for one in known.values() if _public_of_certificate(one.certificate_pem) == public), None)
+    if owner is not None and name in (None, owner.name):
+        return Identity(owner.name, owner.certificate_pem, text)
+    remedy = "Use the key that was made with that certificate, or agree on a study with the new one."
+    if name is None:
+        raise InvalidInputError(
+            f"The key '{file}' belongs to no certificate of study '{study.name}', whose participants are "
+            f"{', '.join(sorted(known))}. {remedy}"
+        )
+    whose = "" if owner is None else f": it is that of '{owner.name}'"
+    raise InvalidInputError(
+        f"The key '{file}' does not belong to the certificate that the study has for '{name}'{whose}. {remedy}"
+    )
+
+
+def _private_text(file: Path) -> str:
+    """Return the text of a key that nobody else on this machine can read."""
     try:
         facts = file.stat()
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST_KEY:
             raise InvalidInputError(f"The key must be a file as `cofit keygen` makes it. Got '{file}' instead.")
-        if facts.st_mode & 0o077:
-            raise InvalidInputError(
-                f"Others on this machine can use the private key '{file}' (mode {stat.S_IMODE(facts.st_mode):04o}). "
-                f"Run: chmod 600 '{file}'. If somebody may have copied it, make a new key and agree on a new study."
-            )
         text = file.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no PEM file"
         raise InvalidInputError(f"The key '{file}' cannot be read: {why}.") from None
-    pem = known[name].certificate_pem
-    if _public_of_key(text, file) != _public_of_certificate(pem):
-        raise InvalidInputError(
-            f"The key '{file}' does not belong to the certificate that the study has for '{name}'. Use the key that "
-            "was made with that certificate, or agree on a study with the new one."
+    if CERTIFICATE_LINE in text and PRIVATE_LINE not in text:
+        likely = file.with_suffix(".key")
+        named = (
+            f"the key that was made with it is probably '{likely}'" if likely.is_file() else "give the key, NAME.key"
         )
-    return Identity(name, pem, text)
+        raise InvalidInputError(f"'{file}' is a certificate, which is for everybody, and no private key: {named}.")
+    if facts.st_mode & 0o077:
+        raise InvalidInputError(
+            f"Others on this machine can use the private key '{file}' (mode {stat.S_IMODE(facts.st_mode):04o}). "
+            f"Run: chmod 600 '{file}'. If somebody may have copied it, make a new key and agree on a new study."
+        )
+    return text
 
 
 def _public_of_key(text: str, file: Path) -> bytes:

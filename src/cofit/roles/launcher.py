@@ -57,7 +57,7 @@ class Rehearsal:
             if not table.is_file():
                 raise InvalidInputError(f"The table of '{owner}' must be a file that exists. Got '{table}' instead.")
         for name in (*self.parties, *self.dealers, *owners, self.analyst):
-            load_identity_for(self.study, name, self.key(name))
+            load_identity_for(self.study, self.key(name), name)
 
     @classmethod
     def of(
@@ -107,7 +107,7 @@ class Rehearsal:
         others = [other for other in self.data if other != name] if self.exchanges_rows else []
         rows = [part for other in others for part in ("--rows-of", self.rows_of(other))]
         table: tuple[str | Path, ...] = ("--data", self.data[name], *self.layout.options)
-        return self._command("contribute", *who, *table, "--state", self._state(name, "owner"), *secret, *rows)
+        return self._command("contribute", "--yes", *who, *table, "--state", self._state(name, "owner"), *secret, *rows)
 
     @property
     def exchanges_rows(self) -> bool:
@@ -142,7 +142,7 @@ def run_rehearsal(rehearsal: Rehearsal, tell: Callable[[str], None], watch: Call
     the process and its log; all processes are stopped before.
     """
     study = rehearsal.study
-    identity = load_identity_for(study, rehearsal.analyst, rehearsal.key(rehearsal.analyst))
+    identity = load_identity_for(study, rehearsal.key(rehearsal.analyst), rehearsal.analyst)
     for folder in ("state", "logs"):
         (rehearsal.out / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
     with _servers(rehearsal) as servers:

@@ -165,10 +165,13 @@ class Ledger:
         epsilon: Fraction,
         delta: Fraction,
         releases: Sequence[AccountedRelease],
+        incarnations: Collection[str] | None = None,
     ) -> bool:
-        """Return whether no run of the study was charged yet, or raise what ``charge`` would then; charge nothing."""
+        """Return whether a run by these parties (None: any run) was not charged yet, or raise what ``charge`` would
+        then; charge nothing."""
         with self._transaction() as database:
-            if self._runs(database, dataset, study, name, epsilon, delta, releases):
+            runs = self._runs(database, dataset, study, name, epsilon, delta, releases)
+            if runs and (incarnations is None or " ".join(sorted(incarnations)) in runs):
                 return False
             self._check_cap(database, dataset, name, epsilon, delta)
             return True

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cofit.errors import StateError
+from cofit.roles.directory_kinds import PARTY_FACTS, PARTY_LOCK, check_party_directory
 
 FORMAT = 1
 PHASES = ("collecting", "sealed", "stored", "released", "failed")
@@ -30,8 +31,9 @@ class StateDirectory:
 
     def __init__(self, directory: str | Path, study: str, party: str) -> None:
         self.directory = Path(directory)
+        check_party_directory(self.directory)
         _private_directory(self.directory)
-        self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock = os.open(self.directory / PARTY_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -43,7 +45,7 @@ class StateDirectory:
         self._mutex = threading.RLock()
         with contextlib.ExitStack() as undo:
             undo.callback(os.close, self._lock)
-            path = self.directory / "state.sqlite"
+            path = self.directory / PARTY_FACTS
             if not path.exists():
                 os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
             try:
@@ -120,6 +122,17 @@ class StateDirectory:
                 self._database.execute("ROLLBACK")
                 raise
             self._database.execute("COMMIT")
+
+
+def holder_of(directory: Path) -> str:
+    """Return the name of the party or dealer that a directory belongs to, or raise StateError."""
+    try:
+        path = f"{(directory / PARTY_FACTS).resolve().as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(path, uri=True)) as database:
+            (name,) = database.execute("SELECT value FROM facts WHERE name = 'party'").fetchone()
+    except (sqlite3.DatabaseError, TypeError):
+        raise StateError(f"The state in {directory} cannot be read: it does not say whose it is.") from None
+    return str(name)
 
 
 def _private_directory(directory: Path) -> None:

@@ -72,7 +72,7 @@ def _certificates(study: Path, document: Mapping[str, Any]) -> Iterator[tuple[st
             name = entry.get("certificate") if isinstance(entry, dict) else None
             if isinstance(name, str) and name:
                 field = f"{role}.certificate" if single else f"{role}[{i}].certificate"
-                raw = _bytes(study.parent / name, f"{study}: the file of {field}", _LARGEST_CERTIFICATE)
+                raw = _bytes(study.parent / name, f"The file of {field}", _LARGEST_CERTIFICATE)
                 yield name, raw.decode("ascii", errors="replace")
 
 
@@ -124,14 +124,14 @@ def write_identity(identity: Identity, directory: str | Path) -> tuple[Path, Pat
     return key, certificate
 
 
-def load_identity_for(study: Study, name: str, key_path: str | Path) -> Identity:
+def load_identity_for(study: Study, key_path: str | Path, name: str | None = None) -> Identity:
     """Return who the key makes us in the study, as ``load_key`` does; a certificate out of its dates is refused."""
     identity = load_key(study, key_path, name)
     certificate = x509.load_pem_x509_certificate(identity.certificate_pem.encode())
     first, last, now = certificate.not_valid_before_utc, certificate.not_valid_after_utc, datetime.now(UTC)
     if not first <= now <= last:
         raise InvalidInputError(
-            f"The certificate of '{name}' is valid from {first:%Y-%m-%d} to {last:%Y-%m-%d}, and here it is "
+            f"The certificate of '{identity.name}' is valid from {first:%Y-%m-%d} to {last:%Y-%m-%d}, and here it is "
             f"{now:%Y-%m-%d}. Correct the clock of this machine, or make a new key and agree on a new study."
         )
     return identity

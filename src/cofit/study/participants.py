@@ -17,6 +17,8 @@ ROLE_FIELDS = {
     "owners": ("name", "certificate", "rows", "columns", "holds_label"),
     "analysts": ("name", "certificate"),
 }
+CERTIFICATE_LINE, PRIVATE_LINE = "-----BEGIN CERTIFICATE-----", "PRIVATE KEY-----"
+"""What tells a certificate from a private key, in PEM form."""
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})*\.?")
 _ADDRESS = (
     "an address 'host:port' with a port from 1 to 65535, as in 'party-a.example.org:7100' or '[2001:db8::1]:7100'"
@@ -43,6 +45,13 @@ def participants(tables: Sequence[Table], certificates: Mapping[str, str]) -> li
         source = table.text("certificate")
         if source not in certificates:
             raise field_error(table.at("certificate"), "a certificate that was read", source)
+        if PRIVATE_LINE in certificates[source]:
+            likely = f"{source.removesuffix('.key')}.pem"
+            must_be = (
+                f"a certificate, probably '{likely}'. This file has a private key, which nobody else may see: if "
+                "anybody got it with the study, its participant makes a new key"
+            )
+            raise field_error(table.at("certificate"), must_be, source)
         try:
             print_ = fingerprint(certificates[source])
         except InvalidInputError:

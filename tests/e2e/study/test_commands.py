@@ -44,7 +44,7 @@ def test_a_study_by_commands(make_lab: MakeLab, partition: str) -> None:
         for party in PARTIES:
             folder = lab.root / party
             log = stack.enter_context((folder / "party.log").open("wb"))
-            arguments = ["party", "study.toml", "--name", party, "--key", f"{party}.key", "--state", "state"]
+            arguments = ["party", "study.toml", "--key", f"{party}.key", "--state", "state"]
             process = subprocess.Popen(
                 [*COFIT, *arguments], cwd=folder, stdout=log, stderr=subprocess.STDOUT, env=environment()
             )
@@ -52,7 +52,7 @@ def test_a_study_by_commands(make_lab: MakeLab, partition: str) -> None:
             stack.callback(process.kill)
             running.append(process)
         for owner in lab.owners:
-            arguments = ["contribute", "study.toml", "--owner", owner, "--key", f"{owner}.key", "--data", table]
+            arguments = ["contribute", "study.toml", "--yes", "--key", f"{owner}.key", "--data", table]
             cofit(lab.root / owner, *arguments, *extra)
         lab.wait_released()
         analyst = lab.root / "analyst"

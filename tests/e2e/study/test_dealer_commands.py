@@ -51,7 +51,7 @@ def test_a_study_with_a_dealer_by_commands(make_lab: MakeLab) -> None:
     assert not refused and not (lab.root / "party-a" / "x").exists()
     with started(lab, *lab.servers) as running:
         for owner in lab.owners:
-            arguments = ["contribute", "study.toml", "--owner", owner, "--key", f"{owner}.key", "--data", "table.npz"]
+            arguments = ["contribute", "study.toml", "--yes", "--key", f"{owner}.key", "--data", "table.npz"]
             cofit(lab.root / owner, *arguments)
         watched = cofit(analyst, "status", "study.toml", "--key", "analyst.key", "--json", "--watch").splitlines()
         last = json.loads(watched[-1])["parties"]

@@ -19,6 +19,7 @@ from cofit.roles.party_state import PartyState
 from cofit.roles.study_files import read_owner_table
 from cofit.sharing.scheme import as_bytes
 from cofit.study.encode import encode_table
+from cofit.units import size
 from e2e.study.test_commands import cofit
 from support.studies import Lab
 
@@ -113,12 +114,12 @@ def test_what_a_party_keeps_can_be_forgotten(make_lab: MakeLab) -> None:
 def test_the_command_says_what_stays_and_what_the_study_costs(tmp_path: Path) -> None:
     inside = Lab(tmp_path / "inside", None, scheme="semi2k", owners=BOTH)
     outside = Lab(tmp_path / "outside", None, scheme="semi2k")
-    arguments = ["contribute", "study.toml", "--owner", "party-b", "--key", "party-b.key", "--data", "table.npz"]
+    arguments = ["contribute", "study.toml", "--key", "party-b.key", "--data", "table.npz"]
     said = cofit(inside.root / "party-b", *arguments, "--dry-run").splitlines()
     to = {party: next(line for line in said if line.startswith(f"  {party} (")) for party in BOTH}
     assert to["party-a"].endswith(": nothing of the data, not even shares")
-    size = sum(len(values) + SALT_BYTES for values in encoded(inside, "party-b").values())
-    assert f": {size:,} bytes, the encoded data as they are" in to["party-b"]
+    count = sum(len(values) + SALT_BYTES for values in encoded(inside, "party-b").values())
+    assert f": {size(count)}, the encoded data as they are" in to["party-b"]
     costs = [
         json.loads(cofit(lab.root / "public", "check", "study.toml", "--no-forecast", "--json"))
         for lab in (inside, outside)

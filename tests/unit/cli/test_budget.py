@@ -228,3 +228,18 @@ def test_a_cap_below_what_is_spent_is_told(folder: Path, capsys: pytest.CaptureF
     code, out, _ = run(capsys, "--set-cap", "0.1")
     assert code == 0
     assert "more is spent than the cap allows" in out
+
+
+def test_an_empty_ledger_points_to_those_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The directory is called after the owner, and the key's file may be called otherwise."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.key").touch()
+    assert "beside it" not in run(capsys, "--key", "mine.key")[1]
+    open_ledger(tmp_path / "clinic.state")
+    code, out, _ = run(capsys, "--key", "mine.key")
+    assert (code, f"There are other ledgers beside it; --state shows one: {tmp_path / 'clinic.state'}" in out) == (
+        0,
+        True,
+    )

@@ -52,6 +52,29 @@ def test_what_people_see(study: Path) -> None:
     assert text.rstrip().splitlines()[-1] == f"Study hash: {loaded.hash}"
 
 
+def test_it_begins_with_the_hash_the_columns_and_the_budget(study: Path) -> None:
+    lines = [line.rstrip() for line in shown(study).splitlines()]
+    loaded = load_study(study)
+    assert lines[:2] == [f"Study '{loaded.name}'", f"Study hash: {loaded.hash}"]
+    head = lines[2 : next(i for i, line in enumerate(lines) if line.startswith("party"))]
+    words = [" ".join(line.split()) for line in head]
+    for expected in (
+        "Columns: 25 features and the label",
+        "age number from 18 to 110",
+        "cholesterol number from 50 to 500, values beyond are clipped; a missing value counts as 200",
+        "chest_pain one of typical, atypical, none, unknown; a missing value counts as unknown",
+        "smoker, diabetic yes or no",
+        "disease no or yes: the label",
+        "Privacy budget",
+        "epsilon 1, delta 1e-06: charged to every owner's ledger, once",
+    ):
+        assert expected in words, words
+
+
+def test_the_latency_that_the_cost_assumes(study: Path) -> None:
+    assert re.search(r"assumes +0.1 ms latency +1 GB a second, 2 cores", shown(study))
+
+
 def test_narrow_terminals_keep_the_hash_in_one_line(study: Path) -> None:
     result = CliRunner().invoke(cli, ["check", "--no-forecast", str(study)], env={"COLUMNS": "40"})
     assert result.output.rstrip().splitlines()[-1] == f"Study hash: {load_study(study).hash}"

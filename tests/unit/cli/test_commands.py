@@ -20,6 +20,7 @@ from cofit.errors import InvalidInputError, PartyFailedError, ProtocolError
 from cofit.learn.comparison import compare_schemes
 from cofit.learn.facts import training_facts
 from cofit.sharing import SCHEMES
+from cofit.units import duration, size
 
 ENTRY = "from cofit.cli.main import main; main()"
 
@@ -79,6 +80,24 @@ def test_help_teaches(path: tuple[str, ...], flag: str) -> None:
         assert child.name == name
 
 
+@pytest.mark.parametrize("name", [path[0] for path in BY_PATH if len(path) == 1 and path != ("bench",)])
+def test_help_has_an_example_and_the_exit_codes(name: str) -> None:
+    told = CliRunner().invoke(cli, [name, "-h"]).output
+    assert re.search(rf"^ +cofit {name} \S", told, re.MULTILINE)
+    assert "Exit codes: 0 " in told
+
+
+def test_help_shows_the_way_of_a_study_and_examples_are_options_that_exist() -> None:
+    told = CliRunner().invoke(cli, ["-h"]).output
+    assert re.findall(r"^ +(everybody|parties|owners|analysts) +cofit (\w+) ", told, re.MULTILINE) == [
+        ("everybody", "keygen"), ("parties", "party"), ("owners", "contribute"), ("analysts", "model"),
+    ]  # fmt: skip
+    for name, command in children(cli).items():
+        options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        for example in re.findall(rf"cofit {name} .*", f"{command.help}\n{told}"):
+            assert set(re.findall(r"--[a-z0-9-]+", example)) <= options | {"--help"}, example
+
+
 def test_help_shows_defaults_and_exit_codes() -> None:
     told = " ".join(CliRunner().invoke(cli, ["-h"]).output.split())
     assert "Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 130 interrupted." in told
@@ -116,7 +135,9 @@ def test_schemes_are_compared_in_any_terminal(columns: int, monkeypatch: pytest.
     costs = {one.scheme: one for one in compare_schemes(training_facts(1713, 1874))}
     assert set(costs) == {name for name, scheme in SCHEMES.items() if scheme.info.secret}
     for one in costs.values():
-        assert re.search(rf"{one.scheme} .* {one.rounds_per_epoch:,} .* {one.bytes_per_epoch:,} ", result.output)
+        sent, run = size(one.bytes_per_epoch), duration(one.seconds)
+        assert re.search(rf"{one.scheme} .* {one.rounds_per_epoch:,} .* {sent} .* {run} ", result.output)
+    assert "a latency of 0.1 ms" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize(
@@ -141,6 +162,30 @@ def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 2
     assert "Usage:" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["contribut"], "contribute"),
+        (["evalute"], "evaluate"),
+        (["partys"], "party"),
+        (["bench", "epochs"], "epoch"),
+        (["demo", "--recipies", "paper"], "--recipe"),
+        (["status", "study.toml", "--ky", "x"], "--key"),
+    ],
+    ids=" ".join,
+)
+def test_what_was_probably_meant_is_suggested(arguments: list[str], meant: str) -> None:
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 2
+    assert re.search(rf"Did you mean (one of: .*)?'{meant}'", result.output), result.output
+
+
+def test_nothing_is_suggested_where_nothing_is_near() -> None:
+    result = CliRunner().invoke(cli, ["zzz"])
+    assert (result.exit_code, "Did you mean" in result.output) == (2, False)
+    assert "No such command 'zzz'." in result.output
 
 
 @pytest.mark.parametrize(

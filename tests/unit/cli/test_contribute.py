@@ -29,6 +29,7 @@ from cofit.roles.owner import UploadProgress
 from cofit.roles.party_service import PartyService
 from cofit.roles.study_files import load_identity_for, load_study, write_identity
 from cofit.transport import generate_identity
+from cofit.units import size
 from support.ledgers import best_releases
 
 PARTIES = ("party-a", "party-b", "party-c")
@@ -61,7 +62,7 @@ class Site:
     def contribute(self, owner: str, *options: str, data: str = "") -> tuple[int, str, str]:
         up = Path(*[".."] * len(self.cwd.parts))
         study, key, table = (str(up / name) for name in ("study.toml", f"{owner}.key", data or f"{owner}.csv"))
-        return self.run("contribute", study, "--owner", owner, "--key", key, "--data", table, *options)
+        return self.run("contribute", study, "--yes", "--owner", owner, "--key", key, "--data", table, *options)
 
     def states(self) -> dict[str, Any]:
         study = load_study(self.study)
@@ -170,7 +171,7 @@ def test_a_dry_run_shows_everything_and_leaves_nothing(site: Site) -> None:
         study.hash,
         f"{ROWS} rows, 3 features and the label",
         f"party-a ({study.parties[0].host}:{study.parties[0].port}): {128 + 4 * 32} bytes of random shares",
-        f"party-b ({study.parties[1].host}:{study.parties[1].port}): {64 + ROWS * 40 + 128:,} bytes of random shares",
+        f"party-b ({study.parties[1].host}:{study.parties[1].port}): {size(64 + ROWS * 40 + 128)} of random shares",
         f"The charge to data set 'owner-a' in the ledger {site.folder / 'owner-a.state'}",
         "one for all noisy releases of the study: 1 (weights), ",
         "epsilon 1, delta",
@@ -195,7 +196,7 @@ def test_the_ledger_is_beside_the_key_wherever_the_command_is_run(
         (site.folder / folder).mkdir()
         code, out, _ = site.contribute("owner-a", "--dry-run")
         assert code == 0
-        assert str(place) in out and "spent before: epsilon 7" in out
+        assert str(place) in out and "spent before: epsilon 7," in out and "spent after:  epsilon 8," in out
 
 
 @pytest.mark.parametrize("beside_the_key", [False, True])
@@ -235,7 +236,7 @@ def test_a_wrong_table_is_told_and_nothing_is_charged(site: Site, old: str, new:
     [
         (("--owner", "party-a", "--key", "party-a.key", "--data", "owner-a.csv"), "owner-a"),
         (("--owner", "owner-a", "--key", "owner-b.key", "--data", "owner-a.csv"), "does not belong"),
-        (("--owner", "owner-a", "--key", "owner-a.pem", "--data", "owner-a.csv"), "owner-a.pem"),
+        (("--owner", "owner-a", "--key", "owner-a.pem", "--data", "owner-a.csv"), "is a certificate"),
         (("--owner", "owner-a", "--key", "owner-a.key", "--data", "absent.csv"), "absent.csv"),
         (("--owner", "owner-a", "--key", "owner-a.key", "--data", "owner-a.csv", "--secret", "x"), "horizontal"),
         (("--owner", "owner-a", "--key", "owner-a.key"), "--data"),
@@ -270,6 +271,7 @@ def test_an_interruption_says_how_to_go_on(site: Site, monkeypatch: pytest.Monke
     def interrupted(*_: Any) -> str:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(command, "ask_parties", lambda *_: {})
     monkeypatch.setattr(command, "send", interrupted)
     code, _, err = site.contribute("owner-a")
     assert code == 130
@@ -295,7 +297,7 @@ def test_a_bar_for_each_party_on_a_terminal_only(
 
 def test_certificates_out_of_their_dates(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     study = load_study(site.study)
-    assert load_identity_for(study, "owner-a", site.folder / "owner-a.key").name == "owner-a"
+    assert load_identity_for(study, site.folder / "owner-a.key", "owner-a").name == "owner-a"
 
     class Later:
         @staticmethod
@@ -304,7 +306,7 @@ def test_certificates_out_of_their_dates(site: Site, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("cofit.roles.study_files.datetime", Later)
     with pytest.raises(InvalidInputError, match=r"certificate of 'owner-a' is valid from .* it is 2060-01-01"):
-        load_identity_for(study, "owner-a", site.folder / "owner-a.key")
+        load_identity_for(study, site.folder / "owner-a.key", "owner-a")
 
 
 # --- with parties ----------------------------------------------------------------------------------------------
@@ -315,6 +317,7 @@ def test_from_the_first_contribution_to_sealing(site: Site) -> None:
         code, out, err = site.contribute("owner-a")
         assert (code, err) == (0, "")
         assert "All 3 parties have acknowledged: upload " in out
+        assert "Not there yet: owner-b. Until every owner has contributed you may replace yours" in out
         assert site.contributions() == {"owner-a": "complete", "owner-b": "missing"}
         code, again, _ = site.contribute("owner-a")
         assert code == 0
@@ -325,8 +328,10 @@ def test_from_the_first_contribution_to_sealing(site: Site) -> None:
         assert code == 0
         assert other.splitlines()[-2:] != out.splitlines()[-2:]
         assert [float(charge.epsilon) for charge in Ledger(site.folder / "owner-a.state" / LEDGER).charges()] == [1.0]
-        code, _, _ = site.contribute("owner-b")
+        code, last, _ = site.contribute("owner-b")
         assert code == 0
+        assert "Every owner has contributed: nothing can be replaced any more" in last
+        assert "you may replace" not in last
         deadline = time.monotonic() + 60
         while any(state["phase"] == "collecting" for state in site.states().values()):
             assert time.monotonic() < deadline

@@ -43,6 +43,19 @@ def test_after_the_release_and_a_yes(tmp_path: Path) -> None:
     assert json.dumps(read_audit(state / "audit.jsonl")).count("released") == 1
 
 
+def test_the_state_tells_whose_it_is(tmp_path: Path) -> None:
+    state = prepared(tmp_path, "released")
+    arguments = ["forget", str(tmp_path / "study.toml"), "--state", str(state), "--yes"]
+    assert CliRunner().invoke(cli, arguments).exit_code == 0
+    assert not (state / "release").exists()
+    other = CliRunner().invoke(cli, [*arguments, "--name", "party-b"])
+    assert "belongs to party party-a, not to party-b" in str(other.exception)
+    (state / "state.sqlite").write_bytes(b"no database, but as long as one might be" * 9)
+    damaged = CliRunner().invoke(cli, arguments)
+    assert isinstance(damaged.exception, StateError)
+    assert "does not say whose it is" in str(damaged.exception)
+
+
 def test_before_the_release_only_by_force(tmp_path: Path) -> None:
     state = prepared(tmp_path, "stored")
     refused = forget(tmp_path, "--yes")

@@ -101,7 +101,7 @@ def test_a_state_directory_in_use_is_exit_code_1(tmp_path: Path, capsys: pytest.
         ({"name": "owner-a"}, "no computing party"),
         ({"name": "nobody"}, "takes no part"),
         ({"key": "party-b.key"}, "does not belong to the certificate"),
-        ({"key": "party-a.pem"}, "chmod 600"),
+        ({"key": "party-a.pem"}, "is a certificate"),
         ({"key": "none.key"}, "cannot be read"),
     ],
 )

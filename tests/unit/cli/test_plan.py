@@ -19,6 +19,7 @@ from cofit.cli.plan import plan as command
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_minimiser, plan_training
+from cofit.units import duration, size
 from support.facts import paper_facts
 
 SMALL = ["plan", "--rows", "1000", "--cols", "5", "--recipe", "paper"]
@@ -125,6 +126,35 @@ def test_the_forecast_follows_the_network() -> None:
     far = json.loads(planned("--latency", "0.05", "--owners", "3", "--json"))["forecast"]["total"]
     assert far["seconds"] > near["seconds"] + 0.05 * near["rounds"] / 2
     assert re.search(rf"whole run +{near['rounds']} rounds", planned())
+
+
+def test_the_forecast_says_which_network_it_assumes() -> None:
+    assumed = json.loads(planned("--latency", "0.003", "--bandwidth", "2e8", "--json"))["forecast"]["assumed"]
+    assert assumed == {"latency": 0.003, "bandwidth": 2e8, "processors": 2}
+    output = " ".join(planned("--latency", "0.003", "--bandwidth", "2e8").split())
+    assert "assumes 3 ms latency 200 MB a second, 2 cores" in output
+    plan = plan_minimiser(paper_facts(1000, 5))
+    far = forecast(plan, latency=0.02).total.seconds
+    assert forecast(plan).seconds_at(0.02) == pytest.approx(far, rel=1e-9)
+    assert f"as between cities, the whole run takes about {duration(far)}" in " ".join(planned().split())
+
+
+@pytest.mark.parametrize(("rows", "cols"), [("4000000", "3000"), ("1000", "5")])
+def test_sizes_and_times_have_units_that_keep_them_short(rows: str, cols: str) -> None:
+    result = CliRunner().invoke(cli, ["plan", "--rows", rows, "--cols", cols], env={"COLUMNS": "160"})
+    costs = result.output[result.output.index("Cost forecast") :]
+    cost = forecast(plan_training(training_facts(int(rows), int(cols))))
+    assert f"{size(cost.total.bytes)}, about {duration(cost.total.seconds)}" in costs
+    assert "e+" not in costs
+
+
+def test_a_plan_without_centring_speaks_of_none() -> None:
+    centred = CliRunner().invoke(cli, BEST, env={"COLUMNS": "160"}).output
+    assert re.search(r"rows +L2 length 1 +at most, after centring", centred)
+    given = ["--share", "centre=0", "--share", "level=0"]
+    plain = CliRunner().invoke(cli, [*BEST, *given], env={"COLUMNS": "160"}).output
+    assert re.search(r"rows +L2 length 1 +at most *\n", plain)
+    assert "centring" not in plain
 
 
 def test_warnings_stand_below() -> None:

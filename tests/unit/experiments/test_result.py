@@ -93,6 +93,7 @@ def test_every_row_has_a_figure_for_each_column() -> None:
         (Figure(1.166, "seconds"), "1.17 s"),
         (Figure(35_687.0, "seconds"), "35,687 s"),
         (Figure(112_700_000, "bytes"), "112.7 MB"),
+        (Figure(5_247_200_000_000, "bytes"), "5.247 TB"),
         (Figure(1713, "count"), "1,713"),
         (Figure(None, "text", text="-"), "-"),
     ],

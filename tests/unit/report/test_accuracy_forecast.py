@@ -19,6 +19,7 @@ from cofit.report.accuracy_forecast import (
     forecast_on_sample,
 )
 from cofit.report.sample import load_sample
+from cofit.study.problems import TableError
 from unit.cli.study_models import model_of
 from unit.report.models import DESCENTS, MECHANISMS, descended, planned, released
 from unit.study.studies import study_of
@@ -136,7 +137,10 @@ def test_a_sample_for_a_study(tmp_path: Path) -> None:
     assert isinstance(found, AccuracyForecast)
     assert found.without_privacy > 0.7
     path.write_text("height,ill\n" + "\n".join(lines) + "\n")
-    with pytest.raises(InvalidInputError, match="column 'age' is missing"):
+    with pytest.raises(TableError, match=r"sample\.csv' does not fit the model\..*\n.*column 'age' is missing"):
+        load_sample(path, model)
+    path.write_text("age,sick\n" + "\n".join(lines) + "\n")
+    with pytest.raises(TableError, match=r"sample\.csv' does not fit the model\..*\n.*column 'ill', the label"):
         load_sample(path, model)
 
 

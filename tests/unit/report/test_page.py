@@ -311,7 +311,7 @@ def test_cost_measured_forecast_and_none() -> None:
     cost = Cost("a", "b", "rep3", ("x", "y"), (PhaseCost("share", 2, 1500, 0.5), PhaseCost("train", 3, 2500, 1.5)))
     measured = Page(page_of(model, cost=cost, measured=True)).text
     assert "Measured in the run" in measured
-    assert "total 5 4 kB 2.00 s" in measured
+    assert "total 5 4 kB 2 s" in measured
     assert "Not measured: the forecast of the plan" in Page(page_of(model, cost=cost)).text
     assert "No cost was recorded with this model" in Page(page_of(model)).text
 

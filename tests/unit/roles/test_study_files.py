@@ -124,6 +124,23 @@ def test_broken_studies(example: Path, old: str, new: str, message: str) -> None
     assert re.search(message, not_loaded(example), re.DOTALL)
 
 
+def test_a_missing_certificate_is_told_with_the_study_once(example: Path) -> None:
+    example.write_text(example.read_text().replace("certificates/registry.pem", "absent.pem", 1))
+    told = not_loaded(example)
+    assert told.startswith(f"{example}: The file of parties[2].certificate must be a file that exists.")
+    assert told.count("study.toml") == 1
+
+
+def test_a_private_key_in_place_of_a_certificate_is_told_and_not_shown(example: Path) -> None:
+    key = generate_identity("registry").private_key_pem
+    (example.parent / "certificates" / "registry.key").write_text(key)
+    example.write_text(example.read_text().replace("certificates/registry.pem", "certificates/registry.key", 1))
+    told = not_loaded(example)
+    assert "'parties[2].certificate'" in told and "probably 'certificates/registry.pem'" in told
+    assert "has a private key" in told and "makes a new key" in told
+    assert key.splitlines()[1] not in told
+
+
 def test_files_that_are_no_study(tmp_path: Path) -> None:
     assert "The study must be a file that exists" in not_loaded(tmp_path / "absent.toml")
     (tmp_path / "latin.toml").write_bytes(b"format = 1\nname = '\xe9'\n")

@@ -1,0 +1,41 @@
+"""Sizes and durations as people read them: '237 GB', '16 min'. Files for machines have plain bytes and seconds."""
+
+from __future__ import annotations
+
+_SIZES = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12))
+_LARGEST = ("PB", 1e15)
+_DAY = 86400.0
+
+
+def size(count: float, digits: int = 3) -> str:
+    """Return a number of bytes with so many significant digits, three or more, in the unit that keeps it short."""
+    if count < 1000:
+        return "1 byte" if count == 1 else f"{count:,.0f} bytes"
+    for unit, factor in _SIZES:
+        shown = _significant(count / factor, digits)
+        if float(shown) < 1000:
+            return f"{shown} {unit}"
+    unit, factor = _LARGEST
+    return f"{_significant(count / factor, digits)} {unit}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return milliseconds, seconds, minutes, hours or days; None is 'not known'."""
+    if seconds is None:
+        return "not known"
+    if seconds < 1e-5:
+        return "below 0.01 ms" if seconds > 0 else "0 s"
+    if seconds < 0.1:
+        return f"{_significant(1e3 * seconds, 2)} ms"
+    if seconds < 120:
+        return f"{_significant(seconds, 2)} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 2 * _DAY else f"{seconds / _DAY:.1f} days"
+
+
+def _significant(value: float, digits: int) -> str:
+    """Return so many digits, all of those before the point, and never an exponent; '1.20' is '1.2'."""
+    exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    shown = f"{value:.{max(digits - 1 - exponent, 0)}f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
