@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +26,7 @@ from unit.report.test_page import TABLE
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 NAMES = ("age", "<script>document.title = 'taken over'</script>", "dose" * 40, "<img src=http://example.org/x>", "e")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome is installed")
+MISSING = "no chromium, chromium-browser or google-chrome is installed"
 
 RATIO = """
 (selector) => {
@@ -62,6 +65,11 @@ class Visit:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser; without one tests are skipped, but where COFIT_REQUIRE_BROWSER is 1, as in CI, they fail."""
+    if CHROMIUM is None and os.environ.get("COFIT_REQUIRE_BROWSER") == "1":
+        pytest.fail(f"COFIT_REQUIRE_BROWSER is 1, and {MISSING}.")
+    if CHROMIUM is None:
+        pytest.skip(MISSING)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched
@@ -170,3 +178,18 @@ def test_scripts_that_get_into_the_page_would_not_run(browser: Browser, report: 
     assert "taken over" not in seen.page.title()
     assert any("Content Security Policy" in complaint for complaint in seen.complaints)
     seen.page.context.close()
+
+
+@pytest.mark.parametrize(("required", "code", "outcome"), [("1", 1, "1 error"), ("0", 0, "1 skipped")])
+def test_without_a_browser(tmp_path: Path, required: str, code: int, outcome: str) -> None:
+    """Skipped, and where a browser is required a failure."""
+    one = f"{__file__}::{test_on_paper.__name__}"
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", one],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PATH": str(tmp_path), "COFIT_REQUIRE_BROWSER": required},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, outcome in run.stdout.splitlines()[-1]) == (code, True), run.stdout
