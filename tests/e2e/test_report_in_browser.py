@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from cofit.report.cost import forecast_cost
 from cofit.report.page import ReportInput, render_report
-from unit.report.models import FORECAST, planned, released
+from unit.cli.study_models import model_of
+from unit.report.models import DESCENTS, FORECAST, descended, planned, released
 from unit.report.test_page import TABLE
+from unit.study.studies import study_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 NAMES = ("age", "<script>document.title = 'taken over'</script>", "dose" * 40, "<img src=http://example.org/x>", "e")
@@ -50,6 +52,23 @@ RATIO = """
 }
 """
 """The contrast of the text of each element against what is behind it, by WCAG 2."""
+CUT = """
+() => {
+    const outside = (inner, outer) => inner.width > 0 && (inner.left < outer.left - 1 || inner.right > outer.right + 1);
+    const page = {left: 0, right: document.documentElement.clientWidth};
+    const lines = element => {
+        const range = document.createRange();
+        range.selectNodeContents(element);
+        return [...range.getClientRects()];
+    };
+    const cut = [...document.querySelectorAll("caption, figcaption, .legend li, h1, h2, h3, p, dt, dd, summary")]
+        .filter(element => lines(element).some(line => outside(line, page)));
+    const labels = [...document.querySelectorAll("svg.plot text")]
+        .filter(text => outside(text.getBoundingClientRect(), text.closest("svg").getBoundingClientRect()));
+    return [...cut, ...labels].map(element => `${element.tagName}: ${element.textContent.slice(0, 80)}`);
+}
+"""
+"""Captions, headings and texts that reach beyond the screen, and labels beyond their plot."""
 READ = ("p", "li", "a", "h1", "h2", "h3", "th", "td", "figcaption", "dt", "dd", "summary", ".label", ".unguaranteed",
         "small", "svg.plot text")  # fmt: skip
 
@@ -119,7 +138,7 @@ def test_it_is_readable(browser: Browser, report: Path, width: int, scheme: str)
         ratios = page.evaluate(RATIO, selector)
         assert ratios, selector
         assert min(ratios) >= 4.5, selector
-    for text in ("The published model limits what can be learned", "Who took part", "Forecast cost by phase", "✓"):
+    for text in ("The published model limits what can be learned", "Who took part", "Forecast cost by phase", "Epsilons of several releases add up", "✓"):
         assert page.get_by_text(text).first.is_visible(), text
     assert page.get_by_text("<script>document.title").first.is_visible()
     plots = page.locator("svg.plot")
@@ -150,6 +169,29 @@ def test_wide_tables_scroll_inside_and_the_certificate_opens(browser: Browser, r
     assert page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
     assert seen.complaints == []
     page.context.close()
+
+
+@pytest.mark.parametrize("width", [320, 360])
+def test_nothing_but_the_cells_of_tables_is_cut_on_a_small_phone(
+    browser: Browser, report: Path, tmp_path: Path, width: int
+) -> None:
+    study = study_of(data__features=[{"name": NAMES[2], "type": "number", "lower": -1e9, "upper": 1e9}])
+    of_study = model_of(study, {})
+    longest = replace(TABLE, title="A title of a table " * 12, data="data " * 50, columns=TABLE.columns * 4, rows=())
+    pages = {
+        "descent": ReportInput(descended(**DESCENTS["level, centred"]), FORECAST),
+        "study": ReportInput(of_study, FORECAST, forecast_cost(of_study), study=study),
+        "wide": ReportInput(released(planned(), names=NAMES), FORECAST, experiments=(longest,)),
+    }
+    files = [report]
+    for name, given in pages.items():
+        files.append(tmp_path / f"{name}.html")
+        files[-1].write_text(render_report(given), encoding="utf-8")
+    for file in files:
+        seen = visit(browser, file, width)
+        assert seen.page.evaluate(CUT) == [], file.name
+        assert seen.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"), file.name
+        seen.page.context.close()
 
 
 def test_on_paper(browser: Browser, report: Path) -> None:

@@ -7,6 +7,7 @@ about the next block:
                                                 lines, or for any part of a word
     <!-- output; numbers vary: REASON -->       the same but for its numbers
     <!-- not run: REASON -->                    neither carried out nor compared
+    <!-- answers: TEXT -->                      its commands have a terminal, at which TEXT is typed when they ask
     <!-- fails -->                              its last command must fail; the others must not
     <!-- in a party program -->                 Python for the inside of a party program
     <!-- values in a party program -->          the same, an expression a line, with its value to the right of two
@@ -31,7 +32,7 @@ PAGES = ("README.md", *sorted(f"docs/{p.relative_to(ROOT / 'docs')}" for p in (R
 WALKED = tuple(page for page in PAGES if re.match(r"README|docs/tutorial/|docs/how-to/", page))
 """The pages whose blocks are carried out."""
 _NEEDS_REASON = ("not run", "slow from here", "output; numbers vary")
-_KINDS = ("output", "fails", "in a party program", "values in a party program", "changes", "prepare", *_NEEDS_REASON)
+_KINDS = ("output", "answers", "fails", "in a party program", "values in a party program", "changes", "prepare", *_NEEDS_REASON)
 _MARK = re.compile(rf"<!-- ({'|'.join(sorted(_KINDS, key=len, reverse=True))})(?:(?::|(?<=changes)) ?(.*?))? ?-->")
 _COMMENT = re.compile(r"<!-- (?!= |/ -->).*-->$")
 _SAVED = re.compile(r"[Ss]ave (?:this|it) as `([\w./-]+)`")

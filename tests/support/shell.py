@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shlex
 import signal
 import subprocess
 import time
@@ -32,11 +33,17 @@ class Shell:
         )
         self._send(f"set -e; trap 'code=$?; echo; echo {_END} $code \"$PWD\"' EXIT\n")
 
-    def run(self, code: str, *, fails: bool = False, timeout: float = 100.0) -> tuple[str, int]:
-        """Run commands and return what they print and the exit code; with ``fails`` the last line may fail."""
+    def run(self, code: str, *, timeout: float, fails: bool = False, answer: str = "") -> tuple[str, int]:
+        """Run commands and return what they print and the exit code; with ``fails`` the last line may fail.
+
+        Commands have no input. With ``answer`` every line has a terminal, at which this is typed again and again.
+        """
         self._count += 1
         script = self._scripts / f"{self._count}.sh"
         lines = code.rstrip().replace("\\\n", " ").split("\n")
+        if answer:
+            typed = f"yes {shlex.quote(answer)} 2> /dev/null"
+            lines = [f"{typed} | script -qec {shlex.quote(line)} /dev/null" for line in lines if line.strip()]
         if fails:
             lines.insert(-1, "set +e")
         script.write_text("\n".join(lines) + "\n")

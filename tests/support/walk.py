@@ -37,12 +37,18 @@ class WalkError(AssertionError):
 
 
 class Walk:
-    """One walk through a page. ``slow``: its slow blocks too. After it, ``stale`` has lines as they should be."""
+    """One walk through a page. ``slow``: its slow part too. ``timeout``: seconds for a block of commands.
 
-    def __init__(self, text: str, folder: Path, preparation: Path | None = None, *, slow: bool = False) -> None:
+    After it, ``ran`` counts the blocks that were carried out, and ``stale`` has lines as they should be.
+    """
+
+    def __init__(
+        self, text: str, folder: Path, preparation: Path | None = None, *, slow: bool = False, timeout: float = 200.0
+    ) -> None:
         self._blocks = blocks_of(text)
         self._lines = text.splitlines()
         self._slow = slow
+        self._timeout = timeout
         self._preparation = preparation
         self._printed = ""
         self._names: dict[str, Any] = {"__name__": "page"}
@@ -104,7 +110,7 @@ class Walk:
         elif block.language == "shell" and code.startswith("$ "):
             self._console(block, code, write)
         elif block.language == "shell":
-            self._commands(code, fails=block.mark == "fails")
+            self._commands(code, fails=block.mark == "fails", answer=block.note if block.mark == "answers" else "")
         else:
             raise WalkError("a block of text must be marked: <!-- output -->, or <!-- not run: why -->")
         self.ran += 1
@@ -122,8 +128,8 @@ class Walk:
         if name.endswith(".py"):
             self._commands(f"python {name}", fails=fails)
 
-    def _commands(self, code: str, *, fails: bool = False) -> None:
-        self._printed, status = self._shell.run(code, fails=fails)
+    def _commands(self, code: str, *, fails: bool = False, answer: str = "") -> None:
+        self._printed, status = self._shell.run(code, fails=fails, answer=answer, timeout=self._timeout)
         if fails and not status:
             raise WalkError(f"it must fail, and did not:\n{code}\n{self._printed}")
         if not fails and status:

@@ -101,6 +101,19 @@ def test_numbers_that_vary(tmp_path: Path) -> None:
         walked(text.format("9e columns"), tmp_path.with_name("other"), write=True)
 
 
+def test_questions_are_answered_at_a_terminal(tmp_path: Path) -> None:
+    """Without the mark there is neither a terminal nor an answer."""
+    ask = 'test -t 0 && read -r -p "Sure? " said && echo "You said $said"'
+    text = f"<!-- answers: yes -->\n\n    {ask}\n    {ask}\n\n<!-- output -->\n\n    You said yes\n"
+    for name in ("with", "without", "no"):
+        (tmp_path / name).mkdir()
+    walked(text, tmp_path / "with")
+    with pytest.raises(WalkError, match="exit code 1"):
+        walked(text.partition("-->\n\n")[2], tmp_path / "without")
+    with pytest.raises(WalkError, match="which is not in what was printed"):
+        walked(text.replace("answers: yes", "answers: no"), tmp_path / "no")
+
+
 def test_slow_parts(tmp_path: Path) -> None:
     text = "    true\n\n<!-- slow from here: long -->\n\n    false\n"
     assert walked(text, tmp_path).ran == 1

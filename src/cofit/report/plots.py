@@ -85,7 +85,7 @@ def accuracy_plot(forecast: AccuracyForecast, epsilon: float) -> Markup:
         if own.epsilons:
             released = "" if forecast.asked is None else f"; {forecast.asked:.0%} at the released epsilon {epsilon:g}"
             text = (
-                f"Forecast accuracy against epsilon, from {own.median[0]:.0%} at epsilon {own.epsilons[0]:g} to "
+                f"Forecast accuracy on {'a sample' if forecast.given else 'made-up rows'} against epsilon, from {own.median[0]:.0%} at epsilon {own.epsilons[0]:g} to "
                 f"{own.median[-1]:.0%} at epsilon {own.epsilons[-1]:g}{released}."
             )
         return to_svg(figure, "forecast", text)

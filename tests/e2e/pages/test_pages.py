@@ -19,7 +19,7 @@ SLOW = [page for page in WALKED if any(block.mark == "slow from here" for block 
 def carry_out(page: str, folder: Path, *, slow: bool) -> None:
     file = ROOT / page
     text = file.read_text()
-    walk = Walk(text, folder, PREPARED / file.stem, slow=slow)
+    walk = Walk(text, folder, PREPARED / file.stem, slow=slow, timeout=500 if slow else 200)
     try:
         walk.walk(write=WRITE)
     except AssertionError as error:
@@ -28,13 +28,14 @@ def carry_out(page: str, folder: Path, *, slow: bool) -> None:
         file.write_text(rewritten(text, walk.stale))
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", WALKED)
 def test_the_page_does_what_it_says(page: str, tmp_path: Path) -> None:
     carry_out(page, tmp_path, slow=False)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", SLOW)
 def test_the_page_does_what_it_says_with_its_slow_blocks(page: str, tmp_path: Path) -> None:
     carry_out(page, tmp_path, slow=True)

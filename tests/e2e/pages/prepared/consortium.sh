@@ -11,8 +11,10 @@ begin_anew() {
 # "The rest stays as it was", after the dealer has started.
 the_rest() {
   start_parties party-a party-b > /dev/null
+  local yes=""
+  if cofit contribute --help | grep -q -e --yes; then yes=--yes; fi
   for owner in a b; do
-    cofit contribute study.toml --owner hospital-$owner --key hospital-$owner.key --data $owner.csv $YES
+    cofit contribute study.toml --owner hospital-$owner --key hospital-$owner.key --data $owner.csv $yes
   done
   cofit status study.toml --key office.key --watch
   cofit model study.toml --key office.key --out model.json
