@@ -138,7 +138,13 @@ def test_it_is_readable(browser: Browser, report: Path, width: int, scheme: str)
         ratios = page.evaluate(RATIO, selector)
         assert ratios, selector
         assert min(ratios) >= 4.5, selector
-    for text in ("The published model limits what can be learned", "Who took part", "Forecast cost by phase", "Epsilons of several releases add up", "✓"):
+    for text in (
+        "The published model limits what can be learned",
+        "Who took part",
+        "Forecast cost by phase",
+        "Epsilons of several releases add up",
+        "✓",
+    ):
         assert page.get_by_text(text).first.is_visible(), text
     assert page.get_by_text("<script>document.title").first.is_visible()
     plots = page.locator("svg.plot")

@@ -39,7 +39,7 @@ def refreshed(text: str) -> str:
 
 
 def _figure(code: str) -> str:
-    given = eval(code, {**globals()})  # noqa: S307 - the repository's own pages
+    given = eval(code, {**globals()})
     text = f"{given:,}" if isinstance(given, int) else str(given)
     return f"\n\n{text}\n\n" if "\n" in text else text
 
@@ -100,9 +100,9 @@ def scheme_choices() -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
-        words = [cell.ljust(width) for cell, width in zip(row[:3], widths, strict=False)]
-        numbers = [cell.rjust(width) for cell, width in zip(row[3:], widths[3:], strict=True)]
-        lines.append(f"    {'   '.join((*words, *numbers))}")
+        left = [cell.ljust(width) for cell, width in zip(row[:3], widths, strict=False)]
+        right = [cell.rjust(width) for cell, width in zip(row[3:], widths[3:], strict=True)]
+        lines.append(f"    {'   '.join((*left, *right))}")
     return "\n".join(lines)
 
 

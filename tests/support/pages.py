@@ -32,7 +32,16 @@ PAGES = ("README.md", *sorted(f"docs/{p.relative_to(ROOT / 'docs')}" for p in (R
 WALKED = tuple(page for page in PAGES if re.match(r"README|docs/tutorial/|docs/how-to/", page))
 """The pages whose blocks are carried out."""
 _NEEDS_REASON = ("not run", "slow from here", "output; numbers vary")
-_KINDS = ("output", "answers", "fails", "in a party program", "values in a party program", "changes", "prepare", *_NEEDS_REASON)
+_KINDS = (
+    "output",
+    "answers",
+    "fails",
+    "in a party program",
+    "values in a party program",
+    "changes",
+    "prepare",
+    *_NEEDS_REASON,
+)
 _MARK = re.compile(rf"<!-- ({'|'.join(sorted(_KINDS, key=len, reverse=True))})(?:(?::|(?<=changes)) ?(.*?))? ?-->")
 _COMMENT = re.compile(r"<!-- (?!= |/ -->).*-->$")
 _SAVED = re.compile(r"[Ss]ave (?:this|it) as `([\w./-]+)`")
@@ -109,7 +118,9 @@ def _block(lines: list[str], start: int, mark: str, note: str, before: str) -> t
         language = lines[start][3:].strip()
         code = lines[start + 1 : end]
         if language not in ("python", "toml", "sh", "text"):
-            raise PageError(f"line {start + 1}: the language must be python, toml, sh or text. Got '{language}' instead.")
+            raise PageError(
+                f"line {start + 1}: the language must be python, toml, sh or text. Got '{language}' instead."
+            )
         language = {"sh": "shell"}.get(language, language)
         return Block(start + 2, 0, language, "\n".join(code) + "\n", mark, note, name), end + 1
     end = start

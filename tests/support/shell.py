@@ -23,7 +23,7 @@ class Shell:
         self._scripts = scripts
         self._count = 0
         self._bash = subprocess.Popen(
-            ["bash", "--noprofile", "--norc"],  # noqa: S607
+            ["bash", "--noprofile", "--norc"],
             cwd=folder,
             env=dict(env),
             stdin=subprocess.PIPE,
@@ -47,7 +47,7 @@ class Shell:
         if fails:
             lines.insert(-1, "set +e")
         script.write_text("\n".join(lines) + "\n")
-        self._send(f". {script} < /dev/null; code=$?; set -e; echo; echo {_END} $code \"$PWD\"\n")
+        self._send(f'. {script} < /dev/null; code=$?; set -e; echo; echo {_END} $code "$PWD"\n')
         return self._until_end(timeout)
 
     def close(self) -> None:

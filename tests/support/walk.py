@@ -13,7 +13,6 @@ import io
 import os
 import re
 import sys
-import textwrap
 import tomllib
 import traceback
 import warnings
@@ -100,7 +99,7 @@ class Walk:
             _ = tomllib.loads(code)
         elif block.mark == "in a party program":
             program = compile(code, "page", "exec")
-            self._party_program(lambda names: exec(program, names))  # noqa: S102
+            self._party_program(lambda names: exec(program, names))
         elif block.mark == "values in a party program":
             self._party_program(lambda names: _check_values(f"{block.note}\n", code, names))
         elif block.language == "python" and code.startswith(">>>"):
@@ -147,8 +146,8 @@ class Walk:
     def _python(self, code: str, line: int) -> None:
         with self._here() as printed:
             try:
-                exec(compile("\n" * max(line - 1, 0) + code, "page", "exec"), self._names)  # noqa: S102
-            except Exception:  # noqa: BLE001 - whatever the page's code raises
+                exec(compile("\n" * max(line - 1, 0) + code, "page", "exec"), self._names)
+            except Exception:
                 raise WalkError(traceback.format_exc(limit=-3)) from None
             finally:
                 self._printed = printed.getvalue()
@@ -157,7 +156,7 @@ class Walk:
         """An interactive session: after every statement, what it prints."""
         for example in doctest.DocTestParser().get_examples(block.code):
             with self._here() as printed, contextlib.redirect_stderr(printed):
-                exec(compile(example.source, "page", "single"), self._names)  # noqa: S102
+                exec(compile(example.source, "page", "single"), self._names)
             self._printed = printed.getvalue()
             first = block.line + example.lineno + example.source.count("\n")
             for offset, line in enumerate(example.want.splitlines()):
@@ -173,7 +172,7 @@ class Walk:
                 run = cofit.run_local(
                     lambda party: block({**self._names, **names(party), "party": party}), owners=owners
                 )
-            except Exception:  # noqa: BLE001 - whatever the page's code raises
+            except Exception:
                 raise WalkError(traceback.format_exc(limit=-3)) from None
         self._printed = "\n".join(map(str, run.openings))
 
@@ -236,12 +235,12 @@ class Walk:
 
 def _check_values(before: str, code: str, names: dict[str, Any]) -> None:
     """Of every line, compute what stands left and look for what stands right in it; more of it may follow below."""
-    exec(before, names)  # noqa: S102
+    exec(before, names)
     for line in re.sub(r"\n {4,}", " ", code).splitlines():
         source, _, wanted = (part.strip() for part in line.partition("  "))
         name, _, expression = source.partition(" = ") if " = " in source else ("_", "", source)
         try:
-            names[name] = eval(expression, names)  # noqa: S307
+            names[name] = eval(expression, names)
             shown = repr(names[name])
         except cofit.CofitError as error:
             shown = f"{type(error).__name__}: {error}"

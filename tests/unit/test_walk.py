@@ -78,7 +78,7 @@ def test_a_page_that_holds(tmp_path: Path) -> None:
 )
 def test_what_no_longer_holds_is_noticed(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert GOOD.count(old) == 1
-    with pytest.raises(WalkError, match="^line ") as caught:
+    with pytest.raises(WalkError, match=r"^line ") as caught:
         walked(GOOD.replace(old, new), tmp_path)
     assert message in str(caught.value)
 
@@ -95,7 +95,8 @@ def test_words_are_never_rewritten(tmp_path: Path) -> None:
 
 
 def test_numbers_that_vary(tmp_path: Path) -> None:
-    text = "    echo at 2026-01-02T03:04Z [1.5] of 3f0c rows\n\n<!-- output; numbers vary: noise -->\n\n    at 2027Z [2.5] of {}\n"
+    text = "    echo at 2026-01-02T03:04Z [1.5] of 3f0c rows\n\n<!-- output; numbers vary: noise -->\n\n"
+    text += "    at 2027Z [2.5] of {}\n"
     walked(text.format("9e rows"), tmp_path)
     with pytest.raises(WalkError):
         walked(text.format("9e columns"), tmp_path.with_name("other"), write=True)
@@ -128,15 +129,12 @@ def test_values_in_a_party_program(tmp_path: Path) -> None:
         "owners = {'o': {'x': cofit.Contribution(np.array([1.0]), bound=2.0)}}\n"
         "names = lambda party: {'x': party.input('o', 'x')}\n"
     )
-    text = "<!-- values in a party program: x = 2 * x -->\n\n    y = x + x  bound 8\n    y * 2**60  RangeError:\n        ...\n"
-    for wanted, folder in (("8", "good"), ("9", "bad")):
+    text = "<!-- values in a party program: x = 2 * x -->\n\n    y = x + x  bound {}\n    y * 2**60  RangeError: A\n"
+    for folder in ("good", "bad"):
         (tmp_path / folder).mkdir()
-        walk = Walk(text.replace("bound 8", f"bound {wanted}").replace("\n        ...", ""), tmp_path / folder, prepared)
-        if wanted == "8":
-            walk.walk()
-        else:
-            with pytest.raises(WalkError, match="and not bound 9"):
-                walk.walk()
+    Walk(text.format(8), tmp_path / "good", prepared).walk()
+    with pytest.raises(WalkError, match="and not bound 9"):
+        Walk(text.format(9), tmp_path / "bad", prepared).walk()
 
 
 def test_a_change_of_a_toml_file(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from cofit.experiments.result import TableResult
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.privacy.certificate import Certificate, CertifiedRelease
-from cofit.report.accuracy_forecast import AccuracyForecast, NoForecast
+from cofit.report.accuracy_forecast import AccuracyForecast, NoForecast, rows_in_words
 from cofit.report.cost import Cost
 from cofit.report.noise_law import noise_law
 from cofit.report.plots import accuracy_plot, cost_plot, experiment_plot, interval_bar, swatches, weights_plot
@@ -94,7 +94,7 @@ def render_report(given: ReportInput) -> str:
         cost_figure=None if given.cost is None else cost_plot(given.cost),
         no_forecast=isinstance(given.forecast, NoForecast),
         forecast=given.forecast,
-        rows_of_forecast="made-up rows" if not getattr(given.forecast, "given", False) else "a sample",
+        rows_of_forecast=rows_in_words(given.forecast) if isinstance(given.forecast, AccuracyForecast) else None,
         forecast_figure=(
             accuracy_plot(given.forecast, float(certificate.epsilon))
             if isinstance(given.forecast, AccuracyForecast)

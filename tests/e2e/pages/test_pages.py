@@ -13,7 +13,9 @@ from support.walk import Walk, rewritten
 PREPARED = Path(__file__).parent / "prepared"
 WRITE = os.environ.get("COFIT_FIGURES") == "write"
 """Set by `make figures`: numbers of the output that are no longer right are put into the pages."""
-SLOW = [page for page in WALKED if any(block.mark == "slow from here" for block in blocks_of((ROOT / page).read_text()))]
+SLOW = [
+    page for page in WALKED if any(block.mark == "slow from here" for block in blocks_of((ROOT / page).read_text()))
+]
 
 
 def carry_out(page: str, folder: Path, *, slow: bool) -> None:

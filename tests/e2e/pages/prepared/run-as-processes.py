@@ -1,7 +1,8 @@
 """A program that processes can import, and the page's wrong argument."""
 
+from program import owners, program  # type: ignore[import-not-found]  # the page's folder has it
+
 import cofit
-from program import owners, program
 
 
 def wrong_argument() -> None:
