@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _END = "--end-of-block--"
+_ANSWERS = 5
 
 
 class Shell:
@@ -36,13 +37,13 @@ class Shell:
     def run(self, code: str, *, timeout: float, fails: bool = False, answer: str = "") -> tuple[str, int]:
         """Run commands and return what they print and the exit code; with ``fails`` the last line may fail.
 
-        Commands have no input. With ``answer`` every line has a terminal, at which this is typed again and again.
+        Commands have no input. With ``answer`` every line has a terminal, at which this is typed a few times.
         """
         self._count += 1
         script = self._scripts / f"{self._count}.sh"
         lines = code.rstrip().replace("\\\n", " ").split("\n")
         if answer:
-            typed = f"yes {shlex.quote(answer)} 2> /dev/null"
+            typed = shlex.join(["printf", "%s\\n", *[answer] * _ANSWERS])
             lines = [f"{typed} | script -qec {shlex.quote(line)} /dev/null" for line in lines if line.strip()]
         if fails:
             lines.insert(-1, "set +e")
