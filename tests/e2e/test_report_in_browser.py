@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +21,14 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from cofit.report.cost import forecast_cost
 from cofit.report.page import ReportInput, render_report
-from unit.report.models import FORECAST, planned, released
+from unit.cli.study_models import model_of
+from unit.report.models import DESCENTS, FORECAST, descended, planned, released
 from unit.report.test_page import TABLE
+from unit.study.studies import study_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 NAMES = ("age", "<script>document.title = 'taken over'</script>", "dose" * 40, "<img src=http://example.org/x>", "e")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome is installed")
+MISSING = "no chromium, chromium-browser or google-chrome is installed"
 
 RATIO = """
 (selector) => {
@@ -47,6 +52,23 @@ RATIO = """
 }
 """
 """The contrast of the text of each element against what is behind it, by WCAG 2."""
+CUT = """
+() => {
+    const outside = (inner, outer) => inner.width > 0 && (inner.left < outer.left - 1 || inner.right > outer.right + 1);
+    const page = {left: 0, right: document.documentElement.clientWidth};
+    const lines = element => {
+        const range = document.createRange();
+        range.selectNodeContents(element);
+        return [...range.getClientRects()];
+    };
+    const cut = [...document.querySelectorAll("caption, figcaption, .legend li, h1, h2, h3, p, dt, dd, summary")]
+        .filter(element => lines(element).some(line => outside(line, page)));
+    const labels = [...document.querySelectorAll("svg.plot text")]
+        .filter(text => outside(text.getBoundingClientRect(), text.closest("svg").getBoundingClientRect()));
+    return [...cut, ...labels].map(element => `${element.tagName}: ${element.textContent.slice(0, 80)}`);
+}
+"""
+"""Captions, headings and texts that reach beyond the screen, and labels beyond their plot."""
 READ = ("p", "li", "a", "h1", "h2", "h3", "th", "td", "figcaption", "dt", "dd", "summary", ".label", ".unguaranteed",
         "small", "svg.plot text")  # fmt: skip
 
@@ -62,6 +84,11 @@ class Visit:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser; without one tests are skipped, but where COFIT_REQUIRE_BROWSER is 1, as in CI, they fail."""
+    if CHROMIUM is None and os.environ.get("COFIT_REQUIRE_BROWSER") == "1":
+        pytest.fail(f"COFIT_REQUIRE_BROWSER is 1, and {MISSING}.")
+    if CHROMIUM is None:
+        pytest.skip(MISSING)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched
@@ -111,7 +138,13 @@ def test_it_is_readable(browser: Browser, report: Path, width: int, scheme: str)
         ratios = page.evaluate(RATIO, selector)
         assert ratios, selector
         assert min(ratios) >= 4.5, selector
-    for text in ("The published model limits what can be learned", "Who took part", "Forecast cost by phase", "✓"):
+    for text in (
+        "The published model limits what can be learned",
+        "Who took part",
+        "Forecast cost by phase",
+        "Epsilons of several releases add up",
+        "✓",
+    ):
         assert page.get_by_text(text).first.is_visible(), text
     assert page.get_by_text("<script>document.title").first.is_visible()
     plots = page.locator("svg.plot")
@@ -144,6 +177,29 @@ def test_wide_tables_scroll_inside_and_the_certificate_opens(browser: Browser, r
     page.context.close()
 
 
+@pytest.mark.parametrize("width", [320, 360])
+def test_nothing_but_the_cells_of_tables_is_cut_on_a_small_phone(
+    browser: Browser, report: Path, tmp_path: Path, width: int
+) -> None:
+    study = study_of(data__features=[{"name": NAMES[2], "type": "number", "lower": -1e9, "upper": 1e9}])
+    of_study = model_of(study, {})
+    longest = replace(TABLE, title="A title of a table " * 12, data="data " * 50, columns=TABLE.columns * 4, rows=())
+    pages = {
+        "descent": ReportInput(descended(**DESCENTS["level, centred"]), FORECAST),
+        "study": ReportInput(of_study, FORECAST, forecast_cost(of_study), study=study),
+        "wide": ReportInput(released(planned(), names=NAMES), FORECAST, experiments=(longest,)),
+    }
+    files = [report]
+    for name, given in pages.items():
+        files.append(tmp_path / f"{name}.html")
+        files[-1].write_text(render_report(given), encoding="utf-8")
+    for file in files:
+        seen = visit(browser, file, width)
+        assert seen.page.evaluate(CUT) == [], file.name
+        assert seen.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth"), file.name
+        seen.page.context.close()
+
+
 def test_on_paper(browser: Browser, report: Path) -> None:
     """Light whatever the screen is, the certificate in full without a click, several pages."""
     seen = visit(browser, report, 800, "dark", "print")
@@ -170,3 +226,18 @@ def test_scripts_that_get_into_the_page_would_not_run(browser: Browser, report: 
     assert "taken over" not in seen.page.title()
     assert any("Content Security Policy" in complaint for complaint in seen.complaints)
     seen.page.context.close()
+
+
+@pytest.mark.parametrize(("required", "code", "outcome"), [("1", 1, "1 error"), ("0", 0, "1 skipped")])
+def test_without_a_browser(tmp_path: Path, required: str, code: int, outcome: str) -> None:
+    """Skipped, and where a browser is required a failure."""
+    one = f"{__file__}::{test_on_paper.__name__}"
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", one],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PATH": str(tmp_path), "COFIT_REQUIRE_BROWSER": required},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, outcome in run.stdout.splitlines()[-1]) == (code, True), run.stdout

@@ -37,13 +37,24 @@ _HEAD = 4096
     ".tsv, .parquet, .arrow for a model of a study; .npz with X and y, scaled as in training, for any other.",
 )
 @click.option(
+    "--study",
+    type=click.Path(path_type=Path),
+    help="The study of the model, to name the analysts, whom the model file does not know.",
+)
+@click.option(
     "--experiments",
     type=click.Path(path_type=Path),
     help="A folder with the tables of `cofit experiment`, to be shown too.",
 )
 @table_options
 def report(
-    model: Path, out: Path, cost: Path | None, sample: Path | None, experiments: Path | None, layout: TextLayout
+    model: Path,
+    out: Path,
+    cost: Path | None,
+    sample: Path | None,
+    study: Path | None,
+    experiments: Path | None,
+    layout: TextLayout,
 ) -> None:
     """Write one HTML page about the released MODEL: for data teams, privacy engineers and lawyers.
 
@@ -65,7 +76,7 @@ def report(
     Exit codes: 0 the page is written, 2 wrong input.
     """
     _check_target(out)
-    write_report(model, out, cost=cost, sample=sample, experiments=experiments, layout=layout)
+    write_report(model, out, cost=cost, sample=sample, study=study, experiments=experiments, layout=layout)
     click.echo(f"Report: {out}. Open it in a browser, or print it.")
 
 
@@ -76,6 +87,7 @@ def write_report(
     cost: Path | None = None,
     sample: Path | None = None,
     layout: TextLayout = ANY_LAYOUT,
+    study: Path | None = None,
     experiments: Path | None = None,
 ) -> None:
     """Read everything, make the page, and write it, whatever is there."""
@@ -85,6 +97,7 @@ def write_report(
     from cofit.report.page import ReportInput, render_report  # noqa: PLC0415
     from cofit.report.sample import load_sample  # noqa: PLC0415
     from cofit.report.source import load_any_model  # noqa: PLC0415
+    from cofit.roles.study_files import load_study  # noqa: PLC0415
 
     loaded = load_any_model(model)
     linear = loaded.model if isinstance(loaded, StudyModel) else loaded
@@ -109,6 +122,7 @@ def write_report(
                 f"The cost '{cost}' is that of another run: its plan or its date is not the model's."
             )
         measured, notes = None, (f"{FILE_NAME} beside the model is that of another run and was not used.",)
+    agreed = None if study is None else load_study(study)
     rows = None if sample is None else load_sample(sample, loaded, layout)
     page = render_report(
         ReportInput(
@@ -118,6 +132,7 @@ def write_report(
             measured=measured is not None,
             experiments=tables,
             notes=notes,
+            study=agreed,
         )
     )
     try:

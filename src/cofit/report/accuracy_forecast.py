@@ -25,7 +25,14 @@ from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.report.rebuilt import linear, ranges_of, stated_facts
 
-__all__ = ["AccuracyCurve", "AccuracyForecast", "NoForecast", "forecast_on_made_up_rows", "forecast_on_sample"]
+__all__ = [
+    "AccuracyCurve",
+    "AccuracyForecast",
+    "NoForecast",
+    "forecast_on_made_up_rows",
+    "forecast_on_sample",
+    "rows_in_words",
+]
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,11 @@ def forecast_on_made_up_rows(model: LinearModel | StudyModel) -> AccuracyForecas
 def forecast_on_sample(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyForecast:
     """Return the forecast with a sample, which must have both classes; large studies without noisy descent."""
     return _forecast(model, sample)
+
+
+def rows_in_words(forecast: AccuracyForecast) -> str:
+    """Return what was simulated with, in two words that every sentence about a forecast has."""
+    return "a sample" if forecast.given else "made-up rows"
 
 
 def _forecast(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyForecast:

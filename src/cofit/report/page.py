@@ -24,13 +24,15 @@ from cofit.experiments.result import TableResult
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.privacy.certificate import Certificate, CertifiedRelease
-from cofit.report.accuracy_forecast import AccuracyForecast, NoForecast
+from cofit.report.accuracy_forecast import AccuracyForecast, NoForecast, rows_in_words
 from cofit.report.cost import Cost
 from cofit.report.noise_law import noise_law
 from cofit.report.plots import accuracy_plot, cost_plot, experiment_plot, interval_bar, swatches, weights_plot
 from cofit.report.significance import LEVEL, judged_weights, published_weights, shown_weights, signal_norm
+from cofit.report.study_facts import check_study, columns_in_words, glossary, participants
 from cofit.report.texts import capitalised, day, printable, probability, short, signed
 from cofit.report.words import NOT_PROTECTED, explanation, scheme_in_words, verdict, who_could_read_everything
+from cofit.study.document import Study
 from cofit.units import duration, size
 
 GENERATOR = "cofit report"
@@ -42,7 +44,10 @@ _MECHANISMS = {"knorm": "K-norm", "laplace": "Laplace", "gaussian": "Gaussian"}
 
 @dataclass(frozen=True)
 class ReportInput:
-    """What a report is made from. ``cost`` is ``measured``, or forecast from the plan, or None if neither is known."""
+    """What a report is made from. ``cost`` is ``measured``, or forecast from the plan, or None if neither is known.
+
+    ``study``: the model's, where it is at hand: it names the analysts.
+    """
 
     model: LinearModel | StudyModel
     forecast: AccuracyForecast | NoForecast
@@ -50,10 +55,14 @@ class ReportInput:
     measured: bool = False
     experiments: Sequence[TableResult] = ()
     notes: tuple[str, ...] = ()
+    study: Study | None = None
 
 
 def render_report(given: ReportInput) -> str:
-    """Return the page."""
+    """Return the page, or raise InvalidInputError if the study is not the model's."""
+    if given.study is not None:
+        check_study(given.study, given.model)
+    analysts = () if given.study is None else tuple(analyst.name for analyst in given.study.analysts)
     model = given.model.model if isinstance(given.model, StudyModel) else given.model
     certificate = model.certificate
     environment = Environment(
@@ -76,13 +85,17 @@ def render_report(given: ReportInput) -> str:
         scheme_words=scheme_in_words(certificate),
         readers=who_could_read_everything(certificate),
         not_protected=NOT_PROTECTED,
-        owners=_owners(certificate),
+        owners=certificate.owners,
+        participants=participants(certificate, analysts),
+        columns=columns_in_words(given.model.features[:MOST_SHOWN]) if isinstance(given.model, StudyModel) else (),
+        glossary=glossary(certificate, analysts),
         mechanism=_MECHANISMS[certificate.mechanism],
         given=given,
         cost_swatches=swatches([phase.name for phase in given.cost.phases]) if given.cost else (),
         cost_figure=None if given.cost is None else cost_plot(given.cost),
         no_forecast=isinstance(given.forecast, NoForecast),
         forecast=given.forecast,
+        rows_of_forecast=rows_in_words(given.forecast) if isinstance(given.forecast, AccuracyForecast) else None,
         forecast_figure=(
             accuracy_plot(given.forecast, float(certificate.epsilon))
             if isinstance(given.forecast, AccuracyForecast)
@@ -162,18 +175,6 @@ def _title(certificate: Certificate) -> str:
     owners = sorted(certificate.owners)
     names = f"{', '.join(owners[:-1])} and {owners[-1]}" if 1 < len(owners) <= 3 else f"{len(owners)} owners"
     return f"{capitalised(certificate.model)} of {names}"
-
-
-def _owners(certificate: Certificate) -> list[tuple[str, str, bool]]:
-    """Return every owner, the shapes of what it contributed, and whether it is a computing party too."""
-    rows = []
-    for owner in sorted(certificate.owners):
-        shapes = certificate.owners[owner]
-        parts = [
-            f"{name}: {' x '.join(f'{size:,}' for size in shapes[name]) or 'one number'}" for name in sorted(shapes)
-        ]
-        rows.append((owner, "; ".join(parts) or "nothing", owner in certificate.parties))
-    return rows
 
 
 def _shown(value: object) -> object:

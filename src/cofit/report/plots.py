@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, PercentFormatter
 
 from cofit.experiments.result import TableResult
-from cofit.report.accuracy_forecast import AccuracyForecast
+from cofit.report.accuracy_forecast import AccuracyForecast, rows_in_words
 from cofit.report.cost import Cost
 from cofit.report.noise_law import NoiseLaw
 from cofit.report.svg import ALARM, INK, MUTED, SERIES, drawing, to_svg
@@ -85,7 +85,8 @@ def accuracy_plot(forecast: AccuracyForecast, epsilon: float) -> Markup:
         if own.epsilons:
             released = "" if forecast.asked is None else f"; {forecast.asked:.0%} at the released epsilon {epsilon:g}"
             text = (
-                f"Forecast accuracy against epsilon, from {own.median[0]:.0%} at epsilon {own.epsilons[0]:g} to "
+                f"Forecast accuracy on {rows_in_words(forecast)} against epsilon, from {own.median[0]:.0%} at epsilon "
+                f"{own.epsilons[0]:g} to "
                 f"{own.median[-1]:.0%} at epsilon {own.epsilons[-1]:g}{released}."
             )
         return to_svg(figure, "forecast", text)

@@ -12,10 +12,11 @@ from cofit.study.statement import expected_certificate
 
 
 def model_of(study: Study, weights: dict[str, float], intercept: float = 0.0) -> StudyModel:
-    """Weights by encoded name; 0 where none is given."""
-    certificate = expected_certificate(study, study_plan(study))
-    values = tuple(weights.get(name, 0.0) for name in study.weight_names)
-    return StudyModel.from_release(study, (*values, *((intercept,) if study.model.intercept else ())), certificate)
+    """Weights by encoded name; 0 where none is given, and for the level and the centre of recipe 'best'."""
+    plan = study_plan(study)
+    values = [weights.get(name, 0.0) for name in study.weight_names] + [intercept] * study.model.intercept
+    released = (*values, *[0.0] * (plan.released - len(values)))
+    return StudyModel.from_release(study, released, expected_certificate(study, plan))
 
 
 def model_file(folder: Path, study: Study, weights: dict[str, float], intercept: float = 0.0) -> Path:

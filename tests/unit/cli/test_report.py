@@ -12,9 +12,11 @@ from click.testing import CliRunner
 from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
 from cofit.report.cost import Cost, PhaseCost
+from cofit.roles.study_files import load_study
 from unit.cli.study_models import model_file
 from unit.report.models import planned, released
 from unit.report.test_page import TABLE
+from unit.roles.test_study_files import EXAMPLES, write_study
 from unit.study.studies import study_of
 
 FEATURES = [{"name": "age", "type": "number", "lower": 0, "upper": 100}]
@@ -59,6 +61,19 @@ def test_a_study_with_a_sample_and_experiments(tmp_path: Path) -> None:
     page = out.read_text(encoding="utf-8")
     assert "the sample sample.csv, 100 rows" in page
     assert "Accuracy of private training" in page
+
+
+def test_the_study_names_the_analysts(model: Path, tmp_path: Path) -> None:
+    study = write_study(tmp_path, EXAMPLES[0])
+    loaded = load_study(study)
+    folder = tmp_path / "released"
+    folder.mkdir()
+    path, out = model_file(folder, loaded, {}), tmp_path / "report.html"
+    run(path, "--out", out, "--study", study)
+    page = out.read_text(encoding="utf-8")
+    assert all(f"<bdi>{analyst.name}</bdi></th><td>analyst" in page for analyst in loaded.analysts)
+    with pytest.raises(InvalidInputError, match="a model that has no study"):
+        run(model, "--out", out, "--study", study)
 
 
 def cost_of(path: Path, **changes: str) -> Cost:

@@ -319,8 +319,17 @@ def test_cost_measured_forecast_and_none() -> None:
 def test_no_forecast_says_why() -> None:
     text = Page(page_of(released(planned()), forecast=NoForecast("No forecast was made: too large."))).text
     assert "No forecast was made: too large." in text
-    assert "A forecast on other data, not a measurement" not in text
-    assert "A forecast on other data, not a measurement" in Page(page_of(released(planned()))).text
+    assert "not a measurement" not in text
+
+
+@pytest.mark.parametrize(("given", "rows"), [(False, "made-up rows"), (True, "a sample")])
+def test_every_sentence_with_a_forecast_says_of_which_rows(given: bool, rows: str) -> None:
+    source = page_of(released(planned()), forecast=replace(FORECAST, given=given))
+    text = Page(source).text
+    assert f"A forecast on {rows}, not a measurement." in text
+    assert f"On {rows}, not on the owners' records: 80.0% at the released epsilon" in text
+    assert f"Simulated with {rows}: median" in text
+    assert f'aria-label="Forecast accuracy on {rows} against epsilon' in source
 
 
 def test_experiments_are_shown_with_what_has_no_guarantee() -> None:

@@ -1,0 +1,157 @@
+"""Figures in the documents that commands print or the forecast gives: ``make figures`` computes them again.
+
+A figure stands between two comments, the first with the expression that gives it, in the names of this module:
+
+    At 30 ms a message, <!-- = training("paper").total.rounds -->226<!-- / --> rounds are long.
+
+A table of several lines stands between them too, with an empty line before and after.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from click.testing import CliRunner
+
+from cofit import Contribution, FixedPoint, Party, SecretArray, protocols, run_local
+from cofit.cli.main import cli
+from cofit.experiments.result import Figure
+from cofit.learn.comparison import compare_schemes
+from cofit.learn.facts import training_facts
+from cofit.learn.forecast import Forecast, forecast
+from cofit.learn.plan import plan_training
+from support.pages import PAGES, ROOT
+
+SPOT = re.compile(r"(<!-- = (?P<code>.+?) -->)(?P<text>.*?)(<!-- / -->)", re.DOTALL)
+SCHEMES = ("rep3", "semi2k", "rep4")
+PAPER_SIZE = (1713, 1874)
+
+
+def refreshed(text: str) -> str:
+    """Return a page with all its figures computed again."""
+    return SPOT.sub(lambda spot: f"{spot[1]}{_figure(spot['code'])}{spot[4]}", text)
+
+
+def _figure(code: str) -> str:
+    given = eval(code, {**globals()})
+    text = f"{given:,}" if isinstance(given, int) else str(given)
+    return f"\n\n{text}\n\n" if "\n" in text else text
+
+
+# --- what expressions may use ----------------------------------------------------------------------------
+
+
+@functools.cache
+def training(
+    recipe: str = "best", size: tuple[int, int] = PAPER_SIZE, parties: int | None = None, **facts: Any
+) -> Forecast:
+    """Return what a run costs: ``total`` and ``epoch`` have ``rounds`` and ``bytes``."""
+    return forecast(plan_training(training_facts(*size, recipe=recipe, **facts)), owners=2, parties=parties)
+
+
+@functools.cache
+def told(command: str, label: str) -> str:
+    """Return the word after a label at the beginning of a line of what ``cofit`` prints."""
+    run = CliRunner().invoke(cli, command.split(), catch_exceptions=False)
+    found = re.search(rf"^\s*{re.escape(label)}\s+(\S+)", run.output, re.MULTILINE)
+    if run.exit_code or found is None:
+        raise ValueError(f"`cofit {command}` prints no '{label}': {run.output}")
+    return found[1]
+
+
+def megabytes(count: int, decimals: int = 0) -> str:
+    """Return millions of bytes."""
+    return f"{count / 1e6:,.{decimals}f} MB"
+
+
+def size(count: int) -> str:
+    """Return bytes as the tables of experiments do."""
+    return str(Figure(float(count), "bytes"))
+
+
+def scheme_costs() -> str:
+    """Return the table of what training costs with each scheme at the paper's size."""
+    lines = ["| | " + " | ".join(f"`{scheme}`" for scheme in SCHEMES) + " |", "|---" * (len(SCHEMES) + 1) + "|"]
+    for recipe in ("best", "paper"):
+        steps = plan_training(training_facts(*PAPER_SIZE, recipe=recipe)).epochs
+        for partition, held in (("horizontal", "rows"), ("vertical", "columns")):
+            costs = [training(recipe, scheme=scheme, partition=partition) for scheme in SCHEMES]
+            for what, phases in (("an epoch", [c.epoch for c in costs]), ("a run", [c.total for c in costs])):
+                name = f"recipe `{recipe}`, owners hold {held}: {what}"
+                name += f" of {steps} epochs" if what == "a run" else ""
+                cells = [f"{phase.rounds:,} rounds, {phase.bytes:,} bytes" for phase in phases]
+                lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def scheme_choices() -> str:
+    """Return the second table of ``cofit schemes``, without how many may be corrupted."""
+    rows = [("scheme", "who computes", "holds against", "rounds an epoch", "bytes an epoch", "seconds")]
+    for choice in compare_schemes(training_facts(*PAPER_SIZE)):
+        kind = choice.adversary.partition(":")[0]
+        numbers = (f"{choice.rounds_per_epoch:,}", f"{choice.bytes_per_epoch:,}", f"{choice.seconds:.2g}")
+        rows.append((choice.scheme, choice.members, kind, *numbers))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        left = [cell.ljust(width) for cell, width in zip(row[:3], widths, strict=False)]
+        right = [cell.rjust(width) for cell, width in zip(row[3:], widths[3:], strict=True)]
+        lines.append(f"    {'   '.join((*left, *right))}")
+    return "\n".join(lines)
+
+
+FUNCTIONS: dict[str, tuple[float, Callable[[SecretArray], object]]] = {
+    "is_negative": (1, protocols.is_negative),
+    "equal": (1, lambda x: protocols.equal(x, x)),
+    "divide": (1, lambda x: protocols.divide(x, x, quotient_bound=2)),
+    "divide(..., positive=False)": (1, lambda x: protocols.divide(x, x, quotient_bound=2, positive=False)),
+    "square_root": (1, protocols.square_root),
+    "inverse_square_root": (1, protocols.inverse_square_root),
+    "logarithm": (1, protocols.logarithm),
+    "exponential": (1, protocols.exponential),
+    "sine": (1, protocols.sine),
+    "sigmoid_polynomial, R = 1": (1, protocols.sigmoid_polynomial),
+    "sigmoid_polynomial, R = 3": (3, protocols.sigmoid_polynomial),
+    "sigmoid_polynomial, R = 8": (8, protocols.sigmoid_polynomial),
+    "sigmoid": (1, protocols.sigmoid),
+    "sigmoid, bound above 44": (45, protocols.sigmoid),
+    "x.bits()": (1, lambda x: x.bits()),
+    "x.sign_bits()": (1, lambda x: x.sign_bits()),
+}
+"""Functions of the reference's table, with the public bound of their argument."""
+
+
+@functools.cache
+def function_cost(name: str, format: FixedPoint = FixedPoint(24), count: int = 1000) -> tuple[int, int]:  # noqa: B008
+    """Return the rounds of a function with rep3, and the bytes of all parties for each element, rounded up."""
+    bound, function = FUNCTIONS[name]
+    owners = {"owner": {"x": Contribution(np.full(count, 0.5), bound, format)}}
+
+    def program(party: Party) -> tuple[int, int]:
+        x = party.input("owner", "x")
+        before = party._scheme.mesh.counts
+        function(x)
+        spent = (party._scheme.mesh.counts - before).total
+        return spent.rounds, spent.bytes_sent
+
+    results = run_local(program, owners=owners, scheme="rep3").results.values()
+    return max(rounds for rounds, _ in results), math.ceil(sum(sent for _, sent in results) / count)
+
+
+def main() -> None:
+    """Rewrite the pages whose figures have changed."""
+    for page in PAGES:
+        text = (ROOT / page).read_text()
+        if (new := refreshed(text)) != text:
+            (ROOT / page).write_text(new)
+            sys.stdout.write(f"{page}: figures changed\n")
+
+
+if __name__ == "__main__":
+    main()
