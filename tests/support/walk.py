@@ -16,7 +16,7 @@ import sys
 import tomllib
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class Walk:
 
         With ``write``, numbers of the output that are no longer right are put into ``stale`` instead.
         """
-        with contextlib.closing(self._shell):
+        with contextlib.closing(self._shell), self._forgetting_modules():
             if self._preparation is not None:
                 self._prepare(self._preparation)
             for block in self._blocks:
@@ -195,7 +195,7 @@ class Walk:
         return f"127.0.0.1:{self._ports[port]}"
 
     @contextlib.contextmanager
-    def _here(self) -> Any:
+    def _here(self) -> Iterator[io.StringIO]:
         """In the shell's folder, which also has the page's modules; give what is printed."""
         folder = str(self._shell.folder)
         sys.path.insert(0, folder)
@@ -206,6 +206,16 @@ class Walk:
                 yield printed
         finally:
             sys.path.remove(folder)
+
+    @contextlib.contextmanager
+    def _forgetting_modules(self) -> Iterator[None]:
+        """A later page that saves a module of the same name must get its own."""
+        try:
+            yield
+        finally:
+            for name, module in list(sys.modules.items()):
+                if str(getattr(module, "__file__", None)).startswith(str(self._start)):
+                    del sys.modules[name]
 
     # --- output ------------------------------------------------------------------------------------------
 

@@ -83,6 +83,14 @@ def test_what_no_longer_holds_is_noticed(tmp_path: Path, old: str, new: str, mes
     assert message in str(caught.value)
 
 
+def test_every_walk_has_modules_of_its_own(tmp_path: Path) -> None:
+    for number in ("1", "2"):
+        (tmp_path / number).mkdir()
+        used = python(f"import walked_module\nassert walked_module.x == {number}")
+        text = f"Save this as `walked_module.py`:\n\n{python(f'x = {number}')}\n{used}"
+        walked(text, tmp_path / number)
+
+
 def test_stale_numbers_are_rewritten(tmp_path: Path) -> None:
     text = "    echo '50  rounds, 1,234 bytes and text'\n\n<!-- output -->\n\n    58  rounds, 1,000\n    text\n"
     walk = walked(text, tmp_path, write=True)
