@@ -14,6 +14,10 @@ class CofitError(Exception):
 # --- what a caller passed in -----------------------------------------------------------------------------
 
 
+class PlanWarning(UserWarning):
+    """Public facts let expect a poor model: too few rows for the noise, a budget that is badly divided."""
+
+
 class InvalidInputError(CofitError, ValueError):
     """An argument has the wrong type, value or combination."""
 

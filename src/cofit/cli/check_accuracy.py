@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TITLE = "What accuracy to expect (simulated, no private data)"
 _NOT_ASKED = "Not simulated, as --no-forecast asks."
 _OF_BEST = ("partition", "recipe", "loss", "epsilon", "delta", "fit_intercept", "feature_bound", "feature_lower",
-            "row_nonzeros", "norm_floor")  # fmt: skip
+            "row_nonzeros", "norm_floor", "clip_rows")  # fmt: skip
 _OF_PAPER = ("l2", "mechanism", "sensitivity", "intercept_scaling", "allow_unproven")
 
 

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from cofit.cli.sections import Row, Section, as_number, format_section
-from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.descent.plan import CENTRE, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, DescentPlan
 from cofit.privacy.events import Event
+
+_PREPARING = {
+    LEVEL: "the mean of all values, opened with the weights",
+    CENTRE: "the mean row, opened with the weights",
+    MEAN: "the mean row, coarsely",
+    RADIUS: "the usual distance from it, opened with the weights",
+    SHIFT: "the mean row, finely; opened with the weights",
+    SPREAD: "the spread of every column, opened with the weights",
+}
 
 
 def descent_sections(plan: DescentPlan) -> list[Section]:
@@ -38,11 +47,7 @@ def _releases(plan: DescentPlan) -> Section:
         return Row(name, count, f"{100 * float(share):.3g} % of the budget; {noise}; {note}")
 
     spent = plan.spent
-    rows = []
-    if plan.level is not None:
-        rows.append(row("level", plan.level, "the mean of all values, opened with the weights"))
-    if plan.centre is not None:
-        rows.append(row("centre", plan.centre, "the mean row, opened with the weights"))
+    rows = [row(event.name, event, _PREPARING[event.name]) for event in plan.events if event.name in _PREPARING]
     kept = "not opened" if plan.averaged < plan.epochs else "their mean is opened"
     rows.append(row(f"steps 1 to {plan.epochs}", plan.steps[0], f"{kept}; later steps may have more"))
     if plan.calibration:
@@ -54,6 +59,8 @@ def _releases(plan: DescentPlan) -> Section:
 def _training(plan: DescentPlan) -> Section:
     formats = plan.formats
     centred = "at most" if plan.level is None and plan.centre is None else "at most, after centring"
+    if plan.clipped:
+        centred = "at most: centred, brought to one spread, clipped at the radius"
     pace = float(formats.factor) * 2.0**-formats.exponent
     return Section(
         "Training",

@@ -132,6 +132,12 @@ def shares_of(_context: click.Context, _parameter: click.Parameter, value: Seque
     help="If the parties normalise: rows shorter than this, relative to the bound, are not stretched to length 1.",
 )
 @click.option(
+    "--clip-rows/--no-clip-rows",
+    default=None,
+    help="Best: centre, stretch and clip rows by private means, spreads and radius, so that it matters little how the "
+    "columns are scaled.  [default: where there are few columns and many rows for it]",
+)
+@click.option(
     "--tolerance", type=float, help="Paper: what auto epochs may leave out of the minimiser.  [default: 0.001]"
 )
 @click.option(

@@ -11,6 +11,7 @@ from cofit.cli.minimiser_sections import minimiser_sections
 from cofit.cli.sections import Row, Section, as_number
 from cofit.learn.forecast import Forecast, Phase
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
+from cofit.learn.usefulness import shown
 from cofit.units import duration, size
 
 _BETWEEN_CITIES = 0.02
@@ -57,11 +58,11 @@ def print_warnings(console: Console, plan: Plan) -> None:
 
 def _data(plan: Plan) -> Section:
     facts = plan.facts
-    by = (
-        "each owner scales its rows to length 1"
-        if facts.normalised_by == "owners"
-        else f"on shares; values are at most {as_number(facts.feature_bound)} in magnitude"
-    )
+    by = "each owner scales its rows to length 1"
+    if facts.cut_length is not None:
+        by = f"each owner cuts its rows to length {as_number(facts.cut_length)}; the parties clip them further"
+    elif facts.normalised_by == "parties":
+        by = f"on shares; values are at most {as_number(facts.feature_bound)} in magnitude"
     rows = [
         Row("recipe", facts.recipe, _RECIPES[facts.recipe]),
         Row("rows", f"{facts.rows:,}", "records of all owners together"),
@@ -72,6 +73,8 @@ def _data(plan: Plan) -> Section:
     ]
     if plan.floor is not None:
         rows.append(Row("norm floor", as_number(plan.floor), "shorter rows are not stretched to length 1"))
+    enough = "a hint: fewer will do where columns have much in common"
+    rows.append(Row("rows needed, about", shown(plan.rows_needed), f"for a useful model at this epsilon; {enough}"))
     return Section("Data", tuple(rows))
 
 

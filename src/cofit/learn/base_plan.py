@@ -110,6 +110,10 @@ class Plan(ABC):
             """The delta of the guarantee, with the imperfection of the samplers."""
 
         @property
+        def rows_needed(self) -> int:
+            """How many rows make a useful model at this epsilon and delta, about (``usefulness``)."""
+
+        @property
         def warnings(self) -> tuple[str, ...]:
             """What a person should know before the run."""
 

@@ -21,6 +21,7 @@ from cofit.learn.facts import AUTO_PURE, Facts
 from cofit.learn.formats import Formats, Geometry, choose_formats, encoding_error
 from cofit.learn.losses import Loss, loss_named
 from cofit.learn.solvers import Solver, accelerated, gradient_descent, with_learning_rate
+from cofit.learn.usefulness import about, shown
 from cofit.privacy.mechanisms import Mechanism, calibrate
 from cofit.privacy.objective import Objective, gradient_bound
 
@@ -88,6 +89,10 @@ class MinimiserPlan(Plan):
             return None
         return self.facts.intercept_scaling / self.facts.feature_bound
 
+    @property
+    def rows_needed(self) -> int:
+        return _rows_needed(self.facts, self.mechanism, self.objective)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the plan in plain numbers: what ``cofit plan --json`` prints and what the hash covers."""
         mechanism, solver, formats = self.mechanism, self.solver, self.formats
@@ -113,6 +118,7 @@ class MinimiserPlan(Plan):
             "grid": f"2^-{mechanism.grid_bits}",
             "sampler_distance": float(mechanism.sampler_distance),
             "delta_total": float(mechanism.total_delta),
+            "rows_needed": self.rows_needed,
             "warnings": list(self.warnings),
         }
 
@@ -195,6 +201,11 @@ def _solvers(facts: Facts, loss: Loss) -> list[Solver]:
     return methods
 
 
+def _rows_needed(facts: Facts, mechanism: Mechanism, objective: Objective) -> int:
+    """The noise falls as 1 / n: so many rows make it as long as the longest weights."""
+    return about(facts.rows * mechanism.expected_norm / float(objective.radius))
+
+
 def _geometry(facts: Facts) -> Geometry:
     cols = facts.cols + int(facts.fit_intercept)
     if facts.normalised_by == "owners":
@@ -232,8 +243,9 @@ def _complete(
     if mechanism.expected_norm > float(objective.radius):
         warnings.append(
             f"the noise (expected norm {mechanism.expected_norm:.3g}) is larger than any possible weight vector "
-            f"({float(objective.radius):.3g}): expect a useless model; use more rows, a larger epsilon, fewer columns, "
-            f"or delta > 0 with the gaussian mechanism"
+            f"({float(objective.radius):.3g}): expect a useless model; use more rows (about "
+            f"{shown(_rows_needed(facts, mechanism, objective))}), a larger epsilon, fewer columns, or delta > 0 with "
+            f"the gaussian mechanism"
         )
     warnings += large_delta(facts)
     return MinimiserPlan(

@@ -31,8 +31,8 @@ _MOST_NAMES = 5
 _DOMINANT = 0.9
 _MANY_CUT = 0.1
 REMEDY = (
-    "Map each column to a common range by bounds that are publicly known, as 2 * (x - lower) / (upper - lower) - 1 "
-    "with lower = 0 and upper = 120 for an age. Bounds, means or deviations that are computed from the data, as fitted "
+    "Map each column to a common range by bounds that are publicly known, as 0 to 120 for an age: "
+    "cofit.PublicScaler(lower=..., upper=...). Bounds, means or deviations that are computed from the data, as fitted "
     "scalers do, are outside the privacy guarantee."
 )
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cofit.errors import parameter_error
+from cofit.errors import PlanWarning, parameter_error
 from cofit.learn.facts import DESCENT, PAPER_DEFAULTS, training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.unlike_scales import scale_warnings
@@ -33,7 +33,7 @@ REHEARSAL = "this is a rehearsal: one program on one machine started everybody a
 _FACTS = (
     "recipe", "epsilon", "delta", "scheme", "fit_intercept", "normalised_by", "feature_bound", "feature_lower",
     "row_nonzeros",
-    "calibrate_intercept", "budget_shares", "norm_floor", *PAPER_DEFAULTS,
+    "calibrate_intercept", "budget_shares", "norm_floor", "clip_rows", *PAPER_DEFAULTS,
 )  # fmt: skip
 
 
@@ -58,6 +58,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         calibrate_intercept: bool = False,
         budget_shares: Mapping[str, float] | None = None,
         norm_floor: float = 1 / 16,
+        clip_rows: bool | None = None,
         shrinkage: float | str = AUTO,
         l2: float | None = None,
         mechanism: str | None = None,
@@ -98,6 +99,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         self.normalised_by = normalised_by
         self.feature_bound = feature_bound
         self.norm_floor = norm_floor
+        self.clip_rows = clip_rows
         self.shrinkage = shrinkage
         self.tolerance = tolerance
         self.allow_unproven = allow_unproven
@@ -141,8 +143,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             limit=plan.facts.cut_length,
         ):
             warnings.warn(unlike, UserWarning, stacklevel=2)
-        for poor in plan.warnings if self.budget_shares else ():
-            warnings.warn(poor, UserWarning, stacklevel=2)
+        for poor in plan.warnings:
+            warnings.warn(f"{poor.rstrip('.')}.", PlanWarning, stacklevel=2)
         with progress_context(self.progress, name) as listener:
             run = run_training(
                 plan,
@@ -291,6 +293,11 @@ class LogisticRegression(_PrivateLinearClassifier):
         steps have the rest. Chosen on public data it changes the accuracy and not the guarantee.
     norm_floor : float, default=1/16
         Where the parties scale: rows shorter than this, times ``feature_bound``, are divided by this length instead.
+    clip_rows : bool, default=None
+        Recipe 'best' with delta > 0: centre rows by a private mean, bring columns to one scale by private spreads and
+        clip rows at a private radius, for 15 % of the budget, so that it matters little how the columns are scaled;
+        rows are not scaled to length 1 then. None: where there are few columns and many rows for that, by a rule of
+        public facts (at epsilon = 1: 830 rows for 3 columns, 1,800 for 30, 6,000 for 100).
     shrinkage : 'auto' or float, default='auto'
         Predictions set released weights to 0 that are smaller than so many standard deviations of the noise, and move
         others towards 0, the less the larger they are; at no cost in privacy. 'auto': where the noise is normal and the

@@ -31,7 +31,14 @@ from cofit.report.plots import accuracy_plot, cost_plot, experiment_plot, interv
 from cofit.report.significance import LEVEL, judged_weights, published_weights, shown_weights, signal_norm
 from cofit.report.study_facts import check_study, columns_in_words, glossary, participants
 from cofit.report.texts import capitalised, day, printable, probability, short, signed
-from cofit.report.words import NOT_PROTECTED, explanation, scheme_in_words, verdict, who_could_read_everything
+from cofit.report.words import (
+    NOT_PROTECTED,
+    explanation,
+    rows_for_use,
+    scheme_in_words,
+    verdict,
+    who_could_read_everything,
+)
 from cofit.study.document import Study
 from cofit.units import duration, size
 
@@ -85,6 +92,7 @@ def render_report(given: ReportInput) -> str:
         scheme_words=scheme_in_words(certificate),
         readers=who_could_read_everything(certificate),
         not_protected=NOT_PROTECTED,
+        needed=rows_for_use(certificate),
         owners=certificate.owners,
         participants=participants(certificate, analysts),
         columns=columns_in_words(given.model.features[:MOST_SHOWN]) if isinstance(given.model, StudyModel) else (),

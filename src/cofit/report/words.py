@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from cofit.learn.usefulness import about, rows_needed, shown
 from cofit.privacy.certificate import Certificate
 
 NOT_PROTECTED = (
@@ -167,3 +168,17 @@ def _up(number: float) -> str:
     if number == math.inf:
         return "more than 1e300"
     return f"{float(_UPWARDS.create_decimal_from_float(number)):,.3g}"
+
+
+def rows_for_use(c: Certificate) -> str | None:
+    """Return how many records make a useful model of so many columns at this epsilon, about; None: nobody knows."""
+    if c.descent is None:
+        if c.gradient_bound is None or c.l2 is None:
+            return None
+        return shown(about(c.n * c.noise_expected_norm * float(c.l2 / c.gradient_bound)))
+    if c.descent.norm != "l2":
+        return None
+    averaged, steps = c.descent.averaged, c.descent.steps
+    counts = sum(min(averaged, steps - t) / averaged for t in range(steps))
+    strength = float(c.descent.step_size) * c.n * counts * math.sqrt(c.d) / c.noise_expected_norm
+    return shown(rows_needed(c.n, c.d - int(c.descent.constant > 0), strength))

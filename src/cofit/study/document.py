@@ -90,7 +90,7 @@ class Feature:
 class Data:
     """What the owners hold. ``rows`` counts the records of the joint data; ``row_key`` names a column, or is None.
 
-    normalised_by: None leaves it to the plan.
+    normalised_by, clip_rows: None leaves it to the plan.
     """
 
     partition: str
@@ -99,6 +99,7 @@ class Data:
     label_values: tuple[Value, Value]
     normalised_by: str | None
     norm_floor: float
+    clip_rows: bool | None
     row_nonzeros: int | None
     row_key: str | None
     unmatched: str | None
@@ -170,6 +171,8 @@ class Study:
     def canonical(self) -> str:
         """Return the resolved study as JSON with sorted keys and no spaces: equal studies, equal texts."""
         data = vars(self.data) | {"features": [vars(feature) for feature in self.data.features]}
+        if self.data.clip_rows is None:  # studies from before there was such a field keep their hash
+            del data["clip_rows"]
         resolved = {
             "format": FORMAT,
             "name": self.name,

@@ -33,6 +33,7 @@ _MODEL = ("kind", "recipe", "intercept", "calibrate_intercept", *_MODEL_OF_PAPER
 _PRIVACY = ("epsilon", "delta", "budget_shares", "mechanism", "sensitivity")
 _DATA = (
     "partition", "label", "label_values", "normalised_by", "norm_floor", "row_nonzeros", "row_key", "unmatched", "rows",
+    "clip_rows",
     "ignore_extra", "schema", "features",
 )  # fmt: skip
 _COMPUTE = ("scheme", "timeout", "connect_timeout", "checkpoint_epochs")
@@ -41,7 +42,7 @@ _SECTION_OF_FACT = {
     "l2": "model", "epochs": "model", "intercept_scaling": "model", "solver": "model", "learning_rate": "model",
     "momentum": "model", "initial": "model", "tolerance": "model", "epsilon": "privacy", "delta": "privacy",
     "mechanism": "privacy", "sensitivity": "privacy", "normalised_by": "data", "norm_floor": "data", "rows": "data",
-    "row_nonzeros": "data", "calibrate_intercept": "model",
+    "clip_rows": "data", "row_nonzeros": "data", "calibrate_intercept": "model",
     "budget_shares": "privacy",
 }  # fmt: skip
 
@@ -166,6 +167,7 @@ def _data(table: Table, recipe: str) -> Data:
         label_values=(negative, positive),
         normalised_by=by,
         norm_floor=table.number("norm_floor", float(DEFAULT_NORM_FLOOR)),
+        clip_rows=table.boolean("clip_rows", False) if "clip_rows" in table else None,
         row_nonzeros=table.integer("row_nonzeros") if "row_nonzeros" in table else None,
         row_key=special.get("row_key"),
         unmatched=table.text("unmatched", "refuse", choices=("refuse", "drop")) if vertical else None,

@@ -46,6 +46,7 @@ def study_facts(study: Study) -> Facts:
         feature_bound=1.0,
         feature_lower=Fraction(-numbers, cols) if model.recipe == "best" else None,
         norm_floor=data.norm_floor,
+        clip_rows=data.clip_rows,
         row_nonzeros=data.row_nonzeros,
         tolerance=model.tolerance,
         allow_unproven=model.allow_unproven,

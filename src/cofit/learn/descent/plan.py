@@ -30,6 +30,7 @@ from cofit.learn.descent.recipe import AVERAGED, CENTRED_FLOOR, LEVEL_PARTS, OWN
 from cofit.learn.facts import Facts
 from cofit.learn.row_map import RowMap
 from cofit.learn.shrinkage import believed_shrinkage, shrunk_weights
+from cofit.learn.usefulness import rows_needed
 from cofit.privacy.accountant import Account, at_epsilon
 from cofit.privacy.events import Event
 
@@ -174,6 +175,21 @@ class DescentPlan(Plan):
         variances = [(c * float(e.scale)) ** 2 for c, e in zip(counts, self.steps, strict=True)]
         return unit * spread * math.sqrt(sum(variances))
 
+    @property
+    def strength(self) -> float:
+        """How far all records together could move the score of a row of length 1, over the noise in it.
+
+        In the L1 geometry, of a row of as many equal values as rows are said to have.
+        """
+        counts = sum(min(self.averaged, self.epochs - t) / self.averaged for t in range(self.epochs))
+        margin = float(self.formats.factor) * 2.0**-self.formats.exponent * self.layout.rows * counts
+        sparse = math.sqrt(self.facts.row_nonzeros or 1) if self.layout.norm == "l1" else 1.0
+        return margin / self.noise_of_weights / sparse
+
+    @property
+    def rows_needed(self) -> int:
+        return rows_needed(self.facts.rows, self.facts.cols, self.strength)
+
     def shrinkage(self, released: Reals) -> float:
         """Return the threshold to use on what ``in_units`` returned, in standard deviations of the noise.
 
@@ -258,5 +274,6 @@ class DescentPlan(Plan):
             "rule": account.rule,
             "delta_proven": float(account.delta),
             "delta_total": float(self.total_delta),
+            "rows_needed": self.rows_needed,
             "warnings": list(self.warnings),
         }

@@ -33,6 +33,7 @@ from cofit.learn.descent.plan import (
 )
 from cofit.learn.descent.recipe import LONGEST_CENTRE, WIDEST_LEVEL, Budget, ClipBudget, PureBudget, spend
 from cofit.learn.facts import Facts
+from cofit.learn.usefulness import few_rows
 from cofit.privacy.accountant import sigma_for
 from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
 from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up, significant_up
@@ -103,7 +104,8 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
         formats = base_formats(ring, layout, pure.pace, pure.constant, finer)
         largest = _pure_steps(pure, layout, formats, precision, events)
     formats = with_radius(formats, layout, _radius(layout, formats, largest))
-    return DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
+    plan = DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
+    return replace(plan, warnings=(*few_rows(facts.rows, facts.cols, plan.strength), *plan.warnings))
 
 
 def _layout(facts: Facts, largest_offset: Fraction) -> Layout:
