@@ -9,11 +9,13 @@ A table of several lines stands between them too, with an empty line before and 
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 import re
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,9 +25,11 @@ from cofit import Contribution, FixedPoint, Party, SecretArray, protocols, run_l
 from cofit.cli.main import cli
 from cofit.experiments.result import Figure
 from cofit.learn.comparison import compare_schemes
+from cofit.learn.descent.recipe import MOST_CLIPPED, clipping_pays
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import Forecast, forecast
 from cofit.learn.plan import plan_training
+from cofit.learn.usefulness import shown
 from support.pages import PAGES, ROOT
 
 SPOT = re.compile(r"(<!-- = (?P<code>.+?) -->)(?P<text>.*?)(<!-- / -->)", re.DOTALL)
@@ -103,6 +107,38 @@ def scheme_choices() -> str:
         left = [cell.ljust(width) for cell, width in zip(row[:3], widths, strict=False)]
         right = [cell.rjust(width) for cell, width in zip(row[3:], widths[3:], strict=True)]
         lines.append(f"    {'   '.join((*left, *right))}")
+    return "\n".join(lines)
+
+
+def rows_needed_table() -> str:
+    """Return the table of about how many rows make a useful model, by columns and epsilon."""
+    epsilons = (0.1, 0.5, 1.0, 3.0, 8.0)
+
+    def cell(cols: int, epsilon: float) -> str:
+        return shown(plan_training(training_facts(1000, cols, epsilon=epsilon)).rows_needed)
+
+    return _by_columns((3, 10, 30, 100, 300, 1000), epsilons, cell)
+
+
+def clipping_table() -> str:
+    """Return the table of from how many rows on recipe best clips rows, by columns and epsilon."""
+
+    def cell(cols: int, epsilon: float) -> str:
+        return f"{fewest_clipped(cols, epsilon):,}"
+
+    return _by_columns((3, 10, 30, 50, 100, MOST_CLIPPED), (0.5, 1.0, 3.0), cell)
+
+
+def fewest_clipped(cols: int, epsilon: float, delta: float = 1e-6) -> int:
+    """Return the smallest number of rows with which recipe best clips them unless somebody says otherwise."""
+    budget = Fraction(epsilon), Fraction(str(delta))
+    return bisect.bisect_left(range(10**6), True, lo=2, key=lambda rows: clipping_pays(rows, cols, *budget))
+
+
+def _by_columns(columns: tuple[int, ...], epsilons: tuple[float, ...], cell: Callable[[int, float], str]) -> str:
+    lines = ["| columns | " + " | ".join(f"epsilon {epsilon:g}" for epsilon in epsilons) + " |"]
+    lines.append("|---" + "|---:" * len(epsilons) + "|")
+    lines += [f"| {cols:,} | {' | '.join(cell(cols, epsilon) for epsilon in epsilons)} |" for cols in columns]
     return "\n".join(lines)
 
 
