@@ -66,7 +66,7 @@ def mixed(n: int, rng: np.random.Generator) -> tuple[Reals, Reals, Bounds]:
     middle, deviation = fixed.uniform(50, 200, 6), fixed.uniform(5, 20, 6)
     g, marks = rng.normal(size=(n, 6)), (rng.random((n, 12)) < fixed.uniform(0.1, 0.9, 12)).astype(np.float64)
     log_odds = g @ (0.6 * fixed.normal(size=6)) + (marks - marks.mean(axis=0)) @ (0.3 * fixed.normal(size=12))
-    return np.hstack([middle + deviation * g, marks]), log_odds, [(0, 300)] * 6 + [(-1, 1)] * 12
+    return np.hstack([middle + deviation * g, marks]), log_odds, [(0.0, 300.0)] * 6 + [(-1.0, 1.0)] * 12
 
 
 def imbalanced(n: int, rng: np.random.Generator) -> tuple[Reals, Reals, Bounds]:
@@ -75,7 +75,7 @@ def imbalanced(n: int, rng: np.random.Generator) -> tuple[Reals, Reals, Bounds]:
     x = rng.normal(size=(n, 10))
     x[:, 5:] = np.exp(0.6 * x[:, 5:])
     log_odds = x @ (0.5 * fixed.normal(size=10))
-    return x, log_odds - log_odds.mean() - 3.2, [(-6, 6)] * 5 + [(0, 20)] * 5
+    return x, log_odds - log_odds.mean() - 3.2, [(-6.0, 6.0)] * 5 + [(0.0, 20.0)] * 5
 
 
 def correlated(n: int, rng: np.random.Generator) -> tuple[Reals, Reals, Bounds]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cofit.learn.descent.clip import RADIUS_SQUARED
+from cofit.learn.descent.clip import OWN_MEAN, RADIUS_SQUARED
 from cofit.learn.descent.recipe import CENTRED_FLOOR, LEVEL_PARTS, OWN_PARTS
 
 Reals = npt.NDArray[np.float64]
@@ -75,7 +75,7 @@ def clipped(y: Reals, mean: Reals, stretch: Reals, radius: float | Reals) -> Rea
     """Return rows y of length at most 1, centred, stretched and clipped."""
     apart = stretch * (y - mean)
     if apart.size:
-        apart = apart - apart.mean(axis=1, keepdims=True) / 2
+        apart = apart - float(OWN_MEAN) * apart.mean(axis=1, keepdims=True)
     return _divided(apart, 2, math.sqrt(float(RADIUS_SQUARED) * y.shape[1]) * radius)
 
 

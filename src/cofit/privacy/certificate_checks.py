@@ -52,6 +52,7 @@ _POSITIVE = ("epsilon", "noise_expected_norm", "n", "d")
 _POSITIVE_IF_STATED = ("noise_scale", "l2", "gradient_bound", "sensitivity_exact")
 _NOT_NEGATIVE = ("delta", "sampler_distance", "tau", "epochs")
 _MEAN_STEPS = 8  # by which the means of two equal rows may differ, as computed
+_LEAST_STRETCHED = Fraction(4)  # rows are at most 1 from 0, as their mean is, and stretched by 2 or more
 _NARROWEST_LENGTH = Fraction(31, 64)  # lengths are clamped to [1/64, 1/2], and computed with an error
 _WIDEST_MEAN = 2 + Fraction(1, 1 << 10)  # values are from -1 to 1, in units of their bound
 _TOLERANCE = 1 + Fraction(1, 1 << 40)  # floats beside fractions, and fractions that were rounded
@@ -227,13 +228,15 @@ def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[s
     _require_part("descent.residual_bound", known, must_be, descent.residual_bound)
     by_parties = c.normalised_by == "parties"
     longest = root_up(Fraction(_features(c, descent)), ROOT_BITS) if by_parties else Fraction(int(CENTRE in extras))
-    longest = Fraction(1) if MEAN in extras else longest
+    longest = _LEAST_STRETCHED if MEAN in extras else longest
     least = (longest + int(CENTRE in extras)) * unit
     _require_part("descent.rounding", descent.rounding >= least, f"at least {float(least):.6g}", descent.rounding)
     width = descent.mean_width
     if LEVEL in extras or RADIUS in extras:
         _require(c, "normalised_by", by_parties or RADIUS in extras, "'parties' where there is a level")
-        least = _MEAN_STEPS * _step(c.releases[0].grid) if LEVEL in extras else _NARROWEST_LENGTH
+        least = _MEAN_STEPS * _step(c.releases[0].grid)
+        if RADIUS in extras:
+            least = _NARROWEST_LENGTH + 2 * _step(c.releases[1].grid)
         _require_part(
             "descent.mean_width",
             least < width <= _WIDEST_MEAN,

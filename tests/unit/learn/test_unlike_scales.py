@@ -29,7 +29,7 @@ def test_raw_units_are_warned_of_by_the_names_of_the_columns() -> None:
         "The columns are of unlike scales: the values of column 'creatinine' lie so close together, beside those of "
         "column 'pressure', that the model can hardly see them."
     )
-    assert "by bounds that are publicly known, as 2 * (x - lower) / (upper - lower) - 1 with lower = 0 and" in text
+    assert "by bounds that are publicly known, as 0 to 120 for an age" in text
     assert "are outside the privacy guarantee" in text
     (text,) = told(patients())
     assert "the values of column 1 lie" in text

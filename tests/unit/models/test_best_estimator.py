@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.errors import InvalidInputError
+from cofit.errors import InvalidInputError, PlanWarning
 from cofit.learn.plan import DescentPlan
 from cofit.learn.shrinkage import believed_shrinkage
 from cofit.models.estimators import REHEARSAL, LinearSVC, LogisticRegression
 from cofit.models.linear_model import LinearModel
+from cofit.report.rebuilt import rebuilt_plan
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-1, 1, (800, 4))
@@ -23,7 +25,8 @@ OWNERS = [(X[:300], Y[:300]), (X[300:], Y[300:])]
 
 @pytest.fixture(scope="module")
 def fitted() -> LogisticRegression:
-    return LogisticRegression(epsilon=3.0, scheme="clear", feature_bound=1.0, classes=(0, 1)).fit(OWNERS)
+    given: dict[str, Any] = {"feature_bound": 1.0, "clip_rows": False}
+    return LogisticRegression(epsilon=3.0, scheme="clear", classes=(0, 1), **given).fit(OWNERS)
 
 
 def test_it_learns_and_says_that_it_is_a_rehearsal(fitted: LogisticRegression) -> None:
@@ -133,7 +136,7 @@ def test_columns_of_other_units_are_warned_of() -> None:
         LinearSVC(scheme="clear", classes=(0, 1)).fit(raw[:40], Y[:40])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        LinearSVC(scheme="clear", classes=(0, 1)).fit(X[:40], Y[:40])
+        LinearSVC(epsilon=8.0, scheme="clear", classes=(0, 1)).fit(X[:40], Y[:40])
 
 
 def test_half_a_range_is_refused() -> None:
@@ -144,3 +147,55 @@ def test_half_a_range_is_refused() -> None:
 def test_a_large_delta_is_warned_of() -> None:
     model = LogisticRegression(delta=0.05, scheme="clear", classes=(0, 1)).fit(X[:40], Y[:40])
     assert any("1 / n" in warning for warning in model.certificate_.warnings)
+
+
+@pytest.mark.parametrize("given", [{}, {"feature_bound": 1.0}, {"fit_intercept": False, "calibrate_intercept": False}])
+def test_clipped_rows_are_learned_from_saved_and_rebuilt(given: dict[str, Any], tmp_path: Path) -> None:
+    model = LogisticRegression(epsilon=3.0, scheme="clear", classes=(0, 1), **given).fit(OWNERS)
+    assert isinstance(model.plan_, DescentPlan)
+    assert model.plan_.clipped
+    assert model.score(X, Y) > 0.9
+    constant = int(given.get("fit_intercept", True))
+    (opening,) = model.certificate_.openings
+    assert opening.reason.endswith(f"(weights: {4 + constant}, mean: 4, stretch: 4, radius: 1)")
+    model.save(tmp_path / "model.json")
+    loaded = LogisticRegression.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    plan = rebuilt_plan(loaded.model_)
+    assert plan is not None
+    assert plan.hash == model.certificate_.plan_hash
+
+
+def test_a_model_file_from_before_there_were_clipped_rows_is_read(fitted: LogisticRegression, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model.json")
+    fields = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    for name in ("mean", "stretch", "radius"):
+        del fields["rows"][name]
+    (tmp_path / "old.json").write_text(json.dumps(fields), encoding="utf-8")
+    assert LinearModel.load(tmp_path / "old.json").rows == fitted.model_.rows
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("mean", None), ("stretch", [1.0]), ("radius", None), ("radius", 0.0), ("stretch", [1.0, -1.0, 1.0, 1.0]),
+     ("radius", "x"), ("mean", 0.5), ("floor", 0.5), ("level", 0.1)],
+)  # fmt: skip
+def test_numbers_of_clipped_rows_that_cannot_be_are_refused(name: str, value: object, tmp_path: Path) -> None:
+    model = LogisticRegression(epsilon=3.0, scheme="clear", classes=(0, 1)).fit(OWNERS)
+    model.save(tmp_path / "model.json")
+    fields = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
+    fields["rows"][name] = value
+    (tmp_path / "model.json").write_text(json.dumps(fields), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=f"rows.{'radius' if name == 'stretch' and value != [1.0] else name}"):
+        LinearModel.load(tmp_path / "model.json")
+
+
+def test_few_rows_are_warned_of_before_anything_runs() -> None:
+    few = [(X[:5], Y[:5]), (X[5:10], Y[5:10])]
+    with pytest.warns(PlanWarning, match=r"10 rows with 4 columns are few .* needs about \d+ rows"):
+        LogisticRegression(scheme="clear", classes=(0, 1)).fit(few)
+    with pytest.warns(PlanWarning, match="are few for this epsilon"):
+        LogisticRegression(epsilon=0.001, scheme="clear", classes=(0, 1)).fit(OWNERS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        LogisticRegression(scheme="clear", classes=(0, 1)).fit(OWNERS)

@@ -20,22 +20,26 @@ from unit.privacy.certificates import DESCENT, EXAMPLE, UNPROVEN, planned
 PLANS: dict[str, dict[str, Any]] = {
     "steps alone": {"rows": 50, "cols": 40, "fit_intercept": False},
     "intercept": {"rows": 50, "cols": 40},
-    "centre": {"rows": 1000, "cols": 12},
+    "centre": {"rows": 1000, "cols": 12, "clip_rows": False},
     "level": {"rows": 200, "cols": 12, "feature_bound": 2.0, "feature_lower": 0.5, "epsilon": 2.0},
-    "level and centre": {"rows": 1000, "cols": 12, "feature_bound": 1.0},
-    "parties": {"rows": 1000, "cols": 3, "normalised_by": "parties", "norm_floor": 0.3},
-    "vertical": {"rows": 1000, "cols": 12, "partition": "vertical"},
-    "one column": {"rows": 1000, "cols": 1},
+    "level and centre": {"rows": 1000, "cols": 12, "feature_bound": 1.0, "clip_rows": False},
+    "parties": {"rows": 1000, "cols": 3, "normalised_by": "parties", "norm_floor": 0.3, "clip_rows": False},
+    "vertical": {"rows": 1000, "cols": 12, "partition": "vertical", "clip_rows": False},
+    "one column": {"rows": 1000, "cols": 1, "clip_rows": False},
+    "clipped": {"rows": 3000, "cols": 12},
+    "clipped, bounds": {"rows": 3000, "cols": 12, "feature_bound": 3.0, "partition": "vertical"},
+    "clipped, one column": {"rows": 3000, "cols": 1, "fit_intercept": False, "calibrate_intercept": False},
     "wide ring": {"rows": 3_000_000, "cols": 300, "normalised_by": "parties", "epsilon": 30.0},
     "large steps": {"rows": 5, "cols": 50, "epsilon": 20.0, "delta": 1e-3},
     "pure": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "epsilon": 3.0},
     "pure in one step": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "fit_intercept": False},
-    "calibrated": {"rows": 1000, "cols": 12, "calibrate_intercept": True},
-    "svm": {"rows": 1000, "cols": 12, "loss": "huber_hinge"},
+    "calibrated": {"rows": 1000, "cols": 12, "calibrate_intercept": True, "clip_rows": False},
+    "svm": {"rows": 1000, "cols": 12, "loss": "huber_hinge", "clip_rows": False},
 }
 EXTRAS: dict[str, list[str]] = {"level": ["level"]} | {
     name: [] for name in ("steps alone", "intercept", "large steps", "pure", "pure in one step")
 }
+EXTRAS |= {name: ["mean", "radius", "shift", "spread"] for name in PLANS if name.startswith("clipped")}
 made = cache(lambda name: planned(**PLANS[name]))
 
 
@@ -62,12 +66,13 @@ def test_what_is_opened_is_the_weights_the_level_and_the_centre() -> None:
     assert DESCENT.released == 12 + 1 + 11
     assert made("steps alone").released == 40
     assert made("level").released == 13 + 1
+    assert made("clipped").released == 13 + 12 + 12 + 1
 
 
 # --- forgeries -------------------------------------------------------------------------------------------
 
 BASES: dict[str, Certificate] = {"by hand": DESCENT} | {
-    name: made(name) for name in ("steps alone", "centre", "level and centre", "pure")
+    name: made(name) for name in ("steps alone", "centre", "level and centre", "clipped", "clipped, bounds", "pure")
 }
 """Certificates with the least noise."""
 UNITS = dict.fromkeys(BASES, Fraction(1, 1 << 16))
@@ -164,7 +169,7 @@ def test_a_sensitivity_counts_reach_grid_and_dimension(name: str) -> None:
     first_step = len(base.releases) - base.epochs
     path = f"releases[{first_step}].sensitivity"
     finer = [
-        release if release.name == "level" else replace(release, grid=f"2^-{int(release.grid[3:]) + 1}")
+        release if release.name in ("level", "radius") else replace(release, grid=f"2^-{int(release.grid[3:]) + 1}")
         for release in base.releases
     ]
     path_of_finer = f"releases[{int(finer[0].name == 'level')}].sensitivity"
@@ -179,7 +184,8 @@ def test_a_sensitivity_counts_reach_grid_and_dimension(name: str) -> None:
     if base.descent.constant:
         refused(base, path, forged(base, constant=base.descent.constant + Fraction(1, 100)))
     cols = base.d + 20
-    sizes = {"level": 1, "centre": cols - int(base.descent.constant > 0)}
+    sizes = {"level": 1, "radius": 1}
+    sizes |= dict.fromkeys(("centre", "mean", "shift", "spread"), cols - int(base.descent.constant > 0))
     larger = [replace(release, dimension=sizes.get(release.name, cols)) for release in base.releases]
     number = int(larger[0].name == "level")
     loose = replace(base.descent, rounding=base.descent.rounding * 3)
@@ -284,6 +290,31 @@ def test_a_release_that_is_none_of_the_method(field: str, number: int, change: d
 )
 def test_numbers_of_a_step_that_cannot_be(field: str, change: dict[str, Any]) -> None:
     refused(DESCENT, field, forged(DESCENT, **change))
+
+
+@pytest.mark.parametrize("name", ["clipped", "clipped, bounds"])
+def test_releases_of_clipped_rows_that_cannot_be(name: str) -> None:
+    base = BASES[name]
+    assert base.descent is not None
+    mean, radius, shift, spread, *steps = base.releases
+    for releases in (
+        [radius, shift, spread, *steps],
+        [mean, shift, spread, *steps],
+        [mean, radius, spread, *steps],
+        [mean, radius, shift, *steps],
+        [radius, mean, shift, spread, *steps],
+        [mean, radius, shift, spread, replace(spread, name="spread 2"), *steps],
+        [replace(mean, name="level", dimension=1), *base.releases],
+    ):
+        refused(base, "releases", recounted(base, releases))
+    for width in (Fraction(0), Fraction(31, 64), Fraction(1, 4), Fraction(3)):
+        refused(base, "descent.mean_width", forged(base, mean_width=width))
+    refused(base, "releases[1].sensitivity", forged(base, mean_width=base.descent.mean_width * 2))
+    refused(base, "descent.rounding", forged(base, rounding=Fraction(1, 1 << 17)))
+    for number, dimension in ((0, 13), (1, 2), (2, 11), (3, 1)):
+        refused(base, f"releases[{number}].dimension", forged(base, number, {"dimension": dimension}))
+    for number in (0, 2, 3):
+        refused(base, f"releases[{number}].grid", forged(base, number, {"grid": "2^-5"}))
 
 
 def release_like(**change: Any) -> tuple[CertifiedRelease, ...]:

@@ -28,6 +28,8 @@ LIMIT_FACTOR = 2
 """Where no bounds are agreed on, B is so many times sqrt(d): columns of about unit range or unit deviation need no
 more."""
 RADIUS_SQUARED = Fraction(9, 16)
+OWN_MEAN, PART_BITS = Fraction(1, 2), 16
+"""The part of its own mean that is taken from a stretched row, rounded to so many bits."""
 _LIMIT_BITS = 20
 
 

@@ -13,6 +13,8 @@ from cofit.learn.batches import batch_count, even_parts, in_batches
 from cofit.learn.descent import noisy
 from cofit.learn.descent.clip import (
     LONGEST,
+    OWN_MEAN,
+    PART_BITS,
     RADIUS_BITS,
     RADIUS_SQUARED,
     SHORTEST,
@@ -31,7 +33,6 @@ from cofit.protocols.working import tighten
 from cofit.secret import SecretArray, concatenate
 
 _HELD_A_VALUE = 4  # shared elements that a batch of squares holds for every value
-_PART_BITS = 16
 
 
 def clipped_rows(y: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> tuple[Rows, list[SecretArray]]:
@@ -133,8 +134,9 @@ def _stretched(
     along = -repeated(mean.inner(stretch, fine), rows)
     widest = root_up(Fraction(cols), ROOT_BITS) * formats.longest
     sums = y.matmul(stretch, fine, plus=along, proven_bound=widest)
-    shift = log2_up(Fraction(2 * cols)) + _PART_BITS
-    offset = (sums * round(Fraction(1 << shift, 2 * cols))).ldexp(-shift).truncate(data)
+    part = OWN_MEAN / cols
+    shift = log2_up(1 / part) + PART_BITS
+    offset = (sums * round(part * (1 << shift))).ldexp(-shift).truncate(data)
     # ||t (y - m) - c||^2 = ||t (y - m)||^2 - c (2 sum t (y - m) - d c), exactly
     cross = offset.multiply(sums * 2 - offset.widen(fine) * cols, data + fine, proven_bound=largest)
     squares = tighten(squares - cross.widen(2 * fine), largest)

@@ -256,8 +256,8 @@ def _needed_if_scaled(formats: DescentFormats, layout: Layout, steep: int) -> di
 def _needed_if_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> dict[str, int]:
     rows, exact = log2_up(Fraction(layout.rows)), formats.data + formats.scaled + STRETCH_BITS
     return _needed_always(formats, layout) | {
-        "a sum of gradients": exact + rows + 3,
-        "the spread of the rows": 2 * formats.data + SQUARE_BITS + rows + 2,
+        "a sum of gradients": exact + rows + 2,
+        "the spread of the rows": 2 * formats.data + SQUARE_BITS + rows + 1,
         "the squared length of a row": 2 * (formats.data + STRETCH_BITS) + log2_up(formats.longest**2) + 1,
         "the mean times the inverse lengths": exact - STRETCH_BITS + rows + log2_up(clip.moved / SHORTEST) + 1,
         "the stretched weights": STRETCH_BITS + formats.weights + log2_up(clip.stretch * formats.radius) + 1,

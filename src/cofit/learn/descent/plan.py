@@ -18,7 +18,10 @@ import numpy.typing as npt
 
 from cofit.learn.base_plan import PLAN_VERSION, Plan, plain_formats
 from cofit.learn.descent.clip import (
+    LEAST_VARIANCE,
     LONGEST,
+    OWN_MEAN,
+    PART_BITS,
     RADIUS_BITS,
     RADIUS_SQUARED,
     SHORTEST,
@@ -51,7 +54,8 @@ MEAN_BITS = 15
 
 CONSTANTS = (
     *(Fraction(AVERAGED), Fraction(MEAN_BITS), CENTRED_FLOOR, Fraction(OWN_PARTS, LEVEL_PARTS)),
-    *(SHORTEST, LONGEST, RADIUS_SQUARED, Fraction(STRETCH_BITS), Fraction(SQUARE_BITS), Fraction(RADIUS_BITS)),
+    *(SHORTEST, LONGEST, RADIUS_SQUARED, OWN_MEAN, LEAST_VARIANCE),
+    *map(Fraction, (STRETCH_BITS, SQUARE_BITS, RADIUS_BITS, PART_BITS)),
 )
 """Constants of the party program that no other field states: two releases of the software with other ones would make
 other runs, so the hash has them."""

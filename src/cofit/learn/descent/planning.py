@@ -31,7 +31,16 @@ from cofit.learn.descent.plan import (
     STEP,
     DescentPlan,
 )
-from cofit.learn.descent.recipe import LONGEST_CENTRE, WIDEST_LEVEL, Budget, ClipBudget, PureBudget, spend
+from cofit.learn.descent.recipe import (
+    LONGEST_CENTRE,
+    LONGEST_MEAN,
+    WIDEST_LEVEL,
+    WIDEST_SPREAD,
+    Budget,
+    ClipBudget,
+    PureBudget,
+    spend,
+)
 from cofit.learn.facts import Facts
 from cofit.learn.usefulness import few_rows
 from cofit.privacy.accountant import sigma_for
@@ -241,6 +250,13 @@ def _warnings(facts: Facts, events: list[Event]) -> tuple[str, ...]:
             f"the centre has noise of {2 * math.sqrt(facts.cols) * float(noise[CENTRE]):.2g} times the length of a "
             f"row, because its share of the budget is so small: rows that are centred by it are centred by chance; "
             f"give it more, or 0",
+        )
+    noisy_mean = 4 * facts.cols * noise.get(MEAN, Fraction(0)) ** 2
+    noisy_spread = 2 * (facts.cols * noise.get(SPREAD, Fraction(0))) ** 2
+    if noisy_mean > (2 * LONGEST_MEAN) ** 2 or noisy_spread > (2 * WIDEST_SPREAD) ** 2:
+        warnings += (
+            "rows are to be clipped, and the noise hides where they are and how far they spread: there are too few "
+            "rows for so many columns; leave clip_rows to the plan",
         )
     if facts.cols == 1 and facts.row_limit is None:
         warnings += (

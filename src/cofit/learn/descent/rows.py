@@ -73,7 +73,7 @@ class Rows:
             vector = self.stretch.multiply(vector, fine)
             largest += self.formats.longest * root / (1 << fine)  # the truncation of the stretched vector
             exact = self.mean.format.fraction_bits + fine
-            along = -repeated(self.mean.inner(vector, exact), len(self.y))
+            along = -repeated(self.mean.inner(vector, exact, proven_bound=largest), len(self.y))
             plus = along if plus is None else plus.widen(exact) + along
         return self.y.matmul(vector, bits, plus=plus, proven_bound=largest)
 

@@ -59,6 +59,8 @@ def facts(draw: st.DrawFn, most_rows: int) -> dict[str, Any]:
         if chosen["partition"] == "vertical" or "normalised_by" in chosen:
             shares["level"] = draw(st.sampled_from([0, 0.0001, 0.4]))
         chosen["budget_shares"] = shares
+    elif chosen["delta"]:
+        chosen["clip_rows"] = draw(st.sampled_from([True, True, None, False]))
     return chosen
 
 
@@ -100,6 +102,10 @@ def test_a_plan_is_refused_or_its_program_fits_long(given_facts: dict[str, Any])
         {"rows": 3000, "cols": 3, "epsilon": 50.0, "delta": 0.0, "row_nonzeros": 1, "fit_intercept": False},
         {"rows": 2, "cols": 5, "delta": 1e-5, "feature_bound": 2.0, "budget_shares": {"level": 0.001, "centre": 0.002}},
         {"rows": 100, "cols": 4, "epsilon": 30.0, "delta": 1e-5},  # needs a finer grid
+        {"rows": 200_000, "cols": 64, "feature_bound": 1.0},  # clipped, in the narrow ring
+        {"rows": 500_000, "cols": 128, "epsilon": 3.0},
+        {"rows": 1_000_000, "cols": 50},
+        {"rows": 346, "cols": 17, "epsilon": 38.5, "clip_rows": True},
         {"rows": 100, "cols": 4, "epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "norm_floor": 1e-6},
     ],
     ids=str,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +47,14 @@ def exact_lengths(plan: DescentPlan, encoded: Reals) -> list[Fraction]:
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("cols", [3, 1000, pytest.param(1_000_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", ["owners", "pure"])
+@pytest.mark.parametrize("kind", ["owners", "clipped", "clipped, bounds", "pure"])
 def test_no_encoded_row_is_longer_than_one(kind: str, cols: int, order: str) -> None:
-    plan = plan_of(kind, cols=cols, **({"row_nonzeros": 1} if kind == "pure" else {}))
+    facts: dict[str, Any] = {"pure": {"row_nonzeros": 1}, "owners": {}}.get(kind, {"clip_rows": True})
+    plan = plan_of(kind, rows=60 if cols < 10 else 10**6, cols=cols, **facts)
     x = hard_rows(cols)
+    if plan.clipped and plan.facts.normalised_by == "parties":
+        x = np.clip(x, -2.0, 2.0)
+        x[2] = 2.0  # as long as can be
     encoded = prepared_features(plan, np.asfortranarray(x) if order == "F" else x)
     assert np.isfinite(encoded).all()
     assert (np.ldexp(encoded, plan.formats.data) % 1 == 0).all(), "encoding would round again"
@@ -56,6 +62,9 @@ def test_no_encoded_row_is_longer_than_one(kind: str, cols: int, order: str) -> 
     assert max(lengths) <= 1
     if kind == "owners":  # with delta = 0 rows are said to be sparse, and these are not
         assert min(lengths[:2]) > Fraction(99, 100), "rounding took more than it may"
+    if plan.clipped:  # a row beyond the limit is as long as can be, too
+        assert lengths[2] > Fraction(99, 100)
+        assert lengths[0] < Fraction(99, 100)
     assert lengths[-1] == 0
 
 
@@ -79,6 +88,21 @@ def test_the_map_is_its_formula(level: float | None, centre: tuple[float, ...] |
     np.testing.assert_allclose(
         RowMap("l1", 1.0, 0.0)(x), x / np.abs(x).sum(axis=1, keepdims=True), rtol=1e-12, atol=1e-15
     )
+
+
+def test_the_map_of_clipped_rows_is_its_formula() -> None:
+    rng = np.random.default_rng(7)
+    mean, stretch, radius, bound = rng.normal(size=3) / 9, rng.uniform(1, 16, 3), 0.05, 4.0
+    rows = RowMap("l2", bound, 0.0, mean=tuple(mean), stretch=tuple(stretch), radius=radius)
+    x = np.array([[0.5, -0.3, 0.2], [40.0, 1.0, -7.0], [0.0, 0.0, 0.0], [1e300, -1e300, 0.0], 4.0 * mean])
+    for row, found in zip(x, rows(x), strict=True):
+        y = np.array([float(value) for value in row]) / bound
+        y = y / max(1.0, math.hypot(*y))
+        b = stretch * (y - mean)
+        b = b - b.mean() / 2
+        np.testing.assert_allclose(found, b / max(float(np.linalg.norm(b)), 0.75 * 3**0.5 * radius), atol=1e-12)
+    assert np.linalg.norm(rows(x), axis=1).max() <= 1 + 1e-12
+    assert rows(x[:0]).shape == (0, 3)
 
 
 def test_the_map_of_the_largest_and_smallest_floats_is_finite() -> None:
