@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cofit.errors import InvalidInputError
+from cofit.learn.releases import blank_release
 from cofit.models.study_model import StudyModel
 from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.document import Study
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 TITLE = "What accuracy to expect (simulated, no private data)"
 _NOT_ASKED = "Not simulated, as --no-forecast asks."
 _OF_BEST = ("partition", "recipe", "loss", "epsilon", "delta", "fit_intercept", "feature_bound", "feature_lower",
-            "row_nonzeros", "norm_floor", "clip_rows")  # fmt: skip
+            "row_nonzeros", "norm_floor")  # fmt: skip
 _OF_PAPER = ("l2", "mechanism", "sensitivity", "intercept_scaling", "allow_unproven")
 
 
@@ -71,7 +72,7 @@ def given_facts(study: Study) -> dict[str, Any]:
     facts = study_facts(study)
     names = (*_OF_BEST, *_OF_PAPER) if facts.recipe == "paper" else _OF_BEST
     given = {name: getattr(facts, name) for name in names}
-    given["normalised_by"] = study.data.normalised_by
+    given |= {"normalised_by": study.data.normalised_by, "clip_rows": study.data.clip_rows}
     if given.get("mechanism") == "auto":
         del given["mechanism"]
     return {name: value for name, value in given.items() if value is not None}
@@ -82,7 +83,7 @@ def study_sample(study: Study, path: Path, layout: TextLayout = ANY_LAYOUT) -> P
     from cofit.report.sample import load_sample  # noqa: PLC0415
 
     plan = study_plan(study)
-    unreleased = StudyModel.from_release(study, (0.0,) * plan.released, expected_certificate(study, plan))
+    unreleased = StudyModel.from_release(study, blank_release(plan), expected_certificate(study, plan))
     return load_sample(path, unreleased, layout)
 
 
