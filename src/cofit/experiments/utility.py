@@ -31,7 +31,7 @@ LARGEST_SIZE = 100_000_000
 """Beyond it nothing is simulated with noisy descent: it would take minutes, and gigabytes."""
 _DRAWS, _FEWEST_DRAWS, _DRAWN_ROWS = 24, 6, 200_000
 _COMMON = (
-    "partition", "loss", "fit_intercept", "feature_bound", "feature_lower", "row_nonzeros", "norm_floor", "clip_rows",
+    "partition", "loss", "fit_intercept", "feature_bound", "feature_lower", "row_nonzeros", "norm_floor",
 )  # fmt: skip
 Progress = Callable[[int, int], None]
 """Called with how many of all simulations are done."""

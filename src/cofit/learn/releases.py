@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cofit.learn.descent.clip import LONGEST
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.privacy.accounted import AccountedRelease, accounted
 from cofit.privacy.certified import CertifiedRelease
@@ -15,6 +16,15 @@ def certified_releases(plan: Plan) -> tuple[CertifiedRelease, ...]:
 def accounted_releases(plan: Plan) -> tuple[AccountedRelease, ...]:
     """Return the same releases, each with its part of the one account of all of them."""
     return accounted(certified_releases(plan), plan.facts.epsilon)
+
+
+def blank_release(plan: Plan) -> tuple[float, ...]:
+    """Return what a release of this plan might be, of weights 0: for models that are not scored."""
+    numbers = [0.0] * plan.released
+    if isinstance(plan, DescentPlan) and plan.clipped:
+        count = plan.layout.features + 1  # of stretches and the radius, at the end
+        numbers[-count:] = [1.0] * (count - 1) + [float(LONGEST)]
+    return tuple(numbers)
 
 
 def _of_minimiser(plan: Plan) -> CertifiedRelease:

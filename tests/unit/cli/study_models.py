@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cofit.cli.model import write_model
+from cofit.learn.releases import blank_release
 from cofit.models.study_model import StudyModel
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
@@ -12,13 +13,11 @@ from cofit.study.statement import expected_certificate
 
 
 def model_of(study: Study, weights: dict[str, float], intercept: float = 0.0) -> StudyModel:
-    """Weights by encoded name; 0 where none is given, and for the level, the centre and the mean of recipe 'best'."""
+    """Weights by encoded name; 0 where none is given. What recipe 'best' opens beside them is blank."""
     plan = study_plan(study)
     values = [weights.get(name, 0.0) for name in study.weight_names] + [intercept] * study.model.intercept
-    prepared = [0.0] * (plan.released - len(values))
-    if plan.facts.row_limit is not None:  # the stretch and the radius of clipped rows come last, and are positive
-        prepared[-plan.facts.cols - 1 :] = [1.0] * (plan.facts.cols + 1)
-    return StudyModel.from_release(study, (*values, *prepared), expected_certificate(study, plan))
+    released = (*values, *blank_release(plan)[len(values) :])
+    return StudyModel.from_release(study, released, expected_certificate(study, plan))
 
 
 def model_file(folder: Path, study: Study, weights: dict[str, float], intercept: float = 0.0) -> Path:

@@ -71,6 +71,19 @@ def test_it_begins_with_the_hash_the_columns_and_the_budget(study: Path) -> None
         assert expected in words, words
 
 
+def test_the_rows_that_a_useful_model_needs(study: Path, tmp_path: Path) -> None:
+    plan = study_plan(load_study(study))
+    text = shown(study)
+    assert re.search(rf"rows needed, about +{plan.rows_needed:,} ", text)
+    assert "Warning" not in text
+    tight = tmp_path / "tight"
+    tight.mkdir()
+    poor = write_study(tight, EXAMPLES[0])
+    poor.write_text(re.sub(r"epsilon = [\d.]+", "epsilon = 0.001", poor.read_text(encoding="utf-8")), encoding="utf-8")
+    text = " ".join(shown(poor).split())
+    assert re.search(r"Warning: [\d,]+ rows with \d+ columns are few for this epsilon .* about [\d,]+ rows", text)
+
+
 def test_the_latency_that_the_cost_assumes(study: Path) -> None:
     assert re.search(r"assumes +0.1 ms latency +1 GB a second, 2 cores", shown(study))
 

@@ -101,18 +101,33 @@ BEST = ["plan", "--rows", "1000", "--cols", "5"]
 
 
 def test_the_default_recipe() -> None:
-    plan = plan_training(training_facts(1000, 5, feature_bound=1.0, feature_lower=0.0))
-    result = CliRunner().invoke(cli, [*BEST, "--feature-bound", "1", "--feature-lower", "0", "--json"])
+    given = ["--feature-bound", "1", "--feature-lower", "0", "--no-clip-rows"]
+    plan = plan_training(training_facts(1000, 5, feature_bound=1.0, feature_lower=0.0, clip_rows=False))
+    result = CliRunner().invoke(cli, [*BEST, *given, "--json"])
     assert result.exit_code == 0, result.output
     printed = json.loads(result.output)
     assert printed["hash"] == plan.hash
     assert [release["name"] for release in printed["releases"][:3]] == ["level", "centre", "step 1"]
-    output = CliRunner().invoke(cli, [*BEST, "--feature-bound", "1", "--feature-lower", "0"]).output
+    output = CliRunner().invoke(cli, [*BEST, *given]).output
     titles = ["Data", "Privacy", "Noisy releases", "Training", "Number formats", "Cost forecast"]
     places = [output.index(f"\n{title}") for title in titles]
     assert places == sorted(places)
     for name in ("level", "centre", "steps 1 to 20"):
         assert re.search(rf"  {name} +\S+ numbers?", output), name
+
+
+def test_clipped_rows_and_the_rows_that_a_useful_model_needs() -> None:
+    plan = plan_training(training_facts(1000, 5))
+    printed = json.loads(CliRunner().invoke(cli, [*BEST, "--json"]).output)
+    assert (printed["hash"], printed["rows_needed"]) == (plan.hash, plan.rows_needed)
+    assert [release["name"] for release in printed["releases"][:4]] == ["mean", "radius", "shift", "spread"]
+    output = CliRunner().invoke(cli, BEST, env={"COLUMNS": "160"}).output
+    assert re.search(rf"rows needed, about +{plan.rows_needed} ", output)
+    for name in ("mean", "radius", "shift", "spread", "steps 1 to 20"):
+        assert re.search(rf"  {name} +\S+ numbers?", output), name
+    assert "each owner cuts its rows to length" in output
+    few = CliRunner().invoke(cli, ["plan", "--rows", "10", "--cols", "5"]).output
+    assert "Warning: 10 rows with 5 columns are few" in " ".join(few.split())
 
 
 def test_the_default_recipe_has_no_penalty(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +164,7 @@ def test_sizes_and_times_have_units_that_keep_them_short(rows: str, cols: str) -
 
 
 def test_a_plan_without_centring_speaks_of_none() -> None:
-    centred = CliRunner().invoke(cli, BEST, env={"COLUMNS": "160"}).output
+    centred = CliRunner().invoke(cli, [*BEST, "--no-clip-rows"], env={"COLUMNS": "160"}).output
     assert re.search(r"rows +L2 length 1 +at most, after centring", centred)
     given = ["--share", "centre=0", "--share", "level=0"]
     plain = CliRunner().invoke(cli, [*BEST, *given], env={"COLUMNS": "160"}).output

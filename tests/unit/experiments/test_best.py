@@ -21,6 +21,8 @@ from cofit.experiments.measure import measure
 from cofit.experiments.settings import QUICK
 from cofit.experiments.tables.best import EPSILONS, table9
 from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.descent.planning import plan_descent
+from cofit.learn.facts import training_facts
 from cofit.learn.row_map import RowMap
 
 RNG = np.random.default_rng(4)
@@ -41,7 +43,7 @@ def test_ranges_are_those_that_are_declared_and_of_boolean_columns() -> None:
 
 
 def test_the_plan_uses_declared_ranges_and_no_others() -> None:
-    ours = Best(8.0, 1e-5)
+    ours = Best(3.0, 1e-5)
     boolean, reals = (plan_best(data, 300, ours, "clear") for data in (BOOLEAN, REALS))
     assert (boolean.facts.normalised_by, reals.facts.normalised_by) == ("parties", "owners")
     assert (float(boolean.facts.feature_lower), float(boolean.facts.feature_bound)) == (0.0, 1.0)
@@ -54,7 +56,10 @@ def test_the_plan_uses_declared_ranges_and_no_others() -> None:
 
 def test_a_score_is_that_of_the_models_own_map() -> None:
     """By hand: level, length, centre and intercept of a made-up release."""
-    plan = plan_best(BOOLEAN, 400, Best(8.0, 1e-5), "clear")
+    facts = training_facts(
+        400, 20, epsilon=8.0, delta=1e-5, feature_bound=1.0, feature_lower=0.0, scheme="clear", clip_rows=False
+    )
+    plan = plan_descent(facts)
     assert plan.level is not None
     assert plan.centre is not None
     cols = plan.facts.cols

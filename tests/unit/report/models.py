@@ -22,8 +22,16 @@ from support.facts import paper_facts
 
 DESCENTS: dict[str, dict[str, Any]] = {
     "owners": {"epsilon": 0.3},
-    "owners, centred": {"epsilon": 2.0, "delta": 1e-5},
-    "level, centred": {"epsilon": 3.0, "feature_bound": 2.0, "feature_lower": -0.5, "norm_floor": 0.1},
+    "owners, centred": {"epsilon": 2.0, "delta": 1e-5, "clip_rows": False},
+    "level, centred": {
+        "epsilon": 3.0,
+        "feature_bound": 2.0,
+        "feature_lower": -0.5,
+        "norm_floor": 0.1,
+        "clip_rows": False,
+    },
+    "clipped": {"epsilon": 3.0},
+    "clipped, bounds": {"epsilon": 3.0, "partition": "vertical", "feature_bound": 2.0},
     "vertical": {"epsilon": 0.2, "partition": "vertical", "feature_bound": 1.0, "feature_lower": 0.0},
     "no intercept": {"epsilon": 1.0, "fit_intercept": False, "loss": "huber_hinge"},
     "chosen shares": {

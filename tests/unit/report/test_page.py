@@ -23,6 +23,7 @@ from cofit.report.cost import Cost, PhaseCost
 from cofit.report.noise_law import noise_law
 from cofit.report.page import ReportInput, render_report
 from cofit.report.plots import expected_counts
+from cofit.report.rebuilt import rebuilt_plan
 from cofit.report.significance import published_weights
 from cofit.report.words import explanation, guess, verdict, who_could_read_everything
 from unit.cli.study_models import model_of
@@ -157,6 +158,18 @@ def test_releases_of_noisy_descent_by_hand() -> None:
     assert cells == ["1", f"{float(releases[0].sensitivity) * step:.4g}", f"{float(releases[0].scale) * step:.4g}"]
     assert float(cells[1]) == pytest.approx(1.25, rel=1e-3)  # (2 + 0.5) / 2, the width of the range over the bound
     assert re.findall(r'<td class="number">(.*?)</td>', rows[2][1])[0] == "6"
+
+
+@pytest.mark.parametrize("given", [{}, {"clip_rows": False}])
+def test_the_records_that_a_useful_model_needs(given: dict[str, Any]) -> None:
+    model = descended(epsilon=3.0, **given)
+    plan = rebuilt_plan(model)
+    assert plan is not None
+    assert f"a useful model needs about {plan.rows_needed:,}" in Page(page_of(model)).text
+    few = descended(rows=12, epsilon=0.5, **given)
+    assert "12 rows with 5 columns are few" in Page(page_of(few)).text
+    paper = planned(rows=40, epsilon=0.2)
+    assert f"a useful model needs about {paper.rows_needed:,}" in Page(page_of(released(paper))).text
 
 
 def test_both_kinds_of_models() -> None:
