@@ -1,6 +1,7 @@
 . "$CLONE/tests/e2e/pages/prepared/common.sh"
 tutorial_study
 cp a.csv patients.csv
+sed 's/,/;/g; s/\./,/g' a.csv > from-excel.csv
 start_parties party-a party-b party-c
 
 # The same patients, but each hospital has some of the columns, and two rows that the other lacks.
