@@ -105,7 +105,7 @@ def test_radii_of_sixteen_bits_are_noticed(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_right_radii_are_on_no_grid() -> None:
     values = draws(draw, "clear", 100_000)
-    assert draws_of_distinct_squares(values) == 50_000
+    assert draws_of_distinct_squares(values) >= 49_990  # of 50,000, two agree in 10 decimals once in 30 runs
     accept({"squares on a grid": count_of(_on_grid(values, 15), 2.0**-11)})
 
 
