@@ -30,7 +30,7 @@ def duration(seconds: float | None) -> str:
     if seconds < 120:
         return f"{_significant(seconds, 2)} s"
     if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
+        return f"{_significant(seconds / 60, 2)} min"
     return f"{seconds / 3600:.1f} h" if seconds < 2 * _DAY else f"{seconds / _DAY:.1f} days"
 
 

@@ -18,7 +18,7 @@ from cofit.learn.releases import blank_release
 from cofit.models.study_model import StudyModel
 from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.document import Study
-from cofit.study.plan import study_facts, study_plan
+from cofit.study.plan import lowest_mean, study_facts, study_plan
 from cofit.study.statement import expected_certificate
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def given_facts(study: Study) -> dict[str, Any]:
     names = (*_OF_BEST, *_OF_PAPER) if facts.recipe == "paper" else _OF_BEST
     given = {name: getattr(facts, name) for name in names}
     given |= {"normalised_by": study.data.normalised_by, "clip_rows": study.data.clip_rows}
+    lowest = lowest_mean(study)
+    given["feature_lower"] = facts.feature_lower if lowest is None else lowest
     if given.get("mechanism") == "auto":
         del given["mechanism"]
     return {name: value for name, value in given.items() if value is not None}

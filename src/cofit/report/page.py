@@ -93,6 +93,7 @@ def render_report(given: ReportInput) -> str:
         readers=who_could_read_everything(certificate),
         not_protected=NOT_PROTECTED,
         needed=rows_for_use(certificate),
+        clipped=model.rows is not None and model.rows.mean is not None,
         owners=certificate.owners,
         participants=participants(certificate, analysts),
         columns=columns_in_words(given.model.features[:MOST_SHOWN]) if isinstance(given.model, StudyModel) else (),
@@ -156,6 +157,7 @@ def _weights_of_descent(model: LinearModel) -> dict[str, Any]:
         "shrinkage": model.shrinkage,
         "left": int(np.count_nonzero(model.weights)),
         "row_level": None if model.rows is None else model.rows.level,
+        "radius": None if model.rows is None else model.rows.radius,
         "centre_length": float(np.linalg.norm(centre)) if centre else None,
         "releases": _releases(certificate),
     }

@@ -16,7 +16,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Release:
-    """What was opened (the weights, the intercept's, then level and centre if there are any), and the certificate."""
+    """What was opened (the weights, the intercept's, then what prepares rows for their score), and the certificate."""
 
     weights: tuple[float, ...]
     certificate: Certificate

@@ -20,7 +20,6 @@ def study_facts(study: Study) -> Facts:
     """
     model, privacy, data = study.model, study.privacy, study.data
     cols = sum(feature.width for feature in data.features)
-    numbers = sum(feature.type == "number" for feature in data.features)
     return training_facts(
         data.rows,
         cols,
@@ -44,13 +43,20 @@ def study_facts(study: Study) -> Facts:
         intercept_scaling=model.intercept_scaling,
         normalised_by=data.normalised_by,
         feature_bound=1.0,
-        feature_lower=Fraction(-numbers, cols) if model.recipe == "best" else None,
+        feature_lower=lowest_mean(study),
         norm_floor=data.norm_floor,
         clip_rows=data.clip_rows,
         row_nonzeros=data.row_nonzeros,
         tolerance=model.tolerance,
         allow_unproven=model.allow_unproven,
     )
+
+
+def lowest_mean(study: Study) -> Fraction | None:
+    """Return what the mean of a row is never below, for recipe best: numbers are within [-1, 1], all else is 0 or 1."""
+    features = study.data.features
+    numbers = sum(feature.type == "number" for feature in features)
+    return Fraction(-numbers, sum(feature.width for feature in features)) if study.model.recipe == "best" else None
 
 
 def study_plan(study: Study) -> Plan:

@@ -40,7 +40,8 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
     facts = "this study, and when whom of the others is connected"
     model = "the released (noisy) weights"
     if study.model.recipe == "best":
-        model += ", with the (noisy) level and centre of the rows where the plan has them"
+        model += ", with the (noisy) numbers by which rows are prepared where the plan has any (level and centre, or "
+        model += "mean, stretch and radius)"
     owners = ["its own data", f"{model}, if an analyst publishes it", facts]
     parties = [model, facts]
     if study.data.partition == "vertical":

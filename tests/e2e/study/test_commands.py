@@ -28,7 +28,8 @@ def cofit(folder: Path, *arguments: str, code: int = 0) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("partition", ["horizontal", pytest.param("vertical", marks=pytest.mark.slow)])
+@pytest.mark.slow  # the tutorial's own commands do the same in ``pages``
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
 def test_a_study_by_commands(make_lab: MakeLab, partition: str) -> None:
     lab = make_lab(epsilon=20.0, partition=partition, rows=(300, 300), features=4)
     table, extra = ("table.npz", []) if partition == "horizontal" else ("table.csv", ["--secret", "shared.secret"])
