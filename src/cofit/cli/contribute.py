@@ -186,7 +186,7 @@ def _prepared(
 def _encoded(study: Study, owner: str, data: Path, layout: TextLayout) -> EncodedTable:
     """Read and encode the table; a warning about this owner's own data goes to its terminal and nowhere else."""
     table = encode_table(study, owner, read_owner_table(study, owner, data, layout))
-    warning = range_warning(study, owner, table.features)
+    warning = range_warning(study, owner, table)
     if warning is not None:
         click.echo(f"{WARNING}{warning}", err=True)
     return table

@@ -27,6 +27,9 @@ OUTSIDE = (
 )
 
 
+_NEARLY_ALL = 0.9
+
+
 @click.command("evaluate")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
@@ -80,7 +83,9 @@ def evaluate_model(
 
 def _print(console: Console, result: Evaluation, classes: list[str]) -> None:
     auc = "none (all rows are of one class)" if result.auc is None else f"{result.auc:.4f}"
-    console.print(f"{result.rows:,} rows, accuracy {result.accuracy:.4f}, AUC {auc}\n", highlight=False)
+    commoner = max(map(sum, result.confusion)) / result.rows
+    console.print(f"{result.rows:,} rows, accuracy {result.accuracy:.4f}, AUC {auc}", highlight=False)
+    console.print(f"Always naming the commoner class has an accuracy of {commoner:.4f}.\n", highlight=False)
     confusion = Table("", *(Column(Text(f"predicted {name}")) for name in classes), title="Confusion matrix")
     for name, counts in zip(classes, result.confusion, strict=True):
         confusion.add_row(Text(f"is {name}"), *map(str, counts))
@@ -92,4 +97,9 @@ def _print(console: Console, result: Evaluation, classes: list[str]) -> None:
             table.add_row(span, str(one.rows), f"{one.mean_probability:.3f}", f"{one.observed:.3f}")
         console.print(table)
         console.print(f"Expected calibration error {result.calibration_error:.4f}", highlight=False)
+        if max(one.rows for one in result.calibration) > _NEARLY_ALL * result.rows:
+            console.print(
+                "Nearly all rows are in one bin, so that this error says little: the probabilities rank rows (AUC), "
+                "and are no risks."
+            )
     console.print(f"\n{OUTSIDE}")

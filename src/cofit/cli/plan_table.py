@@ -73,8 +73,8 @@ def _data(plan: Plan) -> Section:
     ]
     if plan.floor is not None:
         rows.append(Row("norm floor", as_number(plan.floor), "shorter rows are not stretched to length 1"))
-    enough = "a hint: fewer will do where columns have much in common"
-    rows.append(Row("rows needed, about", shown(plan.rows_needed), f"for a useful model at this epsilon; {enough}"))
+    hint = "for a useful model at this epsilon: a hint; fewer where columns are correlated, more where a class is rare"
+    rows.append(Row("rows needed, about", shown(plan.rows_needed), hint))
     return Section("Data", tuple(rows))
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from cofit.arithmetic import Shape
 from cofit.learn.descent.formats import truncated_factors
-from cofit.learn.descent.plan import LEVEL, OPENED, RADIUS
+from cofit.learn.descent.plan import LEVEL, RADIUS
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
-from cofit.learn.releases import certified_releases
+from cofit.learn.releases import certified_releases, opened_in_words
 from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedOpening
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
@@ -175,12 +175,7 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
 
 def _learned(plan: Plan, dealer: str | None) -> dict[str, tuple[str, ...]]:
     nothing_else = "nothing else of anybody's data"
-    weights = "the noisy weights"
-    if isinstance(plan, DescentPlan):
-        weights += "".join(
-            f", the noisy {OPENED[name]} of the rows" for name, (count, _) in plan.extras.items() if count
-        )
-        weights = weights.replace("intercept's offset of the rows", "calibration of the intercept")
+    weights = opened_in_words(plan)
     facts = "the public facts: rows, columns, who contributed how many, the classes, and the plan"
     secret = scheme_named(plan.facts.scheme).info.secret
     dealt = {} if dealer is None else {"dealer": (facts, "nothing of anybody's data, and not the weights")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cofit.learn.descent.clip import LONGEST
+from cofit.learn.descent.plan import INTERCEPT, OPENED
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.privacy.accounted import AccountedRelease, accounted
 from cofit.privacy.certified import CertifiedRelease
@@ -16,6 +17,16 @@ def certified_releases(plan: Plan) -> tuple[CertifiedRelease, ...]:
 def accounted_releases(plan: Plan) -> tuple[AccountedRelease, ...]:
     """Return the same releases, each with its part of the one account of all of them."""
     return accounted(certified_releases(plan), plan.facts.epsilon)
+
+
+def opened_in_words(plan: Plan) -> str:
+    """Return what is opened: the noisy weights, and what a score needs beside them."""
+    opened = ["the noisy weights"]
+    if isinstance(plan, DescentPlan):
+        words = {name: f"the noisy {word} of the rows" for name, word in OPENED.items()}
+        words[INTERCEPT] = "the noisy calibration of the intercept"
+        opened += [words[name] for name, (count, _) in plan.extras.items() if count]
+    return ", ".join(opened)
 
 
 def blank_release(plan: Plan) -> tuple[float, ...]:

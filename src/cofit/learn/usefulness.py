@@ -5,7 +5,8 @@ score of a row of length 1, over the standard deviation of the noise in that sco
 / 2, mu the budget. How much of it a model needs depends on the data. Simulations with made-up rows (d columns, a tenth
 as many factors, labels that can be told in 78 % of the cases) came half of the way from chance to that at a strength of
 about (15 + 10 sqrt(d)) / 2, for d from 3 to 1000 and epsilon 1 and 3, and were hardly above chance with a third of it.
-Columns that have much in common, as those of gene expression, need far less. So the figure is a hint, and no bound.
+Columns that have much in common, as those of gene expression, need far less; a rare class needs more, because its few
+rows carry the signal. So the figure is a hint, and no bound.
 """
 
 from __future__ import annotations

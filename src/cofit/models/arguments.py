@@ -43,12 +43,14 @@ def taught(init: Init) -> Init:
     @functools.wraps(init)
     def checked(self: object, *args: Any, **kwargs: Any) -> None:
         name = type(self).__name__
-        for given in kwargs:
-            if given not in known:
-                more = (
-                    f": {_INSTEAD[given]}." if given in _INSTEAD else f"{suggestion(given, known)}. See help({name})."
-                )
-                raise TypeError(f"{name} has no argument '{given}'{more}")
+        unknown = [given for given in kwargs if given not in known]
+        if unknown:
+            told = [
+                f"{name} has no argument '{given}'"
+                + (f": {_INSTEAD[given]}." if given in _INSTEAD else f"{suggestion(given, known)}. See help({name}).")
+                for given in unknown
+            ]
+            raise TypeError(" ".join(told))
         if len(args) > len(by_place):
             raise TypeError(
                 f"{name} takes {' and '.join(by_place)} by position, and everything else by name. Got {len(args)} "

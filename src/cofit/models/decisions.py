@@ -16,10 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import OneClassWarning, parameter_error
+from cofit.learn.row_map import RowMap
 
 MANY_ROWS = 100
 """A batch so large that one class alone is worth a warning."""
 Reals = npt.NDArray[np.float64]
+_FEW_ROWS = 20
+_ROUNDED = 1 + 1e-6
 
 
 def checked_threshold(threshold: Any, *, probability: bool) -> float | None:
@@ -63,3 +66,18 @@ def warn_of_one_class(second: npt.NDArray[np.bool_], classes: Any) -> None:
     text = one_class(second, classes, "predict(X, threshold=...)")
     if text is not None:
         warnings.warn(text, OneClassWarning, stacklevel=3)
+
+
+def warn_of_other_units(x: Reals, rows: RowMap) -> None:
+    """Warn where most rows lie beyond what training allowed: they were hardly prepared as in training."""
+    if len(x) < _FEW_ROWS or (rows.mean is None and not rows.floor):
+        return
+    with np.errstate(over="ignore"):
+        far = np.square(x).sum(axis=1) > rows.bound**2 if rows.mean else (np.abs(x) > rows.bound * _ROUNDED).any(axis=1)
+    if np.count_nonzero(far) > len(x) / 2:
+        warnings.warn(
+            f"{np.count_nonzero(far):,} of {len(x):,} rows have values beyond what was agreed on for training. Prepare "
+            f"the table as in training: with the same public bounds, in the same order of columns.",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -22,7 +22,7 @@ from cofit.models.feature_columns import refuse_other_than_numbers, without_valu
 from cofit.models.linear_model import LinearModel, Reals
 from cofit.models.progress_display import progress_context
 from cofit.models.settings import AUTO, check_shrinkage, stated_parameters
-from cofit.models.tables import tables
+from cofit.models.tables import refuse_beyond, tables
 from cofit.roles.progress import Progress
 from cofit.roles.training import run_training
 
@@ -134,6 +134,8 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         given = tables(owners, y, partition, name, self.classes)
         facts = {fact: getattr(self, fact) for fact in _FACTS}
         plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
+        if plan.facts.normalised_by == "parties":
+            refuse_beyond(given, float(plan.facts.feature_bound), vertical=partition == "vertical")
         for unlike in scale_warnings(
             given.features,
             given.feature_names,

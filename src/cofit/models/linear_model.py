@@ -42,7 +42,7 @@ from cofit.learn.losses import loss_named
 from cofit.learn.plan import DescentPlan, Plan
 from cofit.learn.row_map import RowMap
 from cofit.learn.shrinkage import shrunk_weights
-from cofit.models.decisions import checked_threshold, second_class, warn_of_one_class
+from cofit.models.decisions import checked_threshold, second_class, warn_of_one_class, warn_of_other_units
 from cofit.models.model_text import model_text
 from cofit.models.row_fields import check_rows, read_rows
 from cofit.privacy.certificate import Certificate
@@ -224,6 +224,7 @@ class LinearModel:
         """Return the score of each row of X, shape (n,): positive for the second class."""
         x = self._checked(X)
         if self.rows is not None:
+            warn_of_other_units(x, self.rows)
             return np.asarray(self.rows(x) @ self.weights + self.intercept)
         largest = np.maximum(np.abs(x).max(axis=1), self.constant)
         unit = np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
@@ -247,7 +248,8 @@ class LinearModel:
     def predict_proba(self, X: Any) -> Reals:
         """Return sigmoid(score) for each row of X as the second of two columns, and what is left to 1 as the first.
 
-        With recipe 'best' sigmoid(2 score). Noise makes these probabilities more certain than they should be.
+        With recipe 'best' sigmoid(2 score). They rank rows, and are no calibrated risks: noise may make them more
+        certain than they should be, and where one class is rare they are far less certain.
         """
         return self.probabilities(self.decision_function(X))
 

@@ -170,7 +170,7 @@ class StudyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 told.append(f"column '{feature.name}' must hold {_agreed(feature)}")
         return (
             f"The table does not fit the study '{self.study_model.study[0]}': {'; '.join(told)}. `cofit predict MODEL "
-            f"TABLE` names rows and values, at your own terminal."
+            f"TABLE` names the rows, at your own terminal."
         )
 
 

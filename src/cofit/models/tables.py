@@ -11,7 +11,8 @@ import numpy.typing as npt
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 
-from cofit.errors import InvalidInputError, ShapeError, parameter_error
+from cofit.errors import InvalidInputError, RangeError, ShapeError, parameter_error
+from cofit.learn.bounds import beyond
 from cofit.learn.facts import PARTITIONS
 from cofit.models.feature_columns import (
     column_names,
@@ -226,3 +227,22 @@ def _classes(labels: Mapping[str, npt.NDArray[Any]], agreed: npt.NDArray[Any] | 
 
 def _encoded(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return np.asarray(labels == classes[1], dtype=np.int64)
+
+
+def refuse_beyond(given: Tables, bound: float, *, vertical: bool) -> None:
+    """Refuse values beyond the agreed bound by more than rounding, by the names of columns and without a value."""
+    first = 0
+    for owner, table in given.owners.items():
+        if table.features is None:
+            continue
+        wrong = beyond(np.asarray(table.features, dtype=np.float64), -bound, bound)
+        if wrong.any():
+            row, column = (int(i) for i in np.argwhere(wrong)[0])
+            name = first + column if given.feature_names is None else f"'{given.feature_names[first + column]}'"
+            raise RangeError(
+                f"Owner '{owner}': {int(wrong[:, column].sum()):,} of {len(wrong):,} values of column {name} are "
+                f"larger in magnitude than the agreed feature_bound, {bound:g} (the first in row {row}, counted from "
+                f"0). Map the column to [-{bound:g}, {bound:g}] by public bounds (cofit.PublicScaler), or agree on a "
+                f"larger feature_bound."
+            )
+        first += wrong.shape[1] if vertical else 0

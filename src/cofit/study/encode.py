@@ -16,8 +16,8 @@ clipped to the bound: what is encoded is within the bounds, always.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -59,11 +59,12 @@ _LABEL_IN = "fill it in, or remove the row: every record needs a label"
 @dataclass(frozen=True, repr=False, eq=False)
 class EncodedTable:
     """One owner's data, ready to be shared. ``features`` (rows x columns), ``labels`` (0, 1) and ``keys``, each None
-    where the owner has none."""
+    where the owner has none. ``moved``: how many values of a column were moved to a bound, for the owner alone."""
 
     features: Reals | None
     labels: npt.NDArray[np.int64] | None
     keys: tuple[str, ...] | None
+    moved: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         shapes = [None if part is None else part.shape for part in (self.features, self.labels)]
@@ -110,7 +111,8 @@ def encode_table(study: Study, owner: str, table: pa.Table) -> EncodedTable:
     if entry.holds_label and study.data.label in present:
         labels = _matched(study.data.label, table, study.data.label_values, problems, remedy=_LABEL_IN)
     problems.raise_any()
-    return EncodedTable(encoded, labels, None if keys is None else tuple(key for key in keys if key is not None))
+    kept = None if keys is None else tuple(key for key in keys if key is not None)
+    return EncodedTable(encoded, labels, kept, problems.moved)
 
 
 def encode_columns(features: Sequence[Feature], table: pa.Table, problems: Problems) -> Reals:
@@ -198,6 +200,8 @@ def _put_number(feature: Feature, table: pa.Table, block: Reals, problems: Probl
             f"it is beyond the agreed bounds {lower:g} to {upper:g}; correct it, or agree on other bounds or on "
             "clip = true",
         )
+    elif (moved := beyond(values, lower, upper) & ~infinite).any():
+        problems.moved[name] = int(moved.sum())
     usable = np.isfinite(values)
     bounded = np.clip(np.where(usable, values, lower), lower, upper)
     block[:, 0] = np.clip((bounded - lower) / (upper - lower) * 2.0 - 1.0, -1.0, 1.0)

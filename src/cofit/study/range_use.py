@@ -7,42 +7,65 @@ warning may go, and why no remedy may be computed from the data.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cofit.learn.unlike_scales import FACTOR, SMALL_PART, spread_of
-from cofit.study.columns import Reals
-from cofit.study.document import Study
-from cofit.study.encode import owner_named
+from cofit.study.document import Feature, Study
+from cofit.study.encode import EncodedTable, owner_named
 
 WARNING = "Warning: "
 """With this begins a line that tells an owner something about its own data."""
 _WIDTH = 2.0  # of an encoded range
 _MOST_NAMES = 10
+_MANY = 0.1
 
 
-def range_warning(study: Study, owner: str, features: Reals | None) -> str | None:
-    """Return what to tell an owner of its encoded features, or None.
+def range_warning(study: Study, owner: str, table: EncodedTable) -> str | None:
+    """Return what to tell an owner of its encoded table, or None.
 
-    It names the numbers whose middle 98 % use less than a fiftieth of their range, or spread less than a twentieth as
-    far as those of another column of this owner. Numbers that are always the same are left out.
+    It names the numbers of which more than a tenth were moved to a bound, because the study says ``clip``; those that
+    are the same in every row; and those whose middle 98 % use less than a fiftieth of their range, or spread less than
+    a twentieth as far as those of another column of this owner.
     """
-    entry = owner_named(study, owner)
+    entry, features = owner_named(study, owner), table.features
     spread = None if features is None else spread_of([features])
-    if spread is None:
+    if spread is None or features is None:
         return None
     own = study.features_of(entry)
     starts = np.cumsum([0, *(feature.width for feature in own)])
     numbers = [(feature, int(start)) for feature, start in zip(own, starts, strict=False) if feature.type == "number"]
+    counts = {feature.name: table.moved.get(feature.name, 0) for feature, _ in numbers}
+    moved = [feature for feature, _ in numbers if counts[feature.name] > _MANY * len(features)]
+    numbers = [(feature, place) for feature, place in numbers if feature not in moved]
+    same = [feature for feature, place in numbers if not spread.all[place]]
     widest = max((float(spread.middle[place]) for _, place in numbers), default=0.0)
     limit = max(SMALL_PART * _WIDTH, widest / FACTOR)
     narrow = [feature for feature, place in numbers if 0 < spread.typical[place] < limit]
-    if not narrow:
+    told = []
+    if moved:
+        parts = [f"{counts[feature.name]:,} of {len(features):,} values of {_named(feature)}" for feature in moved]
+        told.append(
+            f"{_listed(parts)} are beyond the agreed bounds and count as the bound. Is the column in another unit?"
+        )
+    if same:
+        told.append(f"the values of {_listed([_named(feature) for feature in same])} are the same in every row.")
+    if narrow:
+        told.append(
+            f"the values of {_listed([_named(feature) for feature in narrow])} lie close together within the agreed "
+            "bounds, so that the noise, or another column, hides them. If narrower bounds are publicly known of the "
+            "field, propose a study with these. Do not take them from the data: that is outside the privacy guarantee."
+        )
+    if not told:
         return None
-    named = [f"'{feature.name}' ({feature.lower:g} to {feature.upper:g})" for feature in narrow[:_MOST_NAMES]]
-    more = len(narrow) - len(named)
-    return (
-        f"In your table the values of {', '.join(named)}{f' and {more} more' if more else ''} lie close together "
-        "within the agreed bounds, so that the noise, or another column, hides them. If narrower bounds are publicly "
-        "known of the field, propose a study with these. Do not take them from the data: that is outside the "
-        "privacy guarantee. This warning follows from your own data; nobody else is told."
-    )
+    return f"In your table {' In your table '.join(told)} This warning follows from your own data; nobody else is told."
+
+
+def _named(feature: Feature) -> str:
+    return f"'{feature.name}' ({feature.lower:g} to {feature.upper:g})"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    more = len(parts) - _MOST_NAMES
+    return ", ".join(parts[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -6,9 +6,11 @@ from cofit.arithmetic import Shape
 from cofit.learn.certify import certify
 from cofit.learn.inputs import FEATURES, LABELS
 from cofit.learn.plan import Plan
+from cofit.learn.releases import opened_in_words
 from cofit.privacy.certificate import Certificate
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
+from cofit.study.plan import study_plan
 
 _BEFORE_THE_RUN = "1970-01-01"
 
@@ -38,10 +40,7 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
     """Return what each role will learn, and what it could learn by breaking the assumptions."""
     info = scheme_named(study.compute.scheme).info
     facts = "this study, and when whom of the others is connected"
-    model = "the released (noisy) weights"
-    if study.model.recipe == "best":
-        model += ", with the (noisy) numbers by which rows are prepared where the plan has any (level and centre, or "
-        model += "mean, stretch and radius)"
+    model = opened_in_words(study_plan(study))
     owners = ["its own data", f"{model}, if an analyst publishes it", facts]
     parties = [model, facts]
     if study.data.partition == "vertical":

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
+from cofit.cli.evaluate import _print
 from cofit.cli.main import cli
 from cofit.cli.model import write_model
 from cofit.errors import InvalidInputError
@@ -100,3 +102,17 @@ def test_a_threshold_moves_the_decision_and_not_the_ranking(tmp_path: Path) -> N
     assert machine["confusion"] == [[0, 1], [0, 3]]
     with pytest.raises(InvalidInputError, match="'threshold' parameter of predict must be a finite score"):
         run(tmp_path, ["no", "yes", "yes", "yes"], "--threshold", "inf", kind="linear_svc")
+
+
+def test_the_commoner_class_stands_beside_and_one_bin_is_told() -> None:
+    labels = np.array([0] * 95 + [1] * 5)
+    scores = np.linspace(-3, -2, 100)
+    result = evaluate(labels, scores, np.full(100, 0.05), scores > 0)
+    console = Console(record=True, width=200)
+    _print(console, result, ["no", "yes"])
+    text = console.export_text()
+    assert "Always naming the commoner class has an accuracy of 0.9500." in text
+    assert "Nearly all rows are in one bin" in text
+    spread = evaluate(labels, scores, np.linspace(0.01, 0.99, 100), scores > 0)
+    _print(console, spread, ["no", "yes"])
+    assert "one bin" not in console.export_text()

@@ -44,3 +44,10 @@ def test_every_remedy_is_an_argument_and_the_signature_is_whole() -> None:
     assert clone(LinearSVC(epsilon=3.0)).epsilon == 3.0
     with pytest.raises(ValueError, match="Invalid parameter 'C' for estimator LogisticRegression"):
         LogisticRegression().set_params(C=1.0)
+
+
+def test_all_unknown_arguments_are_told_at_once() -> None:
+    with pytest.raises(TypeError) as caught:
+        LogisticRegression(C=1.0, class_weight="balanced", random_state=0)  # type: ignore[call-arg]
+    for name in ("C", "class_weight", "random_state"):
+        assert f"LogisticRegression has no argument '{name}':" in str(caught.value)

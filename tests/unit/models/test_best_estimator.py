@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from cofit.errors import InvalidInputError, PlanWarning
+from cofit.errors import InvalidInputError, PlanWarning, RangeError
 from cofit.learn.plan import DescentPlan
 from cofit.learn.shrinkage import believed_shrinkage
 from cofit.models.estimators import REHEARSAL, LinearSVC, LogisticRegression
@@ -199,3 +200,24 @@ def test_few_rows_are_warned_of_before_anything_runs() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         LogisticRegression(scheme="clear", classes=(0, 1)).fit(OWNERS)
+
+
+def test_values_beyond_the_bound_are_refused_by_the_name_of_the_column() -> None:
+    frame = pd.DataFrame(X[:50] * [1.0, 1.0, 90.0, 1.0], columns=["a", "b", "age", "c"])
+    model = LogisticRegression(epsilon=8.0, scheme="clear", classes=(0, 1), feature_bound=1.0)
+    told = r"Owner 'owner': \d+ of 50 values of column 'age' are larger .* in row \d+, counted from 0.*PublicScaler"
+    with pytest.raises(RangeError, match=told):
+        model.fit(frame, Y[:50])
+    with pytest.raises(RangeError, match=r"Owner 'right': .* of column 'age'"):
+        model.fit({"left": frame[["a", "b"]], "right": frame[["age", "c"]]}, Y[:50], partition="vertical")
+
+
+@pytest.mark.parametrize("given", [{}, {"feature_bound": 1.0, "clip_rows": False}])
+def test_rows_that_were_not_prepared_as_in_training_are_warned_of(given: dict[str, Any]) -> None:
+    model = LogisticRegression(epsilon=3.0, scheme="clear", classes=(0, 1), **given).fit(OWNERS)
+    with pytest.warns(UserWarning, match=r"800 of 800 rows have values beyond what was agreed on for training"):
+        model.decision_function(X + 100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.decision_function(X)
+        model.decision_function(X[:5] + 100)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from cofit.errors import InvalidInputError
-from cofit.learn.plan import plan_minimiser
+from cofit.learn.plan import DescentPlan, plan_minimiser
+from cofit.learn.releases import opened_in_words
 from cofit.study import study_plan
 from cofit.study.statement import expected_certificate, learned
 from support.facts import paper_facts
@@ -102,3 +103,15 @@ def test_who_learns_what() -> None:
     clear = study_of(compute__scheme="clear")
     assert "EVERYTHING" in str(learned(clear)["parties"])
     assert expected_certificate(clear, study_plan(clear)).headline.startswith("NO SECRECY")
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0])
+def test_owners_agree_to_the_openings_that_the_certificate_states(epsilon: float) -> None:
+    """Named before a contribution as they are named after the release: here with a level, or with clipped rows."""
+    study = study_of(privacy={"epsilon": epsilon, "delta": 1e-6}, model={"kind": "logistic_regression"})
+    plan = study_plan(study)
+    parts = opened_in_words(plan)
+    assert any(parts in fact for fact in learned(study)["parties"])
+    assert parts in expected_certificate(study, plan).learned["parties"][0]
+    assert isinstance(plan, DescentPlan)
+    assert ("the noisy mean of the rows" in parts) == plan.clipped

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cofit.study import Study
+from cofit.study.encode import EncodedTable
 from cofit.study.range_use import range_warning
 from unit.study.studies import VERTICAL, study_of
 
@@ -27,8 +28,10 @@ def encoded(**spans: float) -> np.ndarray[Any, Any]:
     return np.hstack(parts)
 
 
-def warned(study: Study, table: np.ndarray[Any, Any] | None, owner: str = "owner-a") -> str:
-    return range_warning(study, owner, table) or ""
+def warned(
+    study: Study, table: np.ndarray[Any, Any] | None, owner: str = "owner-a", moved: dict[str, int] | None = None
+) -> str:
+    return range_warning(study, owner, EncodedTable(table, None, None, moved or {})) or ""
 
 
 def test_columns_are_named_with_their_agreed_ranges() -> None:
@@ -51,10 +54,25 @@ def test_alone_the_line_is_a_fiftieth_of_the_range(span: float, is_told: bool) -
     assert bool(warned(study_of(), encoded(age=span, dose=span, w=span))) is is_told
 
 
-def test_what_uses_its_range_or_is_rare_or_constant_or_short_is_not_told() -> None:
+def test_values_that_were_moved_to_a_bound_are_told() -> None:
+    text = warned(study_of(), encoded(), moved={"dose": 500, "age": 60})
+    assert text.startswith("In your table 500 of 600 values of 'dose' (-1.5 to 2.5) are beyond the agreed bounds and")
+    assert "another unit?" in text
+    assert "age" not in text
+    assert not warned(study_of(), encoded(), moved={"dose": 60})
+
+
+def test_values_that_are_all_the_same_are_told() -> None:
+    table = encoded()
+    table[:, 0] = -1.0
+    text = warned(study_of(), table)
+    assert text.startswith("In your table the values of 'age' (0 to 100) are the same in every row.")
+    assert "close together" not in text
+
+
+def test_what_uses_its_range_or_is_rare_or_short_is_not_told() -> None:
     table = encoded()
     assert not warned(study_of(), table)
-    table[:, 0] = -1.0
     table[:, 1] = np.where(np.arange(ROWS) == 5, 1.0, -1.0)
     assert not warned(study_of(), table)
     assert not warned(study_of(), encoded(age=0.01)[:19])
