@@ -141,6 +141,12 @@ def test_each_owner_of_a_vertical_study_brings_its_columns() -> None:
     assert turned.features.tolist() == [ENCODED[3][:4], ENCODED[0][:4]]  # type: ignore[union-attr]
 
 
+def test_values_that_clip_moves_to_a_bound_are_counted() -> None:
+    """Of 'dose', from -1.5 to 2.5: one on the bound, one beyond by rounding, two far beyond."""
+    assert encoded(dose=["2.5", "2.5000000001", "30", "-9"]).moved == {"dose": 2}
+    assert encoded(dose=["2.5", "0", "1", "-1.5"]).moved == {}
+
+
 def test_an_owner_of_the_label_alone() -> None:
     every = ["w*", "group", "age", "dose", "smoker", "treated"]
     study = small(VERTICAL, owners__0__columns=every, owners__1__columns=[])
