@@ -11,6 +11,7 @@ from fractions import Fraction
 from cofit.arithmetic import PowerOfTwoRing
 from cofit.errors import RangeError
 from cofit.learn.descent.clip import (
+    FLOOR_OF_NOISE,
     LEAST_VARIANCE,
     LONGEST,
     RADIUS_BITS,
@@ -75,7 +76,7 @@ def with_spread(
         raise ValueError("with_mean comes first.")
     root = root_up(Fraction(layout.features), ROOT_BITS)
     moved = formats.clip.mean + LONGEST * largest_shift + 2 * root / (1 << formats.data)
-    floor = min(_MOST_FLOOR, significant_up(max(LEAST_VARIANCE, spread_noise), _FLOOR_BITS))
+    floor = min(_MOST_FLOOR, significant_up(max(LEAST_VARIANCE, FLOOR_OF_NOISE * spread_noise), _FLOOR_BITS))
     clip = replace(formats.clip, moved=moved, variance_floor=floor)
     longest = clip.stretch * clip.distance + 2 * root / (1 << formats.data)
     steepest = root_up(1 / (RADIUS_SQUARED * layout.features), ROOT_BITS) / SHORTEST

@@ -20,7 +20,7 @@ the mean of the last 6 iterates. Where the constants come from, and what other c
   that is added to all scores. It never gained more than a fifth of a point beside the constant, so it is not the rule.
 - **Centre** (5 % of mu^2): the mean of the centred rows of length 1, subtracted from each before it is scaled again.
   Only if the noise in it is short: d s^2 <= 1/10.
-- **Clipped rows** (15 % of mu^2, in the place of level and centre): with few columns and many rows, the mean of the
+- **Clipped rows** (20 % of mu^2, in the place of level and centre): with few columns and many rows, the mean of the
   rows, their spread in every column and their usual length are found privately, so that the scaling of the columns
   does not matter (``clip.py``). The rule of public facts: ``clipping_pays``.
 
@@ -50,9 +50,9 @@ PACE = Fraction(8, 10)
 CALIBRATION_STEPS, CALIBRATION_SHARE = 3, Fraction(5, 100)
 OWN_PARTS, LEVEL_PARTS = 3, 5
 """Of 8, in the offset of a row: its own mean and the level."""
-MEAN_SHARE, RADIUS_SHARE, SHIFT_SHARE, SPREAD_SHARE = (Fraction(part, 100) for part in (5, 1, 4, 5))
+MEAN_SHARE, RADIUS_SHARE, SHIFT_SHARE, SPREAD_SHARE = (Fraction(part, 100) for part in (5, 1, 4, 10))
 MOST_CLIPPED = 128
-LONGEST_MEAN, WIDEST_SPREAD = Fraction(1, 10), Fraction(1, 2)
+LONGEST_MEAN, WIDEST_SPREAD = Fraction(1, 10), Fraction(1, 4)
 CENTRED_FLOOR = Fraction(1, 4)
 """A centred row that is shorter is not stretched to length 1, but divided by this."""
 PURE_CONSTANT = Fraction(3, 256)
@@ -108,7 +108,7 @@ def shares_of_steps() -> tuple[Fraction, ...]:
 
 def clipping_pays(rows: int, cols: int, epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether rows are clipped unless somebody says otherwise: few columns, and so many rows that the noise in
-    their mean is at most 1/10 of the longest row, and that in the spread of a column half of the average."""
+    their mean is at most 1/10 of the longest row, and that in the spread of a column 1/4 of the average."""
     whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
     mean = 4 * cols <= LONGEST_MEAN**2 * rows**2 * whole * MEAN_SHARE
     spread = 2 * cols**2 <= WIDEST_SPREAD**2 * rows**2 * whole * SPREAD_SHARE
