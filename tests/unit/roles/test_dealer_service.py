@@ -22,7 +22,7 @@ from cofit.roles.checkpoint_files import NO_CHECKPOINTS
 from cofit.roles.contributing import contribute_table
 from cofit.roles.dealer_service import DealerService
 from cofit.roles.dealing import run_dealing
-from cofit.roles.desk import BusyError
+from cofit.roles.doors import BusyError
 from cofit.roles.manifest import manifest_hash
 from cofit.roles.party_service import PartyService
 from cofit.roles.party_state import PartyState

@@ -10,7 +10,8 @@ import pytest
 
 from cofit.roles import desk as desk_module
 from cofit.roles.audit_file import read_audit
-from cofit.roles.desk import BusyError, answerable
+from cofit.roles.desk import answerable
+from cofit.roles.doors import BusyError
 from cofit.roles.sealing import RefusedError
 from unit.roles.desks import FILE, OWNERS, RANK, SEALED_AT, Counter, make
 
