@@ -158,10 +158,13 @@ def test_a_directory_is_for_one_process_and_one_role(tmp_path: Path) -> None:
 
 
 def test_of_many_invitations_the_newest_is_kept(dealer: DealerService) -> None:
-    for number in range(90):
+    for number in range(60):
         assert dealer._answer("party-a", {"request": "dealer.begin", "session": f"{number:032x}"}) == {}
     assert dealer._invitations.qsize() == 1
-    assert dealer._invitations.get_nowait() == (89).to_bytes(16, "big")
+    assert dealer._invitations.get_nowait() == (59).to_bytes(16, "big")
+    with pytest.raises(BusyError, match="too many sessions"):
+        dealer._answer("party-a", {"request": "dealer.begin", "session": "0" * 32})
+    assert dealer._invitations.empty()
 
 
 def test_whoever_asks_too_often_is_told_so_and_nobody_else(dealer: DealerService) -> None:
