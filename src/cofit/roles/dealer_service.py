@@ -21,7 +21,6 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -55,12 +54,7 @@ class DealerService:
     """The dealer of one study. ``run`` returns when it is stopped."""
 
     def __init__(
-        self,
-        study: Study,
-        identity: Identity,
-        state: str | Path,
-        address: tuple[str, int] | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, study: Study, identity: Identity, state: str | Path, address: tuple[str, int] | None = None
     ) -> None:
         entry = study.dealer
         if entry is None or identity.name != entry.name:
@@ -72,6 +66,7 @@ class DealerService:
         self._identity = identity
         self._address = address or (entry.host, entry.port)
         self._plan = study_plan(study)
+        self._plan_hash = self._plan.hash
         self._expected = expected_contributions(study, self._plan)
         self._others = OtherParties(study, identity)
         self._state = StateDirectory(state, study.hash, identity.name)
@@ -83,7 +78,7 @@ class DealerService:
         self._stopping = threading.Event()
         self._invitations: queue.Queue[bytes] = queue.Queue(1)
         self._inviting = threading.Lock()
-        self._doors = Doors("The dealer", clock)
+        self._doors = Doors("The dealer", time.monotonic)
         self._parties = [party.name for party in study.parties]
         self._progress: dict[str, Any] = {}
         self._told_at = 0.0
@@ -231,7 +226,7 @@ class DealerService:
             phase = "dealing" if self._progress else "waiting"
             return {"party": self._identity.name, "phase": phase, "progress": dict(self._progress)}
         if kind == "dealer.state":
-            return {"plan": self._plan.hash}
+            return {"plan": self._plan_hash}
         return self._begin(request.get("session"))
 
     def _begin(self, session: object) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Desk:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._study = study
-        self._plan = plan
+        self._plan_hash = plan.hash
         self._expected = expected
         self._rank = rank
         self._state = state
@@ -119,7 +119,7 @@ class Desk:
             self._study.compute.scheme,
             len(self._study.parties),
             self._expected[owner],
-            plan=self._plan.hash,
+            plan=self._plan_hash,
             vertical=self._study.data.partition == "vertical",
             holder=party_ranks(self._study).get(owner),
         )
@@ -194,7 +194,7 @@ class Desk:
         return {
             "party": self._study.parties[self._rank].name,
             "study": self._study.hash,
-            "plan": self._plan.hash,
+            "plan": self._plan_hash,
             "incarnation": self._incarnation(),
             "phase": self._state.phase,
             "contributions": {owner: self._contribution(owner) for owner in self._expected},
@@ -234,7 +234,7 @@ class Desk:
         return {
             "phase": phase,
             "forgotten": self._state.forgotten,
-            "plan": self._plan.hash,
+            "plan": self._plan_hash,
             "contributions": self._sealing.ready(),
             "held": self._sealing.held(),
         }, b""
