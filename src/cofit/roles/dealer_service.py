@@ -251,7 +251,7 @@ class DealerService:
 
     def _refused(self, kind: str, peer: str | None, address: str) -> None:
         self._doors.turned_away(kind, peer)
-        if self._doors.loggable(kind, peer or ""):
+        if self._doors.loggable("connection", peer or ""):
             _log.warning("a connection from %s (%s) was refused: %s", address, peer or "unknown", kind)
         with contextlib.suppress(OSError):
             self._audit.note("connection refused", peer, kind=kind, address=address)

@@ -143,7 +143,7 @@ class PartyService:
 
     def _refused(self, kind: str, peer: str | None, address: str) -> None:
         self._desk.doors.turned_away(kind, peer)
-        if self._desk.doors.loggable(kind, peer or ""):
+        if self._desk.doors.loggable("connection", peer or ""):
             _log.warning("a connection from %s (%s) was refused: %s", address, peer or "unknown", kind)
         with contextlib.suppress(OSError):
             self._audit.note("connection refused", peer, kind=kind, address=address)

@@ -37,13 +37,15 @@ from support.studies import DEALER, Lab
 Request = tuple[dict[str, Any], bytes]
 MEGABYTE = 1_000_000
 AUDIT_A_DAY = 0.3 * MEGABYTE
-"""By one participant, or by all strangers together."""
+"""By one participant, or by all strangers together; 0.5 is stated, for long names and many owners."""
 AUDIT_OF_UPLOADS = MEGABYTE
 """By one owner, of all that it announces and completes, ever."""
 STATE, STATE_A_DAY = 0.4 * MEGABYTE, 0.3 * MEGABYTE
 """state.sqlite: for each owner, and for the sessions of a day."""
-LOG_A_DAY = 0.3 * MEGABYTE
-"""Of what the program logs, by one participant or by all strangers together."""
+LOG_A_DAY = 0.1 * MEGABYTE
+"""Of what the program logs, by one participant or by all strangers together; 0.8 is stated, for all at once that one
+can do.
+"""
 
 
 class Week:
@@ -62,7 +64,7 @@ class Week:
         """Let the days pass, so many seconds at a time."""
         self.count = round(days * 86_400 / seconds)
         for number in range(self.count):
-            self.seconds = seconds * (number + 1)
+            self.seconds = seconds * (number + 0.5)
             yield number
 
 
@@ -271,7 +273,7 @@ def test_days_of_a_hostile_leading_party(
     found = sizes(lab.state("party-b"))
     assert found["audit.jsonl"] < days * AUDIT_A_DAY
     assert sum(size for name, size in found.items() if name.startswith("state.sqlite")) < 2 * STATE + days * STATE_A_DAY
-    assert logged() < 2 * days * LOG_A_DAY
+    assert logged() < 5 * days * LOG_A_DAY
 
 
 @weeks
@@ -306,7 +308,7 @@ def test_a_week_of_hostile_participants_at_the_dealer(
     assert found["audit.jsonl"] < 2 * days * AUDIT_A_DAY
     assert found["state.sqlite"] < STATE
     assert set(found) <= {"lock", "state.sqlite", "state.sqlite-journal", "audit.jsonl"}
-    assert logged() < 3 * days * LOG_A_DAY
+    assert logged() < 6 * days * LOG_A_DAY
 
 
 class Queue(list[Any]):
