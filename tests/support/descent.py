@@ -28,7 +28,7 @@ from cofit.learn.plan import plan_training
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from cofit.sharing import Share
 from cofit.sharing.clear import Clear
-from support.training import Contributions, contributions
+from support.training import COIN, Contributions, contributions
 
 Reals = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -269,7 +269,7 @@ def opened(plan: DescentPlan, table: Table, scheme: str = "clear") -> Integers:
     owners, holders = contributed(plan, table)
 
     def whole(party: Party) -> npt.NDArray[Any]:
-        return np.asarray(party.open(program.descend(party, plan, holders), reason="a test of descent"))
+        return np.asarray(party.open(program.descend(party, plan, holders, COIN), reason="a test of descent"))
 
     run = run_local(whole, scheme=scheme, parties=1 if scheme == "clear" else None, owners=owners, timeout=120)
     return np.asarray(next(iter(run.results.values()))).astype(np.int64).astype(object)

@@ -49,14 +49,14 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
     def note(name: str, values: list[SecretArray]) -> None:
         found[name] = np.array([np.atleast_1d(integers(value)) for value in values]).astype(np.int64)
 
-    def spied_prepared(y: SecretArray, plan: DescentPlan, noise: Any) -> Any:
+    def spied_prepared(y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: Any) -> Any:
         if plan.level is not None:
             note("level", [row_means(y[i : i + 1]).sum() for i in range(len(y))])
-        return prepared(y, plan, noise)
+        return prepared(y, passed, plan, noise)
 
-    def spied_sum(rows: Rows, plan: DescentPlan) -> SecretArray:
-        note("centre", [total(one(rows, i), plan) for i in range(len(rows.y))])
-        return total(rows, plan)
+    def spied_sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
+        note("centre", [total(one(rows, i), passed[i : i + 1], plan) for i in range(len(rows.y))])
+        return total(rows, passed, plan)
 
     def spied_step(
         rows: Rows, labels: SecretArray, plan: DescentPlan, weights: SecretArray, noise: SecretArray
