@@ -78,7 +78,7 @@ def integers(value: SecretArray) -> Integers:
     return np.asarray(value.format.ring.to_int(value._share.parts[0])).astype(object)
 
 
-def _holding(like: SecretArray, values: Integers) -> SecretArray:
+def holding(like: SecretArray, values: Integers) -> SecretArray:
     """The same public facts, other integers."""
     ring = like.format.ring
     share = Share(ring, (ring.from_int(np.asarray(values, dtype=object)),))
@@ -205,14 +205,14 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         result.sums.append(integers(value))
         mean = divided(value, count, bits)
         if earlier is not None:
-            mean = _holding(mean, earlier.means[len(result.means)])
+            mean = holding(mean, earlier.means[len(result.means)])
         result.means.append(integers(mean))
         return mean
 
     def spied_step(rows: Any, labels: Any, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
         if earlier is not None:
             limit = weights.format.limit(plan.formats.radius)
-            weights = _holding(weights.loosened(max(limit, weights.integer_limit)), earlier.before[len(result.before)])
+            weights = holding(weights.loosened(max(limit, weights.integer_limit)), earlier.before[len(result.before)])
         result.before.append(integers(weights))
         result.rows.append(rows)
         after = step(rows, labels, plan, weights, noise)
@@ -223,7 +223,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         party: Party, rows: Any, labels: Any, plan: DescentPlan, total: SecretArray, noise: Any
     ) -> SecretArray:
         if earlier is not None:
-            total = _holding(total, earlier.total[0])
+            total = holding(total, earlier.total[0])
         result.total.append(integers(total))
         return calibrated(party, rows, labels, plan, total, noise)
 
@@ -233,7 +233,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         if earlier is not None:
             limit = offset.format.limit(plan.formats.offset_radius)
             earlier_offset = earlier.offsets[len(result.offsets)][0]
-            offset = _holding(offset.loosened(max(limit, offset.integer_limit)), earlier_offset)
+            offset = holding(offset.loosened(max(limit, offset.integer_limit)), earlier_offset)
         after = intercept_step(rows, labels, plan, scores, offset, noise)
         result.offsets.append((integers(offset), integers(after)))
         return after
