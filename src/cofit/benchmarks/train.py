@@ -40,8 +40,9 @@ _SKLEARN_TOLERANCE = 1e-6
 class TrainResult:
     """What ``cofit bench train`` prints. Times are medians over the repetitions, and so are ratios within each.
 
-    ``seconds_total``: from connected processes to the released weights (sharing, check, training, noise, release), at the
-    party of rank 0. ``bytes_total``: payload sent by parties, dealer and owners; ``bytes_check``: for the check of rows. ``rounds``: of a party.
+    ``seconds_total``: from connected processes to the released weights (sharing, check, training, noise, release), at
+    the party of rank 0. ``bytes_total``: payload sent by parties, dealer and owners; ``bytes_check``: of that, for the
+    check of rows. ``rounds``: of a party.
     ``peak_memory_bytes``: the largest party's peak resident memory above that of a party which connects and does
     nothing; ``peak_memory_ratio``: over the bytes of all parts of its share of X.
     """
