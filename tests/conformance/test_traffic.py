@@ -138,6 +138,16 @@ def test_rep3_sign_of_a_ring_element(ring: PowerOfTwoRing) -> None:
     assert run.everything().bytes_sent == (3 * k + 3 * ands) * count // 8
 
 
+def test_rep3_top_bits_of_a_ring_element(ring: PowerOfTwoRing) -> None:
+    """One AND more than the sign, in a round of its own; and less for every bit that is ignored."""
+    count, low = 128, 20
+    run = measured("rep3", ring, lambda s: s.top_bits(vector(s, ring, count), low))
+    k = ring.bits - low
+    assert max(counts.total.rounds for counts in run.traffic) == 3 + math.ceil(math.log2(k - 2))
+    ands = ands_of_a_top_bit(k - 1) + 1
+    assert run.everything().bytes_sent == (3 * k + 3 * ands) * count // 8
+
+
 def test_rep3_owner_sends_one_share_to_two_parties_and_seeds_for_the_rest(ring: PowerOfTwoRing) -> None:
     values = ring.zeros((50, 3))
 

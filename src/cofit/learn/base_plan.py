@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.learn.facts import Facts
 from cofit.learn.losses import Evaluation
+from cofit.learn.row_check import check_delta
 
 PLAN_VERSION = 2
 
@@ -107,7 +108,7 @@ class Plan(ABC):
 
         @property
         def total_delta(self) -> Fraction:
-            """The delta of the guarantee, with the imperfection of the samplers."""
+            """The delta of the guarantee, with the imperfection of the samplers and the check's ``check_delta``."""
 
         @property
         def rows_needed(self) -> int:
@@ -116,6 +117,11 @@ class Plan(ABC):
         @property
         def warnings(self) -> tuple[str, ...]:
             """What a person should know before the run."""
+
+    @property
+    def check_delta(self) -> Fraction:
+        """The probability, at most, that a row or label against the rules passes the check of the parties."""
+        return check_delta(self.facts.delta)
 
     @property
     def cols(self) -> int:

@@ -6,7 +6,7 @@ the stretch and the radius of clipped rows), and nothing else: no loss, no norm,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,8 @@ def private_training(
     stores: Mapping[str, ReleaseStore],
     key: str,
     checkpoints: Checkpoints | None = None,
+    *,
+    coin: Callable[[], bytes] | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return the noisy weights, opened to all parties; after the weights the intercept's, then the plan's ``extras``.
 
@@ -47,13 +49,16 @@ def private_training(
     opened, and a restart with the same ``key`` opens those, without training or drawing again.
     """
 
+    def tossed() -> bytes:
+        return bytes(32) if coin is None else coin()
+
     def draw() -> SecretArray:
         if isinstance(plan, DescentPlan):
-            released = descend(party, plan, holders)
+            released = descend(party, plan, holders, tossed())
             party.progress("release", 0, 1)
             return released
         assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
-        weights = train(party, plan, holders, checkpoints)
+        weights = train(party, plan, holders, tossed(), checkpoints)
         party.progress("noise", 0, 1)
         with party.label("noise"):
             noisy = plan.mechanism.perturb(party, weights)

@@ -352,12 +352,12 @@ class Rep3(TakesBits):
             v = self._known_summand_2(ring, v_known, shape)
             return self.sub(self.add(u, v), self.add(product, product))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
         """u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2. 2 rounds."""
         count = int(np.prod(a.shape, dtype=np.int64))
-        shape = (ring.bits, packed_length(count))
-        u_known = to_planes(ring, ring.add(*a.parts)) if self.rank == 0 else None
-        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])
+        shape = (ring.bits - low, packed_length(count))
+        u_known = to_planes(ring, ring.add(*a.parts))[low:] if self.rank == 0 else None
+        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[low:]
         u, generate = self._product_of_known(BITS, u_known, v_known, shape)
         propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
         return BitShare(generate, count), BitShare(propagate, count)
