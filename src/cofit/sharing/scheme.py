@@ -380,7 +380,7 @@ class Scheme(ABC):
         ring = a.ring
         if not isinstance(ring, PowerOfTwoRing):
             raise InvalidInputError(f"Elements of {ring.name} cannot be shifted.")
-        return a.linear(lambda part: ring.shr(part, shift))
+        return a.linear(lambda part: ring.sar(part, shift))
 
     def fold(self, a: BitShare, groups: int) -> BitShare:
         """Return the same bits in ``groups`` times as many rows of as many times fewer, a multiple of 64. Local.
