@@ -6,6 +6,7 @@ PHASES = {
     "setup": "share",
     "input": "share",
     "receipt": "share",
+    "coin": "train",
     "hold": "train",
     "norm": "train",
     "initial": "train",

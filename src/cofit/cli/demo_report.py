@@ -33,6 +33,7 @@ _PHASES = {
     "setup": "share",
     "input": "share",
     "receipt": "share",
+    "coin": "train",
     "hold": "train",
     "norm": "train",
     "initial": "train",

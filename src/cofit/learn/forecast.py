@@ -44,7 +44,7 @@ SECONDS_PER_OPERATION = 1.5e-5
 SECONDS_PER_ROUND = 3e-4
 SECONDS_PER_BYTE = 2e-9
 _RECEIPT_BYTES = 1  # from every party to every owner, when its contribution is complete
-_TRAIN_LABELS = ("initial", "hold", "norm", "epoch", "intercept")
+_TRAIN_LABELS = ("coin", "initial", "hold", "norm", "epoch", "intercept")
 _NOISE_LABEL = "noise"
 _SHARE_ROUNDS = 3  # that somebody waits for: setup, the owners' streams, receipts
 

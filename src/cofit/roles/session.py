@@ -1,8 +1,8 @@
 """One session of a computing party: from stored contributions to the released weights.
 
 Every session has new seeds. It may end at any moment and another begin: contributions are read from disk and checked
-against the owners' digests, training goes on from the last common checkpoint, and once the noisy shares are stored only
-those are ever opened.
+against the owners' digests, the study's coin is the same each time (``coin_file``), training goes on from the last
+common checkpoint, and once the noisy shares are stored only those are ever opened.
 
 The order at every party: charge the ledger, store the noisy shares, meet all others, note that all have stored, meet
 again, send the first message of the opening. So an opening message of a party that follows the protocol means that
@@ -17,6 +17,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from cofit.learn.private_training import private_training
 from cofit.learn.releases import accounted_releases
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.checkpoint_files import CheckpointFiles
+from cofit.roles.coin_file import study_coin
 from cofit.roles.ledger import Ledger
 from cofit.roles.manifest import manifest_hash, without_salt
 from cofit.roles.party_state import LEDGER, RELEASE, PartyState
@@ -97,7 +99,8 @@ def run_session(
 
     party = Party(scheme, expected, AuditLog(opened), report)
     begin_once(state, party.session)
-    party.agree("plan and contributions", _basis(plan, state, expected))
+    basis = _basis(plan, state, expected)
+    party.agree("plan and contributions", basis)
     _settle(party, state, audit)
     if not (state.directory / RELEASE).exists():  # otherwise it is opened, and the data are not needed
         ranks = party_ranks(study)
@@ -110,7 +113,8 @@ def run_session(
     checkpoints = None
     if isinstance(plan, MinimiserPlan):
         checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan)
-    weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints)
+    coin = partial(study_coin, party, state, audit, basis)
+    weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints, coin=coin)
     return weights, party.audit.openings
 
 

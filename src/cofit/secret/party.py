@@ -77,6 +77,11 @@ class Party:
         return self._scheme.rank >= len(self._scheme.names)
 
     @property
+    def holds_values(self) -> bool:
+        """Whether this member holds shares; not so of the dealer, nor where the program only runs to be counted."""
+        return self._scheme.holds_values
+
+    @property
     def parties(self) -> tuple[str, ...]:
         """All computing parties, by rank."""
         return self._scheme.names
