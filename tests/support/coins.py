@@ -1,4 +1,4 @@
-"""Sessions in which parties draw their common coin, over stores that outlive them; what is sent is noted, or changed."""
+"""Sessions in which parties draw their coin, over stores that outlive them; what is sent is noted, or changed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def session(
 
     def exchange(mesh: Mesh, label: str, send: Any, receive: Any, states: Any = None) -> None:
         if not label.startswith("coin/"):
-            return original(mesh, label, send, receive, states)
+            original(mesh, label, send, receive, states)
+            return
         pieces = {p: m if isinstance(m, list | tuple) else (m,) for p, m in send.items()}
         told = {peer: b"".join(bytes(byte_view(piece)) for piece in own) for peer, own in pieces.items()}
         told = told if before is None else before(mesh.name, label, told)

@@ -41,6 +41,14 @@ _PIECE = 1 << 20
 _CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
 
 
+class OtherContentsError(StateError):
+    """A file of an upload is not what the owner has announced to all parties. ``file``: its name."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(f"{file!r} arrived with other contents than announced. Send it again.")
+        self.file = file
+
+
 @dataclass(frozen=True)
 class Upload:
     """A contribution as it was announced: its id, what it consists of, and whether all of it is here."""
@@ -134,7 +142,7 @@ class PartyState(StateDirectory):
     def commit(self, owner: str, upload: str, allowed: Callable[[], None] | None = None) -> None:
         """Check that all of an upload is here and intact, sync it, and say so durably.
 
-        A file with other contents than announced is emptied, to be sent again, and StateError says so. The files are
+        A file with other contents than announced is emptied, to be sent again: OtherContentsError. The files are
         read while other requests go on; what was replaced meanwhile does not count. ``allowed`` is called last, while
         nothing can change, and may raise.
         """
@@ -157,7 +165,7 @@ class PartyState(StateDirectory):
                 self._current(owner, upload)
                 if damaged is not None:
                     os.truncate(folder / damaged, 0)
-                    raise StateError(f"{damaged!r} arrived with other contents than announced. Send it again.")
+                    raise OtherContentsError(damaged)
                 if allowed is not None:
                     allowed()
                 with self._transaction() as database:

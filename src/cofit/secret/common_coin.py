@@ -113,7 +113,7 @@ def common_coin(party: Party, store: CoinStore, basis: bytes) -> bytes:
         if record.coin is None:
             _save(store, replace(record, coin=coin))
         elif record.coin != coin:
-            raise ProtocolError("The coin is not the one in this party's record. Nothing is computed; do not repeat it.")
+            raise ProtocolError("The coin is not the one in this party's record. Nothing is computed with it.")
         return coin
 
 

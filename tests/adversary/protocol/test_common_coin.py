@@ -1,4 +1,4 @@
-"""The common coin: whoever dies when, and whatever a party sends, there is never a second one, and nobody chooses it."""
+"""The common coin: whoever dies when, whatever a party sends, there is never a second one, and nobody chooses it."""
 
 from __future__ import annotations
 

@@ -78,7 +78,9 @@ def test_sessions_and_processes_have_one_coin_and_the_log_says_so_once(tmp_path:
 
             def program(s: Scheme, state: PartyState = state, audit: AuditFile = audit) -> bytes:
                 party = Party(s, {})
-                return study_coin(party, state, audit, BASIS) if s.rank == 0 else common_coin(party, others[s.rank], BASIS)
+                return (
+                    study_coin(party, state, audit, BASIS) if s.rank == 0 else common_coin(party, others[s.rank], BASIS)
+                )
 
             for _ in range(2):  # sessions
                 coins |= set(run_scheme("rep3", program).results)
