@@ -7,6 +7,7 @@ the stretch and the radius of clipped rows), and nothing else: no loss, no norm,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +54,10 @@ def private_training(
     a coin of its own. That is enough where owners deal anew in each run, before its coin is drawn.
     """
 
+    toss = partial(common_coin, party, MemoryCoinStore(), plan.hash.encode()) if coin is None else coin
+
     def draw() -> SecretArray:
-        common_coin(party, MemoryCoinStore(), plan.hash.encode()) if coin is None else coin()
+        toss()
         if isinstance(plan, DescentPlan):
             released = descend(party, plan, holders)
             party.progress("release", 0, 1)

@@ -27,7 +27,8 @@ announcing another's commitment as its own.
 parties have L on disk, and with any other list they stop. Their own nonces are on disk since before anything was sent.
 Hence every session that gets to a coin has the same L, the same nonces and the same coin. If no honest nonce was
 revealed, nobody knows anything about the coin yet. A party can refuse to reveal: then there is no coin and no model,
-but never another coin. (A record that is lost ends the study, unless it is lost by all.)
+but never another coin. (A record that is lost, or goes back to an older one, is noticed by the others, who stop. If no
+honest party has its record any more, nothing prevents a second coin: keep them as long as the data.)
 
 With a passive scheme all parties do this, and the claim holds for owners who lie together with parties that look. With
 ``rep4`` it holds against one party that does what it likes; what it tells two parties differently is found in step 3.

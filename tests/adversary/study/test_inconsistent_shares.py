@@ -1,4 +1,4 @@
-"""Owners of a study that give the parties shares of different values: nothing is sealed, they are named, and may repair.
+"""Owners of a study that give parties shares of different values: nothing is sealed, they are named, and may repair.
 
 With ``semi2k`` every share has one holder, but the manifests, which name all of them, must be the same at all parties.
 """
