@@ -33,6 +33,7 @@ import cofit.roles.party_sessions as sessions_module
 from cofit.errors import CofitError
 from cofit.learn.forecast import forecast
 from cofit.roles.audit_file import AuditFile
+from cofit.roles.coin_file import CoinFile
 from cofit.roles.contributing import align_table, contribute_table
 from cofit.roles.dealer_service import DealerService
 from cofit.roles.ledger import Ledger
@@ -136,6 +137,7 @@ def _instrument(points: _Points) -> None:
     around(PartyState, "append", lambda *_: "append")
     around(PartyState, "commit", lambda *_: "commit")
     around(PartyState, "save_checkpoint", lambda *_: "checkpoint")
+    around(CoinFile, "save", lambda *_: "save coin")
     around(FileStore, "save", lambda *_: "save release", release_digest)
     around(Ledger, "charge", lambda *_: "charge")
     around(Party, "open", lambda *_, **__: "open")

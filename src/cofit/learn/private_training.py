@@ -7,6 +7,7 @@ the stretch and the radius of clipped rows), and nothing else: no loss, no norm,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from cofit.learn.inputs import Holders
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.learn.train import train
 from cofit.secret import Party, SecretArray
+from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore
 
@@ -47,18 +49,20 @@ def private_training(
     Descent keeps no ``checkpoints``: it has few steps, and begins again, with fresh noise, while nothing was opened.
     ``stores``: each party's own, by name (a dealer has none). The noisy shares are in all of them before anything is
     opened, and a restart with the same ``key`` opens those, without training or drawing again.
+    ``coin``: returns the common coin of this release's data (``secret.common_coin``), the same each time; called once,
+    when the data are fixed and before anything is computed, and not where a stored release is opened. None: the run has
+    a coin of its own. That is enough where owners deal anew in each run, before its coin is drawn.
     """
 
-    def tossed() -> bytes:
-        return bytes(32) if coin is None else coin()
+    toss = partial(common_coin, party, MemoryCoinStore(), plan.hash.encode()) if coin is None else coin
 
     def draw() -> SecretArray:
         if isinstance(plan, DescentPlan):
-            released = descend(party, plan, holders, tossed())
+            released = descend(party, plan, holders, toss())
             party.progress("release", 0, 1)
             return released
         assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
-        weights = train(party, plan, holders, tossed(), checkpoints)
+        weights = train(party, plan, holders, toss(), checkpoints)
         party.progress("noise", 0, 1)
         with party.label("noise"):
             noisy = plan.mechanism.perturb(party, weights)

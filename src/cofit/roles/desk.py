@@ -29,7 +29,7 @@ from cofit.learn.plan import Plan
 from cofit.roles.audit_file import AuditFile, Fact
 from cofit.roles.doors import BusyError, Doors, shown
 from cofit.roles.manifest import check_manifest, files_for
-from cofit.roles.party_state import PartyState, check_file_name
+from cofit.roles.party_state import OtherContentsError, PartyState, check_file_name
 from cofit.roles.sealing import RefusedError, Sealing
 from cofit.secret import InputFacts
 from cofit.study.document import Study
@@ -82,6 +82,7 @@ class Desk:
         self._inviting = threading.Lock()
         self.told_of_failure: set[str] = set()
         self._of_other_rows: dict[str, str] = {}
+        self._of_other_contents: dict[str, str] = {}
         self._requests: dict[str, tuple[str, Callable[[str, dict[str, Any], bytes], Answer]]] = {
             "upload.begin": ("owner", self._begin_upload),
             "upload.chunk": ("owner", self._chunk),
@@ -182,7 +183,13 @@ class Desk:
         known = self._state.upload(owner)
         again = known is not None and known.upload == upload and known.committed
         check_rows()  # before all of it is read; another owner's may be complete by the time it was
-        self._state.commit(owner, upload, check_rows)
+        try:
+            self._state.commit(owner, upload, check_rows)
+        except OtherContentsError as error:
+            if self._of_other_contents.get(owner) != upload:  # one line for each upload, however often it is tried
+                self._of_other_contents[owner] = upload
+                self._audit.note("shares differ", owner, owner=owner, upload=upload, file=error.file)
+            raise StateError(str(error)) from None
         if not again:
             self._audit.write("upload complete", owner=owner, upload=upload)
         return {"committed": True}, b""
@@ -205,6 +212,9 @@ class Desk:
         upload = self._state.upload(owner)
         if upload is None:
             return "missing"
+        refused = not upload.committed and self._of_other_contents.get(owner) == upload.upload
+        if refused or self._sealing.differs(owner):
+            return "shares differ"
         told = upload.committed or self._of_other_rows.get(owner) == upload.upload
         if told and self._sealing.other_rows(owner):
             return "rows differ"

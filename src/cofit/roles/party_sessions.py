@@ -253,7 +253,7 @@ class PartySessions:
         theirs = mine if state.get("held") == mine else state.get("contributions")
         if not isinstance(theirs, dict):
             return f"waits for contributions to arrive at '{name}'"
-        if differing := sorted(owner for owner in mine if theirs.get(owner) != mine[owner]):
+        if differing := self._sealing.compare(name, mine, theirs):
             return f"The contributions at '{name}' differ from those here: {differing} must repeat `cofit contribute`."
         return ""
 

@@ -39,6 +39,7 @@ class _Dealt:
 class Blank(Scheme):
     """A member of a run that holds no shares."""
 
+    holds_values = False
     _constant_part = 0
 
     @classmethod

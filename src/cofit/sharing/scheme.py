@@ -44,6 +44,8 @@ class Scheme(ABC):
     """
 
     info: ClassVar[SchemeInfo]
+    holds_values: ClassVar[bool] = True
+    """Whether this member has shares, and something to say: not so of a dealer or a meter (``blank``)."""
     _constant_part: int | None  # which of our parts carries a public constant
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:

@@ -19,7 +19,7 @@ from support.facts import paper_facts
 from support.runs import Run, run_scheme
 
 SEED = bytes(range(32))
-TRAIN = ("initial", "hold", "norm", "epoch")
+TRAIN = ("coin", "initial", "hold", "norm", "epoch")
 
 
 class Kept:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -28,6 +27,7 @@ from cofit.roles.party_service import PartyService
 from cofit.roles.party_state import PartyState
 from cofit.roles.sealing import RefusedError
 from cofit.roles.study_files import read_owner_table
+from cofit.secret.common_coin import _decode
 from cofit.study.encode import encode_table
 from cofit.transport import Mesh, generate_identity
 from support.nursery import until
@@ -99,14 +99,25 @@ def ear(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Heard, list[Mapping[s
 
 
 def basis(lab: Lab, party: str) -> bytes:
-    """A digest of the plan, of the owners' manifests, which are public (digests of salted files, and sizes), and of
-    the certificate's date.
+    """Digests of the plan, of the certificate's date, and of the owners' manifests, which are public (digests of salted
+    files, and sizes).
     """
     with contextlib.closing(PartyState(lab.state(party), lab.study.hash, party)) as state:
         uploads = {owner: state.upload(owner) for owner in lab.owners}
         created = state.fact("created")
-    hashes = {owner: manifest_hash(upload.manifest["common"]) for owner, upload in uploads.items() if upload}
-    return digest(json.dumps([lab.plan.hash, hashes, created], sort_keys=True).encode())
+    hashes = [manifest_hash(upload.manifest["common"]) for upload in uploads.values() if upload]
+    return b"".join(digest((value or "").encode()) for value in (lab.plan.hash, created, *hashes))
+
+
+def coin(lab: Lab) -> dict[str, set[bytes]]:
+    """What was said about the coin: random numbers, and digests of them and of public facts."""
+    records = [_decode((lab.state(party) / "coin").read_bytes()) for party in lab.parties]
+    commitments = records[0].commitments or ()
+    return {
+        "coin/commit/announce": set(commitments),
+        "coin/commitments to the coin/announce": {digest(b"".join(commitments))},
+        "coin/reveal/announce": {record.nonce for record in records},
+    }
 
 
 def digest(decision: bytes) -> bytes:
@@ -125,6 +136,7 @@ def test_it_hears_nothing_that_depends_on_data(
 
     public = {
         "plan and contributions/announce": {basis(lab, party) for party in lab.parties},
+        **coin(lab),
         "stored release/announce": {bytes(2), digest(b"\x01")},  # nobody has stored, so all discard
         "checkpoints/announce": {NO_CHECKPOINTS},
         "checkpoint/announce": {digest(b"")},
