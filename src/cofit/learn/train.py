@@ -3,8 +3,8 @@
 The steps, their ranges and their errors are those of ``formats``; the recurrence is that of ``solvers``. Control flow
 depends on the plan alone. Nothing is opened here: the result is a secret.
 
-Rounds of an epoch with ``rep3``: 2 for X p, those of the loss's evaluation, 2 for X^T q with the update; where the
-parties normalise, 4 more for the two products with v; for the accelerated method 2 more. The loss goes in batches of
+Rounds of an epoch with ``rep3``: 2 for X p, those of the loss's evaluation, 2 for X^T q with the update, 1 for the
+product with the verdicts of the check; where the parties normalise, 3 more, for the two products with v; for the accelerated method 2 more. The loss goes in batches of
 rows where it would hold too much at once (``batches``).
 """
 

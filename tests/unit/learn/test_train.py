@@ -88,12 +88,12 @@ def evaluation_rounds(plan: MinimiserPlan) -> int:
 @pytest.mark.parametrize(
     ("facts", "rounds"),
     [
-        ({}, 4),
-        ({"loss": "huber_hinge"}, 4),
+        ({}, 5),
+        ({"loss": "huber_hinge"}, 5),
         ({"partition": "vertical"}, 8),
-        ({"solver": "accelerated"}, 6),
+        ({"solver": "accelerated"}, 7),
         ({"partition": "vertical", "solver": "accelerated"}, 10),
-        ({"learning_rate": 0.5, "momentum": 0.5, "epochs": 9, "allow_unproven": True}, 4),
+        ({"learning_rate": 0.5, "momentum": 0.5, "epochs": 9, "allow_unproven": True}, 5),
     ],
 )
 def test_rounds_of_an_epoch_are_as_stated(facts: dict[str, Any], rounds: int) -> None:

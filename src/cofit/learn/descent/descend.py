@@ -34,9 +34,9 @@ def descend(party: Party, plan: DescentPlan, holders: Holders, coin: bytes) -> S
     party.progress("train", 0, plan.epochs)
     y, labels = gathered(party, plan, holders)
     passed = verdicts(party, plan, holders, y, labels, coin)
-    signs = (passed * (labels * 2 - 1)).with_integer_limit(1)
     party.progress("train", 0, plan.epochs)
     with party.label("norm"):
+        signs = (passed * (labels * 2 - 1)).with_integer_limit(1)
         rows, extras = _prepared(y, passed, plan, noise)
     weights = party.constant([0.0] * plan.cols, plan.formats.of(plan.formats.weights))
     total = weights
