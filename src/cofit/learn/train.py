@@ -4,8 +4,8 @@ The steps, their ranges and their errors are those of ``formats``; the recurrenc
 depends on the plan alone. Nothing is opened here: the result is a secret.
 
 Rounds of an epoch with ``rep3``: 2 for X p, those of the loss's evaluation, 2 for X^T q with the update, 1 for the
-product with the verdicts of the check; where the parties normalise, 3 more, for the two products with v; for the accelerated method 2 more. The loss goes in batches of
-rows where it would hold too much at once (``batches``).
+product with the verdicts of the check; where the parties normalise, 3 more, for the two products with v; for the
+accelerated method 2 more. The loss goes in batches of rows where it would hold too much at once (``batches``).
 """
 
 from __future__ import annotations
