@@ -30,7 +30,11 @@ def _privacy(plan: DescentPlan) -> Section:
             Row("guarantee", "proven", "neighbours: one record replaced"),
             Row("epsilon", as_number(facts.epsilon)),
             Row("delta asked", as_number(facts.delta)),
-            Row("delta in total", as_number(plan.total_delta), "with the imperfection of the noise's sampler"),
+            Row(
+                "delta in total",
+                as_number(plan.total_delta),
+                "with the sampler's imperfection, and lies that pass the check",
+            ),
             Row("noise", law.split(",", maxsplit=1)[0], law.split(", ")[1]),
             Row("account", account.rule, "how the releases below were added up"),
             Row("scheme", facts.scheme, "secret sharing among the computing parties"),

@@ -27,7 +27,11 @@ def _privacy(plan: MinimiserPlan) -> Section:
             Row("guarantee", "proven" if plan.proven else "NOT PROVEN", "neighbours: one record replaced"),
             Row("epsilon", as_number(mechanism.epsilon)),
             Row("delta asked", as_number(mechanism.delta)),
-            Row("delta in total", as_number(mechanism.total_delta), "with the imperfection of the noise's sampler"),
+            Row(
+                "delta in total",
+                as_number(plan.total_delta),
+                "with the sampler's imperfection, and lies that pass the check",
+            ),
             Row("mechanism", mechanism.name, "pure epsilon" if mechanism.pure else "epsilon and delta"),
             Row("scheme", plan.facts.scheme, "secret sharing among the computing parties"),
         ),

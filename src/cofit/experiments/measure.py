@@ -75,7 +75,7 @@ def _cofit(
     weights = twin_draws(plan, owners, draws)
     claimed = {
         "epsilon": contender.epsilon,
-        "delta": float(plan.mechanism.total_delta),
+        "delta": float(plan.total_delta),
         "why": f"{plan.mechanism.name} noise for the sensitivity {float(plan.mechanism.sensitivity):.4g}",
         "mechanism": plan.mechanism.name,
     }

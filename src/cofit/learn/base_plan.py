@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.learn.facts import Facts
 from cofit.learn.losses import Evaluation
-from cofit.learn.row_check import check_delta
+from cofit.learn.row_check import CONSTANTS, check_delta
 
-PLAN_VERSION = 2
+PLAN_VERSION = 3
 
 
 class Formats(Protocol):
@@ -134,8 +134,10 @@ class Plan(ABC):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the plan, of every number of it in full: equal hashes, equal runs."""
-        return hashlib.sha256(json.dumps([PLAN_VERSION, _exact(self)], sort_keys=True).encode()).hexdigest()
+        """SHA-256 of the plan, of every number of it and of the check of rows in full: equal hashes, equal runs."""
+        return hashlib.sha256(
+            json.dumps([PLAN_VERSION, _exact(CONSTANTS), _exact(self)], sort_keys=True).encode()
+        ).hexdigest()
 
 
 def large_delta(facts: Facts) -> tuple[str, ...]:

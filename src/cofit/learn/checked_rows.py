@@ -20,9 +20,9 @@ from cofit.learn.base_plan import Plan
 from cofit.learn.batches import batch_count, even_parts
 from cofit.learn.bounds import TOLERANCE
 from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.formats import Formats as MinimiserFormats
 from cofit.learn.inputs import FEATURES, Holders
-from cofit.learn.minimiser_plan import MinimiserPlan
-from cofit.learn.row_check import BlockCheck, absolute_check, block_check, projection_matrix
+from cofit.learn.row_check import BlockCheck, check_of, projection_matrix
 from cofit.secret import Party, SecretArray, SecretBits, concatenate
 from cofit.secret.array import bits_to_array
 
@@ -94,35 +94,17 @@ class _Tests:
 
 def _blocks(party: Party, plan: Plan, holders: Holders, features: SecretArray) -> list[tuple[slice, BlockCheck]]:
     """Return the columns of every owner's block, and its tests. A column that the parties added is nobody's."""
+    formats = plan.formats
+    eta = formats.eta if isinstance(formats, MinimiserFormats) else None
     widths = [plan.facts.cols + plan.own_columns]
     if plan.facts.partition == "vertical":
         widths = [party.facts(owner, FEATURES).shape[1] for owner in holders.features]
     found, start = [], 0
     for width in widths:
-        check = check_of(plan, width, len(widths), features.summands)
+        check = check_of(plan.facts, formats.ring.bits, formats.data, eta, width, len(widths), features.summands)
         found.append((slice(start, start + width), check))
         start += width
     return found
-
-
-def check_of(plan: Plan, cols: int, blocks: int, summands: int) -> BlockCheck:
-    """Return the tests of a block of so many columns, one of so many a row."""
-    facts, data = plan.facts, plan.formats.data
-    if facts.norm == "l1":
-        return absolute_check(cols, data, plan.formats.ring.bits, summands)
-    rows = (facts.rows + 1) * blocks
-    return block_check(cols, largest_square(plan, cols), plan.formats.ring.bits, summands, rows, plan.check_delta)
-
-
-def largest_square(plan: Plan, cols: int) -> int:
-    """Return what the sum of squares of an honest block never exceeds, in integers of the features' format."""
-    facts, one = plan.facts, 1 << plan.formats.data
-    if facts.normalised_by == "parties":
-        value = Fraction(one) if facts.row_limit is None else one * facts.feature_bound / facts.row_limit
-        return cols * math.floor(value) ** 2
-    if isinstance(plan, MinimiserPlan):
-        return math.floor((one * (1 + Fraction(plan.formats.eta))) ** 2)
-    return one**2
 
 
 def _test_block(tested: _Tests, y: SecretArray, check: BlockCheck, matrix: npt.NDArray[np.int64]) -> None:

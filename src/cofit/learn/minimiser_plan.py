@@ -20,6 +20,7 @@ from cofit.learn.base_plan import PLAN_VERSION, Plan, large_delta, plain_formats
 from cofit.learn.facts import AUTO_PURE, Facts
 from cofit.learn.formats import Formats, Geometry, choose_formats, encoding_error
 from cofit.learn.losses import Loss, loss_named
+from cofit.learn.row_check import check_delta, check_of
 from cofit.learn.solvers import Solver, accelerated, gradient_descent, with_learning_rate
 from cofit.learn.usefulness import about, shown
 from cofit.privacy.mechanisms import Mechanism, calibrate
@@ -117,7 +118,7 @@ class MinimiserPlan(Plan):
             "noise_expected_norm": mechanism.expected_norm,
             "grid": f"2^-{mechanism.grid_bits}",
             "sampler_distance": float(mechanism.sampler_distance),
-            "delta_total": float(mechanism.total_delta),
+            "delta_total": float(self.total_delta),
             "rows_needed": self.rows_needed,
             "warnings": list(self.warnings),
         }
@@ -168,6 +169,8 @@ def _candidate(
     facts: Facts, geometry: Geometry, solver: Solver, loss: Loss, ring: PowerOfTwoRing, tight: Fraction
 ) -> _Candidate:
     formats = choose_formats(ring, geometry, solver, loss)
+    own = int(facts.fit_intercept and facts.normalised_by == "owners")
+    check_of(facts, ring.bits, formats.data, formats.eta, facts.cols + own)
     half_sensitivity = float(tight / (facts.rows * facts.l2))
     distance = float(
         formats.radius + solver.initial_radius
@@ -274,7 +277,7 @@ def _mechanism(facts: Facts, geometry: Geometry, formats: Formats, sensitivity: 
                 dimension=geometry.cols,
                 sensitivity=sensitivity,
                 epsilon=facts.epsilon,
-                delta=facts.delta,
+                delta=facts.delta and facts.delta - check_delta(facts.delta),
                 weights=formats.of(formats.weights),
                 radius=formats.radius,
             )

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic.prg import Generator, derive_seed
 from cofit.errors import RangeError
+from cofit.learn.facts import Facts
 
 LARGEST_DELTA = Fraction(1, 1 << 40)
 """A lie passes with at most this probability, in a whole study."""
@@ -23,6 +24,10 @@ DEVIATIONS = 9
 """An honest projection is below minus so many m B with probability exp(-9^2 / 2)."""
 _WIDTHS = (15, 7, 3, 1)
 _COARSE = 8
+MOST_SUMMANDS = 16
+"""What plans count with: a run with more parties of an additive scheme could be refused."""
+CONSTANTS = (1, LARGEST_DELTA, _PART_OF_DELTA, DEVIATIONS, *_WIDTHS, _COARSE)
+"""The version of the check and its numbers: two releases of the software with other ones would make other runs."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,29 @@ class BlockCheck:
 def check_delta(delta: Fraction) -> Fraction:
     """Return the probability that any lie passes, at most, for a plan of this delta."""
     return min(LARGEST_DELTA, delta / _PART_OF_DELTA) if delta else LARGEST_DELTA
+
+
+def check_of(
+    facts: Facts, bits: int, data: int, eta: float | None, cols: int, blocks: int = 1, summands: int = MOST_SUMMANDS
+) -> BlockCheck:
+    """Return the tests of a block of so many columns, one of ``blocks`` in a row, in a ring of ``bits`` bits.
+
+    data: the fractional bits of the features. eta: where rows are rounded to the nearest, how much longer than 1 they
+    may become; None with recipe best. RangeError where the ring is too small.
+    """
+    if facts.norm == "l1":
+        return absolute_check(cols, data, bits, summands)
+    rows = (facts.rows + 1) * blocks
+    return block_check(cols, largest_square(facts, data, eta, cols), bits, summands, rows, check_delta(facts.delta))
+
+
+def largest_square(facts: Facts, data: int, eta: float | None, cols: int) -> int:
+    """Return what the sum of squares of an honest block never exceeds, in integers of the features' format."""
+    one = 1 << data
+    if facts.normalised_by == "parties":
+        value = Fraction(one) if facts.row_limit is None else one * facts.feature_bound / facts.row_limit
+        return cols * math.floor(value) ** 2
+    return one**2 if eta is None else math.floor((one * (1 + Fraction(eta))) ** 2)
 
 
 def absolute_check(cols: int, data: int, bits: int, summands: int) -> BlockCheck:

@@ -42,8 +42,8 @@ class _Asked:
         self.digest = zlib.crc32(f"{kind} {ring.name} {numbers}".encode(), self.digest)
 
     def note_held_product(self, ring: Ring, left: HeldMask, right: Shape | None, shape: Shape) -> None:
-        """With whether the transpose is meant: the shape of a square matrix does not tell."""
-        self.note("held product", ring, left.shape, (left.transposed,), right, shape)
+        """With whether the transpose is meant, and which block: shapes alone do not tell."""
+        self.note("held product", ring, left.shape, (left.transposed, *left.origin), right, shape)
 
 
 class FromDealer(Preprocessing):

@@ -24,13 +24,14 @@ class HeldMask:
     """Our share of the mask of a held array: ``pieces``, each with its place; zero elsewhere.
 
     The rest are public facts, the same at all members: the shape, whether this is the transpose of what was held, and
-    how many elements only one party has a mask of (``known``).
+    how many elements only one party has a mask of (``known``), and where a block begins in what was held (``origin``).
     """
 
     shape: Shape
     pieces: tuple[tuple[Place, RingArray], ...]
     known: int = 0
     transposed: bool = False
+    origin: tuple[int, ...] = (0, 0)
 
     @property
     def full(self) -> RingArray | None:
@@ -47,12 +48,15 @@ class HeldMask:
                 inside, outside = zip(*(both for both in overlap if both is not None), strict=True)
                 pieces.append((outside, piece[inside]))
         shape = tuple(axis.stop - axis.start for axis in within)
-        return replace(self, shape=shape, pieces=tuple(pieces), known=0)
+        origin = tuple(begin + axis.start for begin, axis in zip(self.origin, within, strict=True))
+        return replace(self, shape=shape, pieces=tuple(pieces), known=0, origin=origin)
 
     def transpose(self) -> HeldMask:
         """Return the mask of the transpose, in the same memory."""
         pieces = tuple((place[::-1], np.transpose(piece)) for place, piece in self.pieces)
-        return replace(self, shape=self.shape[::-1], pieces=pieces, transposed=not self.transposed)
+        return replace(
+            self, shape=self.shape[::-1], pieces=pieces, transposed=not self.transposed, origin=self.origin[::-1]
+        )
 
 
 class HeldShare(Share):

@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pytest
 
 from cofit.learn.base_plan import Plan
-from cofit.learn.checked_rows import check_of, largest_square
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import plan_training
+from cofit.learn.plan import MinimiserPlan, plan_training
+from cofit.learn.row_check import check_of, largest_square
 from support.lies import verdicts_on
 
 Integers = npt.NDArray[Any]
@@ -41,6 +41,15 @@ def honest(plan: Plan, rng: np.random.Generator) -> Integers:
     low = 0.0 if plan.facts.feature_lower == 0 else -1.0
     x = prepared_features(plan, rng.uniform(low, 1.0, (ROWS, plan.facts.cols)))
     return np.rint(np.ldexp(x, plan.formats.data)).astype(np.int64).astype(object)
+
+
+def largest_square_of(plan: Plan, cols: int) -> int:
+    return largest_square(
+        plan.facts,
+        plan.formats.data,
+        getattr(plan.formats, "eta", None) if isinstance(plan, MinimiserPlan) else None,
+        cols,
+    )
 
 
 def lies(plan: Plan, row: Integers) -> Iterator[tuple[str, Integers]]:
@@ -97,12 +106,12 @@ def _vanishing(bits: int, cols: int) -> dict[int, int]:
 def _just_long(plan: Plan, row: Integers, square: int) -> Integers:
     """The row, stretched until its sum of squares is so many times the largest that is allowed."""
     length = sum(int(v) ** 2 for v in row) ** 0.5
-    return np.array([round(int(v) * (square * largest_square(plan, len(row))) ** 0.5 / length) for v in row], object)
+    return np.array([round(int(v) * (square * largest_square_of(plan, len(row))) ** 0.5 / length) for v in row], object)
 
 
 def _longer_by_a_unit(plan: Plan, cols: int) -> Integers:
     """A sum of squares that exceeds what is allowed by as little as integers can."""
-    wanted = largest_square(plan, cols) + 1
+    wanted = largest_square_of(plan, cols) + 1
     row = np.zeros(cols, dtype=object)
     for j in range(cols):
         left = wanted - sum(int(v) ** 2 for v in row)
@@ -163,7 +172,7 @@ def test_a_block_of_columns_is_held_against_its_own_bound(scheme: str, settings:
     blocks[0][5] = _just_long(plan, np.ones(8, dtype=object), 2)
     blocks[0][6] = 1 << 63
     blocks[1][7] = 1 << 32
-    assert sum(int(v) ** 2 for v in blocks[0][5]) < largest_square(plan, 24)
+    assert sum(int(v) ** 2 for v in blocks[0][5]) < largest_square_of(plan, 24)
     found = verdicts_on(plan, blocks, [labels], scheme)
     assert set(np.flatnonzero(found == 0).tolist()) == {5, 6, 7}
 
@@ -178,7 +187,7 @@ def test_the_longest_honest_rows_pass(geometry: str) -> None:
         rows[0, 0], rows[1, :2] = one, (one // 2, -one // 2)
         rows[2] = one // cols
     else:
-        square = largest_square(plan, cols)
+        square = largest_square_of(plan, cols)
         length = int(square**0.5) - 1
         rows[0, 0], rows[1, 0] = length, -length if getattr(plan, "level", None) is None else length
         rows[2] = int((square // cols) ** 0.5)
@@ -211,7 +220,7 @@ def test_a_million_honest_rows_on_the_border_pass() -> None:
 def test_a_projection_passes_about_as_often_as_the_lemma_allows(entry: int) -> None:
     """Of one test alone, over many coins: at most (m + 1) / (2 m + 1), and for 2^63 close to it."""
     plan = planned("owners scale", scheme="clear")
-    check = check_of(plan, 90, 1, 4)
+    check = check_of(plan.facts, 64, plan.formats.data, None, 90, 1, 4)
     coins = 4000
     rng = np.random.default_rng(3)
     r = rng.integers(-check.width, check.width + 1, coins)

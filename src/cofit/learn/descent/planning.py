@@ -42,6 +42,7 @@ from cofit.learn.descent.recipe import (
     spend,
 )
 from cofit.learn.facts import Facts
+from cofit.learn.row_check import check_of
 from cofit.learn.usefulness import few_rows
 from cofit.privacy.accountant import sigma_for
 from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
@@ -113,6 +114,7 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
         formats = base_formats(ring, layout, pure.pace, pure.constant, finer)
         largest = _pure_steps(pure, layout, formats, precision, events)
     formats = with_radius(formats, layout, _radius(layout, formats, largest))
+    check_of(facts, ring.bits, formats.data, None, facts.cols)
     plan = DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
     return replace(plan, warnings=(*few_rows(facts.rows, facts.cols, plan.strength), *plan.warnings))
 
