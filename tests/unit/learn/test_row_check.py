@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cofit.errors import RangeError
+from cofit.learn import base_plan
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import DescentPlan, MinimiserPlan, plan_training
 from cofit.learn.row_check import (
+    CONSTANTS,
     DEVIATIONS,
     LARGEST_DELTA,
     BlockCheck,
     absolute_check,
     block_check,
     check_delta,
+    check_of,
     projection_matrix,
 )
 
@@ -135,3 +141,41 @@ def test_the_lemma_in_a_small_ring() -> None:
                 assert share <= Fraction(width + 1, 2 * width + 1), (width, offset, v)
                 most = max(most, share / Fraction(width + 1, 2 * width + 1))
     assert most > Fraction(9, 10)
+
+
+def test_a_plan_has_a_ring_in_which_its_rows_can_be_checked() -> None:
+    """Its other numbers would fit a smaller one."""
+    facts = training_facts(1713, 20_000, recipe="paper", partition="vertical")
+    plan = plan_training(facts)
+    assert plan.formats.ring.bits == 128
+    with pytest.raises(RangeError, match="cannot be checked in 64 bits"):
+        check_of(facts, 64, 23, 0.001, 20_000)
+
+
+def test_the_hash_of_a_plan_covers_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that another release began without it, or with another one, is not taken up."""
+    plan = plan_training(training_facts(100, 5, recipe="paper"))
+    before = plan.hash
+    monkeypatch.setattr(base_plan, "CONSTANTS", (2, *CONSTANTS[1:]))
+    assert plan.hash != before
+
+
+@pytest.mark.parametrize("facts", [{}, {"recipe": "paper", "mechanism": "gaussian"}, {"delta": 1e-13}])
+def test_lies_that_pass_are_within_the_delta_that_was_asked_for(facts: dict[str, Any]) -> None:
+    plan = plan_training(training_facts(2000, 30, **{"delta": 1e-6, **facts}))
+    assert plan.total_delta == plan.facts.delta
+    if isinstance(plan, DescentPlan):
+        assert plan.account.delta + plan.check_delta <= plan.facts.delta
+    else:
+        assert isinstance(plan, MinimiserPlan)
+        assert plan.mechanism.total_delta + plan.check_delta == plan.facts.delta
+
+
+@pytest.mark.parametrize("facts", [{"recipe": "paper"}, {"row_nonzeros": 3}])
+def test_where_delta_is_0_they_are_added_to_the_distance_of_the_sampler(facts: dict[str, Any]) -> None:
+    plan = plan_training(training_facts(2000, 30, delta=0.0, **facts))
+    assert plan.check_delta == LARGEST_DELTA
+    assert isinstance(plan, DescentPlan | MinimiserPlan)
+    own = plan.account.delta if isinstance(plan, DescentPlan) else plan.mechanism.total_delta
+    assert plan.total_delta == own + LARGEST_DELTA
+    assert plan.to_dict()["delta_total"] == float(plan.total_delta)
