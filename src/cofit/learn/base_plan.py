@@ -122,6 +122,11 @@ class Plan(ABC):
         """How many weights there are, with the intercept."""
         return self.facts.cols + int(self.facts.fit_intercept)
 
+    @property
+    def check_delta(self) -> Fraction:
+        """What ``total_delta`` contains for checks inside the computation that a liar may pass by chance."""
+        return Fraction(0)
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the plan in plain numbers: what ``cofit plan --json`` prints."""

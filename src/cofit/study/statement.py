@@ -33,6 +33,7 @@ def expected_certificate(study: Study, plan: Plan) -> Certificate:
         owners=shapes,
         openings=(),
         created=_BEFORE_THE_RUN,
+        study=study.hash,
     )
 
 
