@@ -44,6 +44,7 @@ SECTIONS = {
     },
     "Use the model": {
         "model": ("model:model", "Fetch the released model."),
+        "verify": ("verify:verify", "Check a model file, also years later."),
         "predict": ("predict:predict", "Score rows with it."),
         "evaluate": ("evaluate:evaluate_model", "Compare it with known labels."),
         "report": ("report:report", "Write a page about it, for people."),

@@ -16,7 +16,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.descent.clip import row_limit
-from cofit.learn.descent.shares import Shares
+from cofit.learn.descent.shares import SHARED, Shares
 from cofit.learn.facts import AUTO_PURE, PAPER_DEFAULTS, Facts, training_facts
 from cofit.privacy.certificate import Fact
 from cofit.privacy.strict_fields import exact_text
@@ -39,7 +39,7 @@ def facts_from_stated(stated: Mapping[str, Fact]) -> Facts:
         raise parameter_error(f"facts.{name}", _OWNER, "left out, because this version lacks it", stated[name])
     facts = Facts(**{name: _read(kind, stated[name], f"facts.{name}") for name, kind in kinds.items()})
     try:
-        again = training_facts(**_asked(facts))
+        again = training_facts(**parameters_of(facts))
     except InvalidInputError as error:
         raise InvalidInputError(f"The facts of {_OWNER} must be those of a run. {error}") from None
     for name in kinds:
@@ -48,7 +48,7 @@ def facts_from_stated(stated: Mapping[str, Fact]) -> Facts:
     return facts
 
 
-def _asked(facts: Facts) -> dict[str, Any]:
+def parameters_of(facts: Facts) -> dict[str, Any]:
     """Return the parameters of ``training_facts`` that give these facts, if any do."""
     asked = {name: value for name, value in vars(facts).items() if name in _PARAMETERS}
     gaussian_steps = facts.recipe == "best" and facts.delta > 0
@@ -81,14 +81,20 @@ def _read(kind: Any, value: Fact, path: str) -> Any:
     if get_origin(kind) is UnionType:
         return None if value is None else _read(get_args(kind)[0], value, path)
     if kind == Shares and isinstance(value, Mapping):
-        return tuple((name, _read(Fraction, share, f"{path}.{name}")) for name, share in value.items())
+        names = sorted(value, key=lambda name: SHARED.index(name) if name in SHARED else len(SHARED))
+        return tuple((name, _read(Fraction, value[name], f"{path}.{name}")) for name in names)
     if kind is Fraction and isinstance(value, str) and _FRACTION.fullmatch(value):
         fraction = Fraction(value)
         if exact_text(fraction) == value:
             return fraction
     if kind in (str, int, bool) and type(value) is kind:
         return value
-    must_be = {Shares: "fractions by name", Fraction: "a fraction in lowest terms, as text", str: "text", bool: "a flag"}
+    must_be = {
+        Shares: "fractions by name",
+        Fraction: "a fraction in lowest terms, as text",
+        str: "text",
+        bool: "a flag",
+    }
     raise parameter_error(path, _OWNER, must_be.get(kind, "an integer"), value)
 
 

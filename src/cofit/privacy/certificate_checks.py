@@ -50,7 +50,7 @@ _MEAN_STEPS = 8  # by which the means of two equal rows may differ, as computed
 _LEAST_STRETCHED = Fraction(4)  # rows are at most 1 from 0, as their mean is, and stretched by 2 or more
 _NARROWEST_LENGTH = Fraction(31, 64)  # lengths are clamped to [1/64, 1/2], and computed with an error
 _WIDEST_MEAN = 2 + Fraction(1, 1 << 10)  # values are from -1 to 1, in units of their bound
-_ROUNDED_SUM = 1e-12  # of floats, relatively
+_ROUNDED_SUM, _ROUNDED_UP = 1e-12, 1 + 2.0**-19  # of floats, relatively
 _TOLERANCE = 1 + Fraction(1, 1 << 40)  # floats beside fractions, and fractions that were rounded
 
 
@@ -175,12 +175,12 @@ def _check_minimiser(c: Certificate, stated: CertifiedMinimiser) -> None:
 
 
 def _check_tau(stated: CertifiedMinimiser) -> None:
-    """Raise unless tau is the sum of its parts, to within the rounding of a sum of floats."""
+    """Raise unless tau is the sum of its parts, rounded up a little."""
     if stated.tau is None:
         return
     parts = math.fsum(stated.tau_parts.values())
-    near = abs(stated.tau - parts) <= _ROUNDED_SUM * parts
-    _require_stated(stated, "tau", near, f"the sum of its parts, {parts!r}")
+    near = parts * (1 - _ROUNDED_SUM) <= stated.tau <= parts * _ROUNDED_UP
+    _require_stated(stated, "tau", near, f"the sum of its parts, {parts:.12g}, rounded up by 2^-19 of it at most")
 
 
 def _check_proof_of_minimiser(c: Certificate, stated: CertifiedMinimiser) -> None:
@@ -327,7 +327,12 @@ def _check_account(c: Certificate) -> None:
 
 def _require_delta(c: Certificate, of_noise: Fraction) -> None:
     total = of_noise + c.check_delta
-    _require(c, "delta_total", c.delta_total * _TOLERANCE >= total, f"at least {float(total)}, from noise, sampler and checks")
+    _require(
+        c,
+        "delta_total",
+        c.delta_total * _TOLERANCE >= total,
+        f"at least {float(total)}, from noise, sampler and checks",
+    )
 
 
 def _step(grid: str) -> Fraction:

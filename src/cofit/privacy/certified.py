@@ -57,10 +57,10 @@ class CertifiedRelease:
 class CertifiedMinimiser:
     """Noise on the minimiser, the paper's method: how far one record moves the computed weights, and their noise.
 
-    l2: Lambda. gradient_bound: G, of the derivative of one record's loss; kind: how it was found. exact: 2 G / (n
-    Lambda), how far a record moves the exact minimiser. tau: how far the computed weights are from it at most, the sum
-    of ``tau_parts``; None: not bounded. total: what the noise was calibrated to. noise_scale: its parameter, in units of
-    the weights, which are multiples of ``grid``.
+    l2: Lambda. gradient_bound: G, of the derivative of one record's loss; sensitivity_kind: how it was found.
+    sensitivity_exact: 2 G / (n Lambda), how far a record moves the exact minimiser. tau: how far the computed weights
+    are from it at most, the sum of ``tau_parts``; None: not bounded. sensitivity_total: what the noise was calibrated
+    to. noise_scale: its parameter, in units of the weights, which are multiples of ``grid``.
     """
 
     l2: Fraction

@@ -1,7 +1,8 @@
 """Typed fields to and from JSON, strictly: what certificates are written with.
 
 A field is text, a flag, a number, a Fraction (as its exact text and the nearest float), or a tuple, mapping or
-dataclass of such; of several dataclasses the tag tells which: a field that can have one text only (Literal). Whatever is not exactly of its type is an InvalidInputError with the path of the field.
+dataclass of such. Of several dataclasses the tag tells which: a field that can have one text only (Literal). Whatever
+is not exactly of its type is an InvalidInputError with the path of the field.
 """
 
 from __future__ import annotations

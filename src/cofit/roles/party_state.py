@@ -7,7 +7,8 @@
     DIR/checkpoints/EPOCH.SESSION       this party's fresh share of the weights after that epoch
     DIR/release                         the stored release (``secret.release``)
     DIR/ledger.sqlite                   what this party has released (``ledger``)
-    DIR/published.json                  the opened weights and their certificate
+    DIR/published.json                  the opened weights and their certificate (``publication``)
+    DIR/signature.json                  this party's signature of both
 
 Directories have mode 0700, files 0600. Every fact is durable before it is acknowledged: files are synced before the
 transaction that speaks of them, and transactions are synced too. Killing the process at any moment loses nothing that
@@ -35,6 +36,7 @@ from cofit.roles.state_directory import StateDirectory
 
 RELEASE = "release"
 LEDGER = "ledger.sqlite"
+PUBLISHED, SIGNATURE = "published.json", "signature.json"
 _PIECE = 1 << 20
 _CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
 
@@ -296,7 +298,7 @@ class PartyState(StateDirectory):
 
     def _delete_leftovers(self) -> None:
         """Delete what a killed process left of files that it was writing: they may hold whole shares."""
-        for pattern in (f".{RELEASE}.*", ".published.json.*"):
+        for pattern in (f".{RELEASE}.*", f".{PUBLISHED}.*", f".{SIGNATURE}.*"):
             for path in self.directory.glob(pattern):
                 path.unlink(missing_ok=True)
 

@@ -22,8 +22,8 @@ from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 SHORTEST, LONGEST = Fraction(1, 64), Fraction(1, 2)
 """The radius lies between them, in units of B."""
 LEAST_VARIANCE, FLOOR_OF_NOISE = Fraction(1, 1024), Fraction(1, 4)
-"""The floor of a variance is this part of the noise in it: lower, and chance alone would stretch; higher, and columns far
-narrower than the others stay narrow."""
+"""The floor of a variance is this part of the noise in it: lower, and chance alone would stretch; higher, and columns
+far narrower than the others stay narrow."""
 STRETCH_BITS, SQUARE_BITS, RADIUS_BITS = 7, 8, 15
 STRETCH_ERROR = Fraction(1, 1 << (STRETCH_BITS - 1))
 LIMIT_FACTOR = 2
