@@ -43,8 +43,8 @@ def verify(ctx: click.Context, model: Path, study: Path | None) -> None:
         cofit verify model.json
 
     Exit codes: 0 everything holds, by the keys of the study; 1 something does not hold, and the message names it; 2
-    wrong usage, or the file is no model; 3 nothing wrong was found, but nobody vouches for it (no study was given, there
-    are no signatures, or another release of cofit wrote it).
+    wrong usage, or the file is no model; 3 nothing wrong was found, but nobody vouches for it (no study was given,
+    there are no signatures, or another release of cofit wrote it).
     """
     from cofit.models.verification import verify_model  # noqa: PLC0415 - NumPy and Arrow take a moment to import
 

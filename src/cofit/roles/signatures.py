@@ -3,8 +3,9 @@
 The signed bytes begin with a tag of their own, so that nothing else that the key signs (it is also the party's key in
 TLS, whose signed messages begin with 64 spaces) can pass for them, nor they for anything else. After the tag comes
 canonical JSON, which binds the study's hash, the plan's hash, the party's name and X.509 certificate, every released
-number exactly, what the columns mean, and the certificate of the release. Parties may run different versions of the software: each signs the certificate with
-its own, and the versions are kept beside the signature, so that no digit of a model's file is left unsigned.
+number exactly, what the columns mean, and the certificate of the release. Parties may run different versions of the
+software: each signs the certificate with its own, and the versions are kept beside the signature, so that no digit of
+them is left unsigned.
 
 A signature says: this party took part in a run of this study that opened these numbers, and its software stated this
 certificate. It cannot say that no party deviated from the protocol.

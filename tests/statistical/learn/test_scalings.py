@@ -75,7 +75,9 @@ def test_no_scaling_costs_much_with_more_rows(kind: str, rows: int) -> None:
     assert max(found.values()) - min(found.values()) <= LARGEST_LOSS, found
 
 
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[] if kind == "mixed" else pytest.mark.slow) for kind in KINDS])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind == "mixed" else pytest.mark.slow) for kind in KINDS]
+)
 @pytest.mark.parametrize("world", [20_000, *(pytest.param(world, marks=pytest.mark.slow) for world in HELD_OUT_WORLDS)])
 def test_no_scaling_costs_much_on_data_that_chose_nothing(kind: str, world: int) -> None:
     found = all_scalings(kind, 20, world=world)

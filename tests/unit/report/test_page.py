@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from cofit.experiments.result import Curve, Figure, Row, TableResult
+from cofit.learn.rebuild import rebuilt_plan
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.report.accuracy_forecast import NoForecast
@@ -23,7 +24,6 @@ from cofit.report.cost import Cost, PhaseCost
 from cofit.report.noise_law import noise_law
 from cofit.report.page import ReportInput, render_report
 from cofit.report.plots import expected_counts
-from cofit.report.rebuilt import rebuilt_plan
 from cofit.report.significance import published_weights
 from cofit.report.words import explanation, guess, verdict, who_could_read_everything
 from unit.cli.study_models import model_of
@@ -163,7 +163,7 @@ def test_releases_of_noisy_descent_by_hand() -> None:
 @pytest.mark.parametrize("given", [{}, {"clip_rows": False}])
 def test_the_records_that_a_useful_model_needs(given: dict[str, Any]) -> None:
     model = descended(epsilon=3.0, **given)
-    plan = rebuilt_plan(model)
+    plan = rebuilt_plan(model.certificate)
     assert plan is not None
     assert f"a useful model needs about {plan.rows_needed:,}" in Page(page_of(model)).text
     few = descended(rows=12, epsilon=0.5, **given)
