@@ -290,7 +290,7 @@ class Lab:
         )
 
     def release(self) -> Release:
-        return fetch_release(self.study, self.identity("analyst"))
+        return fetch_release(self.study, self.identity("analyst")).release
 
     def check_one_release(self) -> Release:
         """Every party holds the same release; everything that was ever stored, charged or opened belongs to it.

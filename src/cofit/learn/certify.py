@@ -25,6 +25,7 @@ from cofit.secret import Opening
 from cofit.sharing import scheme_named
 
 SOFTWARE = ("numpy", "cryptography", "mpmath")
+_MOST_SHOWN = 5
 _TITLES = {
     "logistic": "logistic regression with clipped gradients (its sigmoid piecewise linear)",
     "huber_hinge": "linear support vector machine (Huberised hinge, gradients clipped)",
@@ -167,7 +168,8 @@ def _check_shapes(plan: Plan, owners: Mapping[str, Mapping[str, Shape]]) -> None
         sound = rows == {facts.rows} and len(labels) == 1 and sum(shape[1] for shape in features.values()) == width
     if not sound:
         must_be = f"shapes that make up {facts.rows} rows, {width} columns and {facts.rows} labels ({facts.partition})"
-        raise parameter_error("owners", "a certificate", must_be, {name: dict(one) for name, one in owners.items()})
+        got = [dict(shapes) for shapes in owners.values()][:_MOST_SHOWN]
+        raise parameter_error("owners", "a certificate", must_be, got)
 
 
 def _assumptions(plan: Plan) -> tuple[str, ...]:

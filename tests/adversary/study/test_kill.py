@@ -32,7 +32,8 @@ POINTS = (
     "before audit release stored", "before barrier", "after barrier", "before confirm", "after confirm",
     "before barrier#2", "after barrier#2", "before begin opening", "after begin opening",
     "before audit opening", "after audit opening", "after open", "before write published.json",
-    "before replace in state", "after write published.json", "before phase released", "after phase released",
+    "before replace in state", "after write published.json", "before write signature.json",
+    "after write signature.json", "after audit release signed", "before phase released", "after phase released",
     "after audit released",
 )  # fmt: skip
 SEALING = [
@@ -50,6 +51,7 @@ SAMPLE = {
     ("party-a", "after confirm"),
     ("party-c", "before replace in checkpoints"),
     ("party-a", "after phase sealed"),
+    ("party-b", "before write signature.json"),
 }
 
 

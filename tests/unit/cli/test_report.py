@@ -128,7 +128,7 @@ def test_only_a_report_is_overwritten(model: Path, tmp_path: Path) -> None:
         (b"{}", "'kind' field"),
         (b'{"kind": "cofit linear model"}', "'version'"),
         (b'{"kind": "cofit study model", "version": 9}', "'version'"),
-        (b'{"kind": "cofit linear model", "version": 3, "loss": "logistic"}', "'certificate'"),
+        (b'{"kind": "cofit linear model", "version": 4, "loss": "logistic"}', "'certificate'"),
     ],
 )
 def test_what_is_no_model(content: bytes, said: str, tmp_path: Path) -> None:

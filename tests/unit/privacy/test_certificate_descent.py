@@ -341,7 +341,7 @@ def release_like(**change: Any) -> tuple[CertifiedRelease, ...]:
         ("noise_expected_norm", {"noise_expected_norm": DESCENT.noise_expected_norm / 2}),
         ("openings", {"openings": (CertifiedOpening(1, "weights of every step", (4, 12), ()),)}),
         ("openings", {"openings": (*DESCENT.openings, CertifiedOpening(2, "one more", (1,), ()))}),
-        ("releases", {"statement": EXAMPLE.statement, "recipe": "paper"}),
+        ("statement.noise_scale_name", {"statement": EXAMPLE.statement, "recipe": "paper"}),
     ],
 )  # fmt: skip
 def test_fields_that_contradict_the_method(field: str, change: dict[str, Any]) -> None:

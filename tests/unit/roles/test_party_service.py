@@ -25,6 +25,7 @@ from cofit.roles.party_service import PartyService
 from cofit.roles.party_sessions import PartySessions
 from cofit.roles.party_state import PartyState
 from cofit.roles.release_store import FileStore
+from cofit.roles.signatures import SignedRelease
 from cofit.transport import Reception
 from unit.roles.loopback import PARTIES, Loopback, loopback, until
 
