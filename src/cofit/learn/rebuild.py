@@ -11,7 +11,7 @@ claimed (None), and whoever asks must say so.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
@@ -35,12 +35,20 @@ def rebuilt_plan(certificate: Certificate) -> Plan | None:
     None where this release of cofit makes another certificate of these facts than the release that wrote it.
     Planning takes a tenth of a second at most; the answer for the same certificate is kept.
     """
-    return _rebuilt(certificate.to_json())
+    return _rebuilt(_Stated(certificate.to_json(), certificate))
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """A certificate as a key of the kept answers: its text stands for it."""
+
+    text: str
+    certificate: Certificate = field(compare=False)
 
 
 @lru_cache(maxsize=64)
-def _rebuilt(text: str) -> Plan | None:
-    stated = Certificate.from_json(text)
+def _rebuilt(key: _Stated) -> Plan | None:
+    stated = key.certificate
     try:
         plan = plan_training(facts_from_stated(stated.facts))
         _compare(stated, plan)
@@ -81,7 +89,7 @@ def _compare(stated: Certificate, plan: Plan) -> None:
 
 def compare_certificates(stated: Certificate, again: Certificate, why: str) -> None:
     """Raise InvalidInputError with the first field that differs; the software may. why: what the other one rests on."""
-    names = [field.name for field in fields(stated) if field.name not in (*_OF_THE_SOFTWARE, _LAST)]
+    names = [one.name for one in fields(stated) if one.name not in (*_OF_THE_SOFTWARE, _LAST)]
     for name in (*names, _LAST):
         _compare_field(name, encode(getattr(stated, name)), encode(getattr(again, name)), why)
 

@@ -114,7 +114,8 @@ def test_owners_of_columns_make_up_the_columns() -> None:
     run: dict[str, Any] = {"parties": ("a", "b", "c"), "openings": (), "created": "2026-03-01"}
     certify(plan, owners={**good, "c": {"labels": (1000,)}}, **run)
     short: dict[str, dict[str, tuple[int, ...]]] = {"a": {"features": (1000, 11), "labels": (1000,)}}
-    for bad in (good, {**good, "c": {"labels": (999,)}}, short):
+    wrong: dict[str, dict[str, tuple[int, ...]]] = {**good, "c": {"labels": (999,)}}
+    for bad in (good, wrong, short):
         with pytest.raises(InvalidInputError, match="'owners'"):
             certify(plan, owners=bad, **run)
 
