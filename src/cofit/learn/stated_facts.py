@@ -59,7 +59,7 @@ def parameters_of(facts: Facts) -> dict[str, Any]:
     else:
         asked["mechanism"] = None if facts.mechanism == AUTO_PURE else facts.mechanism
         asked["epochs"] = "auto" if facts.epochs is None else facts.epochs
-    unbounded = facts.row_limit is not None and facts.row_limit == row_limit(facts.cols, None)
+    unbounded = facts.cols > 0 and facts.row_limit is not None and facts.row_limit == row_limit(facts.cols, None)
     if unbounded and facts.normalised_by == "owners" and facts.feature_bound == 1:
         asked |= {"feature_bound": None, "feature_lower": None}
     return asked
