@@ -19,8 +19,6 @@ import pytest
 from cofit.errors import InvalidInputError, VerificationError
 from cofit.models.study_model import StudyModel
 from cofit.models.verification import verify_model
-from cofit.roles.published import Release
-from cofit.roles.signatures import PartySignature, sign
 from cofit.study.document import Study
 from cofit.transport import generate_identity
 from unit.cli.study_models import model_of, signed
@@ -118,11 +116,7 @@ def test_a_changed_digit_in_every_place_is_found(kind: str, tmp_path: Path) -> N
 
 def forged(model: StudyModel) -> StudyModel:
     """The model signed again, by keys of the forger in the names of the parties."""
-    certificate = model.model.certificate
-    release, software = Release(model.released, certificate), (certificate.cofit_version, certificate.software)
-    keys = [generate_identity(party) for party in certificate.parties]
-    made_up = [PartySignature(k.name, k.certificate_pem, *software, sign(k, release, model.encoding)) for k in keys]
-    return replace(model, signatures=tuple(made_up))
+    return signed(model, {party: generate_identity(party) for party in model.model.certificate.parties})
 
 
 def test_a_model_that_is_made_up_as_a_whole_is_refused_by_the_study(tmp_path: Path) -> None:

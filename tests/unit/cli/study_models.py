@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from cofit.roles.signatures import PartySignature, sign
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
 from cofit.study.statement import expected_certificate
+from cofit.transport import Identity
 from unit.study.studies import IDENTITIES
 
 
@@ -24,14 +26,14 @@ def model_of(study: Study, weights: dict[str, float], intercept: float = 0.0) ->
     return StudyModel.from_release(study, released, expected_certificate(study, plan))
 
 
-def signed(model: StudyModel) -> StudyModel:
-    """The model with the signatures of all parties of the test study."""
+def signed(model: StudyModel, keys: Mapping[str, Identity] = IDENTITIES) -> StudyModel:
+    """The model with the signatures of all its parties, by default those of the test study."""
     release = Release(model.released, model.model.certificate)
     certificate = release.certificate
     software = certificate.cofit_version, certificate.software
     signatures = [
-        PartySignature(name, one.certificate_pem, *software, sign(one, release, model.encoding))
-        for name, one in ((name, IDENTITIES[name]) for name in certificate.parties)
+        PartySignature(name, keys[name].certificate_pem, *software, sign(keys[name], release, model.encoding))
+        for name in certificate.parties
     ]
     return replace(model, signatures=tuple(signatures))
 
