@@ -204,6 +204,77 @@ def test_the_sign_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.DataO
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())
+def test_the_top_bits_of_any_value_and_of_one_just_below(
+    scheme: str, ring: PowerOfTwoRing, data: st.DataObject
+) -> None:
+    """With all bits they are exact; without the low ones those of a number below, by less than the stated error."""
+    values = data.draw(integers(ring, data.draw(st.integers(1, 70))))
+    low = data.draw(st.integers(1, ring.bits - 8))
+    encoded = ring.from_int(np.array(values, dtype=object))
+
+    def program(s: Scheme) -> tuple[int, list[list[int]]]:
+        share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
+        taken = s.stack_rows([s.top_bits(share), s.sign_bits(share), s.top_bits(share, low), s.sign_bits(share, low)])
+        opened = s.open_bits(taken)
+        assert opened is not None
+        return s.summands, [[int(bit) for bit in row] for row in opened]
+
+    def quarter(value: int) -> int:
+        return value % (1 << ring.bits) >> (ring.bits - 2)
+
+    for summands, (lower, upper, sign, coarse_lower, coarse_upper, coarse_sign) in run_scheme(scheme, program).results:
+        assert [2 * b + a for a, b in zip(lower, upper, strict=True)] == [quarter(v) for v in values]
+        assert sign == upper
+        error = (summands << low) - 1
+        for v, a, b, c in zip(values, coarse_lower, coarse_upper, coarse_sign, strict=True):
+            possible = {quarter(v), quarter(v - error)}
+            if error >= 1 << (ring.bits - 2):
+                possible = {0, 1, 2, 3}
+            assert 2 * b + a in possible
+            assert c == b
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@EXAMPLES
+@given(data=st.data())
+def test_the_high_part_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+    values = data.draw(integers(ring, data.draw(st.integers(1, 70))))
+    shift = data.draw(st.integers(1, ring.bits - 8))
+    encoded = ring.from_int(np.array(values, dtype=object))
+
+    def program(s: Scheme) -> tuple[int, list[int]]:
+        share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
+        opened = s.open(s.high_part(share, shift))
+        assert opened is not None
+        return s.summands, [int(v) for v in ring.to_int(opened).flat]
+
+    for summands, found in run_scheme(scheme, program).results:
+        for v, high in zip(values, found, strict=True):
+            missing = ((v >> shift) - high) % (1 << (ring.bits - shift))
+            assert missing < summands
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+def test_nothing_stays_nothing_when_it_is_truncated(scheme: str, ring: PowerOfTwoRing) -> None:
+    """What the check of rows rests on: a product with 0 is 0 whatever the other factor is, also after a truncation."""
+    garbage = [int(v) for v in np.random.default_rng(3).integers(-(2**62), 2**62, 200)]
+    encoded = ring.from_int(np.array([v << (ring.bits - 64) for v in garbage], dtype=object))
+
+    def program(s: Scheme) -> list[int]:
+        share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
+        zero = s.input(1, ring.zeros(encoded.shape) if s.rank == 1 % len(s.names) else None, ring, encoded.shape)
+        found = [s.mul(share, zero), s.mul(share, zero, 13), s.truncate(s.mul(share, zero), 20), s.truncate(zero, 5)]
+        opened = [s.open(one) for one in found]
+        return [int(v) for one in opened if one is not None for v in ring.to_int(one).flat]
+
+    for found in run_scheme(scheme, program).results:
+        assert len(found) == 800
+        assert not any(found)
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@EXAMPLES
+@given(data=st.data())
 def test_bits_of_any_value_and_back(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 70))
     values = data.draw(integers(ring, count))

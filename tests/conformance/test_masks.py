@@ -87,6 +87,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "bits to elements": lambda s, r: s.from_bits(BitShare(shared(s, BITS, (1, 1), 0), N), r),
     "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
+    "top bits": lambda s, r: s.top_bits(numbers(s, r, 0), 20),
 }
 
 
@@ -117,7 +118,7 @@ def messages(
         for _, label, data in views.received[f"party-{rank}"]:
             if label == "setup":
                 continue
-            if operation in ("and", "elements to bits", "signs"):
+            if operation in ("and", "elements to bits", "signs", "top bits"):
                 pieces.append(np.frombuffer(data, np.uint64))
             else:
                 elements = np.frombuffer(data, ring.dtype)

@@ -152,6 +152,12 @@ def norms(s: Scheme, ring: PowerOfTwoRing) -> None:
     s.mul(x, x, 5)
 
 
+def held_block(s: Scheme, ring: PowerOfTwoRing) -> None:
+    block = s.hold(matrix(s, ring)).block((slice(2, 9), slice(1, 5)))
+    s.inner(block, block)
+    s.matmul(block, vector(s, ring, 4), 5)
+
+
 METERED: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "open to one": lambda s, r: s.open(vector(s, r), [1]),
     "announce": lambda s, r: s.announce("said", b"12345"),
@@ -162,6 +168,9 @@ METERED: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "bits to ring": lambda s, r: s.from_bits(s.random_bits(3, 70), r),
     "bits": lambda s, r: s.to_bits(vector(s, r)),
     "sign": lambda s, r: s.sign_bits(vector(s, r)),
+    "top bits": lambda s, r: s.top_bits(vector(s, r), 21),
+    "squares of the high part": lambda s, r: s.inner(high := s.high_part(matrix(s, r), 9), high),
+    "held block": held_block,
     "hold twice": lambda s, r: s.hold(s.hold(matrix(s, r))),
     "held on the right": lambda s, r: s.matmul(vector(s, r, 11), s.hold(matrix(s, r))),
     "held, element-wise": lambda s, r: s.mul(s.hold(matrix(s, r)), vector(s, r, 7)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from cofit import Party
 from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing
@@ -40,6 +41,28 @@ def test_products_with_a_held_matrix(parties: int, ring: PowerOfTwoRing) -> None
         )
 
     assert_equal(program, ring, parties)
+
+
+@pytest.mark.parametrize("place", [(slice(1, 5), slice(0, 2)), (slice(None), slice(1, 4)), (slice(0, 6), slice(None))])
+def test_a_block_of_a_held_matrix_is_held_too(parties: int, place: tuple[slice, slice]) -> None:
+    x, y = elements(Z64, 6, 4, magnitude_bits=20), elements(Z64, 6, 4, magnitude_bits=20)
+
+    def program(s: Scheme) -> Named:
+        held, other = s.hold(put_in(s, Z64, x)), s.select(put_in(s, Z64, y), place)
+        block = held.block(place)
+        assert type(block) is type(held)
+        vector = s.select(other, (0, slice(None)))
+        shares = {
+            "open": block,
+            "squares": s.inner(block, block),
+            "inner": s.inner(block, other),
+            "matmul": s.matmul(block, vector),
+            "transposed": s.matmul(block.map(np.transpose), s.select(other, (slice(None), 0))),
+            "still there": s.inner(held, held),
+        }
+        return opened(s, shares)
+
+    assert_equal(program, Z64, parties)
 
 
 def test_a_held_matrix_is_an_ordinary_share_in_all_the_rest(parties: int) -> None:

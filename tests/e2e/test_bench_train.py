@@ -21,7 +21,8 @@ from support.facts import paper_facts
 ENTRY = "from cofit.cli.main import main; main()"
 FIELDS = {
     "scheme", "partition", "rows", "cols", "owners", "threads", "repetitions", "ring", "mechanism", "epochs",
-    "seconds_total", "seconds_start", "seconds_share", "seconds_train", "seconds_noise", "rounds", "bytes_total",
+    "seconds_total", "seconds_start", "seconds_share", "seconds_check", "seconds_train", "seconds_noise", "rounds",
+    "bytes_total", "bytes_check",
     "sklearn_seconds", "ratio_to_sklearn", "kernel_seconds", "ratio_to_kernel", "peak_memory_bytes",
     "peak_memory_ratio",
 }  # fmt: skip

@@ -21,7 +21,7 @@ from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.report.cost import Cost
-from cofit.units import size
+from cofit.units import duration, size
 
 ENTRY = "from cofit.cli.main import main; main()"
 MOST_LINES = 40
@@ -93,6 +93,17 @@ def check_summary(printed: str, folder: Path) -> None:
     for who, facts in certificate.learned.items():
         assert who == "public" or f"{who}: {'; '.join(facts)}" in words
     assert f"{folder.name}/report.html" in words and f"{folder.name}/report.txt" in words
+    total, openings = Cost.load(folder / "cost.json").total, len(certificate.openings)
+    assert f"All sent {size(total.bytes)} in {total.rounds:,} rounds and {duration(total.seconds)}." in words
+    assert f"Nothing else was opened: {openings} opening{'' if openings == 1 else 's'} in all." in words
+
+
+@pytest.mark.slow
+def test_warnings_of_the_plan_are_printed_and_the_summary_is_still_short(tmp_path: Path) -> None:
+    result = demo(tmp_path, "--epsilon", "0.05", "--partition", "vertical", "--scheme", "semi2k")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "Warning: 426 rows with 30 columns are few for this epsilon" in " ".join(result.stdout.split())
+    check_summary(result.stdout, tmp_path / "cofit-demo")
 
 
 @pytest.mark.slow

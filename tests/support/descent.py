@@ -28,7 +28,7 @@ from cofit.learn.plan import plan_training
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from cofit.sharing import Share
 from cofit.sharing.clear import Clear
-from support.training import Contributions, contributions
+from support.training import COIN, Contributions, contributions
 
 Reals = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
@@ -78,7 +78,7 @@ def integers(value: SecretArray) -> Integers:
     return np.asarray(value.format.ring.to_int(value._share.parts[0])).astype(object)
 
 
-def _holding(like: SecretArray, values: Integers) -> SecretArray:
+def holding(like: SecretArray, values: Integers) -> SecretArray:
     """The same public facts, other integers."""
     ring = like.format.ring
     share = Share(ring, (ring.from_int(np.asarray(values, dtype=object)),))
@@ -205,14 +205,14 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         result.sums.append(integers(value))
         mean = divided(value, count, bits)
         if earlier is not None:
-            mean = _holding(mean, earlier.means[len(result.means)])
+            mean = holding(mean, earlier.means[len(result.means)])
         result.means.append(integers(mean))
         return mean
 
     def spied_step(rows: Any, labels: Any, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
         if earlier is not None:
             limit = weights.format.limit(plan.formats.radius)
-            weights = _holding(weights.loosened(max(limit, weights.integer_limit)), earlier.before[len(result.before)])
+            weights = holding(weights.loosened(max(limit, weights.integer_limit)), earlier.before[len(result.before)])
         result.before.append(integers(weights))
         result.rows.append(rows)
         after = step(rows, labels, plan, weights, noise)
@@ -223,7 +223,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         party: Party, rows: Any, labels: Any, plan: DescentPlan, total: SecretArray, noise: Any
     ) -> SecretArray:
         if earlier is not None:
-            total = _holding(total, earlier.total[0])
+            total = holding(total, earlier.total[0])
         result.total.append(integers(total))
         return calibrated(party, rows, labels, plan, total, noise)
 
@@ -233,7 +233,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         if earlier is not None:
             limit = offset.format.limit(plan.formats.offset_radius)
             earlier_offset = earlier.offsets[len(result.offsets)][0]
-            offset = _holding(offset.loosened(max(limit, offset.integer_limit)), earlier_offset)
+            offset = holding(offset.loosened(max(limit, offset.integer_limit)), earlier_offset)
         after = intercept_step(rows, labels, plan, scores, offset, noise)
         result.offsets.append((integers(offset), integers(after)))
         return after
@@ -269,7 +269,7 @@ def opened(plan: DescentPlan, table: Table, scheme: str = "clear") -> Integers:
     owners, holders = contributed(plan, table)
 
     def whole(party: Party) -> npt.NDArray[Any]:
-        return np.asarray(party.open(program.descend(party, plan, holders), reason="a test of descent"))
+        return np.asarray(party.open(program.descend(party, plan, holders, COIN), reason="a test of descent"))
 
     run = run_local(whole, scheme=scheme, parties=1 if scheme == "clear" else None, owners=owners, timeout=120)
     return np.asarray(next(iter(run.results.values()))).astype(np.int64).astype(object)

@@ -118,6 +118,31 @@ def scheme_choices() -> str:
     return "\n".join(lines)
 
 
+CHECKED: tuple[tuple[str, tuple[int, int], dict[str, Any]], ...] = (
+    ("1,713 x 1,874, recipe `best`", PAPER_SIZE, {}),
+    ("the same, owners hold columns", PAPER_SIZE, {"partition": "vertical"}),
+    ("4,000 x 20", (4000, 20), {}),
+    ("4,000 x 50", (4000, 50), {}),
+    ("100,000 x 100", (100_000, 100), {}),
+    ("1,713 x 1,874, recipe `paper`", PAPER_SIZE, {"recipe": "paper"}),
+    ("the same, owners hold columns", PAPER_SIZE, {"recipe": "paper", "partition": "vertical"}),
+    ("1,713 x 1,874, delta = 0, sparse rows (1-norm)", PAPER_SIZE, {"delta": 0.0, "row_nonzeros": 50}),
+)
+
+
+def check_table() -> str:
+    """Return what the check of rows sends: in all, for a row, and beside the whole run."""
+    lines = ["| data | `rep3` | `semi2k` | `rep4` |", "|---|---|---|---|"]
+    for name, size_of, facts in CHECKED:
+        cells = []
+        for scheme in SCHEMES:
+            cost = training(size=size_of, scheme=scheme, **facts)
+            sent, whole = cost.check.bytes, cost.total.bytes
+            cells.append(f"{size(sent)}, {sent / size_of[0] / 1000:.1f} kB a row, {sent / whole:.1%}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def rows_needed_table() -> str:
     """Return the table of about how many rows make a useful model, by columns and epsilon."""
     epsilons = (0.1, 0.5, 1.0, 3.0, 8.0)

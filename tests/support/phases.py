@@ -6,6 +6,8 @@ PHASES = {
     "setup": "share",
     "input": "share",
     "receipt": "share",
+    "coin": "check",
+    "check": "check",
     "hold": "train",
     "norm": "train",
     "initial": "train",

@@ -22,7 +22,7 @@ from cofit.learn.descent import noisy
 from cofit.learn.descent.formats import log2_up
 from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
 from cofit.privacy.certificate import CertifiedRelease
-from support.descent import Integers, _holding, integers
+from support.descent import Integers, holding, integers
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def met(like: Releases | None = None) -> Iterator[Releases]:
         bits = self.format.fraction_bits, other.format.fraction_bits
         if like is not None:
             noise = like[name].sum - value
-            other = _holding(other, noise)
+            other = holding(other, noise)
         found[name] = Release(value, bits[0], noise, bits[1])
         return add(self, other)
 

@@ -28,6 +28,7 @@ from cofit.roles.audit_file import read_audit
 from cofit.roles.ledger import Ledger
 from cofit.roles.published import Release
 from cofit.roles.study_files import load_study, write_identity
+from cofit.secret import common_coin
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
@@ -305,6 +306,7 @@ class Lab:
         (self.root / "fetched.json").write_text(model.to_json())
         assert verify_model(self.root / "fetched.json", self.study).complete
         assert release.certificate.scheme == self.scheme
+        self._check_one_coin()
         for party in self.parties:
             state = self.state(party)
             records = self.audit(party)
@@ -326,6 +328,15 @@ class Lab:
                 wanted = 0o700 if path.is_dir() else 0o600
                 assert path.stat().st_mode & 0o777 == wanted, path
         return release
+
+    def _check_one_coin(self) -> None:
+        """Every party has the record of the same coin; and whoever noted one, noted that, and once."""
+        records = [common_coin._decode((self.state(party) / "coin").read_bytes()) for party in self.parties]
+        ((_, coin),) = {(record.commitments, record.coin) for record in records}
+        assert coin is not None
+        for party in self.parties:
+            noted = [record["sha256"] for record in self.audit(party) if record["event"] == "coin drawn"]
+            assert noted in ([], [hashlib.sha256(coin).hexdigest()])
 
     def _check_charges(self, ledger: Path, dataset: str, certificate: Certificate) -> None:
         """One charge, for the releases that the certificate lists, and each with its part of the account."""

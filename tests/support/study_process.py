@@ -28,11 +28,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import cofit.roles.dealer_service as dealer_module
 import cofit.roles.publication as publication_module
+from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError
 from cofit.learn.forecast import forecast
 from cofit.roles.audit_file import AuditFile
+from cofit.roles.coin_file import CoinFile
 from cofit.roles.contributing import align_table, contribute_table
 from cofit.roles.dealer_service import DealerService
 from cofit.roles.ledger import Ledger
@@ -80,7 +84,23 @@ def run_owner(job: Job) -> None:
     if study.data.partition == "vertical":
         table, rows = align_table(study, table, Path("secret").read_bytes(), {})
     identity = identity_of(name, Path())
+    if "lies" in job:
+        _lie(job["lies"])
     print(contribute_table(study, identity, table, Path("owner-state"), "data", rows=rows), flush=True)
+
+
+def _lie(lies: dict[str, int]) -> None:
+    """From here on this owner puts integers of its own into the first records of ``labels`` and ``features``."""
+    honest = FixedPoint.encode
+
+    def encode(self: FixedPoint, values: Any, bound: Any = None) -> Any:
+        encoded = honest(self, values, bound)
+        lie = lies.get("labels" if encoded.ndim == 1 else "features")
+        if lie is not None:
+            encoded[:3] = self.ring.from_int(np.full(encoded[:3].shape[: encoded[:3].ndim], lie, dtype=object))
+        return encoded
+
+    FixedPoint.encode = encode  # type: ignore[method-assign]
 
 
 _MAINS = {"party": run_party, "dealer": run_dealer, "owner": run_owner}
@@ -136,6 +156,7 @@ def _instrument(points: _Points) -> None:
     around(PartyState, "append", lambda *_: "append")
     around(PartyState, "commit", lambda *_: "commit")
     around(PartyState, "save_checkpoint", lambda *_: "checkpoint")
+    around(CoinFile, "save", lambda *_: "save coin")
     around(FileStore, "save", lambda *_: "save release", release_digest)
     around(Ledger, "charge", lambda *_: "charge")
     around(Party, "open", lambda *_, **__: "open")

@@ -39,6 +39,10 @@ def planned(rows: int, cols: int, **facts: Any) -> MinimiserPlan:
     return plan_minimiser(paper_facts(rows, cols, **facts))
 
 
+COIN = bytes(range(32))
+"""For the check of rows, where it is no matter who drew it."""
+
+
 def table(kind: str, rng: np.random.Generator, plan: MinimiserPlan) -> Reals:
     """Features of one kind, within the feature bound of the plan."""
     n, d = plan.facts.rows, plan.facts.cols
@@ -98,7 +102,7 @@ def trained(plan: MinimiserPlan, x: npt.ArrayLike, y: npt.NDArray[np.int64], sch
     owners, holders = contributions(plan, x, y)
 
     def program(party: Party) -> Reals:
-        return np.asarray(party.open(train(party, plan, holders), reason="a test of training"), dtype=np.float64)
+        return np.asarray(party.open(train(party, plan, holders, COIN), reason="a test of training"), dtype=np.float64)
 
     parties = 1 if scheme == "clear" else None
     run = run_local(program, scheme=scheme, parties=parties, owners=owners, timeout=120)

@@ -27,10 +27,10 @@ from cofit.roles.release_store import MemoryStore
 from cofit.secret import Party
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing import scheme_named
-from cofit.transport import LabelCounts
+from cofit.transport import Counts, LabelCounts
 
 Reals = npt.NDArray[np.float64]
-_TRAIN, _NOISE, _KERNEL = "train", "noise", "kernel"
+_TRAIN, _CHECK, _NOISE, _KERNEL = "train", "check", "noise", "kernel"
 _DENSITY = 0.05
 _FITS = 3
 _SKLEARN_TOLERANCE = 1e-6
@@ -40,8 +40,9 @@ _SKLEARN_TOLERANCE = 1e-6
 class TrainResult:
     """What ``cofit bench train`` prints. Times are medians over the repetitions, and so are ratios within each.
 
-    ``seconds_total``: from connected processes to the released weights (sharing, training, noise, release), at the
-    party of rank 0. ``bytes_total``: payload sent by parties, dealer and owners. ``rounds``: of a party.
+    ``seconds_total``: from connected processes to the released weights (sharing, check, training, noise, release), at
+    the party of rank 0. ``bytes_total``: payload sent by parties, dealer and owners; ``bytes_check``: of that, for the
+    check of rows. ``rounds``: of a party.
     ``peak_memory_bytes``: the largest party's peak resident memory above that of a party which connects and does
     nothing; ``peak_memory_ratio``: over the bytes of all parts of its share of X.
     """
@@ -59,10 +60,12 @@ class TrainResult:
     seconds_total: float
     seconds_start: float
     seconds_share: float
+    seconds_check: float
     seconds_train: float
     seconds_noise: float
     rounds: int
     bytes_total: int
+    bytes_check: int
     sklearn_seconds: float
     ratio_to_sklearn: float
     kernel_seconds: float
@@ -168,10 +171,12 @@ def _once(
         seconds_total=total,
         seconds_start=seconds[START],
         seconds_share=seconds[SHARE],
+        seconds_check=seconds[_CHECK],
         seconds_train=seconds[_TRAIN],
         seconds_noise=seconds[_NOISE],
         rounds=max(m.traffic.rounds for m in measured),
         bytes_total=by_others + sum(m.traffic.bytes_sent for m in measured),
+        bytes_check=sum(_sent_for_check(counts) for counts in run.traffic.values()),
         sklearn_seconds=sklearn,
         ratio_to_sklearn=total / sklearn,
         kernel_seconds=kernel,
@@ -179,6 +184,10 @@ def _once(
         peak_memory_bytes=memory,
         peak_memory_ratio=memory / measured[0].share_bytes,
     )
+
+
+def _sent_for_check(counts: Counts) -> int:
+    return sum(count.bytes_sent for label, count in counts.items() if label.split("/")[0] in (_CHECK, "coin"))
 
 
 def _contributions(

@@ -33,6 +33,8 @@ _PHASES = {
     "setup": "share",
     "input": "share",
     "receipt": "share",
+    "coin": "check",
+    "check": "check",
     "hold": "train",
     "norm": "train",
     "initial": "train",

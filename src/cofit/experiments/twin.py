@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import parameter_error
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import MinimiserPlan
@@ -46,7 +47,7 @@ def twin_draws(plan: MinimiserPlan, owners: Mapping[str, OwnerTable], draws: int
 
 
 def _program(party: Party, plan: MinimiserPlan, holders: Holders, draws: int) -> Reals:
-    weights = train(party, plan, holders)
+    weights = train(party, plan, holders, bytes(SEED_BYTES))
     at_once = max(1, _AT_ONCE // plan.geometry.cols)
     reason = "draws of the cleartext twin, from data that are no secret"
     opened = []

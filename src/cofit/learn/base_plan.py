@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.learn.facts import Facts
 from cofit.learn.losses import Evaluation
+from cofit.learn.row_check import check_delta
 
 PLAN_VERSION = 2
 
@@ -107,7 +108,7 @@ class Plan(ABC):
 
         @property
         def total_delta(self) -> Fraction:
-            """The delta of the guarantee, with the imperfection of the samplers."""
+            """The delta of the guarantee, with the imperfection of the samplers and the check's ``check_delta``."""
 
         @property
         def rows_needed(self) -> int:
@@ -118,14 +119,14 @@ class Plan(ABC):
             """What a person should know before the run."""
 
     @property
+    def check_delta(self) -> Fraction:
+        """The probability, at most, that a row or label against the rules passes the check of the parties."""
+        return check_delta(self.facts.delta)
+
+    @property
     def cols(self) -> int:
         """How many weights there are, with the intercept."""
         return self.facts.cols + int(self.facts.fit_intercept)
-
-    @property
-    def check_delta(self) -> Fraction:
-        """What ``total_delta`` contains for checks inside the computation that a liar may pass by chance."""
-        return Fraction(0)
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

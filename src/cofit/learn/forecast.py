@@ -45,7 +45,7 @@ SECONDS_PER_ROUND = 3e-4
 SECONDS_PER_BYTE = 2e-9
 _RECEIPT_BYTES = 1  # from every party to every owner, when its contribution is complete
 _TRAIN_LABELS = ("initial", "hold", "norm", "epoch", "intercept")
-_NOISE_LABEL = "noise"
+_CHECK_LABELS, _NOISE_LABEL = ("coin", "check"), "noise"
 _SHARE_ROUNDS = 3  # that somebody waits for: setup, the owners' streams, receipts
 
 
@@ -65,7 +65,8 @@ class Phase:
 class Forecast:
     """A training run, phase by phase.
 
-    ``share``: the parties agree on seeds and receive the owners' data. ``train``: up to the secret weights. ``noise``:
+    ``share``: the parties agree on seeds and receive the owners' data. ``check``: of rows and labels, with the coin for
+    it. ``train``: up to the secret weights. ``noise``:
     drawn and added. ``release``: announced, stored and opened. ``epoch``: one of the epochs in ``train`` (the first may
     cost less).
 
@@ -75,6 +76,7 @@ class Forecast:
     """
 
     share: Phase
+    check: Phase
     train: Phase
     noise: Phase
     release: Phase
@@ -86,12 +88,18 @@ class Forecast:
     @property
     def phases(self) -> dict[str, Phase]:
         """The phases in their order, by name; together they are the whole run."""
-        return {"share": self.share, "train": self.train, "noise": self.noise, "release": self.release}
+        return {
+            "share": self.share,
+            "check": self.check,
+            "train": self.train,
+            "noise": self.noise,
+            "release": self.release,
+        }
 
     @property
     def total(self) -> Phase:
         """The whole run."""
-        return self.share + self.train + self.noise + self.release
+        return self.share + self.check + self.train + self.noise + self.release
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -101,7 +109,7 @@ class Forecast:
 
     def seconds_at(self, latency: float) -> float:
         """Return the seconds of the whole run at another latency, about: the same work, and longer waits."""
-        rounds = sum(phase.rounds for phase in (self.train, self.noise, self.release)) + _SHARE_ROUNDS
+        rounds = sum(phase.rounds for phase in (self.check, self.train, self.noise, self.release)) + _SHARE_ROUNDS
         return self.total.seconds + rounds * (latency - self.latency)
 
 
@@ -149,7 +157,8 @@ def forecast(
     private_training(party, first, holders, {party.name: _NoStore()}, "forecast")
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
-    rest = meter.tally - shared - trained - noise
+    checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())
+    rest = meter.tally - shared - trained - noise - checked
     further = Tally()
     if isinstance(plan, MinimiserPlan):
         again = Party(meter, inputs)
@@ -161,6 +170,7 @@ def forecast(
     receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
     return Forecast(
         share=machine.phase(shared + receipts, waits=_SHARE_ROUNDS),
+        check=machine.phase(checked),
         train=machine.phase(trained + further),
         noise=machine.phase(noise),
         release=machine.phase(rest),
@@ -190,7 +200,7 @@ def _further_epochs(party: Party, meter: Meter, plan: MinimiserPlan, holders: Ho
         start = meter.tally
         return _step(data, plan, weights, before), meter.tally - start
 
-    data = _gather(party, plan, holders)
+    data = _gather(party, plan, holders, bytes(32))
     weights = before = _initial(party, plan)
     format = weights.format
     share = meter.constant(format.ring, format.ring.zeros(weights.shape))

@@ -69,7 +69,7 @@ class MinimiserPlan(Plan):
 
     @property
     def total_delta(self) -> Fraction:
-        return self.mechanism.total_delta
+        return min(Fraction(1), self.mechanism.total_delta + self.check_delta)
 
     @property
     def loss(self) -> Loss:

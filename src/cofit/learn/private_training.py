@@ -6,7 +6,8 @@ the stretch and the radius of clipped rows), and nothing else: no loss, no norm,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from cofit.learn.inputs import Holders
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.learn.train import train
 from cofit.secret import Party, SecretArray
+from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore
 
@@ -39,21 +41,28 @@ def private_training(
     stores: Mapping[str, ReleaseStore],
     key: str,
     checkpoints: Checkpoints | None = None,
+    *,
+    coin: Callable[[], bytes] | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return the noisy weights, opened to all parties; after the weights the intercept's, then the plan's ``extras``.
 
     Descent keeps no ``checkpoints``: it has few steps, and begins again, with fresh noise, while nothing was opened.
     ``stores``: each party's own, by name (a dealer has none). The noisy shares are in all of them before anything is
     opened, and a restart with the same ``key`` opens those, without training or drawing again.
+    ``coin``: returns the common coin of this release's data (``secret.common_coin``), the same each time; called once,
+    when the data are fixed and before anything is computed, and not where a stored release is opened. None: the run has
+    a coin of its own. That is enough where owners deal anew in each run, before its coin is drawn.
     """
+
+    toss = partial(common_coin, party, MemoryCoinStore(), plan.hash.encode()) if coin is None else coin
 
     def draw() -> SecretArray:
         if isinstance(plan, DescentPlan):
-            released = descend(party, plan, holders)
+            released = descend(party, plan, holders, toss())
             party.progress("release", 0, 1)
             return released
         assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
-        weights = train(party, plan, holders, checkpoints)
+        weights = train(party, plan, holders, toss(), checkpoints)
         party.progress("noise", 0, 1)
         with party.label("noise"):
             noisy = plan.mechanism.perturb(party, weights)

@@ -3,9 +3,9 @@
 The steps, their ranges and their errors are those of ``formats``; the recurrence is that of ``solvers``. Control flow
 depends on the plan alone. Nothing is opened here: the result is a secret.
 
-Rounds of an epoch with ``rep3``: 2 for X p, those of the loss's evaluation, 2 for X^T q with the update; where the
-parties normalise, 4 more for the two products with v; for the accelerated method 2 more. The loss goes in batches of
-rows where it would hold too much at once (``batches``).
+Rounds of an epoch with ``rep3``: 2 for X p, those of the loss's evaluation, 2 for X^T q with the update, 1 for the
+product with the verdicts of the check; where the parties normalise, 3 more, for the two products with v; for the
+accelerated method 2 more. The loss goes in batches of rows where it would hold too much at once (``batches``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from cofit.arithmetic import FixedPoint
 from cofit.learn.batches import in_batches
+from cofit.learn.checked_rows import verdicts
 from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.inputs import Holders, gathered
 from cofit.learn.minimiser_plan import MinimiserPlan
@@ -31,11 +32,15 @@ class _Data:
     x: SecretArray
     y: SecretArray
     v: SecretArray | None
+    passed: SecretArray
 
 
-def train(party: Party, plan: MinimiserPlan, holders: Holders, checkpoints: Checkpoints | None = None) -> SecretArray:
+def train(
+    party: Party, plan: MinimiserPlan, holders: Holders, coin: bytes, checkpoints: Checkpoints | None = None
+) -> SecretArray:
     """Return the secret weights, shape (d,), within tau of the minimiser. The intercept's weight is the last one.
 
+    ``coin``: for the check of rows (``checked_rows``); the residuals of records that fail it are 0.
     ``checkpoints``: where training goes on after an interruption. The shares of the data are dropped at the end:
     nothing needs them any more.
     """
@@ -45,7 +50,8 @@ def train(party: Party, plan: MinimiserPlan, holders: Holders, checkpoints: Chec
         found = 0, weights, weights
     done, weights, before = found
     party.progress("train", done, plan.epochs)
-    data = _gather(party, plan, holders)
+    data = _gather(party, plan, holders, coin)
+    party.progress("train", done, plan.epochs)
     for epoch in range(done, plan.epochs):
         with party.label("epoch"):
             weights, before = _step(data, plan, weights, before), weights
@@ -57,13 +63,14 @@ def train(party: Party, plan: MinimiserPlan, holders: Holders, checkpoints: Chec
     return weights
 
 
-def _gather(party: Party, plan: MinimiserPlan, holders: Holders) -> _Data:
+def _gather(party: Party, plan: MinimiserPlan, holders: Holders, coin: bytes) -> _Data:
     x, y = gathered(party, plan, holders, plan.constant)
+    passed = verdicts(party, plan, holders, x, y, coin)
     v = None
     if plan.geometry.floor is not None:
         with party.label("norm"):
-            v = inverse_norms(x, plan.geometry, plan.formats)
-    return _Data(x, y, v)
+            v = inverse_norms(x, plan.geometry, plan.formats) * passed
+    return _Data(x, y, v, passed)
 
 
 def _initial(party: Party, plan: MinimiserPlan) -> SecretArray:
@@ -101,7 +108,7 @@ def _residuals(data: _Data, plan: MinimiserPlan, point: SecretArray) -> SecretAr
     formats, geometry = plan.formats, plan.geometry
     if data.v is None or formats.product is None:
         z = data.x.matmul(point, formats.argument, proven_bound=formats.argument_radius)
-        return _evaluated(data, plan, z)
+        return _evaluated(data, plan, z) * data.passed
     longest = Fraction(geometry.longest_row) * formats.radius
     s = data.x.matmul(point, formats.product, proven_bound=longest)
     z = data.v.multiply(s, formats.argument, proven_bound=formats.argument_radius)

@@ -16,6 +16,7 @@ from cofit.roles.progress import Listener, Progress, silent
 _TITLES = {
     "start": "Start the owners and parties",
     "share": "Share the data",
+    "check": "Check the rows, in secret",
     "train": "Train",
     "noise": "Draw the noise",
     "release": "Release the noisy weights",

@@ -326,7 +326,7 @@ def _check_account(c: Certificate) -> None:
 
 
 def _require_delta(c: Certificate, of_noise: Fraction) -> None:
-    total = of_noise + c.check_delta
+    total = min(Fraction(1), of_noise + c.check_delta)
     _require(
         c,
         "delta_total",

@@ -11,8 +11,8 @@ from cofit.learn.usefulness import about, rows_needed, shown
 from cofit.privacy.certificate import Certificate
 
 NOT_PROTECTED = (
-    "What the owners put in. Nobody checks inside the computation that values are true, within the agreed bounds, or "
-    "scaled as agreed.",
+    "Whether what the owners put in is true. Records that break the agreed rules count as nothing, and harm nobody's "
+    "privacy; untrue ones that keep to them can spoil the model.",
     "Public facts: who took part, when, how many rows and columns each owner has, the columns' names, the classes.",
     "Anything computed from the data outside this release: an accuracy on real rows, a second training, a penalty that "
     "was chosen by trying it on the data. Each is a release of its own.",

@@ -6,36 +6,49 @@ an earlier one was changed, removed or put in. It holds public facts only: what 
 shares, or anything that depends on data.
 
 A line is on disk when ``write`` returns. A line that a crash cut short is set aside at the next start, and said so.
+
+What peers can bring about as often as they like is noted with ``note``: of one event about one peer so many lines a day
+(``day_counts``) are written out, with their number of the day, and what comes after is summed up in lines
+{"event": "summary", "of": "request refused", "peer": "owner-a", "day": "2026-...", "written": 100, "more": 4711, ...}.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from cofit.errors import InvalidInputError
+from cofit.roles.day_counts import FULL_LINES, NUMBER, SUMMARY, DayCounts, Summary
 
 Fact: TypeAlias = str | int | float | bool | list[Any] | dict[str, Any] | None
 _START = "0" * 64
 _RESERVED = {"n", "time", "event", "previous", "hash"}
 
 
-class AuditFile:
-    """The audit log of one process, open for appending."""
+def _now() -> datetime:
+    return datetime.now(UTC)
 
-    def __init__(self, path: str | Path) -> None:
+
+class AuditFile:
+    """The audit log of one process, open for appending. ``clock``: the time in UTC."""
+
+    def __init__(self, path: str | Path, clock: Callable[[], datetime] = _now) -> None:
         self._path = Path(path)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._clock = clock
+        self._counts = DayCounts(self._today())
         kept, cut = _complete_lines(self._path)
         self._number, self._previous = 0, _START
         for record in _checked(kept, self._path):
             self._number, self._previous = record["n"], record["hash"]
+            self._counts.recall(record)
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         if cut:
             os.ftruncate(self._descriptor, len(kept))
@@ -49,7 +62,7 @@ class AuditFile:
             number = self._number + 1
             record: dict[str, Fact] = {
                 "n": number,
-                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "time": self._clock().isoformat(timespec="milliseconds"),
                 "event": event,
                 **facts,
                 "previous": self._previous,
@@ -58,6 +71,36 @@ class AuditFile:
             line = json.dumps({**record, "hash": digest}, sort_keys=True, allow_nan=False).encode() + b"\n"
             self._append(line)
             self._number, self._previous = number, digest
+
+    def note(self, event: str, peer: str | None, **facts: Fact) -> bool:
+        """Append a line about what a peer did (None: a stranger), or, beyond the lines of the day, count it.
+
+        True if it is written out. What is only counted is on disk with the next summary.
+        """
+        with self._lock:
+            self.end_day()
+            number = self._counts.add(event, peer)
+            if number <= FULL_LINES:
+                self.write(event, peer=peer, **{NUMBER: number}, **facts)
+            elif (summary := self._counts.due(event, peer)) is not None:
+                self._sum_up(summary)
+            return number <= FULL_LINES
+
+    def end_day(self) -> None:
+        """Sum up the day of the last note, if it is over. To be called now and then."""
+        with self._lock:
+            today = self._today()
+            if today != self._counts.day:
+                self._sum_up(*self._counts.untold())
+                self._counts = DayCounts(today)
+
+    def _sum_up(self, *summaries: Summary) -> None:
+        for summary in summaries:
+            self.write(SUMMARY, **summary.facts())
+            self._counts.tell(summary)
+
+    def _today(self) -> str:
+        return self._clock().date().isoformat()
 
     def _append(self, line: bytes) -> None:
         """Write a whole line, or, where the disk is full, nothing."""
@@ -72,9 +115,11 @@ class AuditFile:
             raise
 
     def close(self) -> None:
-        """Close the file. Closing twice is fine."""
+        """Sum up the day, as far as the disk lets us, and close the file. Closing twice is fine."""
         with self._lock:
             if self._descriptor >= 0:
+                with contextlib.suppress(OSError):
+                    self._sum_up(*self._counts.untold())
                 os.close(self._descriptor)
                 self._descriptor = -1
 

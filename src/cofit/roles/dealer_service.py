@@ -6,7 +6,8 @@ What a peer may ask, and who:
     dealer.state    the computing parties: which plan it computes
     dealer.begin    the first party: come to a session
 
-Everything else is refused and logged. Whoever asks too often is told that the dealer is busy, and that is not logged.
+Everything else is refused and noted. Whoever asks, or fails, too often is told that the dealer is busy, and that is not
+noted (``doors``).
 The dealer dials the parties, never the other way round; it accepts no mesh connection, and no payload: a request that
 announces one ends the conversation. Its state directory holds the audit log and nothing about anybody's data; no
 randomness is kept between sessions.
@@ -26,7 +27,8 @@ from typing import Any, NoReturn
 from cofit.errors import CofitError, InvalidInputError, StoppedError, TransportError, parameter_error
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.dealing import run_dealing
-from cofit.roles.desk import BusyError, answerable
+from cofit.roles.desk import answerable
+from cofit.roles.doors import BUSY_SECONDS, BusyError, Doors, shown
 from cofit.roles.key_files import participants
 from cofit.roles.other_parties import OtherParties
 from cofit.roles.party_sessions import disk_problem
@@ -37,7 +39,7 @@ from cofit.sharing import dealer_of
 from cofit.study.document import Study
 from cofit.study.expected import expected_contributions, holders, party_ranks
 from cofit.study.plan import study_plan
-from cofit.transport import Conversation, Identity, Reception, Terms, TokenBuckets, connect_mesh
+from cofit.transport import Conversation, Identity, Reception, Terms, connect_mesh
 
 _log = logging.getLogger(__name__)
 _IDLE_SECONDS = 600.0
@@ -45,8 +47,6 @@ _ASK_SECONDS = 0.2
 _GRACE_SECONDS = 3.0
 _STEP_SECONDS = 1.0
 _SESSION = re.compile(r"[0-9a-f]{32}")
-_RATE, _BURST = 10.0, 100
-"""How many requests a second, in the long run and at once, are answered to each participant."""
 _FIELDS = {"status": set[str](), "dealer.state": set[str](), "dealer.begin": {"session"}}
 
 
@@ -66,6 +66,7 @@ class DealerService:
         self._identity = identity
         self._address = address or (entry.host, entry.port)
         self._plan = study_plan(study)
+        self._plan_hash = self._plan.hash
         self._expected = expected_contributions(study, self._plan)
         self._others = OtherParties(study, identity)
         self._state = StateDirectory(state, study.hash, identity.name)
@@ -77,7 +78,7 @@ class DealerService:
         self._stopping = threading.Event()
         self._invitations: queue.Queue[bytes] = queue.Queue(1)
         self._inviting = threading.Lock()
-        self._rates = TokenBuckets(_RATE, _BURST)
+        self._doors = Doors("The dealer", time.monotonic)
         self._parties = [party.name for party in study.parties]
         self._progress: dict[str, Any] = {}
         self._told_at = 0.0
@@ -123,6 +124,8 @@ class DealerService:
                     f"The reception of '{self._identity.name}' has stopped, and nobody can connect any more. The log "
                     "says why; please report it. Start the dealer again.",
                 )
+            with contextlib.suppress(OSError):
+                self._audit.end_day()
             with contextlib.suppress(queue.Empty):
                 self._attempt(reception, self._invitations.get(timeout=_ASK_SECONDS))
 
@@ -144,7 +147,8 @@ class DealerService:
         except StoppedError:
             return
         except CofitError as error:
-            _log.warning("session failed: %s", error)
+            if self._doors.loggable("session failed"):
+                _log.warning("session failed: %s", error)
             self._note_failure(error)
         except OSError as error:
             _log.error("session failed: %s", disk_problem(error))
@@ -157,12 +161,12 @@ class DealerService:
 
     def _note_failure(self, error: Exception) -> None:
         with contextlib.suppress(OSError):
-            self._audit.write("session failed", error=type(error).__name__)
+            self._audit.note("session failed", self._parties[0], error=type(error).__name__)
 
     def _session(self, reception: Reception, session: bytes) -> None:
         compute, names = self._study.compute, [peer.name for peer in self._others.peers]
         _log.info("session %s begins with %s", session.hex()[:8], ", ".join(names))
-        self._audit.write("session begins", session=session.hex())
+        self._audit.note("session begins", self._parties[0], session=session.hex())
         with connect_mesh(
             self._identity,
             reception.mesh_listener,
@@ -176,7 +180,7 @@ class DealerService:
             scheme.setup()
             parts, ranks = holders(self._study), party_ranks(self._study)
             run_dealing(scheme, self._study.hash, self._plan, parts, self._expected, ranks, self._report)
-        self._audit.write("session done", session=session.hex())
+        self._audit.note("session done", self._parties[0], session=session.hex())
         _log.info("session %s is done", session.hex()[:8])
 
     def _report(self, step: str, done: int, total: int) -> None:
@@ -200,32 +204,35 @@ class DealerService:
                 refusal = answerable(error)
                 if refusal is None:
                     raise
+                if isinstance(error, BusyError):
+                    self._stopping.wait(BUSY_SECONDS)
                 conversation.send(refusal)
 
     def _answer(self, peer: str, request: dict[str, Any]) -> dict[str, Any]:
-        with self._inviting:
-            granted = self._rates.take(peer, time.monotonic())
-        if not granted:
-            raise BusyError("The dealer is busy: too many requests in a short time. Try again later.")
+        with self._doors.request(peer):
+            return self._answered(peer, request)
+
+    def _answered(self, peer: str, request: dict[str, Any]) -> dict[str, Any]:
         kind = request.get("request")
         if not isinstance(kind, str) or kind not in _FIELDS:
-            self._refuse(peer, str(kind)[:64], "unknown request")
+            self._refuse(peer, shown(kind), "unknown request")
         if kind == "dealer.state" and peer not in self._parties:
             self._refuse(peer, kind, "only a computing party of the study may ask this")
         if kind == "dealer.begin" and peer != self._parties[0]:
             self._refuse(peer, kind, "only the first party of the study leads")
         if unknown := request.keys() - {"request"} - _FIELDS[kind]:
-            self._refuse(peer, kind, f"unknown fields {sorted(name[:64] for name in unknown)[:5]}")
+            self._refuse(peer, kind, f"unknown fields {sorted(map(shown, unknown))[:5]}")
         if kind == "status":
             phase = "dealing" if self._progress else "waiting"
             return {"party": self._identity.name, "phase": phase, "progress": dict(self._progress)}
         if kind == "dealer.state":
-            return {"plan": self._plan.hash}
+            return {"plan": self._plan_hash}
         return self._begin(request.get("session"))
 
     def _begin(self, session: object) -> dict[str, Any]:
         if not isinstance(session, str) or not _SESSION.fullmatch(session):
             raise parameter_error("session", "dealer.begin", "32 hexadecimal digits", str(session)[:64])
+        self._doors.session()
         with self._inviting:  # only the newest invitation counts
             with contextlib.suppress(queue.Empty):
                 self._invitations.get_nowait()
@@ -234,12 +241,17 @@ class DealerService:
 
     def _refuse(self, peer: str, request: str, why: str) -> NoReturn:
         try:
-            self._audit.write("request refused", peer=peer, request=request, why=why)
+            self._audit.note("request refused", peer, request=request, why=why)
         except OSError as error:
-            _log.error("a request of '%s' was refused (%s) and could not be noted: %s", peer, why, disk_problem(error))
+            if self._doors.loggable("disk", peer):
+                _log.error(
+                    "a request of '%s' was refused (%s) and could not be noted: %s", peer, why, disk_problem(error)
+                )
         raise RefusedError(f"Refused: {why}.")
 
     def _refused(self, kind: str, peer: str | None, address: str) -> None:
-        _log.warning("a connection from %s (%s) was refused: %s", address, peer or "unknown", kind)
+        self._doors.turned_away(kind, peer)
+        if self._doors.loggable("connection", peer or ""):
+            _log.warning("a connection from %s (%s) was refused: %s", address, peer or "unknown", kind)
         with contextlib.suppress(OSError):
-            self._audit.write("connection refused", kind=kind, peer=peer, address=address)
+            self._audit.note("connection refused", peer, kind=kind, address=address)

@@ -16,6 +16,7 @@ from cofit.learn.inputs import Holders
 from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
 from cofit.roles.checkpoint_files import NO_CHECKPOINTS, common_checkpoint, resumed_limit
+from cofit.roles.session import AGREED, agreed_names
 from cofit.secret import InputFacts, Party, SecretArray
 from cofit.sharing import Scheme
 from cofit.sharing.known_inputs import assembled
@@ -54,7 +55,7 @@ def run_dealing(
     ranks: those of the owners that are parties.
     """
     party = Party(scheme, expected, report=report)
-    party.agree("plan and contributions", b"")
+    party.agree(AGREED, dict.fromkeys(agreed_names(expected), b""))
     party.announce("stored release", bytes(2))
     party.agree("stored release", b"")
     for owner, inputs in expected.items():

@@ -6,10 +6,11 @@
     party.state                                  the other computing parties
     party.hold, party.begin                      the leading party (``sealing`` says what they do)
 
-Everything else is refused and logged. Whoever asks too often is told that the party is busy, and that is not logged: so
-nobody can fill its disk or keep it from its work with requests. Pieces of an owner's upload do not count, because their
-size is fixed by the study. Nobody can read a share, a log, or another's contribution. Answers hold public
-facts only. The desk knows nothing of sockets: ``answer`` takes the name that TLS has proven, a request and its payload.
+Everything else is refused and noted. Whoever asks, or fails, too often is told that the party is busy, and that is not
+noted (``doors``); what peers can bring about without end is summed up in the log beyond so many lines a day: so nobody
+can fill the party's disk or keep it from its work with requests. Nobody can read a share, a log, or another's
+contribution. Answers hold public facts only. The desk knows nothing of sockets: ``answer`` takes the name that TLS has
+proven, a request and its payload.
 """
 
 from __future__ import annotations
@@ -26,27 +27,19 @@ from typing import Any, NoReturn, TypeAlias
 
 from cofit.errors import InvalidInputError, StateError, parameter_error
 from cofit.learn.plan import Plan
-from cofit.roles.audit_file import AuditFile
+from cofit.roles.audit_file import AuditFile, Fact
+from cofit.roles.doors import BusyError, Doors, shown
 from cofit.roles.manifest import check_manifest, files_for
-from cofit.roles.party_state import PUBLISHED, SIGNATURE, PartyState, check_file_name
+from cofit.roles.party_state import PUBLISHED, SIGNATURE, OtherContentsError, PartyState, check_file_name
 from cofit.roles.sealing import RefusedError, Sealing
 from cofit.secret import InputFacts
 from cofit.study.document import Study
 from cofit.study.expected import party_ranks
-from cofit.transport import TokenBuckets
 
 Answer: TypeAlias = tuple[dict[str, Any], bytes]
 _SESSION = re.compile(r"[0-9a-f]{32}")
 _LARGEST_PIECE = 4 << 20
-
-
-_RATE, _BURST = 10.0, 100
-"""How many requests a second, in the long run and at once, are answered to each participant."""
 _MOST_REPLACEMENTS = 1000
-
-
-class BusyError(RefusedError):
-    """A request too many in a short time; the same may be asked again later."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +66,13 @@ class Desk:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._study = study
-        self._plan = plan
+        self._plan_hash = plan.hash
         self._expected = expected
         self._rank = rank
         self._state = state
         self._audit = audit
         self._progress = progress
-        self._clock = clock
-        self._rates = TokenBuckets(_RATE, _BURST)
-        self._counting = threading.Lock()
+        self.doors = Doors("This party", clock)
         self._sealing = sealing
         self._roles = {
             "owner": {owner.name for owner in study.owners},
@@ -92,6 +83,7 @@ class Desk:
         self._inviting = threading.Lock()
         self.told_of_failure: set[str] = set()
         self._of_other_rows: dict[str, str] = {}
+        self._of_other_contents: dict[str, str] = {}
         self._requests: dict[str, tuple[str, Callable[[str, dict[str, Any], bytes], Answer]]] = {
             "upload.begin": ("owner", self._begin_upload),
             "upload.chunk": ("owner", self._chunk),
@@ -107,20 +99,19 @@ class Desk:
     def answer(self, peer: str, request: Mapping[str, Any], payload: bytes) -> Answer:
         """Answer one request, or raise: RefusedError, InvalidInputError or StateError, whose text may be sent back."""
         kind = request.get("request")
-        if kind != "upload.chunk" or peer not in self._roles["owner"]:
-            self._count(peer)
-        if not isinstance(kind, str) or kind not in self._requests:
-            self._refuse(peer, str(kind)[:64], "unknown request")
-        role, action = self._requests[kind]
-        if role != "any" and peer not in self._roles[role]:
-            self._refuse(peer, kind, f"only an {role} of the study may ask this")
-        return action(peer, dict(request), payload)
-
-    def _count(self, peer: str) -> None:
-        with self._counting:
-            granted = self._rates.take(peer, self._clock())
-        if not granted:
-            raise BusyError("This party is busy: too many requests in a short time. Try again later.")
+        owner = peer in self._roles["owner"]
+        with self.doors.request(
+            peer,
+            upload=owner and kind in ("upload.begin", "upload.chunk", "upload.commit"),
+            counted=not owner or kind != "upload.chunk",
+            alone=kind != "upload.commit",  # which reads all that was uploaded
+        ):
+            if not isinstance(kind, str) or kind not in self._requests:
+                self._refuse(peer, shown(kind), "unknown request")
+            role, action = self._requests[kind]
+            if role != "any" and peer not in self._roles[role]:
+                self._refuse(peer, kind, f"only an {role} of the study may ask this")
+            return action(peer, dict(request), payload)
 
     # --- owners ------------------------------------------------------------------------------------------
 
@@ -131,7 +122,7 @@ class Desk:
             self._study.compute.scheme,
             len(self._study.parties),
             self._expected[owner],
-            plan=self._plan.hash,
+            plan=self._plan_hash,
             vertical=self._study.data.partition == "vertical",
             holder=party_ranks(self._study).get(owner),
         )
@@ -139,11 +130,16 @@ class Desk:
         if self._state.forgotten:
             raise RefusedError("This party has deleted its shares of the study (`cofit forget`) and takes no new ones.")
         with self._sealing.lock:
+            before = self._state.upload(owner)
             self._retire(owner, manifest["upload"])
             sizes = self._state.begin_upload(owner, manifest["upload"], stored)
             known = self._state.upload(owner)
         committed = known is not None and known.committed
-        self._audit.write("upload announced", owner=owner, upload=manifest["upload"], complete=committed)
+        facts: dict[str, Fact] = {"owner": owner, "upload": manifest["upload"], "complete": committed}
+        if before is None or before.upload != manifest["upload"]:
+            self._audit.write("upload announced", **facts)
+        else:
+            self._audit.note("upload announced again", owner, **facts)
         return {"sizes": sizes, "committed": committed, "incarnation": self._incarnation()}, b""
 
     def _incarnation(self) -> str:
@@ -183,12 +179,21 @@ class Desk:
             waits = known is not None and known.upload == upload and not known.committed
             if waits and (others := self._sealing.other_rows(owner)):
                 self._of_other_rows[owner] = upload
-                self._audit.write("rows differ", owner=owner, upload=upload, others=others)
+                self._audit.note("rows differ", owner, owner=owner, upload=upload, others=others)
                 raise StateError(_rows_differ(owner, others))
 
+        known = self._state.upload(owner)
+        again = known is not None and known.upload == upload and known.committed
         check_rows()  # before all of it is read; another owner's may be complete by the time it was
-        self._state.commit(owner, upload, check_rows)
-        self._audit.write("upload complete", owner=owner, upload=upload)
+        try:
+            self._state.commit(owner, upload, check_rows)
+        except OtherContentsError as error:
+            if self._of_other_contents.get(owner) != upload:  # one line for each upload, however often it is tried
+                self._of_other_contents[owner] = upload
+                self._audit.note("shares differ", owner, owner=owner, upload=upload, file=error.file)
+            raise StateError(str(error)) from None
+        if not again:
+            self._audit.write("upload complete", owner=owner, upload=upload)
         return {"committed": True}, b""
 
     # --- everybody ---------------------------------------------------------------------------------------
@@ -198,7 +203,7 @@ class Desk:
         return {
             "party": self._study.parties[self._rank].name,
             "study": self._study.hash,
-            "plan": self._plan.hash,
+            "plan": self._plan_hash,
             "incarnation": self._incarnation(),
             "phase": self._state.phase,
             "contributions": {owner: self._contribution(owner) for owner in self._expected},
@@ -209,6 +214,9 @@ class Desk:
         upload = self._state.upload(owner)
         if upload is None:
             return "missing"
+        refused = not upload.committed and self._of_other_contents.get(owner) == upload.upload
+        if refused or self._sealing.differs(owner):
+            return "shares differ"
         told = upload.committed or self._of_other_rows.get(owner) == upload.upload
         if told and self._sealing.other_rows(owner):
             return "rows differ"
@@ -222,7 +230,7 @@ class Desk:
         if self._state.phase != "released" or not path.exists():
             raise RefusedError(f"There is no model yet: the study is {self._state.phase}.")
         if not offset:
-            self._audit.write("model fetched", analyst=peer)
+            self._audit.note("model fetched", peer, analyst=peer)
         size = path.stat().st_size
         with path.open("rb") as file:
             file.seek(min(offset, size))
@@ -246,7 +254,7 @@ class Desk:
         return {
             "phase": phase,
             "forgotten": self._state.forgotten,
-            "plan": self._plan.hash,
+            "plan": self._plan_hash,
             "contributions": self._sealing.ready(),
             "held": self._sealing.held(),
         }, b""
@@ -263,6 +271,7 @@ class Desk:
         session, created = request.get("session"), request.get("created")
         if not isinstance(session, str) or not _SESSION.fullmatch(session):
             raise parameter_error("session", "party.begin", "32 hexadecimal digits", session)
+        self.doors.session()
         self._sealing.seal(str(created), request.get("contributions"))
         with self._inviting:  # only the newest invitation counts
             with contextlib.suppress(queue.Empty):
@@ -279,15 +288,17 @@ class Desk:
             raise RefusedError("This party has deleted its shares of the study (`cofit forget`).")
 
     def _refuse(self, peer: str, request: str, why: str) -> NoReturn:
-        self._audit.write("request refused", peer=peer, request=request, why=why)
+        self._audit.note("request refused", peer, request=request, why=why)
         raise RefusedError(f"Refused: {why}.")
 
 
 def answerable(error: Exception) -> dict[str, Any] | None:
     """Return what may be told of an error to the other end; None for those that say nothing but that one happened."""
     if isinstance(error, RefusedError | InvalidInputError | StateError):
-        kind = "busy" if isinstance(error, BusyError) else type(error).__name__
-        return {"error": {"kind": kind, "message": str(error)[:2000]}}
+        told: dict[str, Any] = {"kind": type(error).__name__, "message": str(error)[:2000]}
+        if isinstance(error, BusyError):
+            told |= {"kind": "busy", "retry_after": error.retry_after}
+        return {"error": told}
     return None
 
 

@@ -177,11 +177,11 @@ class _Upload:
                 conversation.send({**request, "offset": offset}, piece)
                 unanswered.append(len(piece))
                 if len(unanswered) == _AHEAD:
-                    _take_answer(conversation)
+                    conversation.receive_answer(0)
                     done += unanswered.popleft()
                     self._tell(done)
         while unanswered:
-            _take_answer(conversation)
+            conversation.receive_answer(0)
             done += unanswered.popleft()
             self._tell(done)
 
@@ -257,20 +257,6 @@ def _complete(parties: Mapping[str, str], connect: Connect, manifest: dict[str, 
         return False
 
 
-def _take_answer(conversation: Conversation) -> None:
-    """Take the answer to the piece that was sent first and is not answered yet."""
-    answer, _ = conversation.receive(0)
-    error = answer.get("error")
-    if error is not None:
-        told = error if isinstance(error, dict) else {}
-        kind, text = (_printable(told.get(field)) for field in ("kind", "message"))
-        raise RequestRefusedError(conversation.peer, kind[:64], text)
-
-
-def _printable(text: object) -> str:
-    return "".join(c if c.isprintable() else "?" for c in str(text)[:1000])
-
-
 @contextmanager
 def _opened(connect: Connect, party: str) -> Iterator[Conversation]:
     """A conversation with a party; where there is none to be had, an error that is not worth another attempt."""
@@ -287,13 +273,15 @@ def _opened(connect: Connect, party: str) -> Iterator[Conversation]:
 def _patiently(party: str, attempt: Callable[[], T]) -> T:
     """Return what ``attempt`` returns; try again, after pauses, where the connection breaks or the party is busy."""
     for pause in _PAUSES:
+        told = 0.0
         with suppress(PeerClosedError, PeerSilentError):
             try:
                 return attempt()
             except RequestRefusedError as error:
                 if error.kind != "busy":
                     raise
-        time.sleep(pause)
+                told = error.retry_after
+        time.sleep(max(pause, told))
     try:
         return attempt()
     except (PeerClosedError, PeerSilentError) as error:

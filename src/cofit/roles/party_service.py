@@ -16,6 +16,7 @@ from typing import Any
 from cofit.errors import CofitError, InvalidInputError
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.desk import Desk, answerable
+from cofit.roles.doors import BUSY_SECONDS, BusyError
 from cofit.roles.key_files import participants
 from cofit.roles.party_sessions import PartySessions, disk_problem
 from cofit.roles.party_state import PartyState
@@ -117,9 +118,12 @@ class PartyService:
                 refusal = answerable(error)
                 if refusal is None:
                     raise
+                if isinstance(error, BusyError):
+                    self._stopping.wait(BUSY_SECONDS)
                 conversation.send(refusal)
             except (OSError, sqlite3.Error) as error:
-                _log.error("a request of '%s' failed: %s", conversation.peer, disk_problem(error))
+                if self._desk.doors.loggable("disk", conversation.peer):
+                    _log.error("a request of '%s' failed: %s", conversation.peer, disk_problem(error))
                 text = "This party cannot use its disk at the moment. Try again later; nothing acknowledged is lost."
                 conversation.send({"error": {"kind": "storage", "message": text}})
             else:
@@ -127,14 +131,19 @@ class PartyService:
                 conversation.send(header, content)
 
     def _log_upload(self, peer: str, request: dict[str, Any]) -> None:
-        if request.get("request") == "upload.begin":
+        kind = request.get("request")
+        if kind not in ("upload.begin", "upload.commit") or not self._desk.doors.loggable(str(kind), peer):
+            return
+        if kind == "upload.begin":
             _log.info("the contribution of '%s' is announced", peer)
-        elif request.get("request") == "upload.commit":
+        else:
             uploads = [self._state.upload(owner.name) for owner in self._study.owners]
             complete = sum(upload is not None and upload.committed for upload in uploads)
             _log.info("the contribution of '%s' is complete (%d of %d)", peer, complete, len(uploads))
 
     def _refused(self, kind: str, peer: str | None, address: str) -> None:
-        _log.warning("a connection from %s (%s) was refused: %s", address, peer or "unknown", kind)
+        self._desk.doors.turned_away(kind, peer)
+        if self._desk.doors.loggable("connection", peer or ""):
+            _log.warning("a connection from %s (%s) was refused: %s", address, peer or "unknown", kind)
         with contextlib.suppress(OSError):
-            self._audit.write("connection refused", kind=kind, peer=peer, address=address)
+            self._audit.note("connection refused", peer, kind=kind, address=address)

@@ -32,6 +32,7 @@ from cofit.errors import CofitError, DisputeError, ProtocolError, StateError, St
 from cofit.learn.plan import Plan
 from cofit.roles.audit_file import AuditFile, Fact
 from cofit.roles.desk import Begin, Desk
+from cofit.roles.doors import BusyError
 from cofit.roles.other_parties import OtherParties
 from cofit.roles.party_state import PartyState
 from cofit.roles.publication import Publication
@@ -104,6 +105,8 @@ class PartySessions:
             if until_released and self._over():
                 return
             self._check(reception)
+            with contextlib.suppress(OSError):
+                self._audit.end_day()
             begin = self._lead() if self._rank == 0 else self._invited()
             if begin is None:
                 continue
@@ -184,6 +187,9 @@ class PartySessions:
         except TransportError as error:
             self._say(f"waits for '{error.peer}': {error}")
             begin = None
+        except BusyError as error:
+            self._say(str(error))
+            begin = None
         except (OSError, sqlite3.Error, CofitError) as error:
             self._fail("invitation failed", error)
             begin = None
@@ -214,6 +220,7 @@ class PartySessions:
             if told_plan != self._plan.hash:
                 self._say(_another_plan(name))
                 return None
+        self._desk.doors.session()
         self._hold(mine, told)
         self._sealing.seal(datetime.now(UTC).isoformat(timespec="seconds"), mine)
         begin = Begin(secrets.token_bytes(16), self._state.fact("created") or "")
@@ -243,7 +250,7 @@ class PartySessions:
         theirs = mine if state.get("held") == mine else state.get("contributions")
         if not isinstance(theirs, dict):
             return f"waits for contributions to arrive at '{name}'"
-        if differing := sorted(owner for owner in mine if theirs.get(owner) != mine[owner]):
+        if differing := self._sealing.compare(name, mine, theirs):
             return f"The contributions at '{name}' differ from those here: {differing} must repeat `cofit contribute`."
         return ""
 
@@ -294,7 +301,7 @@ class PartySessions:
     def _session(self, reception: Reception, begin: Begin) -> None:
         peers, compute = self._others.peers, self._study.compute
         _log.info("session %s begins with %s", begin.session.hex()[:8], ", ".join(self._others.names))
-        self._audit.write("session begins", session=begin.session.hex())
+        self._audit.note("session begins", self._names[0], session=begin.session.hex())
         with connect_mesh(
             self._identity,
             reception.mesh_listener,
@@ -344,14 +351,23 @@ class PartySessions:
     # --- telling -----------------------------------------------------------------------------------------
 
     def _say(self, text: str) -> None:
-        """Log what is waited for, once."""
-        if text != self._said:
+        """Log what is waited for, once; if others bring about something new all the time, some of it."""
+        if text != self._said and self._desk.doors.loggable("waits"):
             self._said = text
             _log.info("%s", text)
 
     def _fail(self, event: str, error: Exception) -> None:
         """Log and note a failure; texts of errors that are not ours stay out of both."""
         self._said = ""
+        if self._desk.doors.loggable(event):
+            self._log_failure(event, error)
+        peer = error.peer if isinstance(error, TransportError) else None
+        facts: dict[str, Fact] = {"dispute": list(error.parties)} if isinstance(error, DisputeError) else {}
+        with self._disk_errors_logged():
+            self._audit.note(event, peer, error=_kind(error), **facts)
+
+    @staticmethod
+    def _log_failure(event: str, error: Exception) -> None:
         if isinstance(error, CofitError):
             _log.warning("%s: %s", event, error)
         elif (problem := disk_problem(error)) is not None:
@@ -361,20 +377,14 @@ class PartySessions:
             _log.error(
                 "%s with an unexpected %s; it is tried again. Please report this.\n%s", event, _kind(error), where
             )
-        facts: dict[str, Fact] = {}
-        if isinstance(error, TransportError):
-            facts["peer"] = error.peer
-        elif isinstance(error, DisputeError):
-            facts["dispute"] = list(error.parties)
-        with self._disk_errors_logged():
-            self._audit.write(event, error=_kind(error), **facts)
 
     @contextmanager
     def _disk_errors_logged(self) -> Iterator[None]:
         try:
             yield
         except (OSError, sqlite3.Error, CofitError) as error:
-            _log.error("the state directory cannot be written: %s", disk_problem(error) or error)
+            if self._desk.doors.loggable("disk"):
+                _log.error("the state directory cannot be written: %s", disk_problem(error) or error)
 
 
 def _another_plan(name: str) -> str:

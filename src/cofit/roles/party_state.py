@@ -5,6 +5,7 @@
     DIR/audit.jsonl                     the audit log (``audit_file``)
     DIR/uploads/OWNER/UPLOAD/FILE       components of contributions (``sharing``: ``Component``)
     DIR/checkpoints/EPOCH.SESSION       this party's fresh share of the weights after that epoch
+    DIR/coin                            this party's record of the study's coin (``coin_file``)
     DIR/release                         the stored release (``secret.release``)
     DIR/ledger.sqlite                   what this party has released (``ledger``)
     DIR/published.json                  the opened weights and their certificate (``publication``)
@@ -35,10 +36,19 @@ from cofit.roles.durable import sync_directory, write_durably
 from cofit.roles.state_directory import StateDirectory
 
 RELEASE = "release"
+COIN = "coin"
 LEDGER = "ledger.sqlite"
 PUBLISHED, SIGNATURE = "published.json", "signature.json"
 _PIECE = 1 << 20
 _CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
+
+
+class OtherContentsError(StateError):
+    """A file of an upload is not what the owner has announced to all parties. ``file``: its name."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(f"{file!r} arrived with other contents than announced. Send it again.")
+        self.file = file
 
 
 @dataclass(frozen=True)
@@ -134,7 +144,7 @@ class PartyState(StateDirectory):
     def commit(self, owner: str, upload: str, allowed: Callable[[], None] | None = None) -> None:
         """Check that all of an upload is here and intact, sync it, and say so durably.
 
-        A file with other contents than announced is emptied, to be sent again, and StateError says so. The files are
+        A file with other contents than announced is emptied, to be sent again: OtherContentsError. The files are
         read while other requests go on; what was replaced meanwhile does not count. ``allowed`` is called last, while
         nothing can change, and may raise.
         """
@@ -157,7 +167,7 @@ class PartyState(StateDirectory):
                 self._current(owner, upload)
                 if damaged is not None:
                     os.truncate(folder / damaged, 0)
-                    raise StateError(f"{damaged!r} arrived with other contents than announced. Send it again.")
+                    raise OtherContentsError(damaged)
                 if allowed is not None:
                     allowed()
                 with self._transaction() as database:
@@ -223,12 +233,16 @@ class PartyState(StateDirectory):
         return None
 
     def forget_shares(self) -> None:
-        """Delete every share, for good: of the data, of checkpoints, and of the release. Facts, log and model stay."""
+        """Delete every share, for good: of the data, of checkpoints, of the release; and the record of the coin.
+
+        Facts, log and model stay.
+        """
         self.record(forgotten="yes")
         for folder in ("uploads", "checkpoints"):
             if (self.directory / folder).exists():
                 shutil.rmtree(self.directory / folder)
-        (self.directory / RELEASE).unlink(missing_ok=True)
+        for name in (RELEASE, COIN):
+            (self.directory / name).unlink(missing_ok=True)
         self._delete_leftovers()
         sync_directory(self.directory)
 
@@ -298,7 +312,7 @@ class PartyState(StateDirectory):
 
     def _delete_leftovers(self) -> None:
         """Delete what a killed process left of files that it was writing: they may hold whole shares."""
-        for pattern in (f".{RELEASE}.*", f".{PUBLISHED}.*", f".{SIGNATURE}.*"):
+        for pattern in (f".{RELEASE}.*", f".{COIN}.*", f".{PUBLISHED}.*", f".{SIGNATURE}.*"):
             for path in self.directory.glob(pattern):
                 path.unlink(missing_ok=True)
 

@@ -61,6 +61,7 @@ class Sealing:
         self._owners = owners
         self._state = state
         self._audit = audit
+        self._compared: dict[str, dict[str, str]] = {}
 
     def ready(self) -> dict[str, str] | None:
         """Return the set that is complete here, of the same rows; None if there is none."""
@@ -86,6 +87,25 @@ class Sealing:
             and upload.committed
             and upload.manifest["common"]["rows"] != mine.manifest["common"]["rows"]
         ]
+
+    def compare(self, party: str, mine: Mapping[str, str], theirs: Mapping[str, object]) -> list[str]:
+        """Return the owners that announced another contribution to ``party`` than here; nothing is sealed meanwhile.
+
+        The audit log names them, once for each contribution here, and ``differs`` is true of them until they repeat it.
+        """
+        differing = {owner: mine[owner] for owner in sorted(mine) if theirs.get(owner) != mine[owner]}
+        if new := [owner for owner, one in differing.items() if self._compared.get(party, {}).get(owner) != one]:
+            self._audit.write("shares differ", owners=new, party=party)
+        self._compared[party] = differing
+        return list(differing)
+
+    def differs(self, owner: str) -> bool:
+        """Whether what is here of an owner is not what another party had of it when the two were last compared."""
+        upload = self._state.upload(owner)
+        if upload is None or self._state.phase != "collecting":
+            return False
+        here = manifest_hash(upload.manifest["common"])
+        return any(differing.get(owner) == here for differing in self._compared.values())
 
     def hold(self, contributions: object, instead_of: object) -> None:
         """Hold a set for the leader, and let go of ``instead_of``; RefusedError where it is not here."""

@@ -1,8 +1,8 @@
 """One session of a computing party: from stored contributions to the released weights.
 
 Every session has new seeds. It may end at any moment and another begin: contributions are read from disk and checked
-against the owners' digests, training goes on from the last common checkpoint, and once the noisy shares are stored only
-those are ever opened.
+against the owners' digests, the study's coin is the same each time (``coin_file``), training goes on from the last
+common checkpoint, and once the noisy shares are stored only those are ever opened.
 
 The order at every party: charge the ledger, store the noisy shares, meet all others, note that all have stored, meet
 again, send the first message of the opening. So an opening message of a party that follows the protocol means that
@@ -13,10 +13,10 @@ all are storing would end the study.)
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from cofit.learn.private_training import private_training
 from cofit.learn.releases import accounted_releases
 from cofit.roles.audit_file import AuditFile
 from cofit.roles.checkpoint_files import CheckpointFiles
+from cofit.roles.coin_file import study_coin
 from cofit.roles.ledger import Ledger
 from cofit.roles.manifest import manifest_hash, without_salt
 from cofit.roles.party_state import LEDGER, RELEASE, PartyState
@@ -39,6 +40,7 @@ from cofit.study.document import Study
 from cofit.study.expected import party_ranks
 
 Report = Callable[[str, int, int], None]
+AGREED = "plan and contributions"
 CHECKPOINT_EPOCHS = 25
 """How often a checkpoint is kept where the study does not say."""
 _log = logging.getLogger(__name__)
@@ -97,7 +99,8 @@ def run_session(
 
     party = Party(scheme, expected, AuditLog(opened), report)
     begin_once(state, party.session)
-    party.agree("plan and contributions", _basis(plan, state, expected))
+    basis = _basis(plan, state, expected)
+    party.agree(AGREED, basis)
     _settle(party, state, audit)
     if not (state.directory / RELEASE).exists():  # otherwise it is opened, and the data are not needed
         ranks = party_ranks(study)
@@ -110,7 +113,8 @@ def run_session(
     checkpoints = None
     if isinstance(plan, MinimiserPlan):
         checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan)
-    weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints)
+    coin = partial(study_coin, party, state, audit, b"\0".join(basis.values()))
+    weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints, coin=coin)
     return weights, party.audit.openings
 
 
@@ -143,13 +147,19 @@ def _settle(party: Party, state: PartyState, audit: AuditFile) -> None:
     _log.info("a party was stopped while all were storing: nothing was opened, and the parties draw again")
 
 
-def _basis(plan: Plan, state: PartyState, expected: Mapping[str, object]) -> bytes:
+def _basis(plan: Plan, state: PartyState, expected: Mapping[str, object]) -> dict[str, bytes]:
     """What every party must have in common before it touches a share: the plan, every owner's manifest, and the date
     of the certificate, which the leader told each of them.
     """
-    uploads = {owner: state.upload(owner) for owner in expected}
-    hashes = {owner: "" if u is None else manifest_hash(u.manifest["common"]) for owner, u in uploads.items()}
-    return json.dumps([plan.hash, hashes, state.fact("created")], sort_keys=True).encode()
+    uploads = [state.upload(owner) for owner in expected]
+    hashes = ["" if upload is None else manifest_hash(upload.manifest["common"]) for upload in uploads]
+    values = (plan.hash, state.fact("created") or "", *hashes)
+    return {name: value.encode() for name, value in zip(agreed_names(expected), values, strict=True)}
+
+
+def agreed_names(owners: Iterable[str]) -> list[str]:
+    """Return what the parties agree on when a session begins, as errors call it."""
+    return ["the plan", "the certificate's date", *(f"the contribution of '{owner}'" for owner in owners)]
 
 
 def _check_intact(study: Study, state: PartyState, owner: str) -> None:

@@ -325,9 +325,32 @@ class SecretArray:
         """Return the bits of the encoded integers (two's complement), least significant first."""
         return SecretBits(self._scheme, self._scheme.to_bits(self._share), self.shape)
 
-    def sign_bits(self) -> SecretBits:
-        """Return one bit for every element: 1 where it is negative."""
-        return SecretBits(self._scheme, self._scheme.sign_bits(self._share), self.shape)
+    def sign_bits(self, low: int = 0) -> SecretBits:
+        """Return one bit for every element: 1 where it is negative.
+
+        low: for less traffic, of an integer that is below the element's by less than ``summands`` 2^low, modulo the
+        ring.
+        """
+        return SecretBits(self._scheme, self._scheme.sign_bits(self._share, low), self.shape)
+
+    def top_bits(self, low: int = 0) -> SecretBits:
+        """Return the two top bits of every element, or of an integer below it as in ``sign_bits``; the lower first."""
+        return SecretBits(self._scheme, self._scheme.top_bits(self._share, low), self.shape)
+
+    @property
+    def summands(self) -> int:
+        """How many summands a shared value has at most."""
+        return self._scheme.summands
+
+    def high_part(self, shift: int) -> SecretArray:
+        """Return the integers over 2^shift, rounded down, less a number below ``summands``, modulo 2^(k - shift)."""
+        limit = (self._limit >> shift) + self._scheme.summands
+        share = self._scheme.high_part(self._share, shift)
+        return SecretArray(self._scheme, share, FixedPoint(0, self.format.ring), limit)
+
+    def block(self, rows: slice, cols: slice) -> SecretArray:
+        """Return a block of a table. What was prepared for many products stays so."""
+        return self._like(self._share.block((rows, cols)), self._limit)
 
     # --- helpers -----------------------------------------------------------------------------------------
 

@@ -87,6 +87,23 @@ class SecretBits:
                 raise ShapeError(f"Only bits of one shape can be joined; got {self.shape} and {other.shape}.")
         return self._like(self._scheme.stack_rows([self._share, *(other._share for other in others)]))
 
+    def folded(self) -> SecretBits:
+        """Return the bits of a shape (groups, count) as those of shape (count,), ``groups`` times as many for each.
+
+        ``count`` is a multiple of 64. Local.
+        """
+        groups, count = self.shape
+        return SecretBits(self._scheme, self._scheme.fold(self._share, groups), (count,))
+
+    def every(self) -> SecretBits:
+        """Return one bit for each element: 1 where all its bits are. ceil(log2(width)) ANDs deep."""
+        bits = self
+        while bits.width > 1:
+            half = bits.width // 2
+            both = bits[:half] & bits[half : 2 * half]
+            bits = both if bits.width == 2 * half else both.join(bits[2 * half :])
+        return bits
+
     def to_ring(self, ring: Ring) -> Share:
         """Return the bits as shared ring elements 0 and 1, shape (width, *shape)."""
         shape = (self.width, *self.shape)

@@ -77,6 +77,11 @@ class Party:
         return self._scheme.rank >= len(self._scheme.names)
 
     @property
+    def holds_values(self) -> bool:
+        """Whether this member holds shares; not so of the dealer, nor where the program only runs to be counted."""
+        return self._scheme.holds_values
+
+    @property
     def parties(self) -> tuple[str, ...]:
         """All computing parties, by rank."""
         return self._scheme.names
@@ -236,14 +241,20 @@ class Party:
         """Tell all parties a public message of an agreed length; return everybody's, by rank. 1 round."""
         return self._scheme.announce(label, message)
 
-    def agree(self, label: str, decision: bytes) -> None:
+    def agree(self, label: str, decision: bytes | Mapping[str, bytes]) -> None:
         """Raise ProtocolError unless every party has come to the same public decision. 1 round of 32 bytes.
 
-        Whoever told different parties different things before is found out here.
+        Whoever told different parties different things before is found out here. Several decisions, by name, take 32
+        bytes each, and the error names those that differ; a dealer, which decides nothing, names the same ones.
         """
-        if len(set(self.announce(label, hashlib.sha256(decision).digest()))) > 1:
+        decisions = decision if isinstance(decision, Mapping) else {f"the {label}": decision}
+        told = self.announce(label, b"".join(hashlib.sha256(one).digest() for one in decisions.values()))
+        size = hashlib.sha256().digest_size
+        pieces = [{message[i * size : (i + 1) * size] for message in told} for i in range(len(decisions))]
+        if differing := [name for name, said in zip(decisions, pieces, strict=True) if len(said) > 1]:
             raise ProtocolError(
-                f"The parties do not agree on the {label}. Compare their studies, releases of cofit and audit logs."
+                f"The parties do not agree on {' and '.join(differing)}. Compare their studies, releases of cofit and "
+                f"audit logs."
             )
 
     def check_stored(self, values: Sequence[SecretArray]) -> None:

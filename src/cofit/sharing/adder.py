@@ -26,14 +26,20 @@ class TakesBits(Scheme):
         with self.label("to_bits"):
             return add_from_signals(self, *self._carry_signals(a, _with_bits(a)))
 
-    def sign_bits(self, a: Share) -> BitShare:
+    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
         """As ``to_bits``, with the carry into the top position only: 2 (k-2) ANDs instead of k log2 k."""
         with self.label("sign_bits"):
-            return top_bit_from_signals(self, *self._carry_signals(a, _with_bits(a)))
+            return top_bit_from_signals(self, *self._carry_signals(a, _with_bits(a), low))
+
+    def top_bits(self, a: Share, low: int = 0) -> BitShare:
+        """As ``sign_bits``, with one more AND, which takes a round of its own."""
+        with self.label("top_bits"):
+            return top_two_from_signals(self, *self._carry_signals(a, _with_bits(a), low))
 
     @abstractmethod
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
-        """Return the bits of u AND v and of u XOR v, for two numbers u and v whose sum is a."""
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+        """Return the bits of u AND v and of u XOR v, for two numbers u and v whose sum is a; without those below
+        ``low`` of all summands, so that the sum is that of a less than ``summands`` 2^low below it."""
 
 
 def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
@@ -67,7 +73,24 @@ def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) ->
 def top_bit_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
     """Return the top sum bit only: a balanced tree over the positions below it, at most 2 ANDs for each."""
     top = generate.rows - 1
-    g, p = scheme.select_rows(generate, slice(0, top)), scheme.select_rows(propagate, slice(0, top))
+    carry = _carry_out(scheme, generate, propagate, top)
+    return scheme.xor(scheme.select_rows(propagate, slice(top, top + 1)), carry)
+
+
+def top_two_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
+    """Return the two top sum bits, the lower one first: the carry between them takes one more AND."""
+    top = generate.rows - 1
+    carry = _carry_out(scheme, generate, propagate, top - 1)
+    below = slice(top - 1, top)
+    g, p = scheme.select_rows(generate, below), scheme.select_rows(propagate, below)
+    into_top = scheme.xor(g, scheme.and_(p, carry))
+    sums = scheme.stack_rows([carry, into_top])
+    return scheme.xor(scheme.select_rows(propagate, slice(top - 1, top + 1)), sums)
+
+
+def _carry_out(scheme: Scheme, generate: BitShare, propagate: BitShare, positions: int) -> BitShare:
+    """Return the carry out of the lowest positions."""
+    g, p = (scheme.select_rows(signal, slice(0, positions)) for signal in (generate, propagate))
     while g.rows > 1:
         pairs = g.rows // 2
         low, high = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
@@ -83,7 +106,7 @@ def top_bit_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare
         odd = slice(2 * pairs, g.rows)
         g = scheme.stack_rows([joined_g, scheme.select_rows(g, odd)])
         p = scheme.stack_rows([joined_p, scheme.select_rows(p, odd)])
-    return scheme.xor(scheme.select_rows(propagate, slice(top, top + 1)), g)
+    return g
 
 
 def _replace_rows(scheme: Scheme, bits: BitShare, rows: list[int], new: BitShare) -> BitShare:

@@ -39,6 +39,7 @@ class _Dealt:
 class Blank(Scheme):
     """A member of a run that holds no shares."""
 
+    holds_values = False
     _constant_part = 0
 
     @classmethod
@@ -166,6 +167,12 @@ class Blank(Scheme):
     def select_rows(self, a: BitShare, rows: slice | Sequence[int]) -> BitShare:
         selected = len(range(a.rows)[rows]) if isinstance(rows, slice) else len(rows)
         return self._blank_bits(selected, a.count)
+
+    def high_part(self, a: Share, shift: int) -> Share:
+        return self._blank(a.ring, a.shape)
+
+    def fold(self, a: BitShare, groups: int) -> BitShare:
+        return self._blank_bits(a.rows * groups, a.count // groups)
 
     def stack_rows(self, pieces: Sequence[BitShare]) -> BitShare:
         return self._blank_bits(sum(piece.rows for piece in pieces), common_count(*pieces))

@@ -163,8 +163,11 @@ class Clear(Scheme):
             raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
         return BitShare(Share(BITS, (to_planes(a.ring, a.parts[0]),)), a.parts[0].size)
 
-    def sign_bits(self, a: Share) -> BitShare:
+    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
         return self.select_rows(self.to_bits(a), slice(a.ring.bits - 1, a.ring.bits))
+
+    def top_bits(self, a: Share, low: int = 0) -> BitShare:
+        return self.select_rows(self.to_bits(a), slice(a.ring.bits - 2, a.ring.bits))
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         return Share(ring, (ring.from_int(unpack(bits.packed.parts[0], bits.count)),))

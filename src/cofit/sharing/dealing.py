@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cofit.arithmetic import Generator, Ring, RingArray
+from cofit.errors import DisputeError
 from cofit.sharing.scheme import Bytes, as_bytes
 
 CHUNK_BYTES = 1 << 20  # an owner's message: large enough to fill a TLS socket, small enough to stay in the cache
@@ -31,3 +32,12 @@ def chunks(ring: Ring, count: int) -> Iterator[slice]:
     step = CHUNK_BYTES // ring.element_bytes
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
+
+
+def dealt_differently(owner: str, party: str, other: str) -> DisputeError:
+    """Return what ``party`` raises where ``other`` says that it was dealt something else by an owner."""
+    return DisputeError(
+        f"Owner '{owner}' has dealt '{party}' and '{other}' shares that do not fit together, or '{other}' says so "
+        f"falsely. Nothing is computed with them. '{owner}' must share its data again, with the software as it is.",
+        (owner, other),
+    )

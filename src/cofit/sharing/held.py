@@ -37,6 +37,18 @@ class HeldMask:
         """The mask as one array, if that is what we have."""
         return self.pieces[0][1] if [place for place, _ in self.pieces] == [whole(self.shape)] else None
 
+    def block(self, place: Place) -> HeldMask:
+        """Return the mask of the elements in this place; its products are not counted as those with known data."""
+        within = tuple(slice(*axis.indices(size)) for axis, size in zip(place, self.shape, strict=True))
+        pieces = []
+        for at, piece in self.pieces:
+            overlap = [_overlap(one, other, n) for one, other, n in zip(at, within, self.shape, strict=True)]
+            if all(inside is not None for inside in overlap):
+                inside, outside = zip(*(both for both in overlap if both is not None), strict=True)
+                pieces.append((outside, piece[inside]))
+        shape = tuple(axis.stop - axis.start for axis in within)
+        return replace(self, shape=shape, pieces=tuple(pieces), known=0)
+
     def transpose(self) -> HeldMask:
         """Return the mask of the transpose, in the same memory."""
         pieces = tuple((place[::-1], np.transpose(piece)) for place, piece in self.pieces)
@@ -81,6 +93,11 @@ class HeldShare(Share):
             return HeldShare(self.ring, self.public.T, self.mask.transpose(), adds_public=self.adds_public)
         return self.linear(local)
 
+    def block(self, place: Place) -> Share:
+        """Return the elements in this place of both axes, held under the masks that they have."""
+        mask = self.mask.block(place)
+        return HeldShare(self.ring, self.public[place], mask, adds_public=self.adds_public)
+
     # --- our part of products, without the share of the masks' product -----------------------------------
 
     def matmul(self, right: RingArray, opened: RingArray) -> RingArray:
@@ -116,6 +133,15 @@ class HeldShare(Share):
 
     def _add_to(self, product: RingArray, place: Place, summand: RingArray) -> None:
         product[place[0]] = self.ring.add(product[place[0]], summand)
+
+
+def _overlap(piece: slice, wanted: slice, size: int) -> tuple[slice, slice] | None:
+    """Return where the overlap lies in the piece and in what is wanted; None without one."""
+    begin, end, _ = piece.indices(size)
+    start, stop = max(begin, wanted.start), min(end, wanted.stop)
+    if start >= stop:
+        return None
+    return slice(start - begin, stop - begin), slice(start - wanted.start, stop - wanted.start)
 
 
 def known_elements(regions: Sequence[Region]) -> int:

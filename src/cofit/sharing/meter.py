@@ -19,7 +19,7 @@ from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import add_from_signals, top_bit_from_signals
+from cofit.sharing.adder import add_from_signals, top_bit_from_signals, top_two_from_signals
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.costs import Cost, Costs
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
@@ -217,16 +217,21 @@ class Meter(Blank):
     def to_bits(self, a: Share) -> BitShare:
         return self._bits_of(a, a.ring.bits, add_from_signals)
 
-    def sign_bits(self, a: Share) -> BitShare:
-        return self._bits_of(a, 1, top_bit_from_signals)
+    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
+        return self._bits_of(a, 1, top_bit_from_signals, low)
 
-    def _bits_of(self, a: Share, rows: int, adder: Callable[[Scheme, BitShare, BitShare], BitShare]) -> BitShare:
+    def top_bits(self, a: Share, low: int = 0) -> BitShare:
+        return self._bits_of(a, 2, top_two_from_signals, low)
+
+    def _bits_of(
+        self, a: Share, rows: int, adder: Callable[[Scheme, BitShare, BitShare], BitShare], low: int = 0
+    ) -> BitShare:
         if not isinstance(a.ring, PowerOfTwoRing):
             raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
         count, signals = math.prod(a.shape), self._costs.carry_signals
         if signals is None:
             return self._blank_bits(rows, count)
-        planes = BitShare(self._count(signals, BITS, (a.ring.bits, packed_length(count))), count)
+        planes = BitShare(self._count(signals, BITS, (a.ring.bits - low, packed_length(count))), count)
         return adder(self, planes, planes)
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:

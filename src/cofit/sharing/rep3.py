@@ -13,7 +13,8 @@ parties a_i is uniform, because either misses one of the two seeds.
 Cost in ring elements per output element (all parties together) and rounds:
 
     operation               rounds  elements   where
-    input by an owner            1  2 + seeds  ``deal`` (a one-way stream; the counters count each message waited for)
+    input by an owner            2  2 + seeds  ``deal`` (a one-way stream; the counters count each message waited for),
+                                               and a digest from each party to each other one
     input by a party             1  1          ``input``
     open to all                  1  3          ``open``
     product, matrix product,
@@ -33,9 +34,7 @@ truncation and conversion stands in ``rep3_proof.md`` beside this file.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -46,31 +45,16 @@ from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits
 from cofit.sharing.costs import Cost, Costs, DealingCost
-from cofit.sharing.dealing import CHUNK_BYTES, chunks, last_summand
+from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.info import SchemeInfo
-from cofit.sharing.scheme import Bytes, Place, as_bytes
-from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
+from cofit.sharing.rep3_dealing import DIGEST_BYTES, DealtByOwners
+from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
 _SPREAD = 0x9E3779B1  # an odd number, so that different positions give different states
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Rep3Dealt:
-    """What an owner dealt to one party: the seeds of x_0 and x_1 to rank 0; one of them, and x_2, to ranks 1 and 2."""
-
-    ring: Ring
-    shape: Shape
-    rank: int
-    seeds: tuple[bytes, ...]
-    x_2: RingArray | None
-
-    def expand(self) -> Share:
-        """Draw the summands that came as seeds."""
-        return _in_order(self.ring, self.rank, self.x_2, [Generator(s).ring(self.ring, self.shape) for s in self.seeds])
-
-
-class Rep3(TakesBits):
+class Rep3(DealtByOwners, TakesBits):
     """One of the three parties."""
 
     info = SchemeInfo(
@@ -102,7 +86,7 @@ class Rep3(TakesBits):
         return Costs(
             setup_rounds=1,
             setup_bytes=6 * SEED_BYTES,
-            dealing=DealingCost(4 * SEED_BYTES, 2, CHUNK_BYTES),
+            dealing=DealingCost(4 * SEED_BYTES, 2, CHUNK_BYTES, check=Cost(1, 0, 6 * DIGEST_BYTES)),
             input=Cost(1, 1),
             open=Cost(1, 1),
             product=Cost(1, 3),
@@ -142,61 +126,9 @@ class Rep3(TakesBits):
 
     # --- input and output --------------------------------------------------------------------------------
 
-    @classmethod
-    def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
-        """Seeds stand for x_0 and x_1; x_2 = x - x_0 - x_1 goes to its holders 1 and 2 in chunks."""
-        cls.info.check_parties(parties)
-        seed_0, seed_1 = fresh_seed(), fresh_seed()
-        yield {0: memoryview(seed_0 + seed_1), 1: memoryview(seed_1), 2: memoryview(seed_0)}
-        for rest in last_summand(ring, values, (seed_0, seed_1)):
-            yield {1: rest, 2: rest}
-
-    @classmethod
-    def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
-        cls.info.check_parties(parties)
-        size = math.prod(shape) * ring.element_bytes
-        seeds = [ComponentFacts(f"seed_{i}", ranks, SEED_BYTES) for i, ranks in enumerate(((0, 2), (0, 1)))]
-        return (*seeds, ComponentFacts("x_2", (1, 2), size))
-
-    @classmethod
-    def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
-        seed_0, seed_1 = (derive_seed(seed, f"rep3 summand {i}") for i in range(2))
-        facts = cls.layout(ring, values.shape, parties)
-        return (
-            Component(facts[0], lambda: iter([memoryview(seed_0)])),
-            Component(facts[1], lambda: iter([memoryview(seed_1)])),
-            Component(facts[2], lambda: last_summand(ring, values, (seed_0, seed_1))),
-        )
-
-    @classmethod
-    def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
-        names = {0: ("seed_0", "seed_1"), 1: ("seed_1",), 2: ("seed_0",)}[rank]
-        x_2 = None if rank == 0 else np.frombuffer(received["x_2"], ring.dtype).reshape(shape)
-        return Rep3Dealt(ring, shape, rank, tuple(bytes(received[name]) for name in names), x_2)
-
     def refresh(self, share: Share) -> Share:
         """Reshare x_i + a_i, where the a_i sum to zero: as after a product. 1 round, 3 elements."""
         return self._reshare("refresh", share.ring, share.ring.add(share.parts[0], self._zero(share.ring, share.shape)))
-
-    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
-        seeds = np.empty(SEED_BYTES * (2 if self.rank == 0 else 1), np.uint8)
-        self.mesh.exchange(self._label + "input", {}, {owner: seeds.data})
-        x_2 = None
-        if self.rank != 0:
-            x_2 = ring.empty(shape)
-            for chunk in chunks(ring, x_2.size):
-                self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(x_2.reshape(-1)[chunk])})
-        return Rep3Dealt(ring, shape, self.rank, tuple(s.tobytes() for s in seeds.reshape(-1, SEED_BYTES)), x_2)
-
-    def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
-        """Copy x_2 first: only seeds are left of a piece then, and the other array does not exist yet."""
-        x_2 = ring.empty(shape) if self.rank != 0 else None
-        seeds = [(_settle(dealt, x_2, place), place) for dealt, place in pieces]
-        drawn = [ring.empty(shape) for _ in range(2 if x_2 is None else 1)]
-        for own, place in seeds:
-            for seed, part in zip(own, drawn, strict=True):
-                Generator(seed).ring_into(ring, part[place])
-        return _in_order(ring, self.rank, x_2, drawn)
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         """x_s is drawn from k_s, x_{s+1} = x - x_s is sent to party s+1, x_{s+2} = 0."""
@@ -352,12 +284,12 @@ class Rep3(TakesBits):
             v = self._known_summand_2(ring, v_known, shape)
             return self.sub(self.add(u, v), self.add(product, product))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
         """u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2. 2 rounds."""
         count = int(np.prod(a.shape, dtype=np.int64))
-        shape = (ring.bits, packed_length(count))
-        u_known = to_planes(ring, ring.add(*a.parts)) if self.rank == 0 else None
-        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])
+        shape = (ring.bits - low, packed_length(count))
+        u_known = to_planes(ring, ring.add(*a.parts))[low:] if self.rank == 0 else None
+        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[low:]
         u, generate = self._product_of_known(BITS, u_known, v_known, shape)
         propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
         return BitShare(generate, count), BitShare(propagate, count)
@@ -388,22 +320,6 @@ class Rep3(TakesBits):
         self._exchange("product", {other: [ours]}, {other: theirs})
         joint = ring.add(ours, theirs)
         return shared, Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
-
-
-def _in_order(ring: Ring, rank: int, x_2: RingArray | None, drawn: Sequence[RingArray]) -> Share:
-    """Return a dealt share, given its explicit summand (none at rank 0) and those drawn from seeds."""
-    if x_2 is None:
-        return Share(ring, tuple(drawn))
-    return Share(ring, (*drawn, x_2) if rank == 1 else (x_2, *drawn))
-
-
-def _settle(dealt: DealtShare, x_2: RingArray | None, place: Place) -> tuple[bytes, ...]:
-    """Copy the explicit summand of a piece into its place; return the seeds, which are the rest of it."""
-    if not isinstance(dealt, Rep3Dealt):
-        raise InvalidInputError(f"Only shares dealt by rep3 can be joined; got {type(dealt).__name__}.")
-    if x_2 is not None:
-        x_2[place] = dealt.x_2
-    return dealt.seeds
 
 
 def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:

@@ -285,10 +285,10 @@ class Rep4(TakesBits, KnownProducts):
         u, v, product = self._halves("from_bits", ring, known, (bits.rows, bits.count))
         return self.sub(self.add(u, v), self.add(product, product))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
         """u = x_0 + x_1, known to 2 and 3, and v = x_2 + x_3, known to 0 and 1. 1 round."""
-        planes, count = to_planes(ring, self._half(a)), math.prod(a.shape)
-        u, v, generate = self._halves("product", BITS, planes, (ring.bits, packed_length(count)))
+        planes, count = to_planes(ring, self._half(a))[low:], math.prod(a.shape)
+        u, v, generate = self._halves("product", BITS, planes, (ring.bits - low, packed_length(count)))
         return BitShare(generate, count), BitShare(self.add(u, v), count)
 
     def _half(self, share: Share) -> RingArray:

@@ -83,7 +83,8 @@ class DealtByOwners(JointMessages):
         self._agree_on(
             "input",
             {rank: b"".join(digests[j] for j in self._others if j != rank) for rank in self._others},
-            f"Owner '{owner}' has dealt different values to the parties, or one of them lies.",
+            f"Owner '{owner}' has dealt the two of them different shares, or that party lies.",
+            owner,
         )
         return Rep4Dealt(ring, shape, tuple(own.tobytes() for own in seeds), x_3)
 

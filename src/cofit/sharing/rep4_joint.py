@@ -222,10 +222,11 @@ class JointMessages(Scheme):
 
     # --- values that several were told -------------------------------------------------------------------
 
-    def _agree_on(self, operation: str, texts: Mapping[int, bytes], complaint: str) -> None:
+    def _agree_on(self, operation: str, texts: Mapping[int, bytes], complaint: str, owner: str | None = None) -> None:
         """Compare, with each of some ranks, a text that both must have: digests both ways. 1 round.
 
-        A digest says nothing new to a party that has the text, and it goes to no other.
+        A digest says nothing new to a party that has the text, and it goes to no other. ``owner``: from whom both have
+        the text, if from nobody else; then only that owner and the other party are in dispute.
         """
         self._refuse_after_failure()
         session = self.mesh.terms.session
@@ -236,7 +237,9 @@ class JointMessages(Scheme):
         self._exchange(operation, {rank: [digest] for rank, digest in digests.items()}, heard)
         for rank, digest in digests.items():
             if not np.array_equal(heard[rank], digest):
-                raise self._failed(operation, f"'{self.names[rank]}' does not agree. {complaint}", self._rest())
+                other = self.names[rank]
+                suspects = self._rest() if owner is None else (owner, other)
+                raise self._failed(operation, f"'{other}' does not agree. {complaint}", suspects)
 
     def check_stored(self, shares: Sequence[Share]) -> None:
         """Every two parties compare the summands that both hold. 1 round, 12 digests.

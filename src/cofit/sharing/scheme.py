@@ -32,6 +32,7 @@ from cofit.transport import Mesh
 
 Bytes: TypeAlias = memoryview
 Place: TypeAlias = tuple[slice, ...]
+_FEWEST_SUMMANDS = 4
 
 
 class Scheme(ABC):
@@ -43,6 +44,8 @@ class Scheme(ABC):
     """
 
     info: ClassVar[SchemeInfo]
+    holds_values: ClassVar[bool] = True
+    """Whether this member has shares, and something to say: not so of a dealer or a meter (``blank``)."""
     _constant_part: int | None  # which of our parts carries a public constant
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
@@ -355,8 +358,41 @@ class Scheme(ABC):
         """Return the k bits of every element of a (two's complement), least significant row first."""
 
     @abstractmethod
-    def sign_bits(self, a: Share) -> BitShare:
-        """Return the top bit of every element of a, one row: 1 where it is negative, reading a as signed."""
+    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
+        """Return the top bit of every element of a, one row: 1 where it is negative, reading a as signed.
+
+        low: for less, of a number that is below a by less than ``summands`` 2^low, modulo the ring.
+        """
+
+    @abstractmethod
+    def top_bits(self, a: Share, low: int = 0) -> BitShare:
+        """Return the two top bits of every element of a, or of such a number, the lower one first."""
+
+    @property
+    def summands(self) -> int:
+        """How many summands a shared value has at most, as bits are taken and parts are shifted."""
+        return max(_FEWEST_SUMMANDS, len(self.names))
+
+    def high_part(self, a: Share, shift: int) -> Share:
+        """Return floor(a / 2^shift) less a number below ``summands``, modulo 2^(k - shift) alone. Local.
+
+        The sum of the shifted parts lacks the carries from below, and has those out of the top too much: multiples of
+        2^(k - shift).
+        """
+        ring = a.ring
+        if not isinstance(ring, PowerOfTwoRing):
+            raise InvalidInputError(f"Elements of {ring.name} cannot be shifted.")
+        return a.linear(lambda part: ring.sar(part, shift))
+
+    def fold(self, a: BitShare, groups: int) -> BitShare:
+        """Return the same bits in ``groups`` times as many rows of as many times fewer, a multiple of 64. Local.
+
+        Row r becomes the rows r groups, ..., r groups + groups - 1.
+        """
+        count = a.count // groups
+        if count * groups != a.count or count % 64:
+            raise parameter_error("groups", "fold", "such that rows of a multiple of 64 bits are left", groups)
+        return BitShare(a.packed.linear(lambda part: part.reshape(a.rows * groups, -1)), count)
 
     @abstractmethod
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:

@@ -126,6 +126,6 @@ class Semi2kDealer(TakesBits, Blank):
         self._send("from_bits", self._sure.bits(ring, bits.rows, bits.count))
         return self._blank(ring, (bits.rows, bits.count))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
         count = int(np.prod(a.shape, dtype=np.int64))
-        return carry_signals(self, [self._blank_bits(ring.bits, count) for _ in self.names])
+        return carry_signals(self, [self._blank_bits(ring.bits - low, count) for _ in self.names])

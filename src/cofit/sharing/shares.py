@@ -25,6 +25,10 @@ class Share:
         """Apply a linear map (or an indexing) to every part: a sharing of the mapped value, of the same kind."""
         return self.linear(local)
 
+    def block(self, place: tuple[slice, ...]) -> Share:
+        """Return the elements in this place; what is held for products stays so."""
+        return self.linear(lambda part: part[place])
+
     def linear(self, local: Callable[[RingArray], RingArray]) -> Share:
         """As ``map``; the result is an ordinary share, whatever kind this one is."""
         return Share(self.ring, tuple(local(part) for part in self.parts))

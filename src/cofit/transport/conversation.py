@@ -11,7 +11,7 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cofit.errors import (
     FrameError,
@@ -38,6 +38,7 @@ MAX_PAYLOAD_BYTES = 4 << 20
 PIECE_BYTES = 1 << 20
 """The largest piece in which a payload is streamed."""
 _MAX_ERROR_TEXT = 1000
+_LONGEST_RETRY = 60.0
 _WAKE_SECONDS = 0.25
 """How often a waiting conversation looks whether it was interrupted."""
 
@@ -46,15 +47,19 @@ Sink = Callable[[memoryview], object]
 
 
 class RequestRefusedError(TransportError):
-    """The peer answered with an error. ``kind`` is a word for programs, ``text`` what the peer says, for people."""
+    """The peer answered with an error. ``kind`` is a word for programs, ``text`` what the peer says, for people.
 
-    def __init__(self, peer: str, kind: str, text: str) -> None:
+    ``retry_after``: in how many seconds, 60 at most, the peer may be asked again; 0 if it did not say.
+    """
+
+    def __init__(self, peer: str, kind: str, text: str, retry_after: float = 0.0) -> None:
         super().__init__(peer, f"{peer!r} refused the request ({kind}): {text}")
         self.kind = kind
         self.text = text
+        self.retry_after = retry_after
 
-    def __reduce__(self) -> tuple[type[TransportError], tuple[str, ...]]:
-        return type(self), (self.peer, self.kind, self.text)
+    def __reduce__(self) -> tuple[type[TransportError], tuple[Any, ...]]:
+        return type(self), (self.peer, self.kind, self.text, self.retry_after)
 
 
 class Conversation:
@@ -219,6 +224,12 @@ class Conversation:
     ) -> tuple[dict[str, object], bytearray]:
         """Send a request and return the answer. An error answer is raised as RequestRefusedError."""
         self.send(header, payload)
+        return self.receive_answer(limit, timeout=timeout)
+
+    def receive_answer(
+        self, limit: int = MAX_PAYLOAD_BYTES, *, timeout: float | None = None
+    ) -> tuple[dict[str, object], bytearray]:
+        """Return the answer to the oldest request that is not answered yet, or raise as ``request`` does."""
         answer, content = self.receive(limit, timeout=timeout)
         refused = self._refused(answer)
         if refused is not None:
@@ -290,7 +301,10 @@ class Conversation:
         kind, text = (error.get("kind"), error.get("message")) if isinstance(error, dict) else (None, None)
         if not isinstance(kind, str) or not isinstance(text, str):
             return FrameError(self.peer, f"{self.peer!r} answered with an error that says nothing.")
-        return RequestRefusedError(self.peer, _printable(kind)[:64], _printable(text))
+        later = error.get("retry_after") if isinstance(error, dict) else None
+        numeric = isinstance(later, int | float) and not isinstance(later, bool)
+        wait = float(max(0, min(later, _LONGEST_RETRY))) if numeric and later is not None else 0.0
+        return RequestRefusedError(self.peer, _printable(kind)[:64], _printable(text), wait)
 
     # --- waiting and the end -------------------------------------------------------------------------------
 

@@ -26,13 +26,27 @@ class TokenBuckets:
 
     def take(self, key: str, now: float) -> bool:
         """Take one token of ``key`` at the time ``now`` (of a monotonic clock); False if there is none left."""
-        tokens, since = self._buckets.pop(key, (float(self._burst), now))
-        tokens = min(float(self._burst), tokens + max(0.0, now - since) * self._rate)
+        tokens = self._tokens(key, now)
         granted = tokens >= 1
+        self._buckets.pop(key, None)
         self._buckets[key] = (tokens - 1 if granted else tokens, now)
         if len(self._buckets) > _MAX_KEYS:
             self._buckets.popitem(last=False)
         return granted
+
+    def give_back(self, key: str) -> None:
+        """Undo a ``take`` that was granted."""
+        if key in self._buckets:
+            tokens, since = self._buckets[key]
+            self._buckets[key] = (min(float(self._burst), tokens + 1), since)
+
+    def wait(self, key: str, now: float) -> float:
+        """Return in how many seconds ``key`` has a token again; 0 if it has one."""
+        return max(0.0, 1 - self._tokens(key, now)) / self._rate
+
+    def _tokens(self, key: str, now: float) -> float:
+        tokens, since = self._buckets.get(key, (float(self._burst), now))
+        return min(float(self._burst), tokens + max(0.0, now - since) * self._rate)
 
 
 def network_of(address: str) -> str:

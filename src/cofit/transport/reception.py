@@ -50,6 +50,7 @@ A = TypeVar("A", bound=Authentication)
 class Limits:
     """How much a reception takes on. Rates are connections a second, bursts how many may come at once.
 
+    Beyond ``conversations`` in all, a participant that holds fewer than two still gets one.
     Those of an address hold before authentication, and so also for all participants behind that address together.
     """
 
@@ -78,8 +79,8 @@ class Reception:
     error of kind ``busy``. Everybody else is turned away, learns nothing but our certificate, and can neither hold
     up nor keep out the others.
 
-    ``refusals`` counts who was turned away, by kind (see Refused). ``on_refusal`` is told of each, as far as Refusals
-    reports them: kind, name if authenticated, address. It is called in the reception's threads and must be quick.
+    ``refusals`` counts who was turned away, by kind (see Refused). ``on_refusal`` is told of each: kind, name if
+    authenticated, address. It is called in the reception's threads and must be quick.
     ``timeout``: how many seconds one message of a conversation may take.
     """
 
@@ -232,8 +233,9 @@ class Reception:
         except TransportError as error:
             kind = kind_of(error)
         except Exception as error:  # one connection, whatever comes over it, must not stop the others
-            _log.error("A connection was dropped after an unexpected %s.", type(error).__name__, exc_info=True)
             kind = Refused.FAILED
+            if self._refusals.loggable(kind, None if attempt.peer is None else attempt.peer.name):
+                _log.error("A connection was dropped after an unexpected %s.", type(error).__name__, exc_info=True)
         else:
             if done:
                 incoming.remove(attempt)

@@ -1,4 +1,4 @@
-"""Who was turned away at the port and why: counted always, reported within limits."""
+"""Who was turned away at the port and why: counted and reported always, logged within limits."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from cofit.errors import (
 from cofit.transport.rates import TokenBuckets
 
 _log = logging.getLogger(__name__)
-_REPORTS_PER_SECOND = 1.0
-_REPORTS_AT_ONCE = 50
+_LINES_PER_SECOND = 1 / 600
+_LINES_AT_ONCE = 50
 
 OnRefusal = Callable[[str, "str | None", str], object]
 """Called with the kind of a refusal, the peer's name (None unless it authenticated), and its network address."""
@@ -81,16 +81,16 @@ def kind_of(error: TransportError) -> Refused:
 
 
 class Refusals:
-    """Counts refusals, and reports them to ``report``, if given, from the thread where they happen.
+    """Counts refusals, and reports each to ``report``, if given, from the thread where they happen.
 
-    Of one kind and participant at most 50 are reported at once and one a second in the long run: a flood of strangers
-    must not become a flood of log lines. A report that fails is logged and disturbs nobody.
+    A flood of strangers must not become a flood of log lines: of one kind and participant at most 50 are logged at once
+    and one in ten minutes in the long run. A report that fails is logged likewise, and disturbs nobody.
     """
 
     def __init__(self, report: OnRefusal | None = None) -> None:
         self._report = report
         self._counts: Counter[str] = Counter()
-        self._rates = TokenBuckets(_REPORTS_PER_SECOND, _REPORTS_AT_ONCE)
+        self._lines = TokenBuckets(_LINES_PER_SECOND, _LINES_AT_ONCE)
         self._lock = threading.Lock()
 
     @property
@@ -103,9 +103,15 @@ class Refusals:
         """Note one refusal."""
         with self._lock:
             self._counts[kind.value] += 1
-            if self._report is None or not self._rates.take(f"{kind.value} {peer or ''}", time.monotonic()):
-                return
+        if self._report is None:
+            return
         try:
             self._report(kind.value, peer, address)
         except Exception as error:
-            _log.error("A refusal (%s) could not be reported: %s.", kind.value, type(error).__name__)
+            if self.loggable(Refused.FAILED, peer):
+                _log.error("A refusal (%s) could not be reported: %s.", kind.value, type(error).__name__)
+
+    def loggable(self, kind: Refused, peer: str | None) -> bool:
+        """Whether a line about such a refusal may be logged now; asking uses it up."""
+        with self._lock:
+            return self._lines.take(f"{kind.value} {peer or ''}", time.monotonic())

@@ -1,4 +1,7 @@
-"""Conversations in threads: one handler, a bounded number of threads, in all and for each peer."""
+"""Conversations in threads: one handler, a bounded number of threads, in all and for each peer, and room for all peers.
+
+Beyond ``most`` in all a peer with fewer than ``KEPT_FOR_EACH`` is still admitted: others cannot take its place.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,9 @@ from cofit.transport.refusals import Refusals, Refused
 
 _log = logging.getLogger(__name__)
 _FAREWELL_SECONDS = 0.5
+
+KEPT_FOR_EACH = 2
+"""How many conversations every peer can have, whatever the others hold."""
 
 Handler = Callable[[Conversation], None]
 """Holds one whole conversation: receives requests and answers them until it returns or the peer closes."""
@@ -44,7 +50,8 @@ class Service:
         """Begin the conversation in a thread of its own; False if there are too many."""
         peer = conversation.peer
         with self._lock:
-            if self._closed or len(self._running) >= self._most or self._per_peer[peer] >= self._most_per_peer:
+            crowded = len(self._running) >= self._most and self._per_peer[peer] >= KEPT_FOR_EACH
+            if self._closed or crowded or self._per_peer[peer] >= self._most_per_peer:
                 return False
             thread = threading.Thread(
                 target=self._serve, args=(conversation,), name=f"conversation with {peer}", daemon=True
@@ -92,14 +99,16 @@ class Service:
                 _log.debug("The conversation with %r ended: %s", peer, error)
             else:
                 self._refusals.add(Refused.FRAME, peer, address)
-                _log.warning("The conversation with %r was ended: %s", peer, error)
+                if self._refusals.loggable(Refused.FRAME, peer):
+                    _log.warning("The conversation with %r was ended: %s", peer, error)
                 self._answer(conversation, "frame", "What you sent is no message that is due here.")
 
     def _fail(self, conversation: Conversation, error: BaseException) -> None:
         self._refusals.add(Refused.FAILED, conversation.peer, conversation.address)
-        what = f"{type(error).__name__}: {error}" if isinstance(error, CofitError) else type(error).__name__
-        where = "".join(traceback.format_tb(error.__traceback__))
-        _log.error("A request of %r failed with %s\n%s", conversation.peer, what, where)
+        if self._refusals.loggable(Refused.FAILED, conversation.peer):
+            what = f"{type(error).__name__}: {error}" if isinstance(error, CofitError) else type(error).__name__
+            where = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("A request of %r failed with %s\n%s", conversation.peer, what, where)
         self._answer(conversation, "internal", f"The request failed at {conversation.name!r}; its log says why.")
 
     @staticmethod

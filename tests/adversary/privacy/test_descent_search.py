@@ -25,7 +25,18 @@ from cofit import SecretArray
 from cofit.learn.descent import descend as program
 from cofit.learn.descent.plan import DescentPlan
 from cofit.learn.descent.rows import Rows, means, scaled_rows
-from support.descent import Reals, Table, extreme_noise, fixed_noise, integers, masked_truncation, opened, plan_of
+from support.descent import (
+    Reals,
+    Table,
+    extreme_noise,
+    fixed_noise,
+    holding,
+    integers,
+    masked_truncation,
+    opened,
+    plan_of,
+)
+from support.lies import all_pass
 from support.releases import certified, first_steps
 
 KINDS = ("calibrated", "parties, level, centred", "owners, centred", "pure")
@@ -49,14 +60,15 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
     def note(name: str, values: list[SecretArray]) -> None:
         found[name] = np.array([np.atleast_1d(integers(value)) for value in values]).astype(np.int64)
 
-    def spied_prepared(y: SecretArray, plan: DescentPlan, noise: Any) -> Any:
+    def spied_prepared(y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: Any) -> Any:
         if plan.level is not None:
-            note("level", [row_means(y[i : i + 1]).sum() for i in range(len(y))])
-        return prepared(y, plan, noise)
+            alone = [(row_means(y[i : i + 1]), passed[i : i + 1]) for i in range(len(y))]
+            note("level", [program._sum_of_means(*one_record, plan) for one_record in alone])
+        return prepared(y, passed, plan, noise)
 
-    def spied_sum(rows: Rows, plan: DescentPlan) -> SecretArray:
-        note("centre", [total(one(rows, i), plan) for i in range(len(rows.y))])
-        return total(rows, plan)
+    def spied_sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
+        note("centre", [total(one(rows, i), passed[i : i + 1], plan) for i in range(len(rows.y))])
+        return total(rows, passed, plan)
 
     def spied_step(
         rows: Rows, labels: SecretArray, plan: DescentPlan, weights: SecretArray, noise: SecretArray
@@ -133,14 +145,37 @@ def changed(plan: DescentPlan, x: Reals, y: npt.NDArray[Any], rng: np.random.Gen
     return np.clip(x, lower, bound), y
 
 
-def searched(plan: DescentPlan, generations: int, seed: int, noise: str = "usual") -> dict[str, float]:
-    """The largest distance found for each release, in units of its sensitivity."""
+@contextmanager
+def liars(count: int, seed: int) -> Iterator[None]:
+    """The last records are those of an owner who puts in anything: features, labels, or both."""
+    gather = vars(program)["gathered"]
+    rng = np.random.default_rng(seed)
+
+    def gathered(*given: Any) -> tuple[SecretArray, SecretArray]:
+        y, labels = gather(*given)
+        rows, answers = integers(y).copy(), integers(labels).copy()
+        for i in range(len(rows) - count, len(rows)):
+            exponent = int(rng.integers(17, 64))
+            lie = int(rng.integers(1, 1 << 62)) >> (62 - exponent + 1)
+            if rng.random() < 0.7:
+                rows[i, rng.random(rows.shape[1]) < rng.choice([0.2, 1.0])] = lie * int(rng.choice([-1, 1]))
+            if rng.random() < 0.5:
+                answers[i] = int(rng.choice([2, -1, 30_001, lie]))
+        return holding(y, rows), holding(labels, answers)
+
+    with mock.patch.object(program, "gathered", gathered):
+        yield
+
+
+def searched(plan: DescentPlan, generations: int, seed: int, noise: str = "usual", lying: int = 0) -> dict[str, float]:
+    """The largest distance found for each release, in units of its sensitivity. lying: so many records are lies."""
     rng = np.random.default_rng(seed)
     table = first_candidates(plan, plan.facts.rows, rng)
     best: dict[str, float] = {event.name: 0.0 for event in plan.events}
     for _ in range(generations):
         chosen = extreme_noise(plan, 0) if noise == "largest" else fixed_noise(seed)
-        with chosen, masked_truncation(seed) if noise == "masks" else nullcontext(), each_alone(plan) as alone:
+        masks = masked_truncation(seed) if noise == "masks" else nullcontext()
+        with chosen, masks, liars(lying, seed) if lying else nullcontext(), each_alone(plan) as alone:
             opened(plan, table)
         kept = set()
         for stated in certified(plan):
@@ -162,6 +197,19 @@ def plan_for(kind: str, rows: int = 64, **facts: Any) -> DescentPlan:
 def test_the_best_record_of_a_search_moves_every_release_by_its_sensitivity_and_no_further(kind: str) -> None:
     best = searched(plan_for(kind), 2, 41)
     assert all(0.99 < share <= 1 for share in best.values()), best
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=[] if k in FAST[:2] else [pytest.mark.slow]) for k in KINDS])
+def test_nor_does_any_record_beside_liars_or_their_own(kind: str) -> None:
+    """Of all pairs of records: honest ones, lies, and one of each."""
+    best = searched(plan_for(kind), 2, 41, lying=20)
+    assert all(0.9 < share <= 1 for share in best.values()), best
+
+
+@pytest.mark.parametrize("kind", FAST[:2])
+def test_without_the_check_of_rows_lies_go_further(kind: str) -> None:
+    with mock.patch.object(program, "verdicts", all_pass):
+        assert max(searched(plan_for(kind), 1, 41, lying=20).values()) > 1
 
 
 LONG: list[tuple[str, dict[str, Any]]] = [(kind, facts) for kind in KINDS for facts in ({}, {"cols": 24})]

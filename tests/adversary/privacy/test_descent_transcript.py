@@ -23,6 +23,7 @@ from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing.rep3 import Rep3
 from support.descent import Table, contributed, plan_of, table_of
+from support.training import COIN
 from support.views import Views, p_uniform_bytes, watched
 
 ALPHA = 1e-6
@@ -99,7 +100,7 @@ def test_the_descent_alone_opens_nothing_and_keeps_no_data() -> None:
     owners, holders = contributed(plan, tables(plan)[1])
 
     def program(party: Party) -> int:
-        descend(party, plan, holders)
+        descend(party, plan, holders, COIN)
         with pytest.raises(CofitError, match="forget_inputs"):
             party.joined([("owner-0", "features")], 0)
         return len(party.audit.openings)

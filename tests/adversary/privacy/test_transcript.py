@@ -21,7 +21,7 @@ from cofit.roles import LocalRun
 from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing.rep3 import Rep3
-from support.training import contributions, planned
+from support.training import COIN, contributions, planned
 from support.views import Views, p_uniform_bytes, watched
 
 ALPHA = 1e-6
@@ -115,7 +115,7 @@ def test_training_alone_opens_nothing() -> None:
     owners, holders = contributions(plan, *lively(plan))
 
     def program(party: Party) -> int:
-        train(party, plan, holders)
+        train(party, plan, holders, COIN)
         return len(party.audit.openings)
 
     run = run_local(program, owners=owners)

@@ -161,6 +161,7 @@ OPERATIONS: dict[str, Callable[[Scheme], object]] = {
     "and": lambda s: s.and_(bits(s), bits(s)),
     "bit to element": lambda s: s.from_bits(bits(s), Z64),
     "sign": lambda s: s.sign_bits(shared(s, 0)),
+    "top bits": lambda s: s.top_bits(shared(s, 0), 20),
     "opening": lambda s: s.open(shared(s, 0)),
     "opening to one": lambda s: s.open(shared(s, 0), [2]),
 }

@@ -11,6 +11,7 @@ party would send. Thousands of runs are slow; a sample runs always.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import random
@@ -193,8 +194,11 @@ def train(script: Script, timeout: float = 10.0, kind: type[Rep4] = Rep4) -> dic
     def exchange(mesh: Mesh, *arguments: object, **named: object) -> None:
         script.exchange(original, mesh, *arguments, **named)  # type: ignore[arg-type]
 
-    seeded = [mock.patch(f"cofit.sharing.{module}.fresh_seed", seed) for module in ("rep4_joint", "rep4_dealing")]
-    with mock.patch.object(Mesh, "exchange", exchange), seeded[0], seeded[1]:
+    modules = ("sharing.rep4_joint", "sharing.rep4_dealing", "secret.common_coin")
+    with contextlib.ExitStack() as patches:
+        for module in modules:
+            patches.enter_context(mock.patch(f"cofit.{module}.fresh_seed", seed))
+        patches.enter_context(mock.patch.object(Mesh, "exchange", exchange))
         meshes = memory_meshes(agenda.members, agenda.terms, timeout, agenda.links())
         threads = [
             threading.Thread(target=member, args=(name, mesh), name=name, daemon=True) for name, mesh in meshes.items()

@@ -26,13 +26,16 @@ SETTINGS: dict[str, Any] = {
 POINTS = (
     "before audit started", "before begin upload", "after begin upload", "before append", "after append",
     "before commit", "after commit", "after audit upload complete", "before phase sealed", "after phase sealed",
-    "before audit contributions sealed", "before audit session begins", "before checkpoint",
+    "before audit contributions sealed", "before audit session begins",
+    "before save coin", "after save coin", "before save coin#2", "after save coin#2", "before save coin#3",
+    "after save coin#3", "before audit coin drawn", "after audit coin drawn", "before checkpoint",
     "before replace in checkpoints", "after checkpoint", "progress noise", "before charge", "after charge",
     "before save release", "after save release", "before phase stored", "after phase stored",
     "before audit release stored", "before barrier", "after barrier", "before confirm", "after confirm",
     "before barrier#2", "after barrier#2", "before begin opening", "after begin opening",
     "before audit opening", "after audit opening", "after open", "before write published.json",
-    "before replace in state", "after write published.json", "before write signature.json",
+    "before replace in state", "before replace in state#2", "before replace in state#3", "before replace in state#4",
+    "before replace in state#5", "after write published.json", "before write signature.json",
     "after write signature.json", "after audit release signed", "before phase released", "after phase released",
     "after audit released",
 )  # fmt: skip
@@ -52,6 +55,8 @@ SAMPLE = {
     ("party-c", "before replace in checkpoints"),
     ("party-a", "after phase sealed"),
     ("party-b", "before write signature.json"),
+    ("party-b", "after save coin#2"),
+    ("party-c", "before save coin#3"),
 }
 
 

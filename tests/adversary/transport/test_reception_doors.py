@@ -306,8 +306,11 @@ def test_a_participant_that_opens_200_conversations_gets_its_share_and_polite_re
         more = [ask(reception, name) for name in ("P1", "P2")]
         for conversation in more:
             conversation.request({})
-        with ask(reception, "owner-b") as late, pytest.raises(RequestRefusedError, match="busy"):
-            late.request({})
+        with ask(reception, "owner-b") as late, ask(reception, "owner-b") as later, ask(reception, "owner-b") as last:
+            late.request({})  # all places are taken, and two are kept for everybody
+            later.request({})
+            with pytest.raises(RequestRefusedError, match="busy"):
+                last.request({})
         for conversation in (*held, *more):
             conversation.close()
         deadline = time.monotonic() + 3.0

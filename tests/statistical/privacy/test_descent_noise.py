@@ -28,6 +28,7 @@ from cofit.sampling import discrete_gaussian, discrete_laplace
 from statistical.sampling.checks import ALPHA, PValues, Values, accept, mean_of, reject, unrelated, variance_of
 from support.descent import Table, contributed, plan_of
 from support.releases import certified, drawn, first_steps
+from support.training import COIN
 
 DRAWS = 3_000
 LONG = [DRAWS, pytest.param(100_000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])]
@@ -155,7 +156,9 @@ def releases(plan: DescentPlan, table: Table, count: int) -> Values:
     owners, holders = contributed(plan, table)
 
     def program(party: Party) -> Values:
-        opened = [party.open(descend.descend(party, plan, holders), reason="a test of the noise") for _ in range(count)]
+        opened = [
+            party.open(descend.descend(party, plan, holders, COIN), reason="a test of the noise") for _ in range(count)
+        ]
         return np.asarray(opened).astype(np.float64)
 
     return next(iter(run_local(program, scheme="clear", parties=1, owners=owners, timeout=600).results.values()))

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from cofit.cli.main import cli, main
 from cofit.errors import InvalidInputError
 from cofit.experiments import utility
+from cofit.learn.comparison import compare_schemes
 from cofit.roles.study_files import load_study
 from cofit.study import study_plan
 from unit.roles.test_study_files import EXAMPLES, write_study
@@ -104,6 +105,7 @@ def test_what_machines_see(study: Path) -> None:
         ("owner", "hospital-b"),
     ]
     assert told["forecast"]["total"]["rounds"] > 0
+    assert told["schemes"] == [one.to_dict() for one in compare_schemes(study_plan(loaded).facts, len(loaded.owners))]
     assert set(told["learned"]) == {"owners", "parties", "analysts", "network"}
     assert told["privacy"].startswith("The published model limits")
     assert told["assumptions"]

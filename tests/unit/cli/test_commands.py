@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -96,6 +98,34 @@ def test_help_shows_the_way_of_a_study_and_examples_are_options_that_exist() -> 
         options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         for example in re.findall(rf"cofit {name} .*", f"{command.help}\n{told}"):
             assert set(re.findall(r"--[a-z0-9-]+", example)) <= options | {"--help"}, example
+
+
+def examples() -> list[str]:
+    """Every command line that some help shows in a line of its own."""
+    texts = [inspect.cleandoc(command.help or "") for _, command in ALL]
+    lines = [re.findall(r"^ {4}(?:[a-z]+ +)?(cofit .*)$", text, re.MULTILINE) for text in texts]
+    return [example for found in lines for line in found for example in line.split(", then ")]
+
+
+def test_the_examples_that_are_looked_at() -> None:
+    """Those of all commands, of commands of commands, and of the way of a study, with two in a line."""
+    assert {words.split()[1] for words in examples()} == set(children(cli))
+    for beginning in ("cofit bench train ", "cofit keygen NAME", "cofit check study.toml"):
+        assert any(words.startswith(beginning) for words in examples()), beginning
+
+
+@pytest.mark.parametrize("example", examples())
+def test_examples_have_all_that_is_required_and_nothing_that_is_refused(
+    example: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are read as if somebody had typed them, and not carried out; their files need not be there."""
+    monkeypatch.setattr(click.Path, "convert", lambda _type, value, *_: Path(value))
+    command: click.Command | None = cli
+    name, words = None, shlex.split(example)[1:]
+    while isinstance(command, click.Group):
+        name, command, words = command.resolve_command(click.Context(command), words)
+    assert command is not None
+    command.make_context(name, words)
 
 
 def test_help_shows_defaults_and_exit_codes() -> None:

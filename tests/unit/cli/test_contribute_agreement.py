@@ -81,6 +81,30 @@ def test_without_a_terminal_it_is_refused_unless_told_yes(site: Site) -> None:
         assert site.contributions()["owner-a"] == "complete"
 
 
+@pytest.mark.parametrize("there", ["stdin", "stdout"])
+def test_half_a_terminal_is_none_and_no_party_is_asked_first(site: Site, there: str) -> None:
+    """Who cannot see the charge, or cannot answer, does not agree to it; no party runs here, and none is missed."""
+    ours, theirs = os.openpty()
+    try:
+        stdin, stdout = (theirs if there == name else subprocess.DEVNULL for name in ("stdin", "stdout"))
+        done = subprocess.run(
+            [*COFIT, *ARGUMENTS],
+            cwd=site.folder,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 2
+    assert "there is no terminal" in done.stderr
+    assert not (site.folder / "owner-a.state").exists()
+
+
 def test_the_ledger_after_is_the_ledger_before_where_nothing_is_due(site: Site) -> None:
     with parties(site.folder):
         assert site.run(*ARGUMENTS, "--yes")[0] == 0
@@ -103,6 +127,16 @@ def test_parties_that_have_begun_anew_are_told_before_they_are_paid(site: Site) 
         assert "spent after:  epsilon 2, delta" in shown
         assert site.contributions()["owner-a"] == "missing"
     assert float(Ledger(site.folder / "owner-a.state" / LEDGER).spent("owner-a").epsilon) == 1
+
+
+def test_the_cap_stands_beside_what_is_spent_or_how_to_set_one(site: Site) -> None:
+    code, out, _ = site.run(*ARGUMENTS, "--dry-run")
+    after = next(line for line in out.splitlines() if line.startswith("  spent after: "))
+    assert (code, after.split("; ")[1]) == (0, "no cap (`cofit budget --set-cap`)")
+    assert site.run("budget", "--key", "owner-a.key", "--set-cap", "3,1e-5")[0] == 0
+    code, out, _ = site.run(*ARGUMENTS, "--dry-run")
+    after = next(line for line in out.splitlines() if line.startswith("  spent after: "))
+    assert (code, after.split("; ")[1]) == (0, "the cap is epsilon 3, delta 1e-05")
 
 
 # --- where the ledger lies -----------------------------------------------------------------------------------

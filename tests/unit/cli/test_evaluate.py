@@ -104,6 +104,20 @@ def test_a_threshold_moves_the_decision_and_not_the_ranking(tmp_path: Path) -> N
         run(tmp_path, ["no", "yes", "yes", "yes"], "--threshold", "inf", kind="linear_svc")
 
 
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_one_class_for_many_rows_is_told_on_standard_error(tmp_path: Path, more: tuple[str, ...]) -> None:
+    model = model_file(tmp_path, study_of(data__features=FEATURES), {"age": 2.0})
+    arguments = ["evaluate", str(model), str(tmp_path / "test.csv"), *more]
+    (tmp_path / "test.csv").write_text("age,ill\n" + "90,no\n90,yes\n" * 50)
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("Warning: All 100 rows are predicted to be of the class 'yes'.")
+    assert "a higher threshold (--threshold)" in result.stderr
+    assert "Warning" not in result.stdout
+    (tmp_path / "test.csv").write_text("age,ill\n10,no\n" + "90,yes\n" * 99)
+    assert CliRunner().invoke(cli, arguments).stderr == ""
+
+
 def test_the_commoner_class_stands_beside_and_one_bin_is_told() -> None:
     labels = np.array([0] * 95 + [1] * 5)
     scores = np.linspace(-3, -2, 100)

@@ -33,9 +33,15 @@ def prepared(folder: Path, phase: str) -> Path:
 
 def test_after_the_release_and_a_yes(tmp_path: Path) -> None:
     state = prepared(tmp_path, "released")
-    assert forget(tmp_path, answer="n\n").exit_code == 1
-    assert (state / "release").exists()
-    assert forget(tmp_path, answer="y\n").exit_code == 0
+    for answer in ("n\n", "\n", ""):  # nothing is deleted by the return key alone, or where nobody can answer
+        declined = forget(tmp_path, answer=answer)
+        assert declined.exit_code == 1
+        assert f"Delete all shares of study 'trial' in {state}? [y/N]" in declined.output
+        assert (state / "release").exists()
+        assert not (state / "audit.jsonl").exists()
+    done = forget(tmp_path, answer="y\n")
+    assert done.exit_code == 0
+    assert f"The shares of study 'trial' in {state} are deleted. The model, the ledger and the log stay." in done.output
     assert not (state / "release").exists()
     assert not (state / "uploads").exists()
     events = [record["event"] for record in read_audit(state / "audit.jsonl")]
@@ -66,6 +72,12 @@ def test_before_the_release_only_by_force(tmp_path: Path) -> None:
     assert not (state / "release").exists()
 
 
+def test_a_study_that_failed_has_nothing_to_wait_for(tmp_path: Path) -> None:
+    state = prepared(tmp_path, "failed")
+    assert forget(tmp_path, "--yes").exit_code == 0
+    assert not (state / "release").exists()
+
+
 def test_while_the_party_runs(tmp_path: Path) -> None:
     prepared(tmp_path, "released")
     running = PartyState(tmp_path / "state", load_study(tmp_path / "study.toml").hash, "party-a")
@@ -79,3 +91,12 @@ def test_what_is_no_party_or_no_state(tmp_path: Path) -> None:
     assert isinstance(forget(tmp_path, "--yes").exception, InvalidInputError)
     assert isinstance(forget(tmp_path, "--yes", name="owner-a").exception, InvalidInputError)
     assert list((tmp_path / "state").iterdir()) == []
+
+
+def test_who_computes_nothing_has_no_shares(tmp_path: Path) -> None:
+    state = prepared(tmp_path, "released")
+    for name in ("owner-a", "nobody"):
+        refused = forget(tmp_path, "--yes", name=name)
+        assert isinstance(refused.exception, InvalidInputError)
+        assert f"'{name}' is no computing party of study 'trial'" in str(refused.exception)
+    assert (state / "release").exists()

@@ -130,6 +130,23 @@ def test_clipped_rows_and_the_rows_that_a_useful_model_needs() -> None:
     assert "Warning: 10 rows with 5 columns are few" in " ".join(few.split())
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([], {}),
+        (["--calibrate-intercept"], {"intercept": 5}),
+        (["--no-clip-rows", "--share", "centre=0.25"], {"centre": 25}),
+    ],
+)
+def test_the_parts_of_the_budget_are_told_and_make_up_all_of_it(given: list[str], told: dict[str, float]) -> None:
+    output = CliRunner().invoke(cli, [*BEST, *given], env={"COLUMNS": "200"}).output
+    found = re.findall(r"^  (\w+) .* numbers? +([\d.]+) % of the budget", output, re.MULTILINE)
+    parts = {name: float(part) for name, part in found}
+    assert sum(parts.values()) == pytest.approx(100, abs=0.5)
+    assert len(parts) > 1
+    assert {name: parts[name] for name in told} == told
+
+
 def test_the_default_recipe_has_no_penalty(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     error = refused([*BEST, "--l2", "1"], monkeypatch, capsys)
     assert error.startswith("cofit: The 'l2' parameter of a plan must be left out")

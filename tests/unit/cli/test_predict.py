@@ -138,7 +138,12 @@ def test_a_vector_machine_has_no_probabilities(tmp_path: Path) -> None:
     model = model_file(tmp_path, study_of(model__kind="linear_svc"), WEIGHTS)
     path = tmp_path / "new.csv"
     path.write_text("\n".join(",".join(row) for row in (HEADER, *ROWS)) + "\n")
-    assert list(predictions(model, path)[0]) == ["id", "score", "class"]
+    usual = predictions(model, path)
+    assert list(usual[0]) == ["id", "score", "class"]
+    limit = min(float(row["score"]) for row in usual)
+    moved = predictions(model, path, None, "--threshold", repr(limit))
+    assert [row["class"] for row in moved] == ["yes" if float(row["score"]) > limit else "no" for row in usual]
+    assert {row["class"] for row in predictions(model, path, None, "--threshold", repr(limit - 1))} == {"yes"}
 
 
 @pytest.mark.parametrize(
@@ -194,6 +199,8 @@ def test_one_class_for_many_rows_is_told_on_standard_error(tmp_path: Path) -> No
     assert "a lower threshold (--threshold)" in warning
     assert "calibrate_intercept" in warning
     assert "Warning" not in result.stdout
+    to_a_file = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(tmp_path / "scores.csv")])
+    assert (to_a_file.stdout, to_a_file.stderr) == ("", result.stderr)
     for ages in ([10] * 99, [10] * 99 + [90]):
         model, path = many(tmp_path, ages)
         assert "Warning" not in CliRunner().invoke(cli, ["predict", str(model), str(path)]).stderr
@@ -213,7 +220,7 @@ def test_a_table_without_rows_is_an_error(tmp_path: Path, ending: str) -> None:
         np.savez(path, age=np.zeros(0))
     result = CliRunner().invoke(cli, ["predict", str(model), str(path), "--out", str(out)])
     assert isinstance(result.exception, InvalidInputError)
-    assert "has no rows" in str(result.exception)
+    assert f"'{path}' has no rows" in str(result.exception)
     assert not out.exists()
 
 

@@ -49,7 +49,7 @@ def tables(plan: MinimiserPlan, owners: int) -> dict[str, OwnerTable]:
 def counted(run: LocalRun[Any]) -> dict[str, tuple[int, int]]:
     """Rounds at the party that waits most, and payload bytes of all members, in every phase of a run."""
     result = {}
-    for phase in ("share", "train", "noise", "release"):
+    for phase in ("share", "check", "train", "noise", "release"):
         rounds, sent = [], 0
         for counts in run.traffic.values():
             own = [counts[label] for label in counts if PHASES[label.split("/")[0]] == phase]
@@ -135,7 +135,7 @@ def every_epoch(plan: MinimiserPlan) -> list[Tally]:
     party = Party(meter, inputs, report=report)
     party.collect()
     private_training(party, plan, holders, {party.name: _NoStore()}, "test")
-    return [after - before for before, after in itertools.pairwise(marks[1:])]
+    return [after - before for before, after in itertools.pairwise(marks[2:])]
 
 
 @pytest.mark.parametrize(

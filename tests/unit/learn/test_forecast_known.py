@@ -83,7 +83,7 @@ def counted(run: Run[None]) -> dict[str, tuple[int, int]]:
 
 
 def foretold(cost: Forecast) -> dict[str, tuple[int, int]]:
-    rest = cost.noise + cost.release
+    rest = cost.check + cost.noise + cost.release
     return {"train": (cost.train.rounds, cost.train.bytes), "rest": (rest.rounds, rest.bytes)}
 
 

@@ -13,7 +13,7 @@ from cofit import Party, run_local
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import MinimiserPlan
 from cofit.learn.train import _initial, train
-from support.training import contributions, labels, minimiser, planned, table, trained
+from support.training import COIN, contributions, labels, minimiser, planned, table, trained
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical"])
@@ -27,7 +27,10 @@ def test_any_number_of_owners_makes_the_same_model(partition: str, owners: int) 
     inputs, holders = contributions(plan, x, y, owners)
     assert len(holders.features) == owners
     run = run_local(
-        lambda party: party.open(train(party, plan, holders), reason="test"), scheme="clear", parties=1, owners=inputs
+        lambda party: party.open(train(party, plan, holders, COIN), reason="test"),
+        scheme="clear",
+        parties=1,
+        owners=inputs,
     )
     (weights,) = run.results.values()
     assert weights.shape == (5,)
@@ -51,7 +54,7 @@ def test_glorots_initialiser(cols: int) -> None:
 
 
 def _train_only(party: Party, plan: MinimiserPlan, holders: Holders) -> None:
-    train(party, plan, holders)
+    train(party, plan, holders, COIN)
 
 
 def epoch_rounds(plan: MinimiserPlan) -> int:
@@ -85,12 +88,12 @@ def evaluation_rounds(plan: MinimiserPlan) -> int:
 @pytest.mark.parametrize(
     ("facts", "rounds"),
     [
-        ({}, 4),
-        ({"loss": "huber_hinge"}, 4),
+        ({}, 5),
+        ({"loss": "huber_hinge"}, 5),
         ({"partition": "vertical"}, 8),
-        ({"solver": "accelerated"}, 6),
+        ({"solver": "accelerated"}, 7),
         ({"partition": "vertical", "solver": "accelerated"}, 10),
-        ({"learning_rate": 0.5, "momentum": 0.5, "epochs": 9, "allow_unproven": True}, 4),
+        ({"learning_rate": 0.5, "momentum": 0.5, "epochs": 9, "allow_unproven": True}, 5),
     ],
 )
 def test_rounds_of_an_epoch_are_as_stated(facts: dict[str, Any], rounds: int) -> None:

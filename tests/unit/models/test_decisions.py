@@ -10,6 +10,7 @@ import pytest
 from sklearn.metrics import recall_score
 
 from cofit.errors import InvalidInputError, OneClassWarning
+from cofit.models.decisions import second_class
 from cofit.models.estimators import LinearSVC, LogisticRegression
 
 RNG = np.random.default_rng(8)
@@ -43,6 +44,17 @@ def test_a_threshold_is_a_score_without_probabilities(machine: LinearSVC) -> Non
     for limit in (-0.5, 0, 0.5):
         np.testing.assert_array_equal(machine.predict(X, threshold=limit), (scores > limit).astype(int))
         np.testing.assert_array_equal(machine.model_.predict(X, threshold=limit), (scores > limit).astype(int))
+
+
+def test_a_row_at_the_limit_is_of_the_first_class() -> None:
+    scores, likely = np.array([-1.0, 0.0, 1.0]), np.array([0.2, 0.5, 0.8])
+    for found in (
+        second_class(scores, likely, None),
+        second_class(scores, likely, 0.5),
+        second_class(scores, None, None),
+        second_class(scores, None, 0.0),
+    ):
+        assert found.tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize("bad", [0, 1, 1.5, -0.1, float("nan"), float("inf"), "0.5", True, np.array([0.5, 0.4]), [0.5]])

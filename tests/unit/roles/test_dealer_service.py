@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -22,12 +21,13 @@ from cofit.roles.checkpoint_files import NO_CHECKPOINTS
 from cofit.roles.contributing import contribute_table
 from cofit.roles.dealer_service import DealerService
 from cofit.roles.dealing import run_dealing
-from cofit.roles.desk import BusyError
+from cofit.roles.doors import BusyError
 from cofit.roles.manifest import manifest_hash
 from cofit.roles.party_service import PartyService
 from cofit.roles.party_state import PartyState
 from cofit.roles.sealing import RefusedError
 from cofit.roles.study_files import read_owner_table
+from cofit.secret.common_coin import _decode
 from cofit.study.encode import encode_table
 from cofit.transport import Mesh, generate_identity
 from support.nursery import until
@@ -99,14 +99,25 @@ def ear(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Heard, list[Mapping[s
 
 
 def basis(lab: Lab, party: str) -> bytes:
-    """A digest of the plan, of the owners' manifests, which are public (digests of salted files, and sizes), and of
-    the certificate's date.
+    """Digests of the plan, of the certificate's date, and of the owners' manifests, which are public (digests of salted
+    files, and sizes).
     """
     with contextlib.closing(PartyState(lab.state(party), lab.study.hash, party)) as state:
         uploads = {owner: state.upload(owner) for owner in lab.owners}
         created = state.fact("created")
-    hashes = {owner: manifest_hash(upload.manifest["common"]) for owner, upload in uploads.items() if upload}
-    return digest(json.dumps([lab.plan.hash, hashes, created], sort_keys=True).encode())
+    hashes = [manifest_hash(upload.manifest["common"]) for upload in uploads.values() if upload]
+    return b"".join(digest((value or "").encode()) for value in (lab.plan.hash, created, *hashes))
+
+
+def coin(lab: Lab) -> dict[str, set[bytes]]:
+    """What was said about the coin: random numbers, and digests of them and of public facts."""
+    records = [_decode((lab.state(party) / "coin").read_bytes()) for party in lab.parties]
+    commitments = records[0].commitments or ()
+    return {
+        "coin/commit/announce": set(commitments),
+        "coin/commitments to the coin/announce": {digest(b"".join(commitments))},
+        "coin/reveal/announce": {record.nonce for record in records},
+    }
 
 
 def digest(decision: bytes) -> bytes:
@@ -125,6 +136,7 @@ def test_it_hears_nothing_that_depends_on_data(
 
     public = {
         "plan and contributions/announce": {basis(lab, party) for party in lab.parties},
+        **coin(lab),
         "stored release/announce": {bytes(2), digest(b"\x01")},  # nobody has stored, so all discard
         "checkpoints/announce": {NO_CHECKPOINTS},
         "checkpoint/announce": {digest(b"")},
@@ -158,10 +170,13 @@ def test_a_directory_is_for_one_process_and_one_role(tmp_path: Path) -> None:
 
 
 def test_of_many_invitations_the_newest_is_kept(dealer: DealerService) -> None:
-    for number in range(90):
+    for number in range(60):
         assert dealer._answer("party-a", {"request": "dealer.begin", "session": f"{number:032x}"}) == {}
     assert dealer._invitations.qsize() == 1
-    assert dealer._invitations.get_nowait() == (89).to_bytes(16, "big")
+    assert dealer._invitations.get_nowait() == (59).to_bytes(16, "big")
+    with pytest.raises(BusyError, match="too many sessions"):
+        dealer._answer("party-a", {"request": "dealer.begin", "session": "0" * 32})
+    assert dealer._invitations.empty()
 
 
 def test_whoever_asks_too_often_is_told_so_and_nobody_else(dealer: DealerService) -> None:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from cofit.errors import StateError
 from cofit.roles import desk as desk_module
 from cofit.roles.audit_file import read_audit
-from cofit.roles.desk import BusyError, answerable
+from cofit.roles.desk import answerable
+from cofit.roles.doors import BusyError
 from cofit.roles.sealing import RefusedError
 from unit.roles.desks import FILE, OWNERS, RANK, SEALED_AT, Counter, make
 
@@ -62,7 +64,25 @@ def test_incomplete_and_damaged_uploads_are_not_committed(horizontal: Counter) -
         horizontal.ask("owner-a", "upload.chunk", content, upload=dealt.manifest["upload"], file=name, offset=0)
     text = horizontal.refused("owner-a", "upload.commit", upload=dealt.manifest["upload"])
     assert "other contents than announced" in text
-    assert horizontal.told()["owner-a"] == "incomplete"
+
+
+def test_files_that_are_not_what_was_announced_are_named_until_they_are_sent_again(horizontal: Counter) -> None:
+    """Another holder of the same share has what the owner announced: shares that do not fit together."""
+    dealt = horizontal.begin("owner-a")
+    upload = dealt.manifest["upload"]
+    for _ in range(2):  # tried twice, noted once
+        for name, component in dealt.files_of(RANK):
+            with contextlib.suppress(StateError):
+                content = bytes(component.facts.size)
+                horizontal.ask("owner-a", "upload.chunk", content, upload=upload, file=name, offset=0)
+        horizontal.refused("owner-a", "upload.commit", upload=upload)
+    assert horizontal.told() == {"owner-a": "shares differ", "owner-b": "missing"}
+    log = read_audit(horizontal.folder / "state" / "audit.jsonl")
+    assert [(line["owner"], line["upload"]) for line in log if line["event"] == "shares differ"] == [
+        ("owner-a", upload)
+    ]
+    horizontal.whole("owner-a")
+    assert horizontal.told()["owner-a"] == "complete"
 
 
 def test_the_incarnation_of_the_state_is_told(horizontal: Counter, tmp_path: Path) -> None:

@@ -56,6 +56,13 @@ def test_a_certificate_is_called_one(study: Study, tmp_path: Path, name: str | N
     assert "is a certificate" in told and "probably" not in told
 
 
+def test_a_key_and_its_certificate_in_one_file_are_a_key(study: Study, tmp_path: Path) -> None:
+    both = tmp_path / "both.pem"
+    both.write_text((tmp_path / "owner-a.pem").read_text() + (tmp_path / "owner-a.key").read_text())
+    both.chmod(0o600)
+    assert load_key(study, both).name == "owner-a"
+
+
 def test_a_key_that_others_can_read_is_refused(study: Study, tmp_path: Path) -> None:
     (tmp_path / "owner-a.key").chmod(0o640)
     assert "chmod 600" in refused(study, tmp_path / "owner-a.key")

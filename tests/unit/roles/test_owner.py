@@ -98,9 +98,12 @@ class Line:
         self, header: dict[str, Any], payload: Any = b"", timeout: float | None = None
     ) -> tuple[dict[str, Any], bytes]:
         self.send(header, payload)
-        answer, _ = self.receive()
-        if "error" in answer:
-            raise RequestRefusedError(self.peer, answer["error"]["kind"], answer["error"]["message"])
+        return self.receive_answer()
+
+    def receive_answer(self, limit: int = 0) -> tuple[dict[str, Any], bytes]:
+        answer, _ = self.receive(limit)
+        if refused := Conversation._refused(cast(Conversation, self), answer):
+            raise refused
         return answer, b""
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cofit.roles.audit_file import read_audit
 from cofit.roles.sealing import RefusedError, Sealing
 from unit.roles.desks import Counter, planned
 
@@ -32,3 +33,24 @@ def test_a_set_that_owners_have_replaced(tmp_path: Path, take_back: bool) -> Non
     assert counter.state.phase == "collecting"
     sealing.seal(DATE, new)
     assert (counter.state.phase, sealing.ready()) == ("sealed", new)
+
+
+def test_owners_who_told_another_party_something_else_are_named_until_they_repeat_it(horizontal: Counter) -> None:
+    sealing = horizontal.sealing
+    for owner in horizontal.expected:
+        horizontal.whole(owner)
+    mine = sealing.ready()
+    assert mine is not None
+    assert sealing.compare("party-b", mine, mine) == []
+    for _ in range(2):  # asked twice, noted once
+        assert sealing.compare("party-b", mine, {**mine, "owner-a": "0" * 64}) == ["owner-a"]
+    assert sealing.compare("party-c", mine, mine) == []
+    assert horizontal.told() == {"owner-a": "shares differ", "owner-b": "complete"}
+    log = read_audit(horizontal.folder / "state" / "audit.jsonl")
+    named = [(line["owners"], line["party"]) for line in log if line["event"] == "shares differ"]
+    assert named == [(["owner-a"], "party-b")]
+    assert sealing.compare("party-b", mine, mine) == [], "the other party has got what is here"
+    assert horizontal.told()["owner-a"] == "complete"
+    sealing.compare("party-b", mine, {})
+    horizontal.whole("owner-a")
+    assert horizontal.told() == {"owner-a": "complete", "owner-b": "shares differ"}

@@ -11,7 +11,7 @@ import pytest
 
 from cofit.errors import ProtocolError, StateError
 from cofit.roles.party_state import PartyState
-from cofit.roles.session import _basis, begin_once
+from cofit.roles.session import AGREED, _basis, begin_once
 from cofit.secret import Party
 from cofit.sharing import Scheme
 from support.runs import run_scheme
@@ -28,12 +28,31 @@ def test_a_leader_that_tells_two_parties_different_dates_is_found_out(tmp_path: 
             state.seal(f"2026-01-0{2 if rank == odd else 1}T00:00:00+00:00", take_back=False)
 
         def program(scheme: Scheme) -> None:
-            Party(scheme, {}).agree("plan and contributions", _basis(PLAN, states[scheme.rank], {}))
+            Party(scheme, {}).agree(AGREED, _basis(PLAN, states[scheme.rank], {}))
 
         if odd is None:
             run_scheme("rep4", program)
             return
-        with pytest.raises(ProtocolError, match="do not agree on the plan and contributions"):
+        with pytest.raises(ProtocolError, match="do not agree on the certificate's date"):
+            run_scheme("rep4", program)
+
+
+def test_an_owner_whose_contributions_differ_is_named(tmp_path: Path) -> None:
+    """With an honest leader nothing is sealed; a corrupted one may invite the parties with different sets."""
+    with contextlib.ExitStack() as closing:
+        states = [PartyState(tmp_path / str(rank), "study", f"party-{rank}") for rank in range(4)]
+        for rank, state in enumerate(states):
+            closing.callback(state.close)
+            for owner in ("owner-a", "owner-b"):
+                common = {"upload": owner, "said": "another" if (rank, owner) == (2, "owner-b") else "the same"}
+                state.begin_upload(owner, owner, {"common": common, "files": {}})
+            state.seal("2026-01-01T00:00:00+00:00", take_back=False)
+
+        def program(scheme: Scheme) -> None:
+            party = Party(scheme, {})
+            party.agree(AGREED, _basis(PLAN, states[scheme.rank], dict.fromkeys(("owner-a", "owner-b"))))
+
+        with pytest.raises(ProtocolError, match="do not agree on the contribution of 'owner-b'\\."):
             run_scheme("rep4", program)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from cofit.errors import InvalidInputError
+from cofit.roles import text_tables
 from cofit.roles.study_files import read_owner_table, read_study_table, read_table
 from cofit.roles.text_tables import ANY_LAYOUT, TextLayout, read_text_table
 from cofit.study.document import Feature
@@ -69,6 +71,36 @@ def test_where_two_separators_fit_the_names_decide_or_it_is_refused(path: Path) 
     assert read(path, text, TextLayout.named("comma")) == {"a": ["1"], "b;c": [f"5;{SECRET}"]}
 
 
+@pytest.mark.parametrize("before", [0, 1, 98])
+def test_rows_decide_between_the_separators_of_the_header(path: Path, before: int) -> None:
+    """A comma in a name is no separator if some row has none, though rows before it may have one."""
+    text = "a;b, in mm\n" + "1;x, y\n" * before + "2;x\n"
+    assert read(path, text) == {"a": ["1"] * before + ["2"], "b, in mm": ["x, y"] * before + ["x"]}
+
+
+def test_a_tab_is_usual_in_tsv_files_and_a_comma_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "t.tsv").write_text("a\tb\n1\t2\n")
+    assert read_table(tmp_path / "t.tsv").to_pydict() == {"a": ["1"], "b": ["2"]}
+    assert not caplog.records
+    (tmp_path / "t.tsv").write_text("a,b\n1,2\n")
+    assert read_table(tmp_path / "t.tsv").to_pydict() == {"a": ["1"], "b": ["2"]}
+    assert "was read with ',' between columns" in caplog.text
+
+
+def test_lines_within_quotation_marks_in_a_file_of_several_blocks(path: Path) -> None:
+    value = "x\n" + "y" * 50
+    rows = 3 * (1 << 20) // len(value)
+    assert read(path, "a,c\n" + f'1,"{value}"\n' * rows) == {"a": ["1"] * rows, "c": [value] * rows}
+
+
+def test_no_row_that_cannot_be_read_is_shown(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise pa.ArrowInvalid(f"CSV parse error: Row #2: as no release has put it yet: 1,{SECRET}")
+
+    monkeypatch.setattr(text_tables, "_read", fail)
+    assert refused(path, f"a,b\n1,{SECRET}\n").endswith("is not a readable table of text: some row cannot be read.")
+
+
 def test_one_column_with_commas_is_refused_and_not_taken_for_numbers(path: Path) -> None:
     assert "names one column, and there are rows with a ','. Say with --separator" in refused(path, f"a\n1,{SECRET}\n")
     assert read(path, "a\n1,5\n", TextLayout.named("semicolon")) == {"a": ["1.5"]}
@@ -78,6 +110,7 @@ def test_one_column_with_commas_is_refused_and_not_taken_for_numbers(path: Path)
 def test_the_first_line_of_spreadsheets(path: Path, first: str, caplog: pytest.LogCaptureFixture) -> None:
     assert read(path, f"{first}a,x;b\n1,5;2\n") == {"a,x": ["1,5"], "b": ["2"]}
     assert "row 2 below the header: expected 2 columns, got 3" in refused(path, f"{first}a;b\n1;2\n1;2;{SECRET}\n")
+    assert read(path, f"{first}a|b;c\n1|2;3\n", TextLayout.named("pipe")) == {"a": ["1"], "b;c": ["2;3"]}
 
 
 def test_separators_at_the_end_of_lines(path: Path) -> None:
@@ -126,6 +159,13 @@ def test_thousands_are_not_taken_for_decimals(path: Path) -> None:
     assert read(path, "a;b\n4,711;2\n0,5;3\n") == {"a": ["4.711", "0.5"], "b": ["2", "3"]}
     assert read(path, "a;b\n4,711;2\n", TextLayout.named(decimal=",")) == {"a": ["4.711"], "b": ["2"]}
     assert read(path, "a;b\n4,711;2\n", TextLayout.named(decimal="point")) == {"a": ["4,711"], "b": ["2"]}
+    assert read(path, "a;b\n0,125;2\n") == {"a": ["0.125"], "b": ["2"]}  # no thousands begin with 0
+
+
+def test_any_column_of_numbers_tells_the_decimal_mark(path: Path) -> None:
+    assert read(path, "a;b\n1;2,5\n2;3\n") == {"a": ["1", "2"], "b": ["2.5", "3"]}
+    assert read(path, "a;b\n1,250;2,5\n") == {"a": ["1.250"], "b": ["2.5"]}
+    assert "In column 'b'" in refused(path, "a;b\n1;4,711\n")
 
 
 def test_only_columns_of_numbers_change(path: Path) -> None:

@@ -51,15 +51,31 @@ def test_an_ipv6_network_counts_as_one(address: str, network: str) -> None:
     assert network_of(address) == network
 
 
-def test_refusals_are_all_counted_but_a_flood_is_not_all_reported() -> None:
+def test_a_token_comes_back_and_the_wait_is_told() -> None:
+    buckets = TokenBuckets(rate=2.0, burst=2)
+    assert buckets.wait("a", 10.0) == 0
+    assert [buckets.take("a", 10.0) for _ in range(3)] == [True, True, False]
+    assert buckets.wait("a", 10.0) == pytest.approx(0.5)
+    assert buckets.wait("a", 10.2) == pytest.approx(0.3)
+    buckets.give_back("a")
+    assert buckets.wait("a", 10.0) == 0
+    assert [buckets.take("a", 10.0) for _ in range(2)] == [True, False]
+    for _ in range(9):
+        buckets.give_back("a")
+    assert [buckets.take("a", 10.0) for _ in range(3)] == [True, True, False], "never more than the burst"
+
+
+def test_refusals_are_all_counted_and_reported_but_a_flood_is_not_all_logged() -> None:
     reports: list[tuple[str, str | None, str]] = []
     refusals = Refusals(lambda *report: reports.append(report))
     for _ in range(1000):
         refusals.add(Refused.NO_TLS, None, "192.0.2.7")
     refusals.add(Refused.STUDY, "owner-a", "192.0.2.8")
     assert refusals.counts == {"no-tls": 1000, "study": 1}
-    assert 50 <= len(reports) < 60
+    assert len(reports) == 1001
     assert reports[-1] == ("study", "owner-a", "192.0.2.8")
+    assert sum(refusals.loggable(Refused.FRAME, "owner-a") for _ in range(1000)) == 50
+    assert refusals.loggable(Refused.FRAME, "owner-b")
 
 
 def test_a_report_that_fails_disturbs_nobody(caplog: pytest.LogCaptureFixture) -> None:

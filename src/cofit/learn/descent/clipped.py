@@ -35,23 +35,29 @@ from cofit.secret import SecretArray, concatenate
 _HELD_A_VALUE = 4  # shared elements that a batch of squares holds for every value
 
 
-def clipped_rows(y: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> tuple[Rows, list[SecretArray]]:
-    """Return the rows as the steps see them, and what of their preparation is opened: mean, stretch, radius."""
+def clipped_rows(
+    y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
+) -> tuple[Rows, list[SecretArray]]:
+    """Return the rows as the steps see them, and what of their preparation is opened: mean, stretch, radius.
+
+    passed: 0 for records that the check of rows has found bad; they have no part in any sum.
+    """
     formats, clip = plan.formats, plan.formats.clip
     if clip is None:
         raise ValueError("The rows of this plan are not clipped.")
     rows, cols, data = *y.shape, formats.data
-    total = with_bits(y.sum(axis=0), formats.grid) + noise.of(MEAN)
+    sums = y.T.matmul(passed, data, proven_bound=rows)
+    total = with_bits(sums, formats.grid) + noise.of(MEAN)
     first = tighten(noisy.divided(total, rows, data), clip.mean)
     squares = _squared_distances(y, first, formats, clip)
-    radius = _radius(squares, plan, noise, y.size)
-    inverse = with_bits(_first_inverse(squares, radius, formats, clip, y.size), formats.scaled)
+    radius = _radius(squares, passed, plan, noise, y.size)
+    inverse = with_bits(_first_inverse(squares, radius, formats, clip, y.size), formats.scaled) * passed
 
     exact = data + formats.scaled
     aside = -first.multiply(repeated(inverse.sum(), cols), exact)
     total = y.T.matmul(inverse, formats.grid, plus=aside, proven_bound=rows * clip.first_reach) + noise.of(SHIFT)
     shift = tighten(noisy.divided(total, rows, data), (clip.moved - clip.mean) / LONGEST)
-    total = _spread(y, first, inverse, formats, clip) + noise.of(SPREAD)
+    total = _spread(y, passed, first, inverse, formats, clip) + noise.of(SPREAD)
     variances = noisy.divided(total, rows, data) - shift.multiply(shift, data)
     mean = tighten(first + shift.multiply(repeated(radius, cols), data), clip.moved)
     stretch = _stretch(variances, formats, clip)
@@ -67,15 +73,16 @@ def _squared_distances(y: SecretArray, mean: SecretArray, formats: DescentFormat
     return tighten(squares - along * 2 + repeated(square, len(y)), (1 + clip.mean) ** 2)
 
 
-def _radius(squares: SecretArray, plan: DescentPlan, noise: noisy.Noise, data: int) -> SecretArray:
-    """The noisy mean of clamped lengths, itself clamped; one element."""
+def _radius(squares: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise, data: int) -> SecretArray:
+    """The noisy mean of clamped lengths, itself clamped; one element. A record that failed counts as the shortest."""
     bits = plan.formats.ring.bits
 
     def of(part: SecretArray) -> SecretArray:
         return square_root(clamp(part, SHORTEST**2, LONGEST**2), RADIUS_BITS)
 
     lengths = in_batches(of, [squares], TEMPORARIES_PER_BIT * bits, data)
-    total = lengths.sum().reshape(1).widen(plan.grid_of(RADIUS)) + noise.of(RADIUS)
+    counted = (passed * (lengths - SHORTEST)).sum() + SHORTEST * len(squares)
+    total = counted.reshape(1).widen(plan.grid_of(RADIUS)) + noise.of(RADIUS)
     return clamp(noisy.divided(total, len(squares), RADIUS_BITS), SHORTEST, LONGEST)
 
 
@@ -88,10 +95,16 @@ def _first_inverse(
 
 
 def _spread(
-    y: SecretArray, mean: SecretArray, inverse: SecretArray, formats: DescentFormats, clip: ClipFormats
+    y: SecretArray,
+    passed: SecretArray,
+    mean: SecretArray,
+    inverse: SecretArray,
+    formats: DescentFormats,
+    clip: ClipFormats,
 ) -> SecretArray:
     """The sum of w (y - m0)^2 over all rows, for every column, truncated to the grid; w is at most ``inverse``^2."""
     weights = inverse.multiply(inverse, SQUARE_BITS) - Fraction(1, 1 << SQUARE_BITS)
+    weights = weights * passed
     bits = 2 * formats.data + SQUARE_BITS
     each = clip.first_reach**2
     parts = _by_squares(

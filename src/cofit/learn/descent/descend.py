@@ -5,9 +5,11 @@ Nothing is opened here: what prepares the rows and all iterates stay secret; the
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from cofit.learn.batches import in_batches
+from cofit.learn.checked_rows import verdicts
 from cofit.learn.descent import noisy
 from cofit.learn.descent.clipped import clipped_rows
 from cofit.learn.descent.formats import reach
@@ -21,34 +23,39 @@ from cofit.secret import Party, SecretArray, concatenate
 _INVERSE_BITS = 16
 
 
-def descend(party: Party, plan: DescentPlan, holders: Holders) -> SecretArray:
+def descend(party: Party, plan: DescentPlan, holders: Holders, coin: bytes) -> SecretArray:
     """Return what is released, as whole steps of each grid: the sum of the last iterates, and the plan's ``extras``.
 
+    coin: for the check of rows (``checked_rows``). Records that fail it count as 0 in all that follows: their verdict
+    multiplies their sign, 2 y - 1, and their part in every sum that prepares the rows.
     The shares of the data are dropped at the end: nothing needs them any more.
     """
     noise = noisy.Noise(party, plan)
     party.progress("train", 0, plan.epochs)
     y, labels = gathered(party, plan, holders)
+    passed = verdicts(party, plan, holders, y, labels, coin)
+    party.progress("train", 0, plan.epochs)
     with party.label("norm"):
-        rows, extras = _prepared(y, plan, noise)
+        signs = (passed * (labels * 2 - 1)).with_integer_limit(1)
+        rows, extras = _prepared(y, passed, plan, noise)
     weights = party.constant([0.0] * plan.cols, plan.formats.of(plan.formats.weights))
     total = weights
     for step in range(plan.epochs):
         with party.label("epoch"):
-            weights = _step(rows, labels, plan, weights, noise.of_step(step))
+            weights = _step(rows, signs, plan, weights, noise.of_step(step))
         if step >= plan.epochs - plan.averaged:
             total = total + weights
         party.progress("train", step + 1, plan.epochs)
     if plan.calibration:
         with party.label("intercept"):
-            extras.insert(0, _calibrated(party, rows, labels, plan, total, noise))
+            extras.insert(0, _calibrated(party, rows, signs, plan, total, noise))
     del rows, y
     party.forget_inputs()
     return concatenate([value.ldexp(value.format.fraction_bits) for value in (total, *extras)])
 
 
 def _calibrated(
-    party: Party, rows: Rows, labels: SecretArray, plan: DescentPlan, total: SecretArray, noise: noisy.Noise
+    party: Party, rows: Rows, signs: SecretArray, plan: DescentPlan, total: SecretArray, noise: noisy.Noise
 ) -> SecretArray:
     """Return one number to add to all scores: steps as those before, for it alone, with the released weights fixed."""
     formats = plan.formats
@@ -57,25 +64,25 @@ def _calibrated(
     scores = rows.scores(*_parts(plan, tighten(weights, formats.radius)))
     offset = party.constant([0.0], formats.of(formats.grid + formats.offset_exponent))
     for event in plan.calibration:
-        offset = _intercept_step(rows, labels, plan, scores, offset, noise.of(event.name))
+        offset = _intercept_step(rows, signs, plan, scores, offset, noise.of(event.name))
     return offset
 
 
 def _intercept_step(
-    rows: Rows, labels: SecretArray, plan: DescentPlan, scores: SecretArray, offset: SecretArray, noise: SecretArray
+    rows: Rows, signs: SecretArray, plan: DescentPlan, scores: SecretArray, offset: SecretArray, noise: SecretArray
 ) -> SecretArray:
     """offset + 2^-m (the sum of residuals + noise)."""
     formats = plan.formats
     moved = scores + repeated(with_bits(offset, formats.argument), len(rows.y))
-    residuals = _residuals(rows, labels, plan, tighten(moved, formats.argument_radius))
+    residuals = _residuals(rows, signs, plan, tighten(moved, formats.argument_radius))
     gradient = with_bits(residuals.sum().reshape(1), formats.grid)
     return tighten(offset + (gradient + noise).ldexp(-formats.offset_exponent), formats.offset_radius)
 
 
-def _step(rows: Rows, labels: SecretArray, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
+def _step(rows: Rows, signs: SecretArray, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
     """w + kappa (the sum of residuals times rows + noise)."""
     formats, layout = plan.formats, plan.layout
-    residuals = _residuals(rows, labels, plan, rows.scores(*_parts(plan, weights)))
+    residuals = _residuals(rows, signs, plan, rows.scores(*_parts(plan, weights)))
     most = layout.rows * reach(formats, layout)
     gradient = rows.weighted_sum(residuals, formats.grid, most)
     if layout.intercept:
@@ -95,38 +102,50 @@ def _beta(plan: DescentPlan) -> int:
     return int(plan.formats.constant * (1 << CONSTANT_BITS))
 
 
-def _residuals(rows: Rows, labels: SecretArray, plan: DescentPlan, scores: SecretArray) -> SecretArray:
+def _residuals(rows: Rows, signs: SecretArray, plan: DescentPlan, scores: SecretArray) -> SecretArray:
     evaluation = plan.formats.evaluation
-    return -in_batches(evaluation, [scores, labels], evaluation.temporaries, rows.y.size)
+    return -in_batches(evaluation.of_signs, [scores, signs], evaluation.temporaries, rows.y.size)
 
 
-def _prepared(y: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> tuple[Rows, list[SecretArray]]:
+def _prepared(
+    y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
+) -> tuple[Rows, list[SecretArray]]:
     """Return the rows as the steps see them, and what is opened of their preparation."""
     if plan.clipped:
-        return clipped_rows(y, plan, noise)
+        return clipped_rows(y, passed, plan, noise)
     extras = []
     rows = Rows(y, plan.formats)
     if plan.floor is not None:
         offset = means(y)
         if plan.level is not None:
-            level = noisy.divided(offset.sum() + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
+            level = noisy.divided(_sum_of_means(offset, passed, plan) + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
             extras.append(level.reshape(1))
             offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(y))).ldexp(-2)
         rows = scaled_rows(y, offset.ldexp(-1), plan)
     if plan.centre is not None:
-        centre = noisy.divided(_sum(rows, plan) + noise.of(CENTRE), plan.layout.rows, plan.formats.data)
+        centre = noisy.divided(_sum(rows, passed, plan) + noise.of(CENTRE), plan.layout.rows, plan.formats.data)
         centre = tighten(centre, plan.formats.centre)
         extras.append(centre)
         rows = centred_rows(rows, centre, plan)
     return rows, extras
 
 
-def _sum(rows: Rows, plan: DescentPlan) -> SecretArray:
-    """Return the sum of all rows, truncated to the grid."""
+def _sum_of_means(means: SecretArray, passed: SecretArray, plan: DescentPlan) -> SecretArray:
+    """Return the sum of the rows' means; that of a record that did not pass counts as the least."""
+    facts, format = plan.facts, means.format
+    lower = math.floor(facts.feature_lower / facts.feature_bound * (1 << format.fraction_bits))
+    least = Fraction(lower, 1 << format.fraction_bits)
+    return (passed * (means - least)).sum() + least * plan.layout.rows
+
+
+def _sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
+    """Return the sum of all rows that passed, truncated to the grid."""
     formats = plan.formats
     if rows.scale is None or rows.offset is None:
-        return with_bits(rows.y.sum(axis=0), formats.grid)
-    scale = with_bits(rows.scale, formats.scaled)
+        return rows.y.T.matmul(passed, min(formats.grid, formats.data), proven_bound=plan.layout.rows).widen(
+            formats.grid
+        )
+    scale = with_bits(rows.scale, formats.scaled) * passed
     exact = formats.data + formats.scaled
     plus = -repeated(rows.offset.inner(scale, exact), rows.y.shape[1])
     most = plan.layout.rows * (1 + formats.eta + formats.longest / (1 << formats.scaled))

@@ -168,7 +168,7 @@ class DescentPlan(Plan):
 
     @property
     def total_delta(self) -> Fraction:
-        return self.facts.delta if self.facts.delta else self.account.delta
+        return self.facts.delta if self.facts.delta else min(Fraction(1), self.account.delta + self.check_delta)
 
     @property
     def noise_of_weights(self) -> float:

@@ -66,7 +66,7 @@ def plan_descent(facts: Facts) -> DescentPlan:
 def _in_ring(facts: Facts, ring: PowerOfTwoRing) -> DescentPlan:
     for precision, finer in _DRAWS:
         plan = _drawn_with(facts, ring, precision, finer)
-        delta = plan.account.delta
+        delta = plan.account.delta + plan.check_delta
         if delta <= (facts.delta or Fraction(1, 1 << 20)):
             return plan
     raise InvalidInputError(

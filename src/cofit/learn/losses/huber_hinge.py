@@ -78,7 +78,10 @@ class ClippedMargin(Evaluation):
         return 28
 
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
-        sign = y * 2 - 1
+        return self.of_signs(z, y * 2 - 1)
+
+    def of_signs(self, z: SecretArray, sign: SecretArray) -> SecretArray:
+        """Return the same for s = 2 y - 1; where s is 0, exactly 0 whatever z is."""
         u = float(_EDGE) - (sign * z).with_integer_limit(z.integer_limit)
         below = is_negative(concatenate([u.reshape(1, -1), (u - 1).reshape(1, -1)]))
         a, b = below[0].reshape(z.shape), below[1].reshape(z.shape)

@@ -32,7 +32,7 @@ def run_of(plan: DescentPlan) -> LocalRun[Any]:
 def counted(run: LocalRun[Any]) -> dict[str, tuple[int, int]]:
     """Rounds at the party that waits most, and payload bytes of all members, in every phase of a run."""
     result = {}
-    for phase in ("share", "train", "noise", "release"):
+    for phase in ("share", "check", "train", "noise", "release"):
         own = [
             [counts[label] for label in counts if PHASES[label.split("/")[0]] == phase]
             for counts in run.traffic.values()

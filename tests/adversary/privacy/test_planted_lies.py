@@ -1,0 +1,223 @@
+"""Rows and labels against the rules: the parties' check finds each, and no honest record beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cofit.learn.base_plan import Plan
+from cofit.learn.checked_rows import check_of, largest_square
+from cofit.learn.contribution import prepared_features
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import plan_training
+from support.lies import verdicts_on
+
+Integers = npt.NDArray[Any]
+ROWS = 80
+SCHEMES = ("rep3", "semi2k", "rep4")
+GEOMETRIES: dict[str, dict[str, Any]] = {
+    "owners scale": {"cols": 90, "clip_rows": False},
+    "owners scale, few columns": {"cols": 6, "clip_rows": False},
+    "clipped": {"cols": 6, "clip_rows": True, "epsilon": 30.0},
+    "clipped, bounds": {"cols": 40, "clip_rows": True, "feature_bound": 1.0, "epsilon": 40.0},
+    "level": {"cols": 70, "clip_rows": False, "feature_bound": 1.0, "feature_lower": 0.0, "epsilon": 5.0},
+    "paper": {"cols": 70, "recipe": "paper"},
+    "paper, parties": {"cols": 70, "recipe": "paper", "normalised_by": "parties", "feature_bound": 1.0},
+    "1-norm": {"cols": 40, "delta": 0.0, "row_nonzeros": 3},
+}
+
+
+def planned(geometry: str, **more: Any) -> Plan:
+    facts = dict(GEOMETRIES[geometry])
+    return plan_training(training_facts(ROWS, facts.pop("cols"), **facts, **more))
+
+
+def honest(plan: Plan, rng: np.random.Generator) -> Integers:
+    """Rows as the owners' software makes them, as integers."""
+    low = 0.0 if plan.facts.feature_lower == 0 else -1.0
+    x = prepared_features(plan, rng.uniform(low, 1.0, (ROWS, plan.facts.cols)))
+    return np.rint(np.ldexp(x, plan.formats.data)).astype(np.int64).astype(object)
+
+
+def lies(plan: Plan, row: Integers) -> Iterator[tuple[str, Integers]]:
+    """Rows against the rules, each close to an honest one in some way."""
+    bits, one, cols = plan.formats.ring.bits, 1 << plan.formats.data, len(row)
+    zeros = np.zeros(cols, dtype=object)
+    half, quarter = 1 << (bits - 1), 1 << (bits - 2)
+
+    def with_entries(values: dict[int, int], base: Integers = zeros) -> Integers:
+        changed = base.copy()
+        for j, value in values.items():
+            changed[j] = value
+        return changed
+
+    yield "2^63", with_entries({0: half}, row)
+    yield "2^63 alone", with_entries({1: half})
+    yield "two of 2^63", with_entries({0: half, 1: half})
+    yield "2^62", with_entries({0: quarter}, row)
+    yield "four of 2^62, whose sum and squares vanish", with_entries(dict.fromkeys(range(4), quarter))
+    yield "2^32, whose square vanishes", with_entries({2: 1 << (bits // 2)})
+    yield "minus 2^32", with_entries({2: -(1 << (bits // 2))}, row)
+    yield "2^33 twice", with_entries({0: 1 << (bits // 2 + 1), 1: -(1 << (bits // 2 + 1))})
+    yield "2^40", with_entries({3: 1 << 40})
+    yield "2^48 + 1", with_entries({3: (1 << 48) + 1})
+    yield "a third of the ring", with_entries({0: (1 << bits) // 3})
+    yield "two thirds", with_entries({0: 2 * (1 << bits) // 3}, row)
+    yield "a fifth", with_entries({0: (1 << bits) // 5})
+    yield "a seventh everywhere", np.full(cols, (1 << bits) // 7, dtype=object)
+    yield "2^63 - 1", with_entries({0: half - 1})
+    yield "-2^63 + 1", with_entries({0: -half + 1})
+    yield "all 2^63", np.full(cols, half, dtype=object)
+    yield "all 2^32", np.full(cols, 1 << (bits // 2), dtype=object)
+    yield "all 2^31", np.full(cols, 1 << (bits // 2 - 1), dtype=object)
+    yield "random", np.random.default_rng(5).integers(-(2**62), 2**62, cols).astype(object)
+    yield "squares that add up to a multiple of the ring", with_entries(_vanishing(bits, cols))
+    yield "a thousand times too long", row * 1000
+    yield "twice too long", _just_long(plan, row, 4)
+    if plan.facts.norm == "l1":
+        yield "too long by a unit", with_entries({0: one // 2, 1: -(one - one // 2) - 1})
+        yield "one entry and a unit", with_entries({0: one, 1: 1})
+        yield "an entry of 1 and a unit", with_entries({0: -one - 1})
+        return
+    yield "too long by a unit", _longer_by_a_unit(plan, cols)
+    if getattr(plan, "level", None) is not None:
+        yield "mean below the bound", np.full(cols, -(one >> 9), dtype=object)
+        yield "mean far below", np.full(cols, -one, dtype=object)
+
+
+def _vanishing(bits: int, cols: int) -> dict[int, int]:
+    """Entries of 2^(k/2 - 1), four of which have squares that add up to 2^k."""
+    return dict.fromkeys(range(min(4, cols)), 1 << (bits // 2 - 1))
+
+
+def _just_long(plan: Plan, row: Integers, square: int) -> Integers:
+    """The row, stretched until its sum of squares is so many times the largest that is allowed."""
+    length = sum(int(v) ** 2 for v in row) ** 0.5
+    return np.array([round(int(v) * (square * largest_square(plan, len(row))) ** 0.5 / length) for v in row], object)
+
+
+def _longer_by_a_unit(plan: Plan, cols: int) -> Integers:
+    """A sum of squares that exceeds what is allowed by as little as integers can."""
+    wanted = largest_square(plan, cols) + 1
+    row = np.zeros(cols, dtype=object)
+    for j in range(cols):
+        left = wanted - sum(int(v) ** 2 for v in row)
+        row[j] = int(left**0.5) if j < cols - 1 else 0
+        while row[j] ** 2 > left:
+            row[j] -= 1
+    assert sum(int(v) ** 2 for v in row) == wanted
+    return row
+
+
+LABELS: dict[str, int] = {
+    "label 2": 2,
+    "label -1": -1,
+    "label 2^63": 1 << 63,
+    "label 2^63 + 1": (1 << 63) + 1,
+    "label (K + 1) / 2, K = 60,001": 30_001,
+    "label K = 60,001": 60_001,
+    "label 2^32": 1 << 32,
+    "label half of the ring and a bit": (1 << 62) + 1,
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_every_planted_lie_is_found(geometry: str, scheme: str) -> None:
+    plan = planned(geometry, scheme=scheme)
+    rng = np.random.default_rng(1)
+    rows = honest(plan, rng)
+    labels = rng.integers(0, 2, ROWS).astype(object)
+    named = dict(enumerate(lies(plan, rows[0].copy())))
+    assert len(named) + len(LABELS) >= 30
+    bad = list(range(1, 1 + len(named)))
+    for i, (_, row) in zip(bad, named.values(), strict=True):
+        rows[i] = row
+    wrong = list(range(40, 40 + len(LABELS)))
+    labels[wrong] = list(LABELS.values())
+    found = verdicts_on(plan, [rows], [labels], scheme)
+    refused = set(np.flatnonzero(found == 0).tolist())
+    missed = [name for i, (name, _) in zip(bad, named.values(), strict=True) if i not in refused]
+    missed += [name for i, name in zip(wrong, LABELS, strict=True) if i not in refused]
+    assert not missed
+    assert refused == {*bad, *wrong}
+    assert set(np.unique(found)) == {0, 1}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize(
+    "settings", [{"clip_rows": False}, {"clip_rows": True, "feature_bound": 1.0, "epsilon": 40.0}, {"recipe": "paper"}]
+)
+def test_a_block_of_columns_is_held_against_its_own_bound(scheme: str, settings: dict[str, Any]) -> None:
+    """One owner's columns use up what the whole row may have: that owner lies, though the row as a whole is short."""
+    plan = plan_training(training_facts(70, 24, partition="vertical", scheme=scheme, **settings))
+    rng = np.random.default_rng(2)
+    x = prepared_features(plan, rng.uniform(-1, 1, (70, 24)))
+    rows = np.rint(np.ldexp(x, plan.formats.data)).astype(np.int64).astype(object)
+    labels = rng.integers(0, 2, 70).astype(object)
+    blocks = [rows[:, :8].copy(), rows[:, 8:].copy()]
+    blocks[0][5] = _just_long(plan, np.ones(8, dtype=object), 2)
+    blocks[0][6] = 1 << 63
+    blocks[1][7] = 1 << 32
+    assert sum(int(v) ** 2 for v in blocks[0][5]) < largest_square(plan, 24)
+    found = verdicts_on(plan, blocks, [labels], scheme)
+    assert set(np.flatnonzero(found == 0).tolist()) == {5, 6, 7}
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_the_longest_honest_rows_pass(geometry: str) -> None:
+    """On the border: as long as is allowed, all in one entry, in two, in all; and nothing at all."""
+    plan = planned(geometry, scheme="clear")
+    cols, one = plan.facts.cols + plan.own_columns, 1 << plan.formats.data
+    rows = np.zeros((ROWS, cols), dtype=object)
+    if plan.facts.norm == "l1":
+        rows[0, 0], rows[1, :2] = one, (one // 2, -one // 2)
+        rows[2] = one // cols
+    else:
+        square = largest_square(plan, cols)
+        length = int(square**0.5) - 1
+        rows[0, 0], rows[1, 0] = length, -length if getattr(plan, "level", None) is None else length
+        rows[2] = int((square // cols) ** 0.5)
+        rows[3, :4] = length // 2
+    found = verdicts_on(plan, [rows], [np.arange(ROWS, dtype=object) % 2], "clear")
+    assert found.all()
+
+
+def planned_rows(count: int, cols: int) -> Plan:
+    return plan_training(training_facts(count, cols, clip_rows=False, scheme="clear"))
+
+
+@pytest.mark.slow
+def test_a_million_honest_rows_on_the_border_pass() -> None:
+    """Rows of exactly the largest length, in random directions, by projections and one by one."""
+    passed = 0
+    for cols, count in ((80, 400_000), (12, 600_000)):
+        plan = planned_rows(count, cols)
+        rng = np.random.default_rng(cols)
+        x = rng.standard_normal((count, cols))
+        x[: count // 4] *= rng.random((count // 4, cols)) < 0.1
+        x[:, 0] += 1e-9
+        rows = np.trunc(x / np.linalg.norm(x, axis=1, keepdims=True) * (1 << plan.formats.data)).astype(np.int64)
+        found = verdicts_on(plan, [rows], [np.arange(count) % 2], "clear")
+        passed += int(found.sum())
+    assert passed == 1_000_000
+
+
+@pytest.mark.parametrize("entry", [1 << 63, (1 << 64) // 3, 1 << 40, (1 << 64) // 5])
+def test_a_projection_passes_about_as_often_as_the_lemma_allows(entry: int) -> None:
+    """Of one test alone, over many coins: at most (m + 1) / (2 m + 1), and for 2^63 close to it."""
+    plan = planned("owners scale", scheme="clear")
+    check = check_of(plan, 90, 1, 4)
+    coins = 4000
+    rng = np.random.default_rng(3)
+    r = rng.integers(-check.width, check.width + 1, coins)
+    t = (r.astype(object) * entry + check.offset) % (1 << 64)
+    rate = float(np.mean([int(v) < 1 << 62 for v in t]))
+    bound = (check.width + 1) / (2 * check.width + 1)
+    assert rate <= bound + 4 * (0.25 / coins) ** 0.5
+    if entry == 1 << 63:
+        assert rate > 0.45
