@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cofit.models.model_files import load_model
     from cofit.models.public_scaler import PublicScaler
     from cofit.models.study_classifier import StudyClassifier
+    from cofit.models.verification import Verification, verify_model
     from cofit.privacy.certificate import Certificate
 
     __version__: str
@@ -38,11 +39,13 @@ __all__ = [
     "SecretArray",
     "SecretBits",
     "StudyClassifier",
+    "Verification",
     "__version__",
     "concatenate",
     "forecast_accuracy",
     "load_model",
     "run_local",
+    "verify_model",
 ]
 
 # Imported when first asked for: the estimators need scikit-learn, which no party's process should have to load.
@@ -54,8 +57,10 @@ _LAZY = {
     "LogisticRegression": "cofit.models.estimators",
     "PublicScaler": "cofit.models.public_scaler",
     "StudyClassifier": "cofit.models.study_classifier",
+    "Verification": "cofit.models.verification",
     "forecast_accuracy": "cofit.experiments.utility",
     "load_model": "cofit.models.model_files",
+    "verify_model": "cofit.models.verification",
 }
 
 

@@ -50,6 +50,14 @@ class OneClassWarning(UserWarning):
     """A model predicted one class for all rows of a large table. A warning, and no error."""
 
 
+class OtherReleaseWarning(UserWarning):
+    """A model was written by another release of cofit, which this one cannot check in full. A warning, and no error."""
+
+
+class VerificationError(CofitError):
+    """What a model file states does not hold: it was changed, or was never what it says."""
+
+
 def parameter_error(
     parameter: str,
     owner: str,

@@ -15,6 +15,7 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +31,7 @@ from cofit.learn.facts import training_facts
 from cofit.learn.forecast import Forecast, forecast
 from cofit.learn.plan import plan_training
 from cofit.learn.usefulness import shown
+from support.certified import certified
 from support.pages import PAGES, ROOT
 
 SPOT = re.compile(r"(<!-- = (?P<code>.+?) -->)(?P<text>.*?)(<!-- / -->)", re.DOTALL)
@@ -67,6 +69,12 @@ def told(command: str, label: str) -> str:
     if run.exit_code or found is None:
         raise ValueError(f"`cofit {command}` prints no '{label}': {run.output}")
     return found[1]
+
+
+def certificate(case: str) -> str:
+    """Return the text of a certificate, as a block of a page; the versions of the software are made up."""
+    stated = replace(certified(case), software={"python": "3.11.7", "numpy": "2.4.6"}, cofit_version="0.1.0")
+    return "\n".join(f"    {line}".rstrip() for line in stated.to_text().splitlines())
 
 
 def megabytes(count: int, decimals: int = 0) -> str:

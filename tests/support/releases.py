@@ -60,7 +60,7 @@ def grid_of(plan: DescentPlan, name: str) -> int:
 def certified(plan: DescentPlan) -> tuple[CertifiedRelease, ...]:
     """The releases as a certificate of this plan states them."""
     shapes = {"owner-0": {"features": (plan.facts.rows, plan.facts.cols), "labels": (plan.facts.rows,)}}
-    return certify(plan, parties=("party-a",), owners=shapes, openings=(), created="2026-03-01").releases
+    return certify(plan, parties=("a", "b", "c"), owners=shapes, openings=(), created="2026-03-01").releases
 
 
 @contextmanager

@@ -20,6 +20,8 @@ import numpy.typing as npt
 
 from cofit.learn.plan import MinimiserPlan
 from cofit.learn.private_training import release_reason
+from cofit.models.study_model import StudyModel
+from cofit.models.verification import verify_model
 from cofit.privacy.certificate import Certificate, CertifiedRelease
 from cofit.roles.analyst import fetch_release, statuses
 from cofit.roles.audit_file import read_audit
@@ -291,14 +293,18 @@ class Lab:
         )
 
     def release(self) -> Release:
-        return fetch_release(self.study, self.identity("analyst"))
+        return fetch_release(self.study, self.identity("analyst")).release
 
     def check_one_release(self) -> Release:
         """Every party holds the same release; everything that was ever stored, charged or opened belongs to it.
 
         A dealer keeps its audit log and facts about itself, and nothing else.
         """
-        release = self.release()
+        signed = fetch_release(self.study, self.identity("analyst"))
+        release = signed.release
+        model = StudyModel.from_release(self.study, release.weights, release.certificate, signed.signatures)
+        (self.root / "fetched.json").write_text(model.to_json())
+        assert verify_model(self.root / "fetched.json", self.study).complete
         assert release.certificate.scheme == self.scheme
         self._check_one_coin()
         for party in self.parties:

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 import cofit.roles.dealer_service as dealer_module
-import cofit.roles.party_sessions as sessions_module
+import cofit.roles.publication as publication_module
 from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError
 from cofit.learn.forecast import forecast
@@ -164,7 +164,7 @@ def _instrument(points: _Points) -> None:
     around(AuditFile, "write", lambda _, event, **__: f"audit {event}")
     around(DealerService, "_answer", lambda _, __, request: f"answer {request.get('request')}")
     around(dealer_module, "connect_mesh", lambda *_, **__: "connect")
-    around(sessions_module, "write_durably", lambda path, *_, **__: f"write {path.name}")
+    around(publication_module, "write_durably", lambda path, *_, **__: f"write {path.name}")
     around(Path, "replace", lambda _, target: f"replace in {Path(target).parent.name}")
     around(Conversation, "send", lambda _, header, *__: f"send {header['request']}" if "request" in header else None)
     around(Conversation, "request", lambda _, header, *__, **___: f"request {header['request']}")

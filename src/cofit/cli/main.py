@@ -6,13 +6,14 @@ Commands are imported when they are asked for: every process of a run that a com
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from typing import Any
 
 import click
 
 from cofit.cli.suggesting import SuggestingGroup
-from cofit.errors import CofitError, InvalidInputError
+from cofit.errors import CofitError, InvalidInputError, OtherReleaseWarning
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -44,6 +45,7 @@ SECTIONS = {
     },
     "Use the model": {
         "model": ("model:model", "Fetch the released model."),
+        "verify": ("verify:verify", "Check a model file, also years later."),
         "predict": ("predict:predict", "Score rows with it."),
         "evaluate": ("evaluate:evaluate_model", "Compare it with known labels."),
         "report": ("report:report", "Write a page about it, for people."),
@@ -103,13 +105,20 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command; errors of ours become one line and an exit code."""
-    try:
-        cli(standalone_mode=True)
-    except InvalidInputError as error:
-        sys.exit(_complain(error, EXIT_BAD_INPUT))
-    except CofitError as error:
-        sys.exit(_complain(error, EXIT_FAILED))
+    """Run the command; errors of ours become one line and an exit code, and so does a warning one line."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+        warnings.showwarning = lambda message, category, *where: (
+            click.echo(f"Warning: {message}", err=True)
+            if issubclass(category, OtherReleaseWarning)
+            else shown(message, category, *where)
+        )
+        try:
+            cli(standalone_mode=True)
+        except InvalidInputError as error:
+            sys.exit(_complain(error, EXIT_BAD_INPUT))
+        except CofitError as error:
+            sys.exit(_complain(error, EXIT_FAILED))
 
 
 def _complain(error: CofitError, code: int) -> int:

@@ -11,7 +11,9 @@ from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
 from cofit.roles.analyst import fetch_release
 from cofit.roles.durable import write_durably
+from cofit.roles.signatures import SignedRelease
 from cofit.roles.study_files import load_identity_for, load_study
+from cofit.study.document import Study
 
 CERTIFICATE_TEXT = "certificate.txt"
 
@@ -24,23 +26,33 @@ CERTIFICATE_TEXT = "certificate.txt"
 def model(study: Path, key: Path, name: str | None, out: Path) -> None:
     """Fetch the released model of STUDY from every party, compare the copies, and write it with its certificate.
 
-    All parties must answer with the same weights and the same certificate: one that differs is an error. The model
-    goes to --out, in JSON, with the encoding of the study; the certificate, as text, to certificate.txt beside it.
+    All parties must answer with the same weights and the same certificate, which must be what the study gives, and
+    with their signatures of both: one that differs or is missing is an error that names the party. The model goes to
+    --out, in JSON, with the encoding of the study and all signatures; the certificate, as text, to certificate.txt
+    beside it. Anybody can check the file later: `cofit verify`.
 
     \b
     Example:
         cofit model study.toml --key office.key --out model.json
 
-    Exit codes: 0 the model is there, 1 there is none yet, a party does not answer or copies differ, 2 wrong input.
+    Exit codes: 0 the model is there, 1 there is none yet, a party does not answer, copies differ or a signature does
+    not fit, 2 wrong input.
     """
     loaded = load_study(study)
     identity = load_identity_for(loaded, key, name)
-    release = fetch_release(loaded, identity)
-    fetched = StudyModel.from_release(loaded, release.weights, release.certificate)
+    fetched = model_of_release(loaded, fetch_release(loaded, identity))
     write_model(fetched, out)
-    click.echo(f"{release.certificate.headline}\n")
+    click.echo(f"{fetched.model.certificate.headline}\n")
     tell_of_shrinkage(fetched)
-    click.echo(f"All {len(loaded.parties)} parties hold this model. Model: {out}, certificate: {_certificate(out)}")
+    click.echo(
+        f"All {len(loaded.parties)} parties hold this model and have signed it. Model: {out}, certificate: "
+        f"{_certificate(out)}"
+    )
+
+
+def model_of_release(study: Study, signed: SignedRelease) -> StudyModel:
+    """Return the model of what an analyst fetched, with the signatures."""
+    return StudyModel.from_release(study, signed.release.weights, signed.release.certificate, signed.signatures)
 
 
 def write_model(model: StudyModel, out: Path) -> None:

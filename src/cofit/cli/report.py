@@ -92,6 +92,7 @@ def write_report(
 ) -> None:
     """Read everything, make the page, and write it, whatever is there."""
     from cofit.experiments.result import load_tables  # noqa: PLC0415 - SciPy and Matplotlib take a second to import
+    from cofit.learn.rebuild import rebuilt_plan  # noqa: PLC0415
     from cofit.report.accuracy_forecast import forecast_on_made_up_rows, forecast_on_sample  # noqa: PLC0415
     from cofit.report.cost import FILE_NAME, Cost, forecast_cost  # noqa: PLC0415
     from cofit.report.page import ReportInput, render_report  # noqa: PLC0415
@@ -133,6 +134,7 @@ def write_report(
             experiments=tables,
             notes=notes,
             study=agreed,
+            rebuilt=rebuilt_plan(linear.certificate) is not None,
         )
     )
     try:

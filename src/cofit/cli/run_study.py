@@ -11,10 +11,9 @@ import click
 from rich.console import Console
 from rich.status import Status
 
-from cofit.cli.model import CERTIFICATE_TEXT, tell_of_shrinkage, write_model
+from cofit.cli.model import CERTIFICATE_TEXT, model_of_release, tell_of_shrinkage, write_model
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
-from cofit.models.study_model import StudyModel
 from cofit.roles.launcher import Rehearsal, run_rehearsal
 from cofit.roles.text_tables import TextLayout
 
@@ -65,16 +64,17 @@ def run_study(
     signal.signal(signal.SIGTERM, _terminated)
     try:
         with console.status("") as status:
-            release = run_rehearsal(rehearsal, click.echo, lambda told: _watch(status, told))
+            signed = run_rehearsal(rehearsal, click.echo, lambda told: _watch(status, told))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Everybody was stopped; the same command goes on, and releases once.") from None
-    model = StudyModel.from_release(rehearsal.study, release.weights, release.certificate)
+    model = model_of_release(rehearsal.study, signed)
+    certificate = model.model.certificate
     write_model(model, out / MODEL)
     click.echo(
-        f"Released: {release.certificate.d} weights from {release.certificate.n:,} records of "
-        f"{len(rehearsal.study.owners)} owners, in {release.certificate.epochs} epochs; all parties hold the same."
+        f"Released: {certificate.d} weights from {certificate.n:,} records of "
+        f"{len(rehearsal.study.owners)} owners, in {certificate.epochs} epochs; all parties hold the same."
     )
-    click.echo(f"\n{release.certificate.headline}\n")
+    click.echo(f"\n{certificate.headline}\n")
     tell_of_shrinkage(model)
     click.echo(f"Model: {out / MODEL}, certificate: {out / CERTIFICATE_TEXT}, logs: {out / 'logs'}")
 

@@ -1,4 +1,7 @@
-"""The certificate of a training run, from its plan and the public facts of the run."""
+"""The certificate of a training run, from its plan and the public facts of the run.
+
+A pure function but for the versions of the software: who knows plan and run gets the same certificate (``rebuild``).
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,19 @@ from importlib.metadata import version
 from typing import Any
 
 from cofit.arithmetic import Shape
+from cofit.errors import parameter_error
 from cofit.learn.descent.formats import truncated_factors
 from cofit.learn.descent.plan import LEVEL, RADIUS
+from cofit.learn.inputs import FEATURES, LABELS
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.learn.releases import certified_releases, opened_in_words
-from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedOpening
+from cofit.learn.stated_facts import facts_as_stated
+from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedMinimiser, CertifiedOpening
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
 
 SOFTWARE = ("numpy", "cryptography", "mpmath")
+_MOST_SHOWN = 5
 _TITLES = {
     "logistic": "logistic regression with clipped gradients (its sigmoid piecewise linear)",
     "huber_hinge": "linear support vector machine (Huberised hinge, gradients clipped)",
@@ -34,26 +41,30 @@ def certify(
     created: str,
     warnings: Sequence[str] = (),
     dealer: str | None = None,
+    study: str | None = None,
 ) -> Certificate:
     """Return the certificate. ``owners``: the public shapes of what each contributed; ``created``: ISO 8601.
 
-    ``warnings``: of the run, beside those of the plan.
+    ``warnings``: of the run, beside those of the plan. ``study``: its hash; None for a run without one.
     """
     facts, info = plan.facts, scheme_named(plan.facts.scheme).info
+    _check_shapes(plan, owners)
     stated = _descent(plan) if isinstance(plan, DescentPlan) else _minimiser(plan)
     return Certificate(
         cofit_version=version("cofit"),
         software={"python": platform.python_version(), **{name: version(name) for name in SOFTWARE}},
         created=created,
+        study=study,
         plan_hash=plan.hash,
+        facts=facts_as_stated(facts),
         proven=plan.proven,
         warnings=(*plan.warnings, *warnings),
         assumptions=_assumptions(plan),
         epsilon=facts.epsilon,
         delta=facts.delta,
         delta_total=plan.total_delta,
+        check_delta=plan.check_delta,
         recipe=facts.recipe,
-        method=facts.method,
         n=facts.rows,
         d=plan.cols,
         partition=facts.partition,
@@ -83,20 +94,21 @@ def _minimiser(plan: Plan) -> dict[str, Any]:
         "mechanism": mechanism.name,
         "noise_distribution": mechanism.distribution,
         "noise_expected_norm": mechanism.expected_norm,
-        "noise_scale": mechanism.scale,
-        "noise_scale_name": mechanism.scale_name,
-        "grid": releases[0].grid,
         "model": plan.loss.title,
         "loss": plan.loss.name,
-        "l2": plan.facts.l2,
-        "solver": plan.solver.name,
-        "gradient_bound": plan.objective.gradient_bound,
-        "sensitivity_kind": plan.facts.sensitivity,
-        "sensitivity_exact": plan.objective.sensitivity,
-        "tau": plan.tau,
-        "tau_parts": {name: part for name, part in plan.tau_parts.items() if part is not None},
-        "sensitivity_total": mechanism.sensitivity,
-        "descent": None,
+        "statement": CertifiedMinimiser(
+            l2=plan.facts.l2,
+            solver=plan.solver.name,
+            gradient_bound=plan.objective.gradient_bound,
+            sensitivity_kind=plan.facts.sensitivity,
+            sensitivity_exact=plan.objective.sensitivity,
+            tau=plan.tau,
+            tau_parts={name: part for name, part in plan.tau_parts.items() if part is not None},
+            sensitivity_total=mechanism.sensitivity,
+            noise_scale=mechanism.scale,
+            noise_scale_name=mechanism.scale_name,
+            grid=releases[0].grid,
+        ),
     }
 
 
@@ -115,20 +127,9 @@ def _descent(plan: DescentPlan) -> dict[str, Any]:
             f"deviation is {plan.noise_of_weights:.6g}, but for what later steps correct"
         ),
         "noise_expected_norm": plan.noise_of_weights * math.sqrt(plan.cols),
-        "noise_scale": None,
-        "noise_scale_name": None,
-        "grid": None,
         "model": _TITLES[plan.facts.loss],
         "loss": plan.facts.loss,
-        "l2": None,
-        "solver": None,
-        "gradient_bound": None,
-        "sensitivity_kind": None,
-        "sensitivity_exact": None,
-        "tau": None,
-        "tau_parts": {},
-        "sensitivity_total": None,
-        "descent": CertifiedDescent(
+        "statement": CertifiedDescent(
             norm=layout.norm,
             steps=plan.epochs,
             averaged=plan.averaged,
@@ -148,6 +149,27 @@ def _width(plan: DescentPlan) -> Fraction:
         if event.name in (LEVEL, RADIUS):
             return event.sensitivity / (1 << plan.grid_of(event.name))
     return Fraction(0)
+
+
+def _check_shapes(plan: Plan, owners: Mapping[str, Mapping[str, Shape]]) -> None:
+    """Raise unless the owners' shapes make up the rows, columns and labels of the plan."""
+    facts = plan.facts
+    features = {owner: shapes[FEATURES] for owner, shapes in owners.items() if FEATURES in shapes}
+    labels = {owner: shapes[LABELS] for owner, shapes in owners.items() if LABELS in shapes}
+    width, known = facts.cols + plan.own_columns, {FEATURES, LABELS}
+    sound = all(shapes and set(shapes) <= known for shapes in owners.values())
+    sound &= all(len(shape) == 2 for shape in features.values()) and all(len(shape) == 1 for shape in labels.values())
+    if sound and facts.partition == "horizontal":
+        sound = {owner: shape[:1] for owner, shape in features.items()} == labels
+        sound = sound and {shape[1] for shape in features.values()} == {width}
+        sound = sound and sum(shape[0] for shape in features.values()) == facts.rows
+    elif sound:
+        rows = {shape[0] for shape in (*features.values(), *labels.values())}
+        sound = rows == {facts.rows} and len(labels) == 1 and sum(shape[1] for shape in features.values()) == width
+    if not sound:
+        must_be = f"shapes that make up {facts.rows} rows, {width} columns and {facts.rows} labels ({facts.partition})"
+        got = [dict(shapes) for shapes in owners.values()][:_MOST_SHOWN]
+        raise parameter_error("owners", "a certificate", must_be, got)
 
 
 def _assumptions(plan: Plan) -> tuple[str, ...]:

@@ -43,12 +43,13 @@ from cofit.learn.plan import DescentPlan, Plan
 from cofit.learn.row_map import RowMap
 from cofit.learn.shrinkage import shrunk_weights
 from cofit.models.decisions import checked_threshold, second_class, warn_of_one_class, warn_of_other_units
-from cofit.models.model_text import model_text
+from cofit.models.model_text import model_text, written_by
+from cofit.models.planned import check_planned
 from cofit.models.row_fields import check_rows, read_rows
 from cofit.privacy.certificate import Certificate
 from cofit.roles.training import TrainingRun
 
-VERSION = 3
+VERSION = 4
 KIND = "cofit linear model"
 _STUDY_KIND = "cofit study model"  # of ``study_model``, which is above this
 Reals = npt.NDArray[np.float64]
@@ -163,7 +164,7 @@ class LinearModel:
         )
 
     def to_json(self) -> str:
-        """Return the model and its certificate as JSON, version 3."""
+        """Return the model and its certificate as JSON, version 4."""
         fields = {name: getattr(self, name) for name in _FIELDS}
         fields["rows"] = None if self.rows is None else asdict(self.rows)
         fields["certificate"] = json.loads(self.certificate.to_json())
@@ -171,7 +172,10 @@ class LinearModel:
 
     @classmethod
     def from_json(cls, text: str) -> LinearModel:
-        """Read what ``to_json`` wrote, or raise InvalidInputError with the name of the field that is wrong."""
+        """Read what ``to_json`` wrote, or raise InvalidInputError with the name of the field that is wrong.
+
+        The certificate is made again from its own facts, and every field compared (``learn.rebuild``).
+        """
         try:
             fields = json.loads(text, object_pairs_hook=_object)
         except InvalidInputError:
@@ -187,8 +191,7 @@ class LinearModel:
             _refuse("kind", f"'{KIND}'", "something else")
         version = fields.pop("version", None)
         if version != VERSION or isinstance(version, bool):
-            must_be = f"{VERSION}, the version that this release can read (fetch a study's model again, `cofit model`)"
-            _refuse("version", must_be, version)
+            _refuse("version", f"{VERSION}, the version that this release can read{written_by(fields)}", version)
         for name in sorted(set(_FIELDS) - set(fields)):
             _refuse(name, "stated", None)
         for name in sorted(set(fields) - set(_FIELDS)):
@@ -203,7 +206,9 @@ class LinearModel:
         if not isinstance(fields["certificate"], dict):
             _refuse("certificate", "a mapping", fields["certificate"])
         fields["certificate"] = Certificate.from_json(json.dumps(fields["certificate"]))
-        return cls(**fields)
+        model = cls(**fields)
+        check_planned(model)
+        return model
 
     def save(self, path: str | Path) -> None:
         """Write ``to_json`` to a file."""

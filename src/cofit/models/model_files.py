@@ -32,21 +32,32 @@ def load_model(path: str | Path) -> LinearModel | StudyClassifier:
 
 
 def read_model(path: str | Path) -> LinearModel | StudyModel:
-    """Return the model in a file of either kind, or raise InvalidInputError with the file and the field."""
-    text = model_text(path)
+    """Return the model in a file of either kind, or raise InvalidInputError with the file and the field.
+
+    The certificate is made again from its facts and compared; signatures that are there must fit.
+    """
+    return model_of_text(model_text(path), path)
+
+
+def model_of_text(text: str, path: str | Path) -> LinearModel | StudyModel:
+    """Return the model in the text of a file; ``path`` is for messages."""
+    kind = model_kind(text, path)
+    try:
+        return StudyModel.from_json(text) if kind == STUDY else LinearModel.from_json(text)
+    except CofitError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+
+
+def model_kind(text: str, path: str | Path) -> str:
+    """Return which kind of model a text is, or raise InvalidInputError if it is none."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
         raise InvalidInputError(f"The model '{path}' is not valid JSON. {CUT_OFF}") from None
     kind = document.get("kind") if isinstance(document, dict) else None
-    try:
-        if kind == STUDY:
-            return StudyModel.from_json(text)
-        if kind == LINEAR:
-            return LinearModel.from_json(text)
-    except CofitError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
-    raise InvalidInputError(
-        f"The 'kind' field of '{path}' must be '{STUDY}' or '{LINEAR}'. This file is no model: give model.json, not "
-        f"the certificate or the study."
-    )
+    if kind not in (STUDY, LINEAR):
+        raise InvalidInputError(
+            f"The 'kind' field of '{path}' must be '{STUDY}' or '{LINEAR}'. This file is no model: give model.json, "
+            f"not the certificate or the study."
+        )
+    return str(kind)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from cofit.errors import InvalidInputError
 
 CUT_OFF = "This is no model, or it was cut off: copy it again, or fetch it again (`cofit model`)."
 _LARGEST_FILE = 1 << 30
 _WRITERS = "a file that `cofit model`, `cofit run`, `cofit demo` or an estimator's save wrote"
+
+
+def written_by(model: Any) -> str:
+    """Return the remedy for a model in a format that is not read here, with the release of cofit that wrote it."""
+    certificate = model.get("certificate") if isinstance(model, dict) else None
+    release = certificate.get("cofit_version") if isinstance(certificate, dict) else None
+    which = f", cofit {release}" if isinstance(release, str) and release.isprintable() else ""
+    return f"; use the release that wrote it{which}"
 
 
 class MissingModelError(InvalidInputError, FileNotFoundError):

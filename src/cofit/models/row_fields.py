@@ -9,18 +9,16 @@ from cofit.errors import parameter_error
 from cofit.learn.row_map import NORMS, RowMap
 from cofit.privacy.certificate import Certificate
 
-_NAMES = {"norm", "bound", "floor", "level", "centre"}
 _CLIPPED = {"mean", "stretch", "radius"}
-"""Of clipped rows; files of models that were released before there were any do not have them."""
+_NAMES = {"norm", "bound", "floor", "level", "centre", *_CLIPPED}
 _LISTS = ("centre", "mean", "stretch")
 _OWNER = "a LinearModel"
 
 
 def read_rows(fields: Any) -> RowMap:
     """Return the row map that a file states, or raise InvalidInputError."""
-    names = _NAMES | _CLIPPED
-    if not isinstance(fields, dict) or set(fields) not in (_NAMES, names):
-        raise parameter_error("rows", _OWNER, f"null, or a mapping with the fields {sorted(names)}", fields)
+    if not isinstance(fields, dict) or set(fields) != _NAMES:
+        raise parameter_error("rows", _OWNER, f"null, or a mapping with the fields {sorted(_NAMES)}", fields)
     for name in _LISTS:
         if fields.get(name) is not None and not isinstance(fields[name], list):
             raise parameter_error(f"rows.{name}", _OWNER, "null or a list", fields[name])

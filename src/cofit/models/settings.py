@@ -30,11 +30,11 @@ def stated_parameters(model: LinearModel) -> dict[str, Any]:
         "fit_intercept": bool(model.constant),
         "normalised_by": certificate.normalised_by,
     }
-    if certificate.recipe == "paper":
+    if certificate.recipe == "paper" and certificate.minimiser is not None:
         stated |= {
-            "l2": None if certificate.l2 is None else float(certificate.l2),
+            "l2": float(certificate.minimiser.l2),
             "mechanism": certificate.mechanism,
-            "sensitivity": certificate.sensitivity_kind,
+            "sensitivity": certificate.minimiser.sensitivity_kind,
             "intercept_scaling": model.constant or None,
         }
     return stated

@@ -16,19 +16,25 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cofit.errors import CofitError, InvalidInputError, parameter_error
+from cofit.errors import CofitError, InvalidInputError, VerificationError, parameter_error
+from cofit.learn.rebuild import rebuilt_plan
 from cofit.models.linear_model import LinearModel
-from cofit.models.model_text import CUT_OFF, model_text
+from cofit.models.model_text import CUT_OFF, model_text, written_by
 from cofit.privacy.certificate import Certificate
+from cofit.privacy.strict_fields import json_object
+from cofit.roles.published import Release
+from cofit.roles.signatures import PartySignature, check_signatures
 from cofit.study.columns import UNKNOWN, WrongTypeError, matches, plain_column
 from cofit.study.document import Feature, Study
 from cofit.study.encode import encode_columns
+from cofit.study.encoding import encoding
 from cofit.study.plan import study_plan
 from cofit.study.problems import UNKNOWN_VALUE, Problems
 
-VERSION = 1
+VERSION = 2
 KIND = "cofit study model"
-_FIELDS = {"kind", "version", "study", "label", "row_key", "features", "model"}
+_FIELDS = {"kind", "version", "study", "label", "row_key", "features", "model", "released", "signatures"}
+_OWNER = "a study model"
 _FEATURE_FIELDS = {field.name for field in fields(Feature)}
 
 
@@ -37,7 +43,9 @@ class StudyModel:
     """A linear model with the encoding of its study.
 
     study: its name and hash. label, row_key: names of columns (row_key may be None). features: as in the study.
-    ``model.feature_names`` are the encoded columns in the order of the weights.
+    ``model.feature_names`` are the encoded columns in the order of the weights. released: every number that was opened,
+    exactly, from which the model follows. signatures: of all parties, over these numbers, the encoding and the
+    certificate; none where nobody has signed, as before a study has run.
     """
 
     study: tuple[str, str]
@@ -45,8 +53,13 @@ class StudyModel:
     row_key: str | None
     features: tuple[Feature, ...]
     model: LinearModel
+    released: tuple[float, ...]
+    signatures: tuple[PartySignature, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.study[1] != self.model.certificate.study:
+            must_be = f"that of its certificate, {self.model.certificate.study}"
+            raise parameter_error("study.hash", _OWNER, must_be, self.study[1])
         encoded = [name for feature in self.features for name in feature.encoded_names]
         if len(set(encoded)) != len(encoded) or set(encoded) != set(self.model.feature_names or ()):
             raise InvalidInputError("The features of a study model must encode to the columns that its weights name.")
@@ -55,11 +68,28 @@ class StudyModel:
         return f"<StudyModel of '{self.study[0]}', {len(self.features)} features, {self.model!r}>"
 
     @classmethod
-    def from_release(cls, study: Study, weights: tuple[float, ...], certificate: Certificate) -> StudyModel:
+    def from_release(
+        cls,
+        study: Study,
+        weights: tuple[float, ...],
+        certificate: Certificate,
+        signatures: tuple[PartySignature, ...] = (),
+    ) -> StudyModel:
         """Return the model of a study's released weights, in the order of ``Study.weight_names``."""
         data = study.data
         model = LinearModel.from_weights(study_plan(study), weights, certificate, data.label_values, study.weight_names)
-        return cls((study.name, study.hash), data.label, data.row_key, data.features, model)
+        named = (study.name, study.hash)
+        return cls(named, data.label, data.row_key, data.features, model, tuple(weights), signatures)
+
+    @property
+    def encoding(self) -> dict[str, Any]:
+        """What the columns of a table mean, as the parties have signed it."""
+        one = self.model
+        return encoding(self.study[0], self.label, self.row_key, one.classes, self.features, one.feature_names or ())
+
+    def check_signatures(self) -> None:
+        """Raise VerificationError, which names the party, unless all parties have signed what this model rests on."""
+        check_signatures(self.signatures, Release(self.released, self.model.certificate), self.encoding)
 
     @property
     def as_released(self) -> StudyModel:
@@ -105,7 +135,7 @@ class StudyModel:
     # --- from and to -------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """Return it as JSON, version 1."""
+        """Return it as JSON, version 2."""
         document = {
             "kind": KIND,
             "version": VERSION,
@@ -114,14 +144,22 @@ class StudyModel:
             "row_key": self.row_key,
             "features": [asdict(feature) for feature in self.features],
             "model": json.loads(self.model.to_json()),
+            "released": list(self.released),
+            "signatures": [asdict(one) for one in self.signatures],
         }
         return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> StudyModel:
-        """Read what ``to_json`` wrote, or raise InvalidInputError."""
+        """Read what ``to_json`` wrote, or raise InvalidInputError.
+
+        The certificate is made again from its facts, the model from the released numbers, and signatures that are
+        there must fit. Whose keys they are made with is not known here: ``verify_model``.
+        """
         try:
-            document = json.loads(text)
+            document = json.loads(text, object_pairs_hook=json_object)
+        except InvalidInputError:
+            raise
         except (ValueError, RecursionError):
             raise InvalidInputError(f"A study model must be valid JSON. {CUT_OFF}") from None
         kind = document.get("kind") if isinstance(document, dict) else None
@@ -131,7 +169,8 @@ class StudyModel:
                 + ("; read it in Python with cofit.load_model." if kind == "cofit linear model" else ".")
             )
         if document.get("version") != VERSION:
-            raise parameter_error("version", "a study model", f"{VERSION}", document.get("version"))
+            must_be = f"{VERSION}, the version that this release can read{written_by(document.get('model'))}"
+            raise parameter_error("version", _OWNER, must_be, document.get("version"))
         if set(document) != _FIELDS:
             raise InvalidInputError(f"A study model must have the fields {sorted(_FIELDS)} and no others.")
         study, features = document["study"], document["features"]
@@ -140,13 +179,44 @@ class StudyModel:
         for name, value in (("label", document["label"]), ("row_key", document["row_key"]), *study.items()):
             if not isinstance(value, str) and not (name == "row_key" and value is None):
                 raise parameter_error(name, "a study model", "a text", value)
-        return cls(
+        released, signatures = document["released"], document["signatures"]
+        if not isinstance(released, list) or not all(isinstance(v, float) and math.isfinite(v) for v in released):
+            raise parameter_error("released", _OWNER, "a list of finite floats", "something else")
+        if not isinstance(signatures, list):
+            raise parameter_error("signatures", _OWNER, "a list", signatures)
+        result = cls(
             (study["name"], study["hash"]),
             document["label"],
             document["row_key"],
             tuple(_feature(i, feature) for i, feature in enumerate(features)),
             LinearModel.from_json(json.dumps(document["model"])),
+            tuple(released),
+            tuple(PartySignature.from_stated(f"signatures[{i}]", one) for i, one in enumerate(signatures)),
         )
+        result.check_released()
+        return result
+
+    def check_released(self) -> None:
+        """Raise InvalidInputError unless the model follows from the released numbers, and signatures fit them.
+
+        Where another release of cofit wrote the certificate, only what needs no plan is compared.
+        """
+        one, plan = self.model, rebuilt_plan(self.model.certificate)
+        if len(self.released) != one.certificate.released:
+            raise parameter_error("released", _OWNER, f"{one.certificate.released} numbers", len(self.released))
+        if plan is None:
+            again, names = replace(one, coef=self.released[: len(one.coef)]), ["coef"]
+        else:
+            again = LinearModel.from_weights(plan, self.released, one.certificate, one.classes, one.feature_names)
+            names = ["coef", "intercept", "constant", "norm_floor", "rows"]
+        for name in names:
+            if getattr(one, name) != getattr(again, name):
+                raise parameter_error(f"model.{name}", _OWNER, "what the released numbers give", "something else")
+        if self.signatures:
+            try:
+                self.check_signatures()
+            except VerificationError as error:
+                raise InvalidInputError(str(error)) from None
 
     @classmethod
     def load(cls, path: str | Path) -> StudyModel:

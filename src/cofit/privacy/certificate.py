@@ -1,12 +1,13 @@
-"""The certificate of a release: what it guarantees to whom, and every number that this rests on. Version 2.
+"""The certificate of a release: what it guarantees to whom, and every number that this rests on. Version 3.
 
 A certificate holds public facts only. As JSON it can be read back by a program, as text by a lawyer; both say the same.
-It refuses to state what does not fit together (``certificate_checks``): the releases are those of the method, each
-with noise for its sensitivity, and the accountant finds the stated delta again from all of them together. That check is
-of the numbers. It cannot know if the run was really carried out as stated.
+It has a common part, the *statement* of its method (tagged with the method's name, with the fields of that method
+alone), and *facts*: all public facts of the run, exact, from which the plan follows, and from the plan every number.
 
-Two methods: ``minimiser``, the paper's (noise on the minimiser; a proven one has a bounded distance tau to it), and
-``descent`` (noise in every step). Fields that belong to one of them are null for the other.
+Two checks, one independent of the other. Here (``certificate_checks``), whoever makes or reads a certificate: the
+numbers fit together, and the accountant finds the stated delta again from all stated releases. In ``learn.rebuild``,
+wherever a certificate is read with its model: the plan is made again from the facts, the certificate from the plan, and
+every field compared. Neither can know if the run was really carried out as stated: that is what signatures are for.
 
 Reading is strict: an unknown version, a missing, unknown or repeated field, a wrong type, and numbers that are not
 finite or contradict one another are an InvalidInputError that names the field.
@@ -18,7 +19,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import get_type_hints
+from typing import TypeAlias, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.privacy.certificate_checks import (
@@ -36,10 +37,23 @@ from cofit.privacy.certificate_checks import (
     check_certificate,
 )
 from cofit.privacy.certificate_text import headline_of, text_of
-from cofit.privacy.certified import CertifiedDescent, CertifiedOpening, CertifiedRelease
+from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedOpening, CertifiedRelease, Statement
 from cofit.privacy.strict_fields import check_names, decode, encode, json_object
 
-__all__ = ["ROLES", "SCALE_NAMES", "Certificate", "CertifiedDescent", "CertifiedOpening", "CertifiedRelease"]
+__all__ = [
+    "ROLES",
+    "SCALE_NAMES",
+    "Certificate",
+    "CertifiedDescent",
+    "CertifiedMinimiser",
+    "CertifiedOpening",
+    "CertifiedRelease",
+    "Fact",
+]
+
+Fact: TypeAlias = str | int | bool | Mapping[str, str] | None
+"""A public fact of the run: a text, a whole number, a flag, or fractions as exact text."""
+_OLDER = (1, 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +63,9 @@ class Certificate:
     cofit_version: str
     software: Mapping[str, str]
     created: str
+    study: str | None
     plan_hash: str
+    facts: Mapping[str, Fact]
     proven: bool
     warnings: tuple[str, ...]
     assumptions: tuple[str, ...]
@@ -57,35 +73,24 @@ class Certificate:
     epsilon: Fraction
     delta: Fraction
     delta_total: Fraction
+    check_delta: Fraction
     sampler_distance: Fraction
     rule: str
     releases: tuple[CertifiedRelease, ...]
 
     recipe: str
-    method: str
     mechanism: str
     noise_distribution: str
     noise_expected_norm: float
-    noise_scale: Fraction | None
-    noise_scale_name: str | None
-    grid: str | None
+    statement: Statement
 
     model: str
     loss: str
-    l2: Fraction | None
     n: int
     d: int
     partition: str
     normalised_by: str
-    solver: str | None
     epochs: int
-    gradient_bound: Fraction | None
-    sensitivity_kind: str | None
-    sensitivity_exact: Fraction | None
-    tau: float | None
-    tau_parts: Mapping[str, float]
-    sensitivity_total: Fraction | None
-    descent: CertifiedDescent | None
 
     scheme: str
     secret: bool
@@ -105,6 +110,21 @@ class Certificate:
         for name, kind in get_type_hints(Certificate).items():
             object.__setattr__(self, name, decode(kind, encode(getattr(self, name)), name))
         check_certificate(self)
+
+    @property
+    def method(self) -> str:
+        """The method that the statement is of: 'minimiser' (noise on it) or 'descent' (noise in every step)."""
+        return self.statement.method
+
+    @property
+    def descent(self) -> CertifiedDescent | None:
+        """The statement of noisy descent, or None."""
+        return self.statement if isinstance(self.statement, CertifiedDescent) else None
+
+    @property
+    def minimiser(self) -> CertifiedMinimiser | None:
+        """The statement of noise on the minimiser, or None."""
+        return self.statement if isinstance(self.statement, CertifiedMinimiser) else None
 
     @property
     def headline(self) -> str:
@@ -132,9 +152,13 @@ class Certificate:
             raise parameter_error("text", "Certificate.from_json", "a certificate in JSON", str(error)) from None
         if not isinstance(encoded, dict):
             raise parameter_error("text", "Certificate.from_json", "a JSON object", encoded)
-        if encoded.get("version") != VERSION:
+        version = encoded.get("version")
+        if version != VERSION or isinstance(version, bool | float):
             must_be = f"{VERSION}, the version that this release can read"
-            raise parameter_error("version", "a certificate", must_be, encoded.get("version"))
+            if version in _OLDER and not isinstance(version, bool | float):
+                must_be += "; read it with the release of cofit that wrote it"
+                must_be += f" ({encoded['cofit_version']})" if isinstance(encoded.get("cofit_version"), str) else ""
+            raise parameter_error("version", "a certificate", must_be, version)
         kinds = get_type_hints(cls)
         check_names(encoded, set(kinds), "")
         return cls(**{name: decode(kinds[name], value, name) for name, value in encoded.items()})

@@ -15,26 +15,22 @@ from typing import TYPE_CHECKING
 
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import at_epsilon
-from cofit.privacy.certified import CertifiedDescent, CertifiedRelease
+from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedRelease, Statement
+from cofit.privacy.objective import SENSITIVITIES
 from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
 from cofit.privacy.zcdp import LARGEST_EPSILON, total_delta
 from cofit.sampling.discrete_gaussian import LARGEST_SIGMA
 from cofit.sampling.parameters import LARGEST_PRECISION
+from cofit.sharing import SCHEMES, scheme_named
 
 if TYPE_CHECKING:
     from cofit.privacy.certificate import Certificate
 
-VERSION = 2
+VERSION = 3
 UNIT = "one record (row)"
 NEIGHBOURS = "one record replaced; the number of records is public"
 ROLES = ("owners", "parties", "analyst", "public")
 SCALE_NAMES = {"knorm": "beta", "laplace": "scale", "gaussian": "sigma"}
-METHODS = ("minimiser", "descent")
-MINIMISER_FIELDS = (
-    "l2", "solver", "gradient_bound", "sensitivity_kind", "sensitivity_exact", "sensitivity_total", "noise_scale",
-    "noise_scale_name", "grid",
-)  # fmt: skip
-"""Fields that are there for the minimiser and null for descent; ``tau`` is null for descent too."""
 LEVEL, CENTRE, STEP, INTERCEPT, WEIGHTS = "level", "centre", "step", "intercept", "weights"
 MEAN, RADIUS, SHIFT, SPREAD = CLIPPED = ("mean", "radius", "shift", "spread")
 _CHOICES: dict[str, tuple[object, ...]] = {
@@ -42,31 +38,33 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "unit": (UNIT,),
     "neighbours": (NEIGHBOURS,),
     "recipe": ("best", "paper"),
-    "method": METHODS,
     "mechanism": tuple(SCALE_NAMES),
     "partition": ("horizontal", "vertical"),
-    "sensitivity_kind": ("tight", "paper", None),
     "normalised_by": ("owners", "parties"),
 }
 _POSITIVE = ("epsilon", "noise_expected_norm", "n", "d")
-_POSITIVE_IF_STATED = ("noise_scale", "l2", "gradient_bound", "sensitivity_exact")
-_NOT_NEGATIVE = ("delta", "sampler_distance", "tau", "epochs")
+_POSITIVE_OF_MINIMISER = ("noise_scale", "l2", "gradient_bound", "sensitivity_exact")
+_NOT_NEGATIVE = ("delta", "check_delta", "sampler_distance", "epochs")
+_HASH = "a SHA-256 in hexadecimal (a study's is null for a run without one)"
 _MEAN_STEPS = 8  # by which the means of two equal rows may differ, as computed
 _LEAST_STRETCHED = Fraction(4)  # rows are at most 1 from 0, as their mean is, and stretched by 2 or more
 _NARROWEST_LENGTH = Fraction(31, 64)  # lengths are clamped to [1/64, 1/2], and computed with an error
 _WIDEST_MEAN = 2 + Fraction(1, 1 << 10)  # values are from -1 to 1, in units of their bound
+_ROUNDED_SUM, _ROUNDED_UP = 1e-12, 1 + 2.0**-19  # of floats, relatively
 _TOLERANCE = 1 + Fraction(1, 1 << 40)  # floats beside fractions, and fractions that were rounded
 
 
 def check_certificate(c: Certificate) -> None:
     """Raise InvalidInputError, which names the field, unless everything fits together."""
     _check_fields(c)
-    if c.method == "minimiser":
-        _check_minimiser(c)
+    _check_scheme(c)
+    _check_owners(c)
+    if c.minimiser is not None:
+        _check_minimiser(c, c.minimiser)
         if c.proven:
-            _check_proof_of_minimiser(c)
-    else:
-        _check_descent(c)
+            _check_proof_of_minimiser(c, c.minimiser)
+    if c.descent is not None:
+        _check_descent(c, c.descent)
 
 
 def _check_fields(c: Certificate) -> None:
@@ -74,15 +72,10 @@ def _check_fields(c: Certificate) -> None:
         _require(c, name, getattr(c, name) in choices, f"one of {list(choices)}")
     for name in _POSITIVE:
         _require(c, name, getattr(c, name) > 0, "positive")
-    for name in _POSITIVE_IF_STATED:
-        _require(c, name, getattr(c, name) is None or getattr(c, name) > 0, "positive")
-    for name in MINIMISER_FIELDS:
-        stated = getattr(c, name) is not None
-        must_be = "stated for the minimiser, and null for descent"
-        _require(c, name, stated == (c.method == "minimiser"), must_be)
-    _require(c, "descent", (c.descent is not None) == (c.method == "descent"), "stated for descent, and null otherwise")
     for name in _NOT_NEGATIVE:
-        _require(c, name, getattr(c, name) is None or getattr(c, name) >= 0, "at least 0")
+        _require(c, name, getattr(c, name) >= 0, "at least 0")
+    _require(c, "study", c.study is None or re.fullmatch(r"[0-9a-f]{64}", c.study) is not None, _HASH)
+    _require(c, "plan_hash", re.fullmatch(r"[0-9a-f]{64}", c.plan_hash) is not None, _HASH)
     _require(c, "epsilon", c.epsilon <= LARGEST_EPSILON, f"at most {LARGEST_EPSILON}")
     _require(c, "delta_total", c.delta <= c.delta_total <= 1, "from delta to 1")
     pure = c.mechanism != "gaussian"
@@ -105,6 +98,31 @@ def _check_fields(c: Certificate) -> None:
         _require_part(f"{path}.learned_by", known, "names of computing parties", opening.learned_by)
     opened = sum(math.prod(opening.shape) for opening in c.openings)
     _require(c, "openings", opened <= c.released, f"of at most {c.released} numbers together, those that are released")
+
+
+def _check_scheme(c: Certificate) -> None:
+    """Raise unless the scheme is one of ours and has the properties that are stated, and parties for it."""
+    _require(c, "scheme", c.scheme in SCHEMES, f"one of {sorted(SCHEMES)}")
+    info = scheme_named(c.scheme).info
+    for name in ("secret", "adversary", "threshold"):
+        _require(c, name, getattr(c, name) == getattr(info, name), f"{getattr(info, name)!r}, as '{c.scheme}' has it")
+    fewest, most = info.parties
+    enough = fewest <= len(c.parties) <= (most or len(c.parties))
+    _require(c, "parties", enough, f"from {fewest} to {most or 'any number'} with '{c.scheme}'")
+    _require(c, "dealers", len(c.dealers) == int(info.dealer), f"{int(info.dealer)} with '{c.scheme}'")
+
+
+def _check_owners(c: Certificate) -> None:
+    """Raise unless the owners' rows are the records: added up where they hold rows, all of them where columns."""
+    rows = {}
+    for owner, shapes in c.owners.items():
+        counts = {shape[0] if shape else None for shape in shapes.values()}
+        one = counts.pop() if len(counts) == 1 else None
+        _require_part(f"owners.{owner}", one is not None and one > 0, "inputs of the same rows, at least one", shapes)
+        rows[owner] = one or 0
+    must_be = f"the {c.n} records, {'together' if c.partition == 'horizontal' else 'each'}"
+    told = sum(rows.values()) == c.n if c.partition == "horizontal" else bool(rows) and set(rows.values()) == {c.n}
+    _require_part("owners", told, must_be, f"{sum(rows.values())} rows of {len(rows)} owners")
 
 
 def _check_releases(c: Certificate) -> None:
@@ -134,37 +152,55 @@ def _check_releases(c: Certificate) -> None:
 # --- the minimiser ---------------------------------------------------------------------------------------
 
 
-def _check_minimiser(c: Certificate) -> None:
-    total, exact, scale = _stated(c.sensitivity_total), _stated(c.sensitivity_exact), _stated(c.noise_scale)
-    _require(c, "sensitivity_total", total >= exact, "at least sensitivity_exact")
-    _require(c, "noise_scale_name", c.noise_scale_name == SCALE_NAMES[c.mechanism], SCALE_NAMES[c.mechanism])
+def _check_minimiser(c: Certificate, stated: CertifiedMinimiser) -> None:
+    for name in _POSITIVE_OF_MINIMISER:
+        _require_stated(stated, name, getattr(stated, name) > 0, "positive")
+    _require_stated(stated, "sensitivity_kind", stated.sensitivity_kind in SENSITIVITIES, f"one of {SENSITIVITIES}")
+    _require_stated(stated, "tau", stated.tau is None or stated.tau >= 0, "at least 0")
+    for name, part in stated.tau_parts.items():
+        _require_part(f"statement.tau_parts.{name}", part >= 0, "at least 0", part)
+    _check_tau(stated)
+    total, scale = stated.sensitivity_total, stated.noise_scale
+    _require_stated(stated, "sensitivity_total", total >= stated.sensitivity_exact, "at least sensitivity_exact")
+    name = SCALE_NAMES[c.mechanism]
+    _require_stated(stated, "noise_scale_name", stated.noise_scale_name == name, name)
     one = c.releases[0]
-    _require(c, "grid", c.grid == one.grid, f"that of its release, '{one.grid}'")
+    _require_stated(stated, "grid", stated.grid == one.grid, f"that of its release, '{one.grid}'")
     grid = _step(one.grid)
     same = (one.name, one.norm, one.dimension) == (WEIGHTS, "L2", c.d)
     same &= (one.sensitivity * grid, one.scale * grid) == (total, scale)
-    _require(c, "releases", len(c.releases) == 1 and same, "the one release that the other fields state")
+    _require(c, "releases", len(c.releases) == 1 and same, "the one release that the statement is about")
     spread = {"knorm": math.sqrt(c.d + 1), "laplace": math.sqrt(2), "gaussian": 1.0}[c.mechanism]
     _check_length(c, float(scale) * spread * math.sqrt(c.d))
 
 
-def _check_proof_of_minimiser(c: Certificate) -> None:
+def _check_tau(stated: CertifiedMinimiser) -> None:
+    """Raise unless tau is the sum of its parts, rounded up a little."""
+    if stated.tau is None:
+        return
+    parts = math.fsum(stated.tau_parts.values())
+    near = parts * (1 - _ROUNDED_SUM) <= stated.tau <= parts * _ROUNDED_UP
+    _require_stated(stated, "tau", near, f"the sum of its parts, {parts:.12g}, rounded up by 2^-19 of it at most")
+
+
+def _check_proof_of_minimiser(c: Certificate, stated: CertifiedMinimiser) -> None:
     """Raise unless the stated noise gives the stated guarantee for the stated sensitivity."""
-    _require(c, "proven", c.tau is not None, "false while tau is not bounded")
-    stated, total = _stated(c.sensitivity_exact), _stated(c.sensitivity_total)
-    exact = 2 * _stated(c.gradient_bound) / (c.n * _stated(c.l2))
-    _require(c, "sensitivity_exact", stated * _TOLERANCE >= exact, "at least 2 G / (n Lambda)")
-    grid = _step(c.grid or "")
-    left = total * _TOLERANCE - stated - 2 * Fraction(c.tau or 0)
+    _require(c, "proven", stated.tau is not None, "false while tau is not bounded")
+    total = stated.sensitivity_total
+    exact = 2 * stated.gradient_bound / (c.n * stated.l2)
+    enough = stated.sensitivity_exact * _TOLERANCE >= exact
+    _require_stated(stated, "sensitivity_exact", enough, "at least 2 G / (n Lambda)")
+    grid = _step(stated.grid)
+    left = total * _TOLERANCE - stated.sensitivity_exact - 2 * Fraction(stated.tau or 0)
     truncated = 0 if c.mechanism == "knorm" else 4 * c.d * grid**2  # knorm: rounded after the noise
     must_be = "at least sensitivity_exact + 2 tau, and + 2 sqrt(d) grid where weights are truncated to the grid first"
-    _require(c, "sensitivity_total", left >= 0 and left**2 >= truncated, must_be)
+    _require_stated(stated, "sensitivity_total", left >= 0 and left**2 >= truncated, must_be)
     if c.mechanism == "gaussian":
         _check_account(c)
         return
-    squared = (total / _stated(c.noise_scale)) ** 2 * (c.d if c.mechanism == "laplace" else 1)
+    squared = (total / stated.noise_scale) ** 2 * (c.d if c.mechanism == "laplace" else 1)
     sufficient = squared <= (c.epsilon * _TOLERANCE) ** 2
-    _require(c, "noise_scale", sufficient, "large enough for epsilon and sensitivity_total")
+    _require_stated(stated, "noise_scale", sufficient, "large enough for epsilon and sensitivity_total")
     _require(c, "rule", c.rule == "pure", "pure")
     _require_delta(c, total_delta(0, c.sampler_distance, c.epsilon))
 
@@ -172,17 +208,12 @@ def _check_proof_of_minimiser(c: Certificate) -> None:
 # --- descent ---------------------------------------------------------------------------------------------
 
 
-def _check_descent(c: Certificate) -> None:
+def _check_descent(c: Certificate, descent: CertifiedDescent) -> None:
     """Raise unless the releases are those of the method, each as sensitive as stated, and all together private."""
-    descent = c.descent
-    if descent is None:
-        raise parameter_error("descent", "a certificate", "stated for descent", None)
     _require(c, "proven", c.proven, "true for descent: nothing of it is left unproven")
-    _require(c, "tau", c.tau is None, "null for descent")
-    _require(c, "tau_parts", not c.tau_parts, "empty for descent")
     _require(c, "epochs", c.epochs == descent.steps, "the number of steps")
     law = {"l2": ("gaussian", "L2"), "l1": ("laplace", "L1")}.get(descent.norm)
-    _require_part("descent.norm", law is not None, "'l1' or 'l2'", descent.norm)
+    _require_part("statement.norm", law is not None, "'l1' or 'l2'", descent.norm)
     _require(c, "mechanism", law is not None and c.mechanism == law[0], "gaussian in l2, laplace in l1")
     _require(c, "normalised_by", descent.norm == "l2" or c.normalised_by == "owners", "'owners' in l1")
     stated = [release.name for release in c.releases]
@@ -217,20 +248,20 @@ def _check_descent(c: Certificate) -> None:
 def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[str]) -> None:
     """Raise unless the numbers of a step can be those of a run: each at least what the method cannot do without."""
     for name in ("steps", "averaged", "step_size", "residual_bound"):
-        _require_part(f"descent.{name}", getattr(descent, name) > 0, "positive", getattr(descent, name))
-    _require_part("descent.averaged", descent.averaged <= descent.steps, "at most steps", descent.averaged)
-    _require_part("descent.row_bound", 1 <= descent.row_bound <= 2, "from 1 to 2", descent.row_bound)
-    _require_part("descent.constant", 0 <= descent.constant <= 1, "from 0 to 1", descent.constant)
-    _require_part("descent.constant", not descent.constant or c.d > 1, "0 with one weight", descent.constant)
+        _require_part(f"statement.{name}", getattr(descent, name) > 0, "positive", getattr(descent, name))
+    _require_part("statement.averaged", descent.averaged <= descent.steps, "at most steps", descent.averaged)
+    _require_part("statement.row_bound", 1 <= descent.row_bound <= 2, "from 1 to 2", descent.row_bound)
+    _require_part("statement.constant", 0 <= descent.constant <= 1, "from 0 to 1", descent.constant)
+    _require_part("statement.constant", not descent.constant or c.d > 1, "0 with one weight", descent.constant)
     factor, unit = _factor(descent)
     known = Fraction(1, 2) <= factor <= 1 and unit.numerator == 1 and unit.denominator & (unit.denominator - 1) == 0
     must_be = "step_size times a power of two, from 1/2 to 1, and a unit 2^-s for its rounding"
-    _require_part("descent.residual_bound", known, must_be, descent.residual_bound)
+    _require_part("statement.residual_bound", known, must_be, descent.residual_bound)
     by_parties = c.normalised_by == "parties"
     longest = root_up(Fraction(_features(c, descent)), ROOT_BITS) if by_parties else Fraction(int(CENTRE in extras))
     longest = _LEAST_STRETCHED if MEAN in extras else longest
     least = (longest + int(CENTRE in extras)) * unit
-    _require_part("descent.rounding", descent.rounding >= least, f"at least {float(least):.6g}", descent.rounding)
+    _require_part("statement.rounding", descent.rounding >= least, f"at least {float(least):.6g}", descent.rounding)
     width = descent.mean_width
     if LEVEL in extras or RADIUS in extras:
         _require(c, "normalised_by", by_parties or RADIUS in extras, "'parties' where there is a level")
@@ -238,13 +269,13 @@ def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[s
         if RADIUS in extras:
             least = _NARROWEST_LENGTH + 2 * _step(c.releases[1].grid)
         _require_part(
-            "descent.mean_width",
+            "statement.mean_width",
             least < width <= _WIDEST_MEAN,
             f"above {float(least):.6g} and at most {float(_WIDEST_MEAN):.6g}",
             width,
         )
     else:
-        _require_part("descent.mean_width", width == 0, "0 without a level or a radius", width)
+        _require_part("statement.mean_width", width == 0, "0 without a level or a radius", width)
 
 
 def _factor(descent: CertifiedDescent) -> tuple[Fraction, Fraction]:
@@ -294,12 +325,14 @@ def _check_account(c: Certificate) -> None:
     _require_delta(c, account.delta)
 
 
-def _require_delta(c: Certificate, total: Fraction) -> None:
-    _require(c, "delta_total", c.delta_total * _TOLERANCE >= total, f"at least {float(total)}, from noise and sampler")
-
-
-def _stated(value: Fraction | None) -> Fraction:
-    return Fraction(0) if value is None else value  # ``_check_fields`` has refused None already
+def _require_delta(c: Certificate, of_noise: Fraction) -> None:
+    total = min(Fraction(1), of_noise + c.check_delta)
+    _require(
+        c,
+        "delta_total",
+        c.delta_total * _TOLERANCE >= total,
+        f"at least {float(total)}, from noise, sampler and checks",
+    )
 
 
 def _step(grid: str) -> Fraction:
@@ -309,6 +342,10 @@ def _step(grid: str) -> Fraction:
 def _require_part(path: str, holds: bool, must_be: str, got: object) -> None:
     if not holds:
         raise parameter_error(path, "a certificate", must_be, got)
+
+
+def _require_stated(statement: Statement, name: str, holds: bool, must_be: str) -> None:
+    _require_part(f"statement.{name}", holds, must_be, getattr(statement, name))
 
 
 def _require(certificate: Certificate, name: str, holds: bool, must_be: str) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 _WEAK_EPSILON, _WEAK_DELTA = 20, Fraction(1, 1000)
+_NOTHING = object()
 _UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
 
 _LAYOUT = """\
@@ -38,6 +39,7 @@ What the published model reveals
   epsilon = Epsilon (the factor is e to this power)
   delta = Delta as asked for
   delta_total = Delta of the guarantee, with the imperfection of the noise's sampler
+  check_delta = Of this, the probability that a check inside the computation misses a lie
   sampler_distance = Distance of the sampled noise from the ideal noise, in total variation
   rule = Rule by which all noisy releases were added up
 
@@ -90,11 +92,16 @@ The noise
   noise_expected_norm = Expected length of the noise
   grid = Published weights are multiples of
 
+Facts
+  From these the whole plan follows, and from the plan every number above.
+  facts = Public facts of the run
+
 Origin
   version = Version of this format
   created = Created
   cofit_version = cofit
   software = Software
+  study = Hash of the study
   plan_hash = Hash of the plan
 """
 
@@ -137,23 +144,26 @@ def text_of(c: Certificate) -> str:
             name, _, label = line.strip().partition(" = ")
             if not label:
                 found += _wrapped(name)
-            elif _belongs(c, name):
-                found += _entry(label, getattr(c, name))
+            elif (value := _value(c, name)) is not _NOTHING:
+                found += _entry(label, value)
         if any(line.startswith("  ") for line in found):  # not only remarks
             lines += ["", title, "-" * len(title), *found]
     return "\n".join(lines) + "\n"
 
 
-def _belongs(c: Certificate, name: str) -> bool:
-    """Return whether a field has something to say: ``tau`` says even with null that it is not bounded."""
-    of_minimiser = name in ("tau", "tau_parts")
-    return c.method == "minimiser" if of_minimiser else getattr(c, name) is not None
+def _value(c: Certificate, name: str) -> object:
+    """Return a field of the certificate, or of its statement; ``tau`` says even with None that it is not bounded."""
+    value = getattr(c, name, getattr(c.statement, name, _NOTHING))
+    if value is None:
+        return {"tau": "NOT BOUNDED", "study": "none: a run without a study"}.get(name, _NOTHING)
+    return value
 
 
 def _entry(label: str, value: object) -> Iterator[str]:
     """Yield the lines of one field: a value beside its label, several values below it."""
     if isinstance(value, CertifiedDescent):
         value = {field.name.replace("_", " "): getattr(value, field.name) for field in fields(value)}
+        del value["method"]  # which the text has beside the recipe
     if isinstance(value, Mapping):
         value = tuple(f"{name}: {_shown(value[name])}" for name in sorted(value))
     if isinstance(value, tuple) and value:
@@ -191,10 +201,14 @@ def _shown(value: object) -> str:
         facts = [f"{name.replace('_', ' ')} {_shown(item)}" for name, item in vars(value).items() if name != "name"]
         return f"{value.name}: {'; '.join(facts)}"
     if isinstance(value, Mapping):
-        return "; ".join(f"{name} ({_shape(value[name])})" for name in sorted(value)) or "nothing"
+        return "; ".join(f"{name} ({_part(value[name])})" for name in sorted(value)) or "nothing"
     if isinstance(value, tuple):
         return "; ".join(value) or "none"
-    return "NOT BOUNDED" if value is None else str(value)
+    return "none" if value is None else str(value)
+
+
+def _part(value: object) -> str:
+    return _shape(value) if isinstance(value, tuple) else str(value)
 
 
 def _shape(shape: tuple[int, ...]) -> str:

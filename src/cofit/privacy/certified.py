@@ -1,10 +1,15 @@
-"""The parts of a certificate: what was opened, what was released with noise, and the numbers of a step."""
+"""The parts of a certificate: what was opened, what was released with noise, and the statement of the method.
+
+A statement is tagged with its ``method`` and has the fields of that method alone. Another method is another class here,
+with a tag of its own, and a check in ``certificate_checks``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 from cofit.privacy.events import Event, KNormEvent, LaplaceEvent, gaussian_event, laplace_event
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
@@ -49,6 +54,30 @@ class CertifiedRelease:
 
 
 @dataclass(frozen=True)
+class CertifiedMinimiser:
+    """Noise on the minimiser, the paper's method: how far one record moves the computed weights, and their noise.
+
+    l2: Lambda. gradient_bound: G, of the derivative of one record's loss; sensitivity_kind: how it was found.
+    sensitivity_exact: 2 G / (n Lambda), how far a record moves the exact minimiser. tau: how far the computed weights
+    are from it at most, the sum of ``tau_parts``; None: not bounded. sensitivity_total: what the noise was calibrated
+    to. noise_scale: its parameter, in units of the weights, which are multiples of ``grid``.
+    """
+
+    l2: Fraction
+    solver: str
+    gradient_bound: Fraction
+    sensitivity_kind: str
+    sensitivity_exact: Fraction
+    tau: float | None
+    tau_parts: Mapping[str, float]
+    sensitivity_total: Fraction
+    noise_scale: Fraction
+    noise_scale_name: str
+    grid: str
+    method: Literal["minimiser"] = "minimiser"
+
+
+@dataclass(frozen=True)
 class CertifiedDescent:
     """Where the sensitivity of a step comes from: one record adds at most ``reach`` to the sum of gradients.
 
@@ -69,6 +98,7 @@ class CertifiedDescent:
     rounding: Fraction
     constant: Fraction
     mean_width: Fraction
+    method: Literal["descent"] = "descent"
 
     @property
     def reach(self) -> Fraction:
@@ -76,3 +106,7 @@ class CertifiedDescent:
         row = self.residual_bound * self.row_bound + self.rounding
         constant = self.constant * self.residual_bound
         return row + constant if self.norm == "l1" else root_up(row**2 + constant**2, ROOT_BITS)
+
+
+Statement: TypeAlias = CertifiedMinimiser | CertifiedDescent
+"""What a method states of itself; in JSON the field ``method`` tells which one it is."""

@@ -1,7 +1,8 @@
 """Typed fields to and from JSON, strictly: what certificates are written with.
 
 A field is text, a flag, a number, a Fraction (as its exact text and the nearest float), or a tuple, mapping or
-dataclass of such. Whatever is not exactly of its type is an InvalidInputError with the path of the field.
+dataclass of such. Of several dataclasses the tag tells which: a field that can have one text only (Literal). Whatever
+is not exactly of its type is an InvalidInputError with the path of the field.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import is_dataclass
 from fractions import Fraction
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from cofit.errors import parameter_error
+from cofit.errors import InvalidInputError, parameter_error
 
 LARGEST_BITS = 1000  # of a numerator or denominator: short enough to print, and a float can hold the quotient
 
@@ -45,8 +46,10 @@ def decode(kind: Any, value: Any, path: str) -> Any:
         return int(value)
     if kind is float and isinstance(value, float) and math.isfinite(value):
         return float(value)
-    if get_origin(kind) is UnionType:  # something, or None
-        return None if value is None else decode(get_args(kind)[0], value, path)
+    if get_origin(kind) is Literal and value in get_args(kind) and isinstance(value, str):
+        return str(value)
+    if get_origin(kind) is UnionType:
+        return _decode_one_of(get_args(kind), value, path)
     if kind is Fraction:
         return _decode_fraction(value, path)
     if get_origin(kind) is tuple and isinstance(value, list):
@@ -59,6 +62,33 @@ def decode(kind: Any, value: Any, path: str) -> Any:
         check_names(value, set(kinds), f"{path}.")
         return kind(**{key: decode(kinds[key], item, f"{path}.{key}") for key, item in value.items()})
     raise parameter_error(path, "a certificate", _described(kind), value)
+
+
+def _decode_one_of(kinds: tuple[Any, ...], value: Any, path: str) -> Any:
+    """Return a value of one of several types: of those dataclasses that have it the one with its tag, or the first."""
+    if value is None and type(None) in kinds:
+        return None
+    kinds = tuple(kind for kind in kinds if kind is not type(None))
+    for tag in _tags(kinds[0]):
+        tagged = {text: kind for kind in kinds for text in get_args(get_type_hints(kind).get(tag))}
+        found = value.get(tag) if isinstance(value, dict) else None
+        if not isinstance(found, str) or found not in tagged:
+            raise parameter_error(f"{path}.{tag}", "a certificate", f"one of {sorted(tagged)}", found)
+        return decode(tagged[found], value, path)
+    if len(kinds) == 1:
+        return decode(kinds[0], value, path)
+    for kind in kinds:
+        try:
+            return decode(kind, value, path)
+        except InvalidInputError:
+            continue
+    raise parameter_error(path, "a certificate", " or ".join(_described(kind) for kind in kinds), value)
+
+
+def _tags(kind: Any) -> list[str]:
+    if not is_dataclass(kind):
+        return []
+    return [name for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal]
 
 
 def _decode_fraction(value: Any, path: str) -> Fraction:
@@ -84,6 +114,8 @@ def _described(kind: Any) -> str:
         return "a list"
     if get_origin(kind) is Mapping or is_dataclass(kind):
         return "a mapping"
+    if get_origin(kind) is Literal:
+        return f"one of {list(get_args(kind))}"
     return {
         str: "a line of printable text that is not empty",
         bool: "true or false",

@@ -1,7 +1,8 @@
 """How accurate such a model may be, against epsilon: ``experiments.utility`` for the facts of a released model.
 
-The setting that is simulated first is the model's own, as far as the model states it: recipe, penalty, delta, who
-scales rows, ranges. Beside it, the other recipe. No private data are touched, so no privacy is spent.
+The setting that is simulated first is the model's own, by the facts of its certificate: recipe, penalty, delta, who
+scales rows, ranges, shares of the budget. Beside it, the other recipe. No private data are touched, and no privacy is
+spent.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from cofit.experiments.utility import (
     own_and_other,
     simulated_forecast,
 )
+from cofit.learn.rebuild import of_another_release, rebuilt_plan
+from cofit.learn.stated_facts import parameters_of
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
-from cofit.report.rebuilt import linear, ranges_of, stated_facts
+from cofit.report.source import linear
 
 __all__ = [
     "AccuracyCurve",
@@ -33,6 +36,14 @@ __all__ = [
     "forecast_on_sample",
     "rows_in_words",
 ]
+
+
+_RANGES = ("feature_bound", "feature_lower", "norm_floor")
+_SETTING = (
+    *("partition", "recipe", "loss", "delta", "fit_intercept", "normalised_by", "clip_rows", "calibrate_intercept"),
+    *("budget_shares", "l2", "sensitivity", "intercept_scaling", *_RANGES),
+)
+"""The parameters of ``training_facts`` that are simulated; solvers and tolerances hardly matter for the accuracy."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,8 @@ def forecast_on_made_up_rows(model: LinearModel | StudyModel) -> AccuracyForecas
     one = linear(model)
     if reason := too_large(one.certificate.n, len(one.coef), QUICK_SIZE):
         return NoForecast(f"No forecast was made. {reason} Give a public or made-up table with --sample.")
+    if rebuilt_plan(one.certificate) is None:
+        return NoForecast(f"No forecast was made. {of_another_release(one.certificate)}")
     scale = 1.0 if one.rows is None else one.rows.bound
     try:
         return _forecast(model, made_up_rows(one.certificate.n, len(one.coef), scale))
@@ -67,10 +80,14 @@ def rows_in_words(forecast: AccuracyForecast) -> str:
 def _forecast(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyForecast:
     one = linear(model)
     c = one.certificate
-    facts = {name: value for name, value in stated_facts(model).items() if name != "scheme"}
+    plan = rebuilt_plan(c)
+    if plan is None:
+        raise InvalidInputError(f"No forecast can be made. {of_another_release(c)}")
+    own = parameters_of(plan.facts)
+    facts = {name: own[name] for name in _SETTING if own[name] is not None}
     facts["epsilon"] = float(c.epsilon)
-    facts |= ranges_of(model)[0] if c.recipe == "best" else _paper_ranges(one, sample)
     if c.recipe == "paper":
+        facts = {name: value for name, value in facts.items() if name not in _RANGES} | _paper_ranges(one, sample)
         facts |= {"mechanism": c.mechanism, "allow_unproven": not c.proven}
     if c.descent is not None and c.descent.norm == "l1":
         facts["row_nonzeros"] = _typical_nonzeros(sample)

@@ -23,10 +23,11 @@ from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.learn.forecast import Contributors, forecast
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.plan import Plan
+from cofit.learn.rebuild import rebuilt_plan
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.privacy.certificate import Certificate
-from cofit.report.rebuilt import linear, rebuilt_plan
+from cofit.report.source import linear
 from cofit.secret import InputFacts
 
 VERSION = 1
@@ -149,14 +150,14 @@ def _phase(given: Any) -> PhaseCost:
 
 
 def forecast_cost(model: LinearModel | StudyModel) -> Cost | None:
-    """Return what the plan of a model must have cost; None where its plan cannot be rebuilt from the model.
+    """Return what the plan of a model must have cost; None where another release of cofit made the plan.
 
     Rounds and bytes are exact; seconds estimate the reference machine.
     """
-    plan = rebuilt_plan(model)
+    certificate = linear(model).certificate
+    plan = rebuilt_plan(certificate)
     if plan is None:
         return None
-    certificate = linear(model).certificate
     try:
         expected = forecast(plan, owners=_contributors(plan, certificate), parties=len(certificate.parties))
     except (CofitError, KeyError):

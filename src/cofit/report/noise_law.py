@@ -197,9 +197,9 @@ LAWS: dict[str, type[NoiseLaw]] = {law.name: law for law in (KNormNoise, Laplace
 
 def noise_law(certificate: Certificate) -> NoiseLaw:
     """Return the law of the noise that a certificate of the minimiser states; descent has no law of one release."""
-    if certificate.noise_scale is None:
+    if certificate.minimiser is None:
         raise parameter_error("certificate", "noise_law", "that of noise on a minimiser", certificate.method)
-    return LAWS[certificate.mechanism](float(certificate.noise_scale), certificate.d)
+    return LAWS[certificate.mechanism](float(certificate.minimiser.noise_scale), certificate.d)
 
 
 def _nodes(log_integrand: Callable[[Reals, Reals], Reals], smallest: float, largest: float, shape: float) -> Reals:

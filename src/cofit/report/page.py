@@ -53,7 +53,8 @@ _MECHANISMS = {"knorm": "K-norm", "laplace": "Laplace", "gaussian": "Gaussian"}
 class ReportInput:
     """What a report is made from. ``cost`` is ``measured``, or forecast from the plan, or None if neither is known.
 
-    ``study``: the model's, where it is at hand: it names the analysts.
+    ``study``: the model's, where it is at hand: it names the analysts. ``rebuilt``: whether the certificate was made
+    again from its facts; not if another release of cofit wrote it.
     """
 
     model: LinearModel | StudyModel
@@ -63,6 +64,7 @@ class ReportInput:
     experiments: Sequence[TableResult] = ()
     notes: tuple[str, ...] = ()
     study: Study | None = None
+    rebuilt: bool = True
 
 
 def render_report(given: ReportInput) -> str:

@@ -112,7 +112,8 @@ def signal_norm(weights: Reals, certificate: Certificate) -> SignalNorm:
     law = noise_law(certificate)
     square = float(weights @ weights) - law.mean_square
     error = math.sqrt(law.variance_of_square + 4 * max(square, 0.0) * law.variance)
-    largest = float((certificate.gradient_bound or 0) / (certificate.l2 or 1))
+    stated = certificate.minimiser
+    largest = 0.0 if stated is None else float(stated.gradient_bound / stated.l2)
     return SignalNorm(float(np.linalg.norm(weights)), math.sqrt(law.mean_square), square, error, largest)
 
 
@@ -150,4 +151,5 @@ def holm(p: Reals) -> Reals:
 
 def grid_step(certificate: Certificate) -> float:
     """Return the step of the grid on which published weights lie."""
-    return math.ldexp(1.0, int((certificate.grid or "2^0").removeprefix("2^")))
+    grid = "2^0" if certificate.minimiser is None else certificate.minimiser.grid
+    return math.ldexp(1.0, int(grid.removeprefix("2^")))

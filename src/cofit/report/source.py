@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 from cofit.errors import CofitError, InvalidInputError, parameter_error
@@ -17,24 +18,31 @@ def load_any_model(path: Path) -> LinearModel | StudyModel:
     """Return the model in a file of either kind, or raise InvalidInputError with the file and the field."""
     model = read_model(path)
     try:
-        _check_sizes(model.model if isinstance(model, StudyModel) else model)
+        _check_sizes(linear(model))
     except CofitError as error:
         raise InvalidInputError(f"{path}: {error}") from None
     return model
 
 
+def linear(model: LinearModel | StudyModel) -> LinearModel:
+    """Return the linear model of either kind."""
+    return model.model if isinstance(model, StudyModel) else model
+
+
 def _check_sizes(model: LinearModel) -> None:
     """Refuse numbers that no training gives, and that arithmetic with floats cannot judge."""
     certificate = model.certificate
-    scale = certificate.noise_expected_norm if certificate.noise_scale is None else certificate.noise_scale
+    name, scale = "noise_expected_norm", Fraction(certificate.noise_expected_norm)
+    if certificate.minimiser is not None:
+        name, scale = "statement.noise_scale", certificate.minimiser.noise_scale
+        grid = certificate.minimiser.grid
+        if abs(int(grid.removeprefix("2^"))) > _LARGEST_POWER:
+            must_be = f"from 2^-{_LARGEST_POWER} to 2^{_LARGEST_POWER}"
+            raise parameter_error("statement.grid", "a model to report on", must_be, grid)
     if not 1 / _LARGEST <= scale <= _LARGEST:
-        name = "noise_expected_norm" if certificate.noise_scale is None else "noise_scale"
         raise parameter_error(name, "a model to report on", f"within 1e-100 and {_LARGEST:g}", "another one")
-    if certificate.grid is not None and abs(int(certificate.grid.removeprefix("2^"))) > _LARGEST_POWER:
-        must_be = f"from 2^-{_LARGEST_POWER} to 2^{_LARGEST_POWER}"
-        raise parameter_error("grid", "a model to report on", must_be, certificate.grid)
     if certificate.descent is not None and certificate.descent.step_size > _LARGEST:
-        raise parameter_error("descent.step_size", "a model to report on", f"at most {_LARGEST:g}", "more")
+        raise parameter_error("statement.step_size", "a model to report on", f"at most {_LARGEST:g}", "more")
     rows = model.rows
     extras: tuple[float, ...] = ()
     if rows is not None:

@@ -172,11 +172,9 @@ def _up(number: float) -> str:
 
 def rows_for_use(c: Certificate) -> str | None:
     """Return how many records make a useful model of so many columns at this epsilon, about; None: nobody knows."""
-    if c.descent is None:
-        if c.gradient_bound is None or c.l2 is None:
-            return None
-        return shown(about(c.n * c.noise_expected_norm * float(c.l2 / c.gradient_bound)))
-    if c.descent.norm != "l2":
+    if c.minimiser is not None:
+        return shown(about(c.n * c.noise_expected_norm * float(c.minimiser.l2 / c.minimiser.gradient_bound)))
+    if c.descent is None or c.descent.norm != "l2":
         return None
     averaged, steps = c.descent.averaged, c.descent.steps
     counts = sum(min(averaged, steps - t) / averaged for t in range(steps))

@@ -1,31 +1,40 @@
-"""The analyst's side of a study: ask every party how far it is, fetch the release from all, and compare the copies."""
+"""The analyst's side of a study: ask the parties how far they are, fetch the release from all, and check it."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from cofit.errors import CofitError, ProtocolError, TransportError
+from cofit.errors import CofitError, InvalidInputError, ProtocolError, TransportError
 from cofit.roles.contributing import connector
 from cofit.roles.published import Release, agreed, largest_release
+from cofit.roles.signatures import PartySignature, SignedRelease, canonical_pem, check_signatures
 from cofit.study.document import Study
+from cofit.study.encoding import study_encoding
 from cofit.study.plan import study_plan
+from cofit.study.statement import check_certificate_of
 from cofit.transport import Conversation, Identity
 
 _PATIENCE = 5.0
 
 
-def fetch_release(study: Study, identity: Identity) -> Release:
-    """Return the release, which every party must hold in the same words and for the plan of this study.
+def fetch_release(study: Study, identity: Identity) -> SignedRelease:
+    """Return the release, which every party must hold in the same words, for the plan of this study, and have signed.
 
-    ProtocolError where copies differ or belong to another plan: one party's word is never enough.
+    ProtocolError where copies differ, or where they are not what the study gives; VerificationError where a signature
+    is missing or wrong: one party's word is never enough.
     """
     connect = connector(study, identity)
     plan = study_plan(study)
-    copies = {}
+    copies, signatures = {}, []
     for party in study.parties:
         with connect(party.name) as conversation:
-            copies[party.name] = Release.from_json(_fetched(conversation, largest_release(plan.released)))
+            copy = Release.from_json(_fetched(conversation, largest_release(plan.released)))
+            signature = _signature(conversation)
+        copies[party.name] = copy
+        software = copy.certificate.cofit_version, copy.certificate.software
+        pem = canonical_pem(party.certificate_pem) or party.certificate_pem
+        signatures.append(PartySignature(party.name, pem, *software, signature))
     release = agreed(copies)
     if len(release.weights) != plan.released:
         raise ProtocolError(f"The release has {len(release.weights)} numbers, and the study's plan {plan.released}.")
@@ -34,7 +43,23 @@ def fetch_release(study: Study, identity: Identity) -> Release:
             "The certificate of the release belongs to another plan than the study's. Do not use the model; check that "
             "everybody runs the same cofit release, and compare the audit logs of the parties."
         )
-    return release
+    try:
+        check_certificate_of(study, plan, release.certificate)
+    except InvalidInputError as error:
+        raise ProtocolError(
+            f"The certificate of the release is not what the study gives. {error} Do not use the model; compare the "
+            f"audit logs of the parties."
+        ) from None
+    check_signatures(signatures, release, study_encoding(study))
+    return SignedRelease(release, tuple(signatures))
+
+
+def _signature(conversation: Conversation) -> str:
+    answer, _ = conversation.request({"request": "model.signature"})
+    signature = answer.get("signature")
+    if not isinstance(signature, str):
+        raise _no_release(conversation.peer)
+    return signature
 
 
 def _fetched(conversation: Conversation, most: int) -> str:

@@ -2,7 +2,7 @@
 
     upload.begin, upload.chunk, upload.commit    an owner, of its own contribution only
     status                                       every participant of the study
-    model                                        the analysts of the study
+    model, model.signature                       the analysts of the study
     party.state                                  the other computing parties
     party.hold, party.begin                      the leading party (``sealing`` says what they do)
 
@@ -16,6 +16,7 @@ proven, a request and its payload.
 from __future__ import annotations
 
 import contextlib
+import json
 import queue
 import re
 import threading
@@ -29,7 +30,7 @@ from cofit.learn.plan import Plan
 from cofit.roles.audit_file import AuditFile, Fact
 from cofit.roles.doors import BusyError, Doors, shown
 from cofit.roles.manifest import check_manifest, files_for
-from cofit.roles.party_state import OtherContentsError, PartyState, check_file_name
+from cofit.roles.party_state import PUBLISHED, SIGNATURE, OtherContentsError, PartyState, check_file_name
 from cofit.roles.sealing import RefusedError, Sealing
 from cofit.secret import InputFacts
 from cofit.study.document import Study
@@ -89,6 +90,7 @@ class Desk:
             "upload.commit": ("owner", self._commit),
             "status": ("any", self._status),
             "model": ("analyst", self._model),
+            "model.signature": ("analyst", self._signature),
             "party.state": ("party", self._party_state),
             "party.hold": ("party", self._hold),
             "party.begin": ("party", self._begin),
@@ -224,7 +226,7 @@ class Desk:
         """A piece of the release from an offset on, and the size of all of it. It never changes once it is there."""
         _only(request, "offset")
         offset = _offset(request, "model")
-        path = self._state.directory / "published.json"
+        path = self._state.directory / PUBLISHED
         if self._state.phase != "released" or not path.exists():
             raise RefusedError(f"There is no model yet: the study is {self._state.phase}.")
         if not offset:
@@ -233,6 +235,14 @@ class Desk:
         with path.open("rb") as file:
             file.seek(min(offset, size))
             return {"size": size}, file.read(_LARGEST_PIECE)
+
+    def _signature(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
+        """This party's signature of the release."""
+        _only(request)
+        path = self._state.directory / SIGNATURE
+        if self._state.phase != "released" or not path.exists():
+            raise RefusedError("This party has not signed the release yet. Ask again; if it lasts, its log says why.")
+        return {"signature": json.loads(path.read_bytes())["signature"]}, b""
 
     # --- parties -----------------------------------------------------------------------------------------
 

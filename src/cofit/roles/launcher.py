@@ -17,7 +17,7 @@ from typing import Any
 
 from cofit.errors import InvalidInputError, PartyFailedError
 from cofit.roles.analyst import fetch_release, statuses
-from cofit.roles.published import Release
+from cofit.roles.signatures import SignedRelease
 from cofit.roles.study_files import load_identity_for, load_study
 from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.document import Study
@@ -134,7 +134,7 @@ class Rehearsal:
         return [sys.executable, "-m", "cofit.cli.main", command, str(self.path), *map(str, options)]
 
 
-def run_rehearsal(rehearsal: Rehearsal, tell: Callable[[str], None], watch: Callable[[Told], None]) -> Release:
+def run_rehearsal(rehearsal: Rehearsal, tell: Callable[[str], None], watch: Callable[[Told], None]) -> SignedRelease:
     """Start the parties, let every owner contribute, wait for the release, fetch it as an analyst, stop the parties.
 
     tell: gets a line for every step. watch: gets what the parties say, again and again. Interrupted or failed, it can

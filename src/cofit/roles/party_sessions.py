@@ -28,22 +28,17 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from cofit.errors import CofitError, DisputeError, ProtocolError, StateError, StoppedError, TransportError
-from cofit.learn.certify import certify
 from cofit.learn.plan import Plan
 from cofit.roles.audit_file import AuditFile, Fact
 from cofit.roles.desk import Begin, Desk
 from cofit.roles.doors import BusyError
-from cofit.roles.durable import write_durably
 from cofit.roles.other_parties import OtherParties
 from cofit.roles.party_state import PartyState
-from cofit.roles.published import Release
+from cofit.roles.publication import Publication
 from cofit.roles.sealing import Sealing
 from cofit.roles.session import run_session
-from cofit.secret import InputFacts, Opening
+from cofit.secret import InputFacts
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.expected import holders
@@ -87,6 +82,7 @@ class PartySessions:
         self._sealing = sealing
         self._audit = audit
         self._desk = desk
+        self._publication = Publication(study, plan, expected, identity, state, audit)
         self._stopping = stopping
         self.progress: dict[str, Any] = {}
         self._ended = False
@@ -105,6 +101,7 @@ class PartySessions:
         """
         pause = _FIRST_PAUSE
         while not self._stopping.is_set():
+            self._sign()
             if until_released and self._over():
                 return
             self._check(reception)
@@ -325,30 +322,20 @@ class PartySessions:
             except ProtocolError:
                 self._end()  # before the mesh closes, and so tells the others
                 raise
-        self._publish(weights, openings, begin.created)
+        self._publication.publish(weights, openings, begin.created)
 
     @property
     def _dealer(self) -> str | None:
         return None if self._study.dealer is None else self._study.dealer.name
 
-    def _publish(self, weights: npt.NDArray[np.float64], openings: tuple[Opening, ...], created: str) -> None:
-        if self._state.phase == "released":
-            _log.info("the release was opened again, for a party that did not have it yet")
+    def _sign(self) -> None:
+        """Sign a release that was published by a process that did not come to it; it is tried again until it works."""
+        if not self._publication.unsigned:
             return
-        certificate = certify(
-            self._plan,
-            parties=self._names,
-            dealer=self._dealer,
-            owners={o: {name: facts.shape for name, facts in i.items()} for o, i in self._expected.items()},
-            openings=openings,
-            created=created,
-        )
-        released = Release(tuple(weights.tolist()), certificate)
-        write_durably(self._state.directory / "published.json", released.to_json().encode())
-        self._state.advance("released")
-        self._state.drop_checkpoints()
-        self._audit.write("released", plan=self._plan.hash)
-        _log.info("released: analysts can fetch the model with `cofit model`")
+        try:
+            self._publication.sign()
+        except (OSError, sqlite3.Error, CofitError) as error:
+            self._say(f"The release cannot be signed yet: {disk_problem(error) or error}")
 
     def _report(self, step: str, done: int, total: int) -> None:
         if self._stopping.is_set():

@@ -8,7 +8,8 @@
     DIR/coin                            this party's record of the study's coin (``coin_file``)
     DIR/release                         the stored release (``secret.release``)
     DIR/ledger.sqlite                   what this party has released (``ledger``)
-    DIR/published.json                  the opened weights and their certificate
+    DIR/published.json                  the opened weights and their certificate (``publication``)
+    DIR/signature.json                  this party's signature of both
 
 Directories have mode 0700, files 0600. Every fact is durable before it is acknowledged: files are synced before the
 transaction that speaks of them, and transactions are synced too. Killing the process at any moment loses nothing that
@@ -37,6 +38,7 @@ from cofit.roles.state_directory import StateDirectory
 RELEASE = "release"
 COIN = "coin"
 LEDGER = "ledger.sqlite"
+PUBLISHED, SIGNATURE = "published.json", "signature.json"
 _PIECE = 1 << 20
 _CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
 
@@ -310,7 +312,7 @@ class PartyState(StateDirectory):
 
     def _delete_leftovers(self) -> None:
         """Delete what a killed process left of files that it was writing: they may hold whole shares."""
-        for pattern in (f".{RELEASE}.*", f".{COIN}.*", ".published.json.*"):
+        for pattern in (f".{RELEASE}.*", f".{COIN}.*", f".{PUBLISHED}.*", f".{SIGNATURE}.*"):
             for path in self.directory.glob(pattern):
                 path.unlink(missing_ok=True)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cofit.arithmetic import Shape
+from cofit.errors import InvalidInputError
 from cofit.learn.certify import certify
 from cofit.learn.inputs import FEATURES, LABELS
 from cofit.learn.plan import Plan
+from cofit.learn.rebuild import compare_certificates, of_another_release, rebuilt_plan
 from cofit.learn.releases import opened_in_words
 from cofit.privacy.certificate import Certificate
 from cofit.sharing import scheme_named
@@ -33,7 +37,17 @@ def expected_certificate(study: Study, plan: Plan) -> Certificate:
         owners=shapes,
         openings=(),
         created=_BEFORE_THE_RUN,
+        study=study.hash,
     )
+
+
+def check_certificate_of(study: Study, plan: Plan, certificate: Certificate) -> None:
+    """Raise InvalidInputError, which names the field, unless this is the certificate of a release of the study."""
+    if rebuilt_plan(certificate) is None:
+        raise InvalidInputError(of_another_release(certificate))
+    expected = expected_certificate(study, plan)
+    of_the_run = {name: getattr(certificate, name) for name in ("created", "openings", "software", "cofit_version")}
+    compare_certificates(certificate, replace(expected, **of_the_run), "which follows from the study")
 
 
 def learned(study: Study) -> dict[str, tuple[str, ...]]:

@@ -35,7 +35,8 @@ POINTS = (
     "before barrier#2", "after barrier#2", "before begin opening", "after begin opening",
     "before audit opening", "after audit opening", "after open", "before write published.json",
     "before replace in state", "before replace in state#2", "before replace in state#3", "before replace in state#4",
-    "after write published.json", "before phase released", "after phase released",
+    "before replace in state#5", "after write published.json", "before write signature.json",
+    "after write signature.json", "after audit release signed", "before phase released", "after phase released",
     "after audit released",
 )  # fmt: skip
 SEALING = [
@@ -53,6 +54,7 @@ SAMPLE = {
     ("party-a", "after confirm"),
     ("party-c", "before replace in checkpoints"),
     ("party-a", "after phase sealed"),
+    ("party-b", "before write signature.json"),
     ("party-b", "after save coin#2"),
     ("party-c", "before save coin#3"),
 }

@@ -74,6 +74,8 @@ def test_a_study_by_commands(make_lab: MakeLab, partition: str) -> None:
         for process in running:
             process.send_signal(signal.SIGTERM)
         assert [process.wait(15) for process in running] == [0, 0, 0]
+    assert cofit(analyst, "verify", "model.json", "--study", "study.toml").startswith("Everything holds:")
+    assert cofit(analyst, "verify", "model.json", code=3).startswith("NOBODY VOUCHES FOR THE KEYS")
     names = ",".join([*(f"w{i}" for i in range(4)), "y"])
     rows = [",".join([*(repr(float(v)) for v in x), str(label)]) for x, label in zip(lab.X, lab.y, strict=True)]
     (analyst / "test.csv").write_text("\n".join([names, *rows]) + "\n")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from cofit.cli.model import write_model
 from cofit.learn.releases import blank_release
 from cofit.models.study_model import StudyModel
+from cofit.roles.published import Release
+from cofit.roles.signatures import PartySignature, sign
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
 from cofit.study.statement import expected_certificate
+from cofit.transport import Identity
+from unit.study.studies import IDENTITIES
 
 
 def model_of(study: Study, weights: dict[str, float], intercept: float = 0.0) -> StudyModel:
@@ -18,6 +24,18 @@ def model_of(study: Study, weights: dict[str, float], intercept: float = 0.0) ->
     values = [weights.get(name, 0.0) for name in study.weight_names] + [intercept] * study.model.intercept
     released = (*values, *blank_release(plan)[len(values) :])
     return StudyModel.from_release(study, released, expected_certificate(study, plan))
+
+
+def signed(model: StudyModel, keys: Mapping[str, Identity] = IDENTITIES) -> StudyModel:
+    """The model with the signatures of all its parties, by default those of the test study."""
+    release = Release(model.released, model.model.certificate)
+    certificate = release.certificate
+    software = certificate.cofit_version, certificate.software
+    signatures = [
+        PartySignature(name, keys[name].certificate_pem, *software, sign(keys[name], release, model.encoding))
+        for name in certificate.parties
+    ]
+    return replace(model, signatures=tuple(signatures))
 
 
 def model_file(folder: Path, study: Study, weights: dict[str, float], intercept: float = 0.0) -> Path:

@@ -91,7 +91,7 @@ def _missing(document: dict[str, Any]) -> None:
 
 
 def _version(document: dict[str, Any]) -> None:
-    document["version"] = 2
+    document["version"] = 1
 
 
 def _kind(document: dict[str, Any]) -> None:

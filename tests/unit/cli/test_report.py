@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
 from cofit.report.cost import Cost, PhaseCost
 from cofit.roles.study_files import load_study
-from unit.cli.study_models import model_file
+from unit.cli.study_models import model_file, model_of, signed
 from unit.report.models import planned, released
 from unit.report.test_page import TABLE
 from unit.roles.test_study_files import EXAMPLES, write_study
@@ -47,6 +49,31 @@ def test_a_plain_model(model: Path, tmp_path: Path) -> None:
     before = out.read_bytes()
     run(model, "--out", out)
     assert out.read_bytes() == before
+
+
+def test_a_model_of_another_release_is_reported_with_a_warning(model: Path, tmp_path: Path) -> None:
+    document = json.loads(model.read_text())
+    document["certificate"] |= {"cofit_version": "9.9", "plan_hash": "00" * 32}
+    model.write_text(json.dumps(document))
+    command = [sys.executable, "-c", "from cofit.cli.main import main; main()", "report", str(model)]
+    done = subprocess.run([*command, "--out", str(tmp_path / "page.html")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("Warning: The certificate was written by cofit 9.9; this is cofit ")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "fit together, but were not derived again</strong>: cofit 9.9 wrote it" in page
+    assert "Every number was derived again" not in page
+    assert "another release of cofit made its plan" in page
+
+
+def test_the_page_says_whether_the_parties_have_signed(tmp_path: Path) -> None:
+    study = study_of(data__features=FEATURES)
+    path = model_file(tmp_path, study, {"age": 2.0})
+    run(path, "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Nobody has signed it." in page and "Every number was derived again" in page
+    path.write_text(signed(model_of(study, {"age": 2.0})).to_json())
+    run(path, "--out", tmp_path / "page.html")
+    assert "The computing parties have signed it" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_study_with_a_sample_and_experiments(tmp_path: Path) -> None:
@@ -128,7 +155,7 @@ def test_only_a_report_is_overwritten(model: Path, tmp_path: Path) -> None:
         (b"{}", "'kind' field"),
         (b'{"kind": "cofit linear model"}', "'version'"),
         (b'{"kind": "cofit study model", "version": 9}', "'version'"),
-        (b'{"kind": "cofit linear model", "version": 3, "loss": "logistic"}', "'certificate'"),
+        (b'{"kind": "cofit linear model", "version": 4, "loss": "logistic"}', "'certificate'"),
     ],
 )
 def test_what_is_no_model(content: bytes, said: str, tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ from click.testing import CliRunner
 
 from cofit import LogisticRegression
 from cofit.cli.main import cli
-from cofit.cli.model import write_model
-from cofit.models.study_model import StudyModel
+from cofit.cli.model import model_of_release, write_model
 from cofit.roles.analyst import fetch_release
 from cofit.roles.key_files import load_key
 from unit.cli.test_contribute import Site
@@ -69,12 +68,12 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], *, narrow: bool) -> Se
             codes.append(code)
             printed.append(re.sub(r"[0-9a-f]{16,}|127\.0\.0\.1:\d+", "RANDOM", out.replace(str(folder), "")))
         until(parties.released)
-        release = fetch_release(parties.study, load_key(parties.study, folder / "analyst.key"))
+        signed = fetch_release(parties.study, load_key(parties.study, folder / "analyst.key"))
         audits = [events(parties.state(name) / "audit.jsonl") for name in PARTIES]
     model, page = folder / "model.json", folder / "report.html"
-    write_model(StudyModel.from_release(parties.study, release.weights, release.certificate), model)
+    write_model(model_of_release(parties.study, signed), model)
     assert CliRunner().invoke(cli, ["report", str(model), "--out", str(page)]).exit_code == 0
-    return Seen(warned, codes, printed, timeless(release.certificate.to_json()), audits, page.read_text())
+    return Seen(warned, codes, printed, timeless(signed.release.certificate.to_json()), audits, page.read_text())
 
 
 @pytest.mark.timeout(200)

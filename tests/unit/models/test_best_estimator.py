@@ -13,10 +13,10 @@ import pytest
 
 from cofit.errors import InvalidInputError, PlanWarning, RangeError
 from cofit.learn.plan import DescentPlan
+from cofit.learn.rebuild import rebuilt_plan
 from cofit.learn.shrinkage import believed_shrinkage
 from cofit.models.estimators import REHEARSAL, LinearSVC, LogisticRegression
 from cofit.models.linear_model import LinearModel
-from cofit.report.rebuilt import rebuilt_plan
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-1, 1, (800, 4))
@@ -162,18 +162,9 @@ def test_clipped_rows_are_learned_from_saved_and_rebuilt(given: dict[str, Any], 
     model.save(tmp_path / "model.json")
     loaded = LogisticRegression.load(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    plan = rebuilt_plan(loaded.model_)
+    plan = rebuilt_plan(loaded.certificate_)
     assert plan is not None
     assert plan.hash == model.certificate_.plan_hash
-
-
-def test_a_model_file_from_before_there_were_clipped_rows_is_read(fitted: LogisticRegression, tmp_path: Path) -> None:
-    fitted.save(tmp_path / "model.json")
-    fields = json.loads((tmp_path / "model.json").read_text(encoding="utf-8"))
-    for name in ("mean", "stretch", "radius"):
-        del fields["rows"][name]
-    (tmp_path / "old.json").write_text(json.dumps(fields), encoding="utf-8")
-    assert LinearModel.load(tmp_path / "old.json").rows == fitted.model_.rows
 
 
 @pytest.mark.parametrize(

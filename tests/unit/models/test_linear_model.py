@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.errors import InvalidInputError, ShapeError
+from cofit.errors import InvalidInputError, OtherReleaseWarning, ShapeError
 from cofit.learn.contribution import normalised_rows
 from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.models.linear_model import LinearModel
@@ -195,9 +195,39 @@ def test_a_missing_field_is_named(model: LinearModel, field: str) -> None:
 
 def test_a_certificate_that_contradicts_itself_is_refused(model: LinearModel) -> None:
     fields = json.loads(model.to_json())
-    fields["certificate"]["noise_scale"] = {"exact": "1/1000000000", "float": 1e-9}
+    fields["certificate"]["statement"]["noise_scale"] = {"exact": "1/1000000000", "float": 1e-9}
     with pytest.raises(InvalidInputError, match="releases"):
         LinearModel.from_json(json.dumps(fields))
+
+
+@pytest.mark.parametrize(("field", "value"), [("constant", 0.5), ("norm_floor", 0.25)])
+def test_numbers_that_the_plan_does_not_give_are_refused(model: LinearModel, field: str, value: float) -> None:
+    text = json.dumps({**json.loads(model.to_json()), field: value})
+    with pytest.raises(InvalidInputError, match=f"'{field}' .* which follows from its certificate"):
+        LinearModel.from_json(text)
+
+
+def test_a_model_of_another_release_is_read_with_a_warning(model: LinearModel, tmp_path: Path) -> None:
+    """Whoever changes a fact is refused, unless the file says that another release made it: then nothing is claimed."""
+    document = json.loads(model.to_json())
+    document["certificate"]["facts"]["tolerance"] = "1/50"
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(InvalidInputError, match=r"model\.json: The '.*' parameter of a certificate must be"):
+        load_model(path)
+    document["certificate"]["cofit_version"] = "9.9"
+    path.write_text(json.dumps(document))
+    with pytest.warns(OtherReleaseWarning, match=r"written by cofit 9\.9; this is cofit .* not derived again"):
+        again = load_model(path)
+    assert isinstance(again, LinearModel)
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_a_model_of_an_older_format_names_the_release_to_use(model: LinearModel) -> None:
+    text = json.dumps({**json.loads(model.to_json()), "version": 3})
+    version = model.certificate.cofit_version
+    with pytest.raises(InvalidInputError, match=rf"'version' .* use the release that wrote it, cofit {version}\."):
+        LinearModel.from_json(text)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "nonsense", "[" * 100_000, '{"kind": 1, "kind": 2}'], ids=len)

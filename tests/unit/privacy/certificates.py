@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,27 +14,36 @@ from hypothesis import strategies as st
 from cofit.errors import InvalidInputError
 from cofit.learn.certify import certify
 from cofit.learn.facts import training_facts
+from cofit.learn.inputs import FEATURES, LABELS
 from cofit.learn.plan import plan_training
+from cofit.learn.stated_facts import facts_as_stated
 from cofit.privacy.accountant import at_epsilon, sigma_for, split
 from cofit.privacy.certificate import (
     ROLES,
     SCALE_NAMES,
     Certificate,
     CertifiedDescent,
+    CertifiedMinimiser,
     CertifiedOpening,
     CertifiedRelease,
 )
 from cofit.privacy.events import Event, LaplaceEvent, gaussian_event
 from cofit.privacy.safe_rounding import root_up
 from cofit.privacy.zcdp import gaussian_sigma, total_delta
+from cofit.sharing import SCHEMES, scheme_named
 
 DISTANCE = Fraction(1, 1 << 60)
+REP3 = scheme_named("rep3").info
+STATED = tuple(field.name for field in fields(CertifiedMinimiser) if field.name != "method")
 SPREADS = {"laplace": math.sqrt(2), "gaussian": 1.0}
 
 _STUDY: dict[str, Any] = {
     "cofit_version": "0.1.0",
     "software": {"python": "3.11.7", "numpy": "2.4.6"},
     "created": "2026-03-01",
+    "study": None,
+    "facts": facts_as_stated(training_facts(1713, 11, recipe="paper", mechanism="laplace", epsilon=0.5)),
+    "check_delta": Fraction(0),
     "plan_hash": "5f0c1ad1c1c5e8b7d1f6f3a2a8f6f7b4f1b0d7c4a9e2f3b6c5d8e1f0a7b2c3d4",
     "proven": True,
     "warnings": (),
@@ -49,8 +58,8 @@ _STUDY: dict[str, Any] = {
     "normalised_by": "owners",
     "scheme": "rep3",
     "secret": True,
-    "adversary": "passive: a corrupted party follows the protocol but looks at all it sees",
-    "threshold": "1 of 3 (honest majority)",
+    "adversary": REP3.adversary,
+    "threshold": REP3.threshold,
     "parties": ("party-a", "party-b", "party-c"),
     "dealers": (),
     "owners": {"clinic-a": {"X": (1000, 12), "y": (1000,)}, "clinic-b": {"X": (713, 12), "y": (713,)}},
@@ -91,16 +100,30 @@ def minimiser_facts(**facts: Any) -> dict[str, Any]:
     }
 
 
+def with_statement(**facts: Any) -> Certificate:
+    """The certificate of these fields, of which those of the minimiser are in its statement."""
+    statement = CertifiedMinimiser(**{name: facts.pop(name) for name in STATED})
+    return Certificate(**facts, statement=statement)
+
+
+def changed(certificate: Certificate, **change: Any) -> Certificate:
+    """The certificate with other fields, in itself or in its statement."""
+    of_statement = {name: change.pop(name) for name in vars(certificate.statement) if name in change}
+    return replace(certificate, **{"statement": replace(certificate.statement, **of_statement), **change})
+
+
 def restated(certificate: Certificate, **change: Any) -> Certificate:
     """The certificate of the minimiser with a change, and with every field that repeats it changed along."""
-    facts = {field.name: getattr(certificate, field.name) for field in fields(certificate)} | change
-    return Certificate(**{**facts, **minimiser_facts(**facts), **change})
+    facts = vars(certificate) | {name: getattr(certificate.statement, name) for name in STATED} | change
+    if "n" in change:
+        facts["owners"] = {"clinic": {"X": (facts["n"], facts["d"])}}
+    del facts["statement"]
+    return with_statement(**{**facts, **minimiser_facts(**facts), **change})
 
 
 _EXAMPLE: dict[str, Any] = {
     **_STUDY,
     "recipe": "paper",
-    "method": "minimiser",
     "epsilon": Fraction(1, 2),
     "delta_total": Fraction(7729853891220999463, 83076749736557242056487941267521536),
     "sampler_distance": Fraction(5308419, 151115727451828646838272),
@@ -117,11 +140,10 @@ _EXAMPLE: dict[str, Any] = {
     "sensitivity_kind": "tight",
     "sensitivity_exact": Fraction(2830581311, 3678639489024),
     "tau": 1.7881393432617188e-07,
-    "tau_parts": {"epochs left out": 1.2e-07, "sigmoid polynomial": 3e-08, "truncation": 2.8e-08},
+    "tau_parts": {"epochs left out": 1.2e-07, "sigmoid polynomial": 3e-08, "truncation": 2.881393432617188e-08},
     "sensitivity_total": Fraction(108346419829, 140737488355328),
-    "descent": None,
 }
-EXAMPLE = Certificate(**{**_EXAMPLE, **minimiser_facts(**_EXAMPLE)})
+EXAMPLE = with_statement(**{**_EXAMPLE, **minimiser_facts(**_EXAMPLE)})
 
 UNPROVEN: dict[str, Any] = {
     "proven": False,
@@ -181,7 +203,6 @@ def descent_facts(
     return {
         **_STUDY,
         "recipe": "best",
-        "method": "descent",
         "d": d,
         "epsilon": epsilon,
         "delta": delta if mechanism == "gaussian" else Fraction(0),
@@ -195,11 +216,8 @@ def descent_facts(
         "model": "logistic regression with clipped gradients",
         "loss": "logistic",
         "epochs": descent.steps,
-        "tau_parts": {},
-        "descent": descent,
+        "statement": descent,
         "openings": (CertifiedOpening(1, "the noisy weights", (sum(sizes.values()) - (descent.steps - 1) * d,), ()),),
-        **dict.fromkeys(("noise_scale", "noise_scale_name", "grid", "l2", "solver", "gradient_bound")),
-        **dict.fromkeys(("sensitivity_kind", "sensitivity_exact", "sensitivity_total", "tau")),
     }
 
 
@@ -238,7 +256,7 @@ DESCENT = Certificate(**_DESCENT)
 def planned(rows: int = 1000, cols: int = 12, **facts: Any) -> Certificate:
     """The certificate of a real plan."""
     plan = plan_training(training_facts(rows, cols, **facts))
-    shapes = {"clinic-a": {"features": (rows, cols), "labels": (rows,)}}
+    shapes = {"clinic-a": {FEATURES: (rows, cols + plan.own_columns), LABELS: (rows,)}}
     return certify(plan, parties=("a", "b", "c"), owners=shapes, openings=(), created="2026-03-01")
 
 
@@ -255,8 +273,11 @@ lines = st.tuples(words, st.sampled_from(["", " ", " and " * 30, "-" * 150]), wo
 shapes = st.lists(st.integers(0, 10**6), max_size=3).map(tuple)
 sentences = st.lists(lines, max_size=3).map(tuple)
 positive = st.fractions(Fraction(1, 10**6), 50, max_denominator=10**9)
-taus = st.integers(0, 2**50).map(lambda steps: steps / 2**60)
-sizes = st.floats(0, 1e300, allow_nan=False)
+taus = st.dictionaries(lines, st.integers(0, 2**40).map(lambda steps: steps / 2**60), max_size=3)
+hashes = st.binary(min_size=32, max_size=32).map(bytes.hex)
+public_facts = (
+    st.none() | lines | st.integers(-(10**9), 10**9) | st.booleans() | st.dictionaries(lines, lines, max_size=2)
+)
 small = st.fractions(0, Fraction(1, 16), max_denominator=10**9)
 deltas = st.fractions(Fraction(1, 10**12), Fraction(1, 10), max_denominator=10**13)
 
@@ -264,25 +285,37 @@ deltas = st.fractions(Fraction(1, 10**12), Fraction(1, 10), max_denominator=10**
 @st.composite
 def studies(draw: st.DrawFn) -> dict[str, Any]:
     """The fields that no proof is about; nothing is opened."""
+    info = scheme_named(draw(st.sampled_from(sorted(SCHEMES)))).info
+    fewest, most = info.parties
+    named = draw(st.lists(lines, min_size=fewest + 1, max_size=(most or 3) + 1, unique=True))
+    n, partition = draw(st.integers(2, 10**6)), draw(st.sampled_from(["horizontal", "vertical"]))
+    first = draw(st.integers(1, n - 1)) if partition == "horizontal" else n
+    owners = dict(
+        zip(draw(st.tuples(lines, lines).filter(lambda two: two[0] != two[1])), (first, n - first), strict=True)
+    )
     return {
         "cofit_version": draw(lines),
         "software": draw(st.dictionaries(lines, lines, max_size=3)),
         "created": draw(st.dates().map(str) | st.datetimes().map(lambda moment: moment.isoformat())),
-        "plan_hash": draw(lines),
+        "study": draw(st.none() | hashes),
+        "plan_hash": draw(hashes),
+        "facts": draw(st.dictionaries(lines, public_facts, max_size=3)),
+        "check_delta": Fraction(0),
+        "n": n,
         "warnings": draw(sentences),
         "assumptions": draw(sentences),
         "noise_distribution": draw(lines),
         "model": draw(lines),
         "loss": draw(lines),
-        "partition": draw(st.sampled_from(["horizontal", "vertical"])),
-        "scheme": draw(lines),
-        "secret": draw(st.booleans()),
-        "adversary": draw(lines),
-        "threshold": draw(lines),
-        "parties": tuple(draw(st.lists(lines, min_size=1, max_size=4, unique=True))),
-        "dealers": (),
-        "owners": draw(st.dictionaries(lines, st.dictionaries(lines, shapes, max_size=2), max_size=3)),
-        "learned": {role: draw(sentences) for role in ROLES},
+        "partition": partition,
+        "scheme": info.name,
+        "secret": info.secret,
+        "adversary": info.adversary,
+        "threshold": info.threshold,
+        "parties": tuple(named[:-1]),
+        "dealers": (named[-1],) if info.dealer else (),
+        "owners": {name: {draw(lines): (rows or n, *draw(shapes))} for name, rows in owners.items()},
+        "learned": {role: draw(sentences) for role in (*ROLES, *(["dealer"] if info.dealer else []))},
         "openings": (),
     }
 
@@ -301,11 +334,12 @@ def minimisers(draw: st.DrawFn) -> Certificate:
     proven = draw(st.booleans())
     mechanism = draw(st.sampled_from(sorted(SCALE_NAMES)))
     grid_bits = draw(st.integers(0, 16 if mechanism == "gaussian" else 99))
-    n, d, l2, bound = draw(st.integers(1, 10**6)), draw(st.integers(1, 10**4)), draw(positive), draw(positive)
+    n, d, l2, bound = study["n"], draw(st.integers(1, 10**4)), draw(positive), draw(positive)
     epsilon = draw(positive)
     distance = draw(st.fractions(Fraction(1, 2**200), Fraction(1, 2**20)))
     delta = draw(deltas)
-    tau = draw(st.none() | taus) if not proven else draw(taus)
+    parts = draw(taus)
+    tau = math.fsum(parts.values()) if proven or draw(st.booleans()) else None
     if mechanism == "gaussian":  # of at most 2^40 steps
         epsilon, l2 = max(epsilon, Fraction(1, 100)), max(l2, Fraction(1, 100))
     exact = 2 * bound / (n * l2)
@@ -320,7 +354,6 @@ def minimisers(draw: st.DrawFn) -> Certificate:
         "proven": proven,
         "warnings": study["warnings"] if proven else ("There is a reason.", *study["warnings"]),
         "recipe": "paper" if mechanism == "gaussian" else draw(st.sampled_from(["best", "paper"])),
-        "method": "minimiser",
         "epsilon": epsilon,
         "delta_total": total_delta(delta, distance, epsilon),
         "sampler_distance": distance,
@@ -328,7 +361,6 @@ def minimisers(draw: st.DrawFn) -> Certificate:
         "noise_scale": scale,
         "grid": f"2^-{grid_bits}",
         "l2": l2,
-        "n": n,
         "d": d,
         "normalised_by": draw(st.sampled_from(["owners", "parties"])),
         "solver": draw(lines),
@@ -337,13 +369,12 @@ def minimisers(draw: st.DrawFn) -> Certificate:
         "sensitivity_kind": draw(st.sampled_from(["tight", "paper"])),
         "sensitivity_exact": exact,
         "tau": tau,
-        "tau_parts": draw(st.dictionaries(lines, sizes, max_size=3)),
+        "tau_parts": parts,
         "sensitivity_total": total,
-        "descent": None,
         "openings": opened(draw, study, d),
     }
     derived = minimiser_facts(**facts)
-    return Certificate(**{**facts, **derived, "delta": delta if mechanism == "gaussian" else Fraction(0)})
+    return with_statement(**{**facts, **derived, "delta": delta if mechanism == "gaussian" else Fraction(0)})
 
 
 @st.composite
@@ -378,7 +409,7 @@ def descents(draw: st.DrawFn) -> Certificate:
         epsilon=epsilon,
         delta=draw(deltas),
     )
-    facts |= {**study, "normalised_by": "parties" if by_parties else "owners", "n": draw(st.integers(1, 10**6))}
+    facts |= {**study, "normalised_by": "parties" if by_parties else "owners"}
     return Certificate(**{**facts, "openings": opened(draw, study, d)})
 
 

@@ -15,8 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError
-from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedOpening, CertifiedRelease
-from unit.privacy.certificates import DESCENT, EXAMPLE, UNPROVEN, certificates, encoded, planned, restated
+from cofit.privacy.certificate import (
+    Certificate,
+    CertifiedDescent,
+    CertifiedMinimiser,
+    CertifiedOpening,
+    CertifiedRelease,
+)
+from cofit.sharing import scheme_named
+from unit.privacy.certificates import DESCENT, EXAMPLE, UNPROVEN, certificates, changed, encoded, planned, restated
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "certificate.md"
 
@@ -89,7 +96,7 @@ def test_headline_of_a_proven_run() -> None:
 
 
 def test_an_unproven_run_says_so_first_with_the_reason() -> None:
-    certificate = replace(EXAMPLE, **UNPROVEN)
+    certificate = changed(EXAMPLE, **UNPROVEN)
     assert certificate.headline == (
         "NOT A PROVEN GUARANTEE: Momentum was used, for which no bound of the solver's error is known. Noise was added "
         "with a protection in mind (epsilon = 0.5, delta = 9.31e-17), but it is not proven that the published model "
@@ -101,24 +108,25 @@ def test_an_unproven_run_says_so_first_with_the_reason() -> None:
 
 
 def test_a_run_without_secrecy_says_so_first() -> None:
-    clear = replace(EXAMPLE, scheme="clear", secret=False)
+    info = scheme_named("clear").info
+    clear = replace(EXAMPLE, scheme="clear", secret=False, adversary=info.adversary, threshold=info.threshold)
     assert clear.headline == (
         "NO SECRECY: with 'clear' every computing party could read all of the data; for testing only."
     )
-    both = replace(clear, **UNPROVEN)
+    both = changed(clear, **UNPROVEN)
     assert both.headline.startswith(clear.headline + " NOT A PROVEN GUARANTEE: Momentum")
 
 
 @settings(deadline=None)
 @given(st.fractions(Fraction(1, 1000), 20))
 def test_numbers_of_the_headline_are_rounded_up(epsilon: Fraction) -> None:
-    certificate = replace(EXAMPLE, **UNPROVEN, epsilon=epsilon, delta_total=Fraction(1, 3))
+    certificate = changed(EXAMPLE, **UNPROVEN, epsilon=epsilon, delta_total=Fraction(1, 3))
     stated = re.search(r"epsilon = (\S+), delta = (\S+)\)", certificate.headline)
     assert stated is not None
     assert epsilon <= Fraction(stated[1]) <= epsilon * Fraction(101, 100)
     assert stated[2] == "0.334"
-    assert EXAMPLE.noise_scale is not None
-    scale = EXAMPLE.noise_scale * max(Fraction(1), 1 / (2 * epsilon))
+    assert EXAMPLE.minimiser is not None
+    scale = EXAMPLE.minimiser.noise_scale * max(Fraction(1), 1 / (2 * epsilon))
     proven = restated(EXAMPLE, epsilon=epsilon, noise_scale=scale, delta_total=Fraction(1, 1000))
     factor = re.search(r"factor of at most (\S+), plus at most 0.001,", proven.headline)
     assert factor is not None
@@ -146,18 +154,36 @@ def test_a_missing_field_is_named(certificate: Certificate, name: str) -> None:
 @pytest.mark.parametrize("name", [field.name for field in fields(Certificate)])
 @pytest.mark.parametrize("wrong", [[[]], {"": 1}, math.nan, math.inf, None, "", 10**400, {"exact": 1}], ids=str)
 def test_a_value_of_another_type_is_named(name: str, wrong: object) -> None:
-    if name in ("tau", "descent") and wrong is None:
+    if name == "study" and wrong is None:
         wrong = False
+    if name == "facts" and wrong == {"exact": 1}:
+        wrong = {"exact": 1.5}
     with pytest.raises(InvalidInputError, match=f"The '{name}.*' parameter of a certificate must be"):
         Certificate.from_json(json.dumps(encoded() | {name: wrong}))
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(CertifiedDescent)])
-def test_the_numbers_of_a_step_are_read_strictly(name: str) -> None:
-    whole = encoded(DESCENT)["descent"]
+@pytest.mark.parametrize(
+    ("certificate", "name"),
+    [
+        *((DESCENT, field.name) for field in fields(CertifiedDescent)),
+        *((EXAMPLE, field.name) for field in fields(CertifiedMinimiser)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.method,
+)
+def test_statements_are_read_strictly(certificate: Certificate, name: str) -> None:
+    whole = encoded(certificate)["statement"]
     for damaged in ({key: value for key, value in whole.items() if key != name}, whole | {name: [1]}):
-        with pytest.raises(InvalidInputError, match=f"The 'descent.{name}' parameter of a certificate must be"):
-            Certificate.from_json(json.dumps(encoded(DESCENT) | {"descent": damaged}))
+        with pytest.raises(InvalidInputError, match=f"The 'statement.{name}' parameter of a certificate must be"):
+            Certificate.from_json(json.dumps(encoded(certificate) | {"statement": damaged}))
+
+
+def test_a_statement_has_the_fields_of_its_method_alone() -> None:
+    for mine, other in ((EXAMPLE, DESCENT), (DESCENT, EXAMPLE)):
+        document = encoded(mine)
+        document["statement"]["method"] = other.method
+        with pytest.raises(InvalidInputError, match=r"The 'statement\.\w+' parameter of a certificate must be stated"):
+            Certificate.from_json(json.dumps(document))
+        assert None not in [value for name, value in document["statement"].items() if name != "tau"]
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(CertifiedRelease)])
@@ -198,16 +224,18 @@ def test_unknown_and_repeated_fields_and_other_versions_are_refused() -> None:
         Certificate.from_json(json.dumps(encoded() | {"openings": [opening | {"value": 1}]}))
     with pytest.raises(InvalidInputError, match="The 'n' parameter of a certificate must be stated once"):
         Certificate.from_json(EXAMPLE.to_json().replace('"n": 1713,', '"n": 1713, "n": 1713,'))
-    for version in (1, 3, 0, "2", None, True, 2.0):
+    for version in (1, 2, 4, 0, "3", None, True, 3.0):
         with pytest.raises(InvalidInputError, match="The 'version' parameter of a certificate must be"):
             Certificate.from_json(json.dumps(encoded() | {"version": version}))
 
 
-def test_a_certificate_of_version_1_is_refused_for_its_version_alone() -> None:
-    since = ("rule", "releases", "recipe", "method", "descent")
-    old = {name: value for name, value in encoded().items() if name not in since} | {"version": 1}
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_certificate_is_refused_for_its_version_alone(version: int) -> None:
+    since = ("statement", "facts", "study", "check_delta")
+    old = {name: value for name, value in encoded().items() if name not in since} | {"version": version}
     refusal = (
-        r"^The 'version' parameter of a certificate must be 2, the version that this release can read\. Got 1 instead"
+        r"^The 'version' parameter of a certificate must be 3, the version that this release can read; read it with "
+        rf"the release of cofit that wrote it \(0\.1\.0\)\. Got {version} instead"
     )
     with pytest.raises(InvalidInputError, match=refusal):
         Certificate.from_json(json.dumps(old))
@@ -224,12 +252,12 @@ def test_what_is_no_certificate_is_refused(text: str) -> None:
 
 def test_it_is_frozen_and_holds_copies_of_its_own() -> None:
     software = {"python": "3.11"}
-    parties = ["a", "b"]
+    parties = ["a", "b", "c"]
     certificate = replace(EXAMPLE, software=software, parties=parties, openings=())  # type: ignore[arg-type]
     software["python"] = "2.7"
     parties.clear()
     assert certificate.software == {"python": "3.11"}
-    assert certificate.parties == ("a", "b")
+    assert certificate.parties == ("a", "b", "c")
     with pytest.raises(FrozenInstanceError):
         certificate.epsilon = Fraction(1)  # type: ignore[misc]
     assert pickle.loads(pickle.dumps(certificate)) == certificate
@@ -246,15 +274,10 @@ def explained(section: str) -> list[str]:
     [
         ("Fields", Certificate),
         ("A release", CertifiedRelease),
-        ("Numbers of a step", CertifiedDescent),
+        ("The statement of the minimiser", CertifiedMinimiser),
+        ("The statement of descent", CertifiedDescent),
         ("An opening", CertifiedOpening),
     ],
 )
 def test_the_page_explains_every_field(section: str, kind: Any) -> None:
     assert sorted(explained(section)) == sorted(field.name for field in fields(kind))
-
-
-@pytest.mark.parametrize("certificate", [EXAMPLE, DESCENT], ids=["minimiser", "descent"])
-def test_the_page_shows_the_examples(certificate: Certificate) -> None:
-    shown = "".join(f"    {line}".rstrip() + "\n" for line in certificate.to_text().splitlines())
-    assert shown in PAGE.read_text()

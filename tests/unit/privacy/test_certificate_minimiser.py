@@ -16,18 +16,25 @@ from cofit.privacy.certificate import CertifiedOpening
 from cofit.privacy.events import gaussian_event
 from cofit.privacy.gaussian_dp import largest_mu
 from cofit.privacy.zcdp import gaussian_sigma, total_delta
-from unit.privacy.certificates import DESCENT, EXAMPLE, UNPROVEN, restated
+from unit.privacy.certificates import DESCENT, EXAMPLE, STATED, UNPROVEN, changed, restated
 
-EXACT, TOTAL = EXAMPLE.sensitivity_exact or 0, EXAMPLE.sensitivity_total or 0
-SCALE = EXAMPLE.noise_scale or 0
+MINIMISER = EXAMPLE.minimiser
+assert MINIMISER is not None
+EXACT, TOTAL, SCALE = MINIMISER.sensitivity_exact, MINIMISER.sensitivity_total, MINIMISER.noise_scale
 SLIGHTLY = 1 + Fraction(1, 1 << 18)
 
 
 @pytest.mark.parametrize(
     ("field", "change"),
     [
-        ("sensitivity_total", {"tau": 1.8e-07}),
-        ("sensitivity_total", {"tau": 1.0}),
+        ("sensitivity_total", {"tau": 1.8e-07, "tau_parts": {"all": 1.8e-07}}),
+        ("sensitivity_total", {"tau": 1.0, "tau_parts": {"all": 1.0}}),
+        ("tau", {"tau": 1.0e-07}),
+        ("tau", {"tau": 2.0e-07}),
+        ("tau", {"tau_parts": {"all": 1.9e-07}}),
+        ("tau", {"tau_parts": {}}),
+        ("tau_parts.less", {"tau_parts": {"all": 2e-07, "less": -2e-08}}),
+        ("delta_total", {"check_delta": Fraction(1, 10**15)}),
         ("sensitivity_total", {"sensitivity_total": EXACT / 2}),
         ("sensitivity_total", {"sensitivity_total": EXACT / 2, **UNPROVEN}),
         ("sensitivity_exact", {"n": 1700}),
@@ -57,7 +64,8 @@ SLIGHTLY = 1 + Fraction(1, 1 << 18)
     ],
 )
 def test_contradictions_name_the_field(field: str, change: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match=re.escape(f"The '{field}' parameter of a certificate must be ")):
+    path = f"statement.{field}" if field.partition(".")[0] in STATED else field
+    with pytest.raises(InvalidInputError, match=re.escape(f"The '{path}' parameter of a certificate must be ")):
         restated(EXAMPLE, **change)
 
 
@@ -75,8 +83,25 @@ def test_contradictions_name_the_field(field: str, change: dict[str, Any]) -> No
         ("sensitivity_kind", {"sensitivity_kind": "loose"}),
         ("normalised_by", {"normalised_by": "nobody"}),
         ("recipe", {"recipe": "worst"}),
-        ("method", {"method": "guess"}),
-        ("version", {"version": 1}),
+        ("statement.method", {"method": "guess"}),
+        ("version", {"version": 2}),
+        ("study", {"study": "trial"}),
+        ("plan_hash", {"plan_hash": "5F" * 32}),
+        ("check_delta", {"check_delta": Fraction(-1)}),
+        ("facts.rows", {"facts": {"rows": 1.5}}),
+        ("scheme", {"scheme": "rep5"}),
+        ("secret", {"scheme": "clear"}),
+        ("secret", {"secret": False}),
+        ("adversary", {"scheme": "rep4"}),
+        ("adversary", {"adversary": "nobody"}),
+        ("threshold", {"threshold": "3 of 3"}),
+        ("parties", {"parties": ("a", "b"), "openings": ()}),
+        ("owners", {"n": 171300}),
+        ("owners", {"owners": {}}),
+        ("owners", {"owners": {"a": {"X": (1000, 12)}, "b": {"X": (714, 12)}}}),
+        ("owners", {"partition": "vertical"}),
+        ("owners.a", {"owners": {"a": {"X": (1713, 12), "y": (1712,)}}}),
+        ("owners.a", {"owners": {"a": {"X": (), "y": ()}}}),
         ("epsilon", {"epsilon": Fraction(0)}),
         ("epsilon", {"epsilon": Fraction(1025)}),
         ("epsilon", {"epsilon": 0.5}),
@@ -98,6 +123,7 @@ def test_contradictions_name_the_field(field: str, change: dict[str, Any]) -> No
         ("parties", {"parties": "abc"}),
         ("dealers", {"dealers": ("one", "two")}),
         ("learned", {"dealers": ("one",)}),
+        ("dealers", {"dealers": ("one",), "learned": {**EXAMPLE.learned, "dealer": ()}}),
         ("dealers", {"dealers": EXAMPLE.parties[:1]}),
         ("model", {"model": " "}),
         ("model", {"model": "a\nNO SECRECY"}),
@@ -117,7 +143,7 @@ def test_contradictions_name_the_field(field: str, change: dict[str, Any]) -> No
         ("releases", {"releases": (replace(EXAMPLE.releases[0], dimension=11),)}),
         ("releases", {"releases": (replace(EXAMPLE.releases[0], sensitivity=EXAMPLE.releases[0].sensitivity + 1),)}),
         ("releases", {"releases": (replace(EXAMPLE.releases[0], scale=EXAMPLE.releases[0].scale - 1),)}),
-        ("descent", {"descent": DESCENT.descent}),
+        ("mechanism", {"statement": DESCENT.statement, "recipe": "best", "epochs": 4}),
         ("l2", {"l2": None}),
         ("solver", {"solver": None}),
         ("gradient_bound", {"gradient_bound": None}),
@@ -130,8 +156,9 @@ def test_contradictions_name_the_field(field: str, change: dict[str, Any]) -> No
     ],
 )
 def test_wrong_values_and_types_name_the_field(field: str, change: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match=re.escape(f"The '{field}' parameter of a certificate must be ")):
-        replace(EXAMPLE, **change)
+    path = f"statement.{field}" if field.partition(".")[0] in STATED else field
+    with pytest.raises(InvalidInputError, match=re.escape(f"The '{path}' parameter of a certificate must be ")):
+        changed(EXAMPLE, **change)
 
 
 def test_a_second_release_that_nothing_accounts_for_is_refused() -> None:
@@ -152,7 +179,7 @@ def test_the_other_mechanisms_need_their_noise_too(mechanism: str) -> None:
         "delta_total": total_delta(delta, EXAMPLE.sampler_distance, EXAMPLE.epsilon),
     }
     assert restated(EXAMPLE, noise_scale=enough, **change).proven
-    with pytest.raises(InvalidInputError, match=r"'(noise_scale|delta_total)' parameter of a certificate"):
+    with pytest.raises(InvalidInputError, match=r"'(statement.noise_scale|delta_total)' parameter of a certificate"):
         restated(EXAMPLE, noise_scale=enough * Fraction(999, 1000), **change)
 
 
@@ -166,7 +193,9 @@ def test_a_grid_that_the_sensitivity_does_not_count_is_refused(grid: str, change
     noise = {"noise_scale": Fraction(100), "delta_total": Fraction(1, 1000), **change}
     for fine in ("2^-28", "2^-30"):
         assert restated(EXAMPLE, **noise, grid=fine).proven
-    with pytest.raises(InvalidInputError, match=r"'sensitivity_total' parameter of a certificate .* 2 sqrt\(d\) grid"):
+    with pytest.raises(
+        InvalidInputError, match=r"'statement.sensitivity_total' parameter of a certificate .* 2 sqrt\(d\) grid"
+    ):
         restated(EXAMPLE, **noise, grid=grid)
 
 
@@ -178,7 +207,7 @@ def test_no_noise_on_a_coarse_grid_is_no_proof() -> None:
     change["delta_total"] = total_delta(delta, EXAMPLE.sampler_distance, EXAMPLE.epsilon)
     assert restated(EXAMPLE, grid="2^-28", **change).proven
     for grid in ("2^-10", "2^0"):
-        with pytest.raises(InvalidInputError, match="'sensitivity_total' parameter of a certificate"):
+        with pytest.raises(InvalidInputError, match=r"'statement\.sensitivity_total' parameter of a certificate"):
             restated(EXAMPLE, grid=grid, **change)
     for mechanism in ({}, change):
         with pytest.raises(InvalidInputError, match=r"'releases\[0\].grid' parameter of a certificate must be a power"):

@@ -11,6 +11,7 @@ from cofit.learn.certify import certify
 from cofit.learn.descent.cleartext import cleartext_descent
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan, plan_minimiser, plan_training
+from cofit.learn.private_training import release_reason
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.report.accuracy_forecast import AccuracyCurve, AccuracyForecast
@@ -105,7 +106,7 @@ def certified_by(
             owners[0]: {"features": (facts.rows, 1), "labels": (facts.rows,)},
             owners[1]: {"features": (facts.rows, width - 1)},
         }
-    reason = "the noisy weights: the one release of this study"
+    reason = release_reason(plan)
     return certify(
         plan,
         parties=members,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from cofit.errors import InvalidInputError
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
+from cofit.learn.rebuild import rebuilt_plan
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.report.cost import Cost, PhaseCost, forecast_cost
-from cofit.report.rebuilt import rebuilt_plan
 from cofit.study.plan import study_plan
 from cofit.study.statement import expected_certificate
 from unit.cli.study_models import model_of
@@ -117,7 +118,7 @@ def test_the_plan_of_a_study_is_rebuilt_from_its_model(document: dict[str, Any])
 )
 def test_the_plan_of_noisy_descent_is_rebuilt(kind: str) -> None:
     model = descended(**DESCENTS[kind])
-    plan = rebuilt_plan(model)
+    plan = rebuilt_plan(model.certificate)
     assert plan is not None
     assert plan.hash == model.certificate.plan_hash
     found = forecast_cost(model)
@@ -133,23 +134,26 @@ def test_the_plan_of_a_study_by_descent_is_rebuilt(document: dict[str, Any], eps
     plan = study_plan(study)
     weights = np.zeros(plan.released)
     model = StudyModel.from_release(study, tuple(weights.tolist()), expected_certificate(study, plan))
-    assert rebuilt_plan(model) == plan
+    assert rebuilt_plan(model.model.certificate) == plan
     assert forecast_cost(model) is not None
 
 
 def test_recipe_best_without_delta_is_rebuilt() -> None:
     plan = plan_training(training_facts(400, 5, delta=0.0))
     model = LinearModel.from_weights(plan, [0.0] * 6, certified_by(plan), ("no", "yes"))
-    assert rebuilt_plan(model) == plan
+    assert rebuilt_plan(model.certificate) == plan
 
 
-def test_ranges_that_nobody_can_guess_have_no_plan() -> None:
-    """Below the price of a level, the range is not in the certificate; the hash is the judge."""
-    facts: dict[str, Any] = {"epsilon": 0.1, "partition": "vertical", "feature_bound": 1.0}
-    assert rebuilt_plan(descended(100, 5, feature_lower=-1.0, **facts)) is not None
-    assert rebuilt_plan(descended(100, 5, feature_lower=-0.3, **facts)) is None
-    assert forecast_cost(descended(100, 5, feature_lower=-0.3, **facts)) is None
+def test_ranges_of_any_kind_are_in_the_facts() -> None:
+    facts: dict[str, Any] = {"epsilon": 0.1, "partition": "vertical", "feature_bound": 1.0, "feature_lower": -0.3}
+    assert forecast_cost(descended(100, 5, **facts)) is not None
+    assert forecast_cost(released(planned(tolerance=0.02))) is not None
 
 
-def test_a_plan_that_cannot_be_rebuilt_has_no_forecast() -> None:
-    assert forecast_cost(released(planned(tolerance=0.02))) is None
+def test_a_plan_of_another_release_has_no_forecast() -> None:
+    model = descended(epsilon=1.0)
+    facts = {name: value for name, value in model.certificate.facts.items() if name != "row_limit"}
+    other = replace(model, certificate=replace(model.certificate, cofit_version="9.9", facts=facts))
+    assert forecast_cost(other) is None
+    with pytest.raises(InvalidInputError, match=r"'facts\.row_limit' parameter of a certificate must be stated"):
+        forecast_cost(replace(model, certificate=replace(model.certificate, facts=facts)))

@@ -95,8 +95,8 @@ def test_the_estimated_square_is_unbiased(mechanism: str) -> None:
     assert squares.std() == pytest.approx(
         math.sqrt(law.variance_of_square + 4 * (true @ true) * law.variance), rel=0.05
     )
-    assert certificate.gradient_bound is not None and certificate.l2 is not None
-    assert stated.largest == pytest.approx(float(certificate.gradient_bound / certificate.l2))
+    assert certificate.minimiser is not None
+    assert stated.largest == pytest.approx(float(certificate.minimiser.gradient_bound / certificate.minimiser.l2))
 
 
 def test_no_signal_is_an_estimate_of_0_not_an_error() -> None:

@@ -38,15 +38,14 @@ class Line:
 
 def release_at(counter: Counter, weights: int) -> Release:
     small = expected_certificate(*planned("horizontal"))
-    assert small.sensitivity_total is not None
-    assert small.noise_scale is not None
+    stated = small.minimiser
+    assert stated is not None
     (one,) = small.releases  # twice the sensitivity: room for the rounding of more weights
     doubled = replace(one, dimension=weights, sensitivity=2 * one.sensitivity, scale=2 * one.scale)
     certificate = replace(
         small,
         d=weights,
-        sensitivity_total=2 * small.sensitivity_total,
-        noise_scale=2 * small.noise_scale,
+        statement=replace(stated, sensitivity_total=2 * stated.sensitivity_total, noise_scale=2 * stated.noise_scale),
         noise_expected_norm=2 * small.noise_expected_norm * math.sqrt(weights / small.d),
         releases=(doubled,),
     )

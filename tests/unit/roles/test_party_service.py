@@ -14,7 +14,7 @@ import pytest
 
 from cofit.errors import InvalidInputError, ProtocolError, TransportError
 from cofit.learn.private_training import private_training
-from cofit.roles import party_sessions, session
+from cofit.roles import party_sessions, publication, session
 from cofit.roles.analyst import fetch_release, statuses
 from cofit.roles.audit_file import AuditFile, read_audit
 from cofit.roles.desk import Begin
@@ -24,8 +24,8 @@ from cofit.roles.ledger import Ledger
 from cofit.roles.party_service import PartyService
 from cofit.roles.party_sessions import PartySessions
 from cofit.roles.party_state import PartyState
-from cofit.roles.published import Release
 from cofit.roles.release_store import FileStore
+from cofit.roles.signatures import SignedRelease
 from cofit.transport import Reception
 from unit.roles.loopback import PARTIES, Loopback, loopback, until
 
@@ -102,7 +102,7 @@ def test_a_released_party_opens_again_for_one_that_has_not_published(
             raise OSError(errno.ENOSPC, "No space left on device")
         write_durably(path, data, **options)
 
-    monkeypatch.setattr(party_sessions, "write_durably", full)
+    monkeypatch.setattr(publication, "write_durably", full)
     site.start()
     site.contribute()
     others = [name for name in PARTIES if name != late]
@@ -142,13 +142,13 @@ def test_a_record_that_is_lost_after_the_opening_began_is_not_drawn_again(
             raise OSError(errno.ENOSPC, "No space left on device")
         write_durably(path, data, **options)
 
-    monkeypatch.setattr(party_sessions, "write_durably", full)
+    monkeypatch.setattr(publication, "write_durably", full)
     site.start()
     site.contribute()
     until(lambda: all("opening" in events(site, name) for name in PARTIES))
     site.stop()
     (site.state("party-b") / "release").unlink()
-    monkeypatch.setattr(party_sessions, "write_durably", write_durably)
+    monkeypatch.setattr(publication, "write_durably", write_durably)
     site.start()
     until(lambda: any(site.running[name][0]._state.phase == "failed" for name in PARTIES))
     site.stop()
@@ -425,7 +425,7 @@ def test_shares_that_were_forgotten_are_not_missed(site: Loopback) -> None:
     state.close()
     site.start()
     until(lambda: all(isinstance(s, dict) for s in statuses(site.study, _analyst(site), 1.0).values()))
-    assert isinstance(fetch_release(site.study, _analyst(site)), Release)
+    assert isinstance(fetch_release(site.study, _analyst(site)), SignedRelease)
     assert not any("failed" in event for event in events(site, "party-a"))
 
 

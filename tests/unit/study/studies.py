@@ -10,7 +10,8 @@ from cofit.study import Study, parse_study
 from cofit.transport import generate_identity
 
 NAMES = ("party-a", "party-b", "party-c", "owner-a", "owner-b", "analyst", "stranger")
-CERTIFICATES = {f"{name}.pem": generate_identity(name).certificate_pem for name in NAMES}
+IDENTITIES = {name: generate_identity(name) for name in NAMES}
+CERTIFICATES = {f"{name}.pem": identity.certificate_pem for name, identity in IDENTITIES.items()}
 LEFT_OUT = object()
 
 HORIZONTAL: dict[str, Any] = {

@@ -19,7 +19,7 @@ from cofit.learn.descent.plan import DescentPlan
 from cofit.learn.descent.planning import plan_descent
 from cofit.learn.descent.recipe import CALIBRATION_SHARE, CENTRE_SHARE
 from cofit.learn.facts import training_facts
-from cofit.report.rebuilt import rebuilt_plan
+from cofit.learn.rebuild import rebuilt_plan
 from cofit.study.plan import study_plan
 from unit.study.studies import study_of
 
@@ -144,7 +144,7 @@ def test_the_model_can_be_trained_and_its_plan_found_again() -> None:
     ).fit([(x[:150], y[:150]), (x[150:], y[150:])], partition="horizontal")
     names = {release.name.split()[0] for release in model.certificate_.releases}
     assert names == {"level", "centre", "step", "intercept"}
-    plan = rebuilt_plan(model.model_)
+    plan = rebuilt_plan(model.certificate_)
     assert plan is not None
     assert dict(plan.facts.budget_shares) == {name: Fraction(str(share)) for name, share in shares.items()}
 

@@ -1,0 +1,34 @@
+"""What the columns of a table mean to a model: the part of a study that a model's file carries, and that is signed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from cofit.study.document import Feature, Study
+
+
+def study_encoding(study: Study) -> dict[str, Any]:
+    """Return the encoding of a study's tables, in JSON's types."""
+    data = study.data
+    return encoding(study.name, data.label, data.row_key, data.label_values, data.features, study.weight_names)
+
+
+def encoding(
+    name: str,
+    label: str,
+    row_key: str | None,
+    classes: Sequence[object],
+    features: Sequence[Feature],
+    weights: Sequence[str],
+) -> dict[str, Any]:
+    """Return the same from its parts. weights: the encoded columns in the order of the weights."""
+    return {
+        "study": name,
+        "label": label,
+        "row_key": row_key,
+        "classes": list(classes),
+        "features": [asdict(feature) for feature in features],
+        "weights": list(weights),
+    }
