@@ -175,24 +175,13 @@ def _check_shapes(plan: Plan, owners: Mapping[str, Mapping[str, Shape]]) -> None
 def _assumptions(plan: Plan) -> tuple[str, ...]:
     info = scheme_named(plan.facts.scheme).info
     chosen = "penalty" if plan.facts.recipe == "paper" else "how the budget is divided"
-    given = [
+    return (
         f"computing parties, corrupted at most: {info.threshold}; {info.adversary}; {info.assumptions}",
         "every person is in the data with at most one record",
         f"the study itself (rows, columns, bounds, {chosen}, classes) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
-    ]
-    kept = "normalised its rows as the study says"
-    if plan.facts.row_limit is not None:
-        kept = "cut its rows to the agreed length"
-    if plan.facts.normalised_by == "parties":
-        kept = "kept to the agreed bound of its values"
-        if isinstance(plan, DescentPlan) and plan.level is not None:
-            kept = "kept to the agreed ranges of its values"
-    given.append(
-        f"every owner {kept} and gave labels 0 and 1 only: nobody checks this inside the computation, and one owner "
-        f"who breaks it can remove the protection of everybody's records"
+        "SHA-256 and AES-256 make the coin that rows and labels are checked by as good as random",
     )
-    return tuple(given)
 
 
 def _learned(plan: Plan, dealer: str | None) -> dict[str, tuple[str, ...]]:

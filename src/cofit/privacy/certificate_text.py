@@ -22,9 +22,17 @@ _WEAK_EPSILON, _WEAK_DELTA = 20, Fraction(1, 1000)
 _NOTHING = object()
 _UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
 
-_LAYOUT = """\
+WHATEVER_OTHERS = (
+    "Your records are protected whatever the other owners put in.",
+    "Rows and labels were checked inside the computation; what broke the rules counted as nothing.",
+    "Others can still make the model useless or steer it, and bring a person twice or under two names.",
+)
+_LAYOUT = f"""\
 Warnings and assumptions
-  The guarantee holds if the assumptions do.
+  The guarantee holds if the assumptions do. Where it holds:
+  {WHATEVER_OTHERS[0]}
+  {WHATEVER_OTHERS[1]}
+  {WHATEVER_OTHERS[2]}
   proven = The guarantee is proven
   warnings = Warnings
   assumptions = Assumptions
@@ -39,7 +47,7 @@ What the published model reveals
   epsilon = Epsilon (the factor is e to this power)
   delta = Delta as asked for
   delta_total = Delta of the guarantee, with the imperfection of the noise's sampler
-  check_delta = Of this, the probability that a check inside the computation misses a lie
+  check_delta = Of this, the probability that a row or label against the rules passes the check
   sampler_distance = Distance of the sampled noise from the ideal noise, in total variation
   rule = Rule by which all noisy releases were added up
 
