@@ -101,7 +101,7 @@ def test_the_forecast_is_that_of_the_plan(mechanism: str, scheme: str, partition
     assert (found.total.rounds, found.total.bytes) == pytest.approx(
         (expected.total.rounds, expected.total.bytes), rel=0.1 if partition == "vertical" else 0
     )
-    assert [phase.name for phase in found.phases] == ["share", "train", "noise", "release"]
+    assert [phase.name for phase in found.phases] == ["share", "check", "train", "noise", "release"]
     assert found.total.rounds == sum(phase.rounds for phase in found.phases)
 
 
