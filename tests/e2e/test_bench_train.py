@@ -41,7 +41,7 @@ def test_fields(partition: str) -> None:
     report = json.loads(result.stdout)
     assert set(report) == FIELDS
     assert (report["partition"], report["rows"], report["cols"], report["owners"]) == (partition, 200, 6, 2)
-    parts = sum(report[f"seconds_{part}"] for part in ("share", "train", "noise"))
+    parts = sum(report[f"seconds_{part}"] for part in ("share", "check", "train", "noise"))
     assert 0 < parts <= report["seconds_total"]
     assert report["seconds_start"] > 0
     cost = forecast(plan_minimiser(paper_facts(200, 6, partition=partition))).total

@@ -142,7 +142,14 @@ def test_the_same_state_opens_the_same_weights(tmp_path: Path) -> None:
 def test_the_steps_come_in_order(capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[Progress] = []
     model = cofit.LogisticRegression(**FAST, progress=seen.append).fit(X, Y)
-    assert list(dict.fromkeys(progress.step for progress in seen)) == ["start", "share", "train", "noise", "release"]
+    assert list(dict.fromkeys(progress.step for progress in seen)) == [
+        "start",
+        "share",
+        "train",
+        "check",
+        "noise",
+        "release",
+    ]
     epochs = [progress.done for progress in seen if progress.step == "train"]
     assert epochs == sorted(epochs)
     assert epochs[-1] == model.n_iter_
