@@ -19,6 +19,6 @@ the_rest() {
   cofit status study.toml --key office.key --watch
   cofit model study.toml --key office.key --out model.json
   cofit evaluate model.json test.csv
-  kill %1 %2 %3
+  kill $(jobs -p)  # whatever their numbers are by now
   wait
 }

@@ -6,7 +6,7 @@ start_parties party-a party-b party-c
 
 # The same patients, but each hospital has some of the columns, and two rows that the other lacks.
 begin_vertical() {
-  kill %1 %2 %3
+  kill $(jobs -p)  # whatever their numbers are by now
   wait
   mkdir ../vertical
   cp study.toml ./*.key ./*.pem ../vertical
