@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cofit.cli.sections import Row, Section, as_number, format_section
+from cofit.cli.sections import Row, Section, as_number, check_row, format_section
 from cofit.learn.descent.plan import CENTRE, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, DescentPlan
 from cofit.privacy.events import Event
 
@@ -30,11 +30,8 @@ def _privacy(plan: DescentPlan) -> Section:
             Row("guarantee", "proven", "neighbours: one record replaced"),
             Row("epsilon", as_number(facts.epsilon)),
             Row("delta asked", as_number(facts.delta)),
-            Row(
-                "delta in total",
-                as_number(plan.total_delta),
-                "with the sampler's imperfection, and lies that pass the check",
-            ),
+            Row("delta in total", as_number(plan.total_delta), "with the imperfection of sampler and check"),
+            check_row(plan),
             Row("noise", law.split(",", maxsplit=1)[0], law.split(", ")[1]),
             Row("account", account.rule, "how the releases below were added up"),
             Row("scheme", facts.scheme, "secret sharing among the computing parties"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cofit.cli.sections import Row, Section, as_number, as_percent, format_section
+from cofit.cli.sections import Row, Section, as_number, as_percent, check_row, format_section
 from cofit.learn.minimiser_plan import MinimiserPlan
 
 _TAU_PARTS = {
@@ -26,12 +26,9 @@ def _privacy(plan: MinimiserPlan) -> Section:
         (
             Row("guarantee", "proven" if plan.proven else "NOT PROVEN", "neighbours: one record replaced"),
             Row("epsilon", as_number(mechanism.epsilon)),
-            Row("delta asked", as_number(mechanism.delta)),
-            Row(
-                "delta in total",
-                as_number(plan.total_delta),
-                "with the sampler's imperfection, and lies that pass the check",
-            ),
+            Row("delta asked", as_number(plan.facts.delta)),
+            Row("delta in total", as_number(plan.total_delta), "with the imperfection of sampler and check"),
+            check_row(plan),
             Row("mechanism", mechanism.name, "pure epsilon" if mechanism.pure else "epsilon and delta"),
             Row("scheme", plan.facts.scheme, "secret sharing among the computing parties"),
         ),

@@ -34,6 +34,14 @@ class Section:
     rows: tuple[Row, ...]
 
 
+def check_row(plan: Plan) -> Row:
+    """Return how rows and labels are checked inside the computation."""
+    count = plan.row_check.projections
+    way = f"{count} projections" if count else "every value"
+    note = f"rows and labels, in secret; a lie passes with probability {as_number(plan.check_delta)} at most, in delta"
+    return Row("check of rows", way, note)
+
+
 def format_section(plan: Plan) -> Section:
     """Return the formats of a plan, and the ranges that they are proven for."""
     formats = plan.formats

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.learn.facts import Facts
 from cofit.learn.losses import Evaluation
-from cofit.learn.row_check import CONSTANTS, check_delta
+from cofit.learn.row_check import CONSTANTS, BlockCheck, check_delta, check_of
 
 PLAN_VERSION = 3
 
@@ -60,6 +60,10 @@ class Formats(Protocol):
     @property
     def argument_radius(self) -> Fraction:
         """No score is larger."""
+
+    @property
+    def rounded(self) -> float | None:
+        """How much longer than 1 a row may become that its owner rounds to the nearest; None where towards zero."""
 
     def of(self, fraction_bits: int) -> FixedPoint:
         """Return the format with that many fractional bits."""
@@ -122,6 +126,14 @@ class Plan(ABC):
     def check_delta(self) -> Fraction:
         """The probability, at most, that a row or label against the rules passes the check of the parties."""
         return check_delta(self.facts.delta)
+
+    @property
+    def row_check(self) -> BlockCheck:
+        """The tests of a whole row; where owners hold columns, each block has its own, in a run."""
+        formats = self.formats
+        return check_of(
+            self.facts, formats.ring.bits, formats.data, formats.rounded, self.facts.cols + self.own_columns
+        )
 
     @property
     def cols(self) -> int:

@@ -20,7 +20,6 @@ from cofit.learn.base_plan import Plan
 from cofit.learn.batches import batch_count, even_parts
 from cofit.learn.bounds import TOLERANCE
 from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.formats import Formats as MinimiserFormats
 from cofit.learn.inputs import FEATURES, Holders
 from cofit.learn.row_check import BlockCheck, check_of, projection_matrix
 from cofit.secret import Party, SecretArray, SecretBits, concatenate
@@ -95,13 +94,14 @@ class _Tests:
 def _blocks(party: Party, plan: Plan, holders: Holders, features: SecretArray) -> list[tuple[slice, BlockCheck]]:
     """Return the columns of every owner's block, and its tests. A column that the parties added is nobody's."""
     formats = plan.formats
-    eta = formats.eta if isinstance(formats, MinimiserFormats) else None
     widths = [plan.facts.cols + plan.own_columns]
     if plan.facts.partition == "vertical":
         widths = [party.facts(owner, FEATURES).shape[1] for owner in holders.features]
     found, start = [], 0
     for width in widths:
-        check = check_of(plan.facts, formats.ring.bits, formats.data, eta, width, len(widths), features.summands)
+        check = check_of(
+            plan.facts, formats.ring.bits, formats.data, formats.rounded, width, len(widths), features.summands
+        )
         found.append((slice(start, start + width), check))
         start += width
     return found

@@ -95,6 +95,11 @@ class Formats:
         """The fractional bits of z."""
         return self.evaluation.argument_bits
 
+    @property
+    def rounded(self) -> float:
+        """eta."""
+        return self.eta
+
     def of(self, fraction_bits: int) -> FixedPoint:
         """Return the format with that many fractional bits."""
         return FixedPoint(fraction_bits, self.ring)

@@ -119,6 +119,8 @@ class MinimiserPlan(Plan):
             "grid": f"2^-{mechanism.grid_bits}",
             "sampler_distance": float(mechanism.sampler_distance),
             "delta_total": float(self.total_delta),
+            "check_delta": float(self.check_delta),
+            "check_projections": self.row_check.projections,
             "rows_needed": self.rows_needed,
             "warnings": list(self.warnings),
         }

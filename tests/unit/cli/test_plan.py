@@ -240,3 +240,18 @@ def test_wrong_usage(arguments: list[str]) -> None:
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code == 2
     assert "Usage:" in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "way"),
+    [(["--cols", "20"], "every value"), (["--cols", "200"], "projections"), (["--recipe", "paper"], "projections")],
+)
+def test_the_check_of_rows_is_part_of_the_plan(options: list[str], way: str) -> None:
+    given = ["plan", "--rows", "2000", "--cols", "100", *options]
+    printed = " ".join(CliRunner().invoke(cli, given).output.split())
+    assert way in printed.split("check of rows")[1].split("rows and labels")[0]
+    assert "a lie passes with probability 9.095e-13 at most, in delta" in printed
+    facts = json.loads(CliRunner().invoke(cli, [*given, "--json"]).output)
+    assert facts["check_delta"] == 2.0**-40
+    assert (facts["check_projections"] > 0) == (way == "projections")
+    assert facts["forecast"]["check"]["bytes"] > 0

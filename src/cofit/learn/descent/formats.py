@@ -135,6 +135,11 @@ class DescentFormats:
         """How far a computed inverse length may be off."""
         return inverse_square_root_error(self.of(self.inverse_norm))
 
+    @property
+    def rounded(self) -> None:
+        """Owners round towards zero."""
+        return
+
     def of(self, fraction_bits: int) -> FixedPoint:
         """Return the format with that many fractional bits."""
         return FixedPoint(fraction_bits, self.ring)

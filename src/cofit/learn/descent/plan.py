@@ -278,6 +278,8 @@ class DescentPlan(Plan):
             "rule": account.rule,
             "delta_proven": float(account.delta),
             "delta_total": float(self.total_delta),
+            "check_delta": float(self.check_delta),
+            "check_projections": self.row_check.projections,
             "rows_needed": self.rows_needed,
             "warnings": list(self.warnings),
         }
