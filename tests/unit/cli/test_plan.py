@@ -244,7 +244,11 @@ def test_wrong_usage(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("options", "way"),
-    [(["--cols", "20"], "every value"), (["--cols", "200"], "projections"), (["--recipe", "paper"], "projections")],
+    [
+        (["--cols", "20"], "every value"),
+        (["--cols", "200"], "projections"),
+        (["--recipe", "paper", "--cols", "600"], "projections"),
+    ],
 )
 def test_the_check_of_rows_is_part_of_the_plan(options: list[str], way: str) -> None:
     given = ["plan", "--rows", "2000", "--cols", "100", *options]
