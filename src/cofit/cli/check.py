@@ -100,7 +100,7 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     _print_list(
         console, "What everybody will learn", [f"{w}: {f}" for w, facts in learned(loaded).items() for f in facts]
     )
-    _print_list(console, "Privacy", [certificate.headline])
+    _print_list(console, "Privacy", [text for text in (certificate.headline, certificate.about_others) if text])
     _print_list(console, "This holds if", certificate.assumptions)
     console.print(Text(f"\nStudy hash: {loaded.hash}", style="bold"), soft_wrap=True)
 

@@ -219,6 +219,8 @@ def _show(contribution: PreparedContribution) -> None:
     click.echo("\nWhat the release will reveal")
     certificate = expected_certificate(study, contribution.plan)
     click.echo(f"  {certificate.headline}")
+    if certificate.about_others:
+        click.echo(f"  {certificate.about_others}")
     for assumption in certificate.assumptions:
         click.echo(f"  This holds if {assumption}.")
     for fact in learned(study)["parties"]:

@@ -100,7 +100,7 @@ def cli() -> None:
         owners     cofit contribute study.toml --key NAME.key --data TABLE
         analysts   cofit model study.toml --key NAME.key --out model.json
 
-    Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 130 interrupted.
+    Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 3 (verify) nobody vouches, 130 interrupted.
     """
 
 

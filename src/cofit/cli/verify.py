@@ -32,8 +32,8 @@ def verify(ctx: click.Context, model: Path, study: Path | None) -> None:
                      that this study gives
 
     Without --study the keys are taken from the file itself, and nobody vouches for them: somebody who makes up a whole
-    model can sign it with keys made up as well. A changed digit is found even then. A model of an estimator or of
-    `cofit demo` comes from a run on one machine: it has a certificate, and nobody who could sign it.
+    model can sign it with keys made up as well. A changed digit of a study's model is found even then. A model of an
+    estimator or of `cofit demo` comes from a run on one machine: it has a certificate, and nobody who could sign it.
 
     What no signature can show: that the parties kept to the protocol, and that the assumptions in the certificate hold.
 

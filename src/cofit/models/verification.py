@@ -75,7 +75,7 @@ def verify_model(path: str | Path, study: str | Path | Study | None = None) -> V
             model = model_of_text(text, path)
             return _of_study(model, agreed) if isinstance(model, StudyModel) else _of_run(model, agreed)
         except InvalidInputError as error:
-            raise VerificationError(str(error)) from None
+            raise VerificationError(f"{error} Do not use the model: the file was changed or is damaged.") from None
         except VerificationError as error:
             raise VerificationError(f"{path}: {error}") from None
 
@@ -83,7 +83,9 @@ def verify_model(path: str | Path, study: str | Path | Study | None = None) -> V
 def _of_run(model: LinearModel, study: Study | None) -> Verification:
     """Check a model that an estimator or the demo saved: there is nobody to sign it."""
     if study is not None:
-        raise VerificationError("This model is of a run without a study, so that no study can vouch for it.")
+        raise VerificationError(
+            "This model is of a run without a study, so that no study can vouch for it. Leave the study (--study) out."
+        )
     if model.certificate.study is not None:
         raise VerificationError(
             "The certificate is that of a study, but the file has neither its study nor signatures."
@@ -136,7 +138,10 @@ def _rebuilt(certificate: Certificate, caveats: list[str]) -> tuple[bool, list[s
             f"and the shrinkage derived again."
         )
         return False, holds
-    holds.append("Plan and certificate were made again from the public facts of the run: every field is the same.")
+    holds.append(
+        "Plan and certificate were made again from the public facts of the run: every field is the same. (Versions of "
+        "software and warnings of the run itself follow from nothing.)"
+    )
     return True, holds
 
 
@@ -156,7 +161,8 @@ def _check_study(model: StudyModel, study: Study, keys: dict[str, str], *, rebui
     if model.study != (study.name, study.hash):
         raise VerificationError(
             f"The model is of another study: '{model.study[0]}' with the hash {model.study[1]}. The study that was "
-            f"given is '{study.name}' with the hash {study.hash}."
+            f"given is '{study.name}' with the hash {study.hash}. Give the study.toml of this model, with the "
+            f"certificates (.pem) of its participants beside it: the hash covers them too."
         )
     expected = {party.name: party.fingerprint for party in study.parties}
     for party in sorted({*keys, *expected}):

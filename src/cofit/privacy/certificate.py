@@ -36,7 +36,7 @@ from cofit.privacy.certificate_checks import (
     VERSION,
     check_certificate,
 )
-from cofit.privacy.certificate_text import headline_of, text_of
+from cofit.privacy.certificate_text import about_others, headline_of, text_of
 from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedOpening, CertifiedRelease, Statement
 from cofit.privacy.strict_fields import check_names, decode, encode, json_object
 
@@ -130,6 +130,11 @@ class Certificate:
     def headline(self) -> str:
         """The first line: what is guaranteed, in words that need no dictionary; or that nothing is."""
         return headline_of(self)
+
+    @property
+    def about_others(self) -> str:
+        """What other owners can and cannot do to a record; nothing where there is hardly a guarantee to speak of."""
+        return about_others(self)
 
     @property
     def released(self) -> int:

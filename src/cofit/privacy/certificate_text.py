@@ -22,17 +22,14 @@ _WEAK_EPSILON, _WEAK_DELTA = 20, Fraction(1, 1000)
 _NOTHING = object()
 _UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
 
-WHATEVER_OTHERS = (
-    "Your records are protected whatever the other owners put in.",
-    "Rows and labels were checked inside the computation; what broke the rules counted as nothing.",
-    "Others can still make the model useless or steer it, and bring a person twice or under two names.",
+_WHATEVER_OTHERS = (
+    "Your records are protected whatever the other owners put in: rows and labels are checked inside the computation, "
+    "and what breaks the rules counts as nothing. Somebody whom another owner brings too is protected less, as with "
+    "several records. Others can still make the model useless, or steer what it says."
 )
-_LAYOUT = f"""\
+_LAYOUT = """\
 Warnings and assumptions
-  The guarantee holds if the assumptions do. Where it holds:
-  {WHATEVER_OTHERS[0]}
-  {WHATEVER_OTHERS[1]}
-  {WHATEVER_OTHERS[2]}
+  The guarantee holds if the assumptions do.
   proven = The guarantee is proven
   warnings = Warnings
   assumptions = Assumptions
@@ -46,7 +43,7 @@ What the published model reveals
   neighbours = Compared are two sets of data with
   epsilon = Epsilon (the factor is e to this power)
   delta = Delta as asked for
-  delta_total = Delta of the guarantee, with the imperfection of the noise's sampler
+  delta_total = Delta of the guarantee, with the imperfection of the noise's sampler and of the check
   check_delta = Of this, the probability that a row or label against the rules passes the check
   sampler_distance = Distance of the sampled noise from the ideal noise, in total variation
   rule = Rule by which all noisy releases were added up
@@ -127,7 +124,7 @@ def headline_of(c: Certificate) -> str:
             f"NOT A PROVEN GUARANTEE: {c.warnings[0].rstrip('.')}. Noise was added with a protection in mind "
             f"({numbers}), but it is not proven that the published model gives it."
         )
-    if not lines and (c.epsilon > _WEAK_EPSILON or c.delta_total > _WEAK_DELTA):
+    if not lines and _weak(c):
         lines.append(
             f"HARDLY ANY PROTECTION: with {numbers}, whoever sees the published model may learn nearly everything "
             f"about a single record."
@@ -142,9 +139,20 @@ def headline_of(c: Certificate) -> str:
     return " ".join(lines)
 
 
+def about_others(c: Certificate) -> str:
+    """Return what other owners can and cannot do to a record; nothing where there is hardly a guarantee to speak of."""
+    return _WHATEVER_OTHERS if c.secret and c.proven and not _weak(c) else ""
+
+
+def _weak(c: Certificate) -> bool:
+    return c.epsilon > _WEAK_EPSILON or c.delta_total > _WEAK_DELTA
+
+
 def text_of(c: Certificate) -> str:
     """Return the certificate as plain text, at most 100 columns wide; what belongs to another method is left out."""
-    lines = _wrapped(headline_of(c))
+    lines = [*_wrapped(headline_of(c))]
+    if others := about_others(c):
+        lines += ["", *_wrapped(others)]
     for part in _LAYOUT.split("\n\n"):
         title, *entries = part.strip().splitlines()
         found = []

@@ -24,7 +24,6 @@ from cofit.experiments.result import TableResult
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.privacy.certificate import Certificate, CertifiedRelease
-from cofit.privacy.certificate_text import WHATEVER_OTHERS
 from cofit.report.accuracy_forecast import AccuracyForecast, NoForecast, rows_in_words
 from cofit.report.cost import Cost
 from cofit.report.noise_law import noise_law
@@ -95,7 +94,7 @@ def render_report(given: ReportInput) -> str:
         scheme_words=scheme_in_words(certificate),
         readers=who_could_read_everything(certificate),
         not_protected=NOT_PROTECTED,
-        whatever_others=WHATEVER_OTHERS,
+        others=certificate.about_others,
         needed=rows_for_use(certificate),
         clipped=model.rows is not None and model.rows.mean is not None,
         owners=certificate.owners,
