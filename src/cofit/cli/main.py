@@ -122,7 +122,9 @@ def main() -> None:
 
 
 def _complain(error: CofitError, code: int) -> int:
-    click.echo(f"cofit: {error}", err=True)
+    """Print an error; what a file or a peer put into it must not write to the terminal as it likes."""
+    text = "".join(c if c.isprintable() or c == "\n" else "?" for c in str(error))
+    click.echo(f"cofit: {text}", err=True)
     return code
 
 

@@ -24,9 +24,10 @@ DEVIATIONS = 9
 """An honest projection is below minus so many m B with probability exp(-9^2 / 2)."""
 _WIDTHS = (15, 7, 3, 1)
 _COARSE = 8
+_SHIFTED = 9
 MOST_SUMMANDS = 16
 """What plans count with: a run with more parties of an additive scheme could be refused."""
-CONSTANTS = (1, LARGEST_DELTA, _PART_OF_DELTA, DEVIATIONS, *_WIDTHS, _COARSE)
+CONSTANTS = (1, LARGEST_DELTA, _PART_OF_DELTA, DEVIATIONS, *_WIDTHS, _COARSE, _SHIFTED)
 """The version of the check and its numbers: two releases of the software with other ones would make other runs."""
 
 
@@ -55,6 +56,10 @@ class BlockCheck:
         if self.absolute:
             return 2 * self.cols + 1
         return (self.projections or 2 * self.cols) + 1 + int(self.shift > 0)
+
+    def planes(self, bits: int) -> int:
+        """What is sent for a row, about, in bits of its sign tests; some schemes open a shifted matrix under a mask."""
+        return (self.projections or 2 * self.cols) * (bits - self.low) + (_SHIFTED * self.cols if self.shift else 0)
 
     @property
     def passes(self) -> Fraction:
@@ -108,15 +113,14 @@ def block_check(cols: int, square: int, bits: int, summands: int, rows: int, lar
     counts = {width: _projections(width, rows, largest) for width in _WIDTHS}
     found = [_entries(cols, square, length, bits, summands)]
     found += [_projected(cols, square, length, m, count, bits, summands) for m, count in counts.items()]
-    if not any(found):
-        found = [_shifted(cols, square, length, m, count, bits, summands) for m, count in counts.items()]
+    found += [_shifted(cols, square, length, m, count, bits, summands) for m, count in counts.items()]
     possible = [check for check in found if check is not None]
     if not possible:
         raise RangeError(
             f"The lengths of rows of {cols} columns cannot be checked in {bits} bits. Use fewer columns, or recipe "
             f"'best'."
         )
-    return min(possible, key=lambda check: (check.projections or 2 * check.cols) * (bits - check.low))
+    return min(possible, key=lambda check: check.planes(bits))
 
 
 def projection_matrix(coin: bytes, block: int, check: BlockCheck) -> npt.NDArray[np.int64]:

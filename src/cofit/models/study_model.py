@@ -228,6 +228,16 @@ class StudyModel:
             raise InvalidInputError(f"{path}: {error}") from None
 
 
+def _is_finite(value: object) -> bool:
+    """Whether this is a number that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _feature(index: int, given: Any) -> Feature:
     """Return one feature of a file, with the types that a study gives it."""
     if not isinstance(given, dict) or set(given) != _FEATURE_FIELDS or not isinstance(given["values"], list):
@@ -235,9 +245,11 @@ def _feature(index: int, given: Any) -> Feature:
     feature = Feature(**{**given, "values": tuple(given["values"])})
     lower, upper, values, missing = feature.lower, feature.upper, feature.values, feature.missing
     sound = isinstance(feature.name, str) and isinstance(feature.clip, bool)
-    if feature.type == "number":
+    if any(b is not None and not isinstance(b, bool | int | float | str) for b in (lower, upper, missing)):
+        sound = False
+    elif feature.type == "number":
         bounds = [lower, upper] if missing is None else [lower, upper, missing]
-        sound &= all(isinstance(b, int | float) and not isinstance(b, bool) and math.isfinite(b) for b in bounds)
+        sound &= all(_is_finite(b) for b in bounds)
         sound = sound and lower < upper and not values
     elif feature.type == "category":
         kinds = {type(value) for value in values}

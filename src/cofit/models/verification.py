@@ -54,7 +54,8 @@ class Verification:
         """Return it in plain words: first what nobody vouches for, then what holds, and what it says of privacy."""
         lines = [*self.caveats, "", "What holds:"] if self.caveats else ["Everything holds:"]
         lines += [f"- {line}" for line in self.holds]
-        return "\n".join([*lines, "", "What the certificate says:", self.certificate.headline]) + "\n"
+        says = "What the certificate says:" if self.rebuilt else "What the certificate CLAIMS, and nobody has checked:"
+        return "\n".join([*lines, "", says, self.certificate.headline]) + "\n"
 
 
 def verify_model(path: str | Path, study: str | Path | Study | None = None) -> Verification:
@@ -108,16 +109,16 @@ def _of_study(model: StudyModel, study: Study | None) -> Verification:
     parties = ", ".join(certificate.parties)
     caveats = []
     if study is None:
-        prints = "; ".join(f"{party}: {key}" for party, key in keys.items())
+        prints = "".join(f"\n  {key}  {party!r}" for party, key in keys.items())
         caveats.append(
-            f"{_NOBODY}THE KEYS: they are in the file itself, and whoever forged it would have put in keys of their "
-            f"own. Give the study (--study) from a source that you trust, or compare the fingerprints by another way: "
-            f"{prints}."
+            f"{_NOBODY}THE KEYS: they are in the file itself, and whoever forged it would have put in names and keys "
+            f"of their own. Give the study (--study) from a source that you trust, or compare every one of these "
+            f"fingerprints with the party itself, by another way:{prints}"
         )
     rebuilt, holds = _rebuilt(certificate, caveats)
+    who = f"{parties} have" if study is not None else "All keys in this file have"
     holds.append(
-        f"{parties} have signed these numbers, what the columns mean, and this certificate, each with its key: no "
-        f"digit of them was changed since."
+        f"{who} signed these numbers, what the columns mean, and this certificate: no digit of them was changed since."
     )
     if rebuilt:
         _check_shrinkage(model)
@@ -131,13 +132,13 @@ def _of_study(model: StudyModel, study: Study | None) -> Verification:
 
 def _rebuilt(certificate: Certificate, caveats: list[str]) -> tuple[bool, list[str]]:
     """Return whether the certificate follows from its facts, and what holds of it; or say why it is not known."""
-    holds = ["The numbers of the certificate fit together: the noise that it states gives the privacy that it claims."]
     if rebuilt_plan(certificate) is None:
         caveats.append(
             f"NOT CHECKED IN FULL: {of_another_release(certificate)} Nor were the intercept, the preparation of rows "
             f"and the shrinkage derived again."
         )
-        return False, holds
+        return False, ["The numbers of the certificate do not contradict each other. More is not known of them."]
+    holds = ["The numbers of the certificate fit together: the noise that it states gives the privacy that it claims."]
     holds.append(
         "Plan and certificate were made again from the public facts of the run: every field is the same. (Versions of "
         "software and warnings of the run itself follow from nothing.)"

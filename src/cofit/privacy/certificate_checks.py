@@ -22,6 +22,7 @@ from cofit.privacy.zcdp import LARGEST_EPSILON, total_delta
 from cofit.sampling.discrete_gaussian import LARGEST_SIGMA
 from cofit.sampling.parameters import LARGEST_PRECISION
 from cofit.sharing import SCHEMES, scheme_named
+from cofit.transport import check_name
 
 if TYPE_CHECKING:
     from cofit.privacy.certificate import Certificate
@@ -86,6 +87,9 @@ def _check_fields(c: Certificate) -> None:
     _check_releases(c)
     _require(c, "created", _is_date(c.created), "an ISO 8601 date")
     _require(c, "warnings", c.proven or len(c.warnings) > 0, "the reason first, if the guarantee is not proven")
+    for name, names in (("parties", c.parties), ("dealers", c.dealers), ("owners", tuple(c.owners))):
+        for one in names:
+            check_name(name, "a certificate", one)
     _require(c, "parties", len(set(c.parties)) == len(c.parties) > 0, "different names, at least one")
     apart = len(c.dealers) <= 1 and not set(c.dealers) & set(c.parties)
     _require(c, "dealers", apart, "empty, or one name that is none of the parties")

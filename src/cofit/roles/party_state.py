@@ -42,6 +42,8 @@ PUBLISHED, SIGNATURE = "published.json", "signature.json"
 _PIECE = 1 << 20
 _CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
 
+_LONGEST_FILE_NAME = 64
+
 
 class OtherContentsError(StateError):
     """A file of an upload is not what the owner has announced to all parties. ``file``: its name."""
@@ -126,9 +128,9 @@ class PartyState(StateDirectory):
         with self._mutex:
             known = self._current(owner, upload)
             wanted = _files(known.manifest).get(name)
-            size = self._size(owner, upload, name)
             if known.committed or wanted is None:
                 raise StateError(f"Upload {upload} has no file {name!r} to write to.")
+            size = self._size(owner, upload, name)
             if offset != size or size + len(data) > wanted["size"]:
                 raise StateError(f"A piece of {name!r} starts at {offset} or is too long; {size} bytes are here.")
             path = self._folder(owner, upload) / name
@@ -358,7 +360,8 @@ def _digest_and_sync(path: Path) -> str:
 
 
 def check_file_name(name: object) -> str:
-    """Return a component's file name, or raise InvalidInputError: letters, digits, '.', '_' only."""
-    if not isinstance(name, str) or not 0 < len(name) <= 64 or not name.replace(".", "").replace("_", "").isalnum():
+    """Return a component's file name, or raise InvalidInputError: ASCII letters, digits, '.', '_' only."""
+    plain = isinstance(name, str) and name.isascii() and name.replace(".", "").replace("_", "").isalnum()
+    if not isinstance(name, str) or not plain or len(name) > _LONGEST_FILE_NAME:
         raise InvalidInputError(f"{name!r} is no file name of a contribution.")
     return name

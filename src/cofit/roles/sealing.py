@@ -62,6 +62,7 @@ class Sealing:
         self._state = state
         self._audit = audit
         self._compared: dict[str, dict[str, str]] = {}
+        self._told: dict[tuple[str, str], str] = {}  # whatever a party answers next, once for each contribution here
 
     def ready(self) -> dict[str, str] | None:
         """Return the set that is complete here, of the same rows; None if there is none."""
@@ -94,8 +95,9 @@ class Sealing:
         The audit log names them, once for each contribution here, and ``differs`` is true of them until they repeat it.
         """
         differing = {owner: mine[owner] for owner in sorted(mine) if theirs.get(owner) != mine[owner]}
-        if new := [owner for owner, one in differing.items() if self._compared.get(party, {}).get(owner) != one]:
-            self._audit.write("shares differ", owners=new, party=party)
+        if new := [owner for owner, one in differing.items() if self._told.get((party, owner)) != one]:
+            self._audit.note("shares differ", party, owners=new, party=party)
+            self._told |= {(party, owner): differing[owner] for owner in new}
         self._compared[party] = differing
         return list(differing)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
@@ -34,6 +34,7 @@ SigningKey: TypeAlias = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey |
 """`cofit keygen` makes P-256 keys; participants may bring others that TLS takes."""
 _LONGEST = 2048  # hexadecimal digits of a signature
 _PSS = padding.PSS(padding.MGF1(hashes.SHA256()), padding.PSS.DIGEST_LENGTH)
+_NO_CERTIFICATE = (ValueError, UnsupportedAlgorithm, x509.InvalidVersion)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def canonical_pem(pem: str) -> str | None:
     """Return a certificate in the one spelling that a model's file has, or None if it is none."""
     try:
         certificate = x509.load_pem_x509_certificate(pem.encode())
-    except ValueError:
+    except _NO_CERTIFICATE:
         return None
     return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
@@ -123,10 +124,10 @@ def check_signature(one: PartySignature, release: Release, encoding: Mapping[str
     certificate = replace(release.certificate, cofit_version=one.cofit_version, software=one.software)
     try:
         content = signed_bytes(replace(release, certificate=certificate), encoding, one.party, one.certificate_pem)
-        if len(one.signature) > _LONGEST or one.signature != one.signature.lower():
+        if len(one.signature) > _LONGEST or bytes.fromhex(one.signature).hex() != one.signature:
             raise ValueError("not canonical")
         _verify(one.certificate_pem, bytes.fromhex(one.signature), content)
-    except (InvalidSignature, ValueError):
+    except (InvalidSignature, *_NO_CERTIFICATE):
         raise VerificationError(
             f"The signature of '{one.party}' does not fit: '{one.party}' has not signed these numbers with this "
             f"certificate. Something was changed after it signed, or this is not its key. Do not use the model."

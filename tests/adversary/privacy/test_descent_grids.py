@@ -249,8 +249,8 @@ def broken(*changes: tuple[str, str]) -> Iterator[None]:
 
 
 _MEANS = "(y.sum(axis=1) * round(Fraction(1 << 20, y.shape[1]))).ldexp(-20).truncate(20).sum()"
-_LEVEL = "offset.sum() + noise.of(LEVEL)"
-_CENTRE = "_sum(rows, plan) + noise.of(CENTRE)"
+_LEVEL = "_sum_of_means(offset, passed, plan) + noise.of(LEVEL)"
+_CENTRE = "_sum(rows, passed, plan) + noise.of(CENTRE)"
 _TO_GRID = ("rows.y.T.matmul(scale, formats.grid,", "rows.y.T.matmul(scale, exact,")
 _FINE = "plan.formats.data + plan.formats.scaled"
 _RESIDUALS = ("with_bits(residuals.sum().reshape(1), formats.grid)", "residuals.sum().reshape(1)")
@@ -304,7 +304,10 @@ def test_the_program_cannot_add_noise_of_another_grid(changes: tuple[tuple[str, 
 
 LEAKS = {
     "level": ("extras.append(level.reshape(1))", "extras.append((level + offset.sum()).reshape(1))"),
-    "centre": ("extras.append(centre)", "extras.append(centre + with_bits(_sum(rows, plan), plan.formats.data))"),
+    "centre": (
+        "extras.append(centre)",
+        "extras.append(centre + with_bits(_sum(rows, passed, plan), plan.formats.data))",
+    ),
     "intercept": (
         "    return offset\n\n",
         "    return offset + with_bits(scores[:1], offset.format.fraction_bits)\n\n",

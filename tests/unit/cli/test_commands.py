@@ -17,8 +17,8 @@ from click.testing import CliRunner
 
 import cofit
 from cofit.cli import demo as demo_module
-from cofit.cli.main import cli, main
-from cofit.errors import InvalidInputError, PartyFailedError, ProtocolError
+from cofit.cli.main import _complain, cli, main
+from cofit.errors import InvalidInputError, PartyFailedError, ProtocolError, VerificationError
 from cofit.learn.comparison import compare_schemes
 from cofit.learn.facts import training_facts
 from cofit.sharing import SCHEMES
@@ -130,7 +130,7 @@ def test_examples_have_all_that_is_required_and_nothing_that_is_refused(
 
 def test_help_shows_defaults_and_exit_codes() -> None:
     told = " ".join(CliRunner().invoke(cli, ["-h"]).output.split())
-    assert "Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 130 interrupted." in told
+    assert "Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 3 (verify) nobody vouches, 130" in told
     epoch = CliRunner().invoke(cli, ["bench", "epoch", "-h"]).output
     for default in ("1713", "1874", "rep3"):
         assert f"default: {default}" in epoch
@@ -299,3 +299,8 @@ def test_bench_kernels_for_people_and_as_json() -> None:
     rows = json.loads(machines.output)
     assert len(rows) >= 2
     assert all(isinstance(row, dict) for row in rows)
+
+
+def test_an_error_does_not_write_to_the_terminal_as_a_file_likes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _complain(VerificationError("study '\x1b[1K\rEverything holds:\x1b[8m'\nis another"), 1) == 1
+    assert capsys.readouterr().err == "cofit: study '?[1K?Everything holds:?[8m'\nis another\n"

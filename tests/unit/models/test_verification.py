@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,9 @@ def test_without_the_study_it_says_first_that_nobody_vouches(tmp_path: Path) -> 
     assert (found.complete, found.vouched, found.rebuilt) == (False, False, True)
     first, *_ = found.to_text().splitlines()
     assert first.startswith("NOBODY VOUCHES FOR THE KEYS: they are in the file itself")
-    assert all(f"{party.name}: {party.fingerprint}" in first for party in study.parties)
+    lines = found.to_text().splitlines()
+    assert all(f"  {party.fingerprint}  '{party.name}'" in lines for party in study.parties)
+    assert "All keys in this file have signed" in found.to_text()
     assert "What holds:" in found.to_text() and "Everything holds" not in found.to_text()
 
 
@@ -91,6 +94,8 @@ def test_what_another_release_wrote_is_said_and_not_claimed(tmp_path: Path) -> N
     assert (found.complete, found.vouched, found.rebuilt) == (False, True, False)
     assert found.to_text().startswith("NOT CHECKED IN FULL: The certificate was written by cofit 9.9; this is cofit ")
     assert "made again" not in "".join(found.holds) and "certificate are what it says" not in "".join(found.holds)
+    assert "gives the privacy that it claims" not in found.to_text()
+    assert f"What the certificate CLAIMS, and nobody has checked:\n{certificate.headline}" in found.to_text()
     alone = verify_model(path)
     assert [caveat.split(":")[0] for caveat in alone.caveats] == ["NOBODY VOUCHES FOR THE KEYS", "NOT CHECKED IN FULL"]
 
@@ -136,3 +141,22 @@ def test_the_result_shows_itself() -> None:
     found = Verification(certificate, {}, True, True, (), ("This holds.",))
     assert found.to_text().splitlines()[:2] == ["Everything holds:", "- This holds."]
     assert json.loads(certificate.to_json())["study"] == STUDIES["paper"].hash
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document["features"][0].update(lower=10**400),
+        lambda document: document["features"][0].update(missing=[[]]),
+        lambda document: document["signatures"][0].update(signature=f" {document['signatures'][0]['signature']}"),
+        lambda document: document["model"]["certificate"].update(parties=["a" * 65, "b", "c"]),
+    ],
+    ids=["a bound that no float holds", "a list for a number", "spaces in a signature", "a name that is a sentence"],
+)
+def test_garbage_in_a_file_is_an_error_of_ours(change: Callable[[Any], None], tmp_path: Path) -> None:
+    path = written(tmp_path, signed(model_of(STUDIES["best"], {})))
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+    with pytest.raises(VerificationError):
+        verify_model(path, STUDIES["best"])

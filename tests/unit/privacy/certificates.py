@@ -270,6 +270,7 @@ def encoded(certificate: Certificate = EXAMPLE) -> dict[str, Any]:
 
 words = st.text(st.characters(codec="utf-8", categories=["L", "M", "N", "P", "S"]), min_size=1, max_size=4)
 lines = st.tuples(words, st.sampled_from(["", " ", " and " * 30, "-" * 150]), words).map("".join)
+names = st.tuples(words, st.sampled_from(["", " ", "-" * 20]), words).map("".join).filter(str.isprintable)
 shapes = st.lists(st.integers(0, 10**6), max_size=3).map(tuple)
 sentences = st.lists(lines, max_size=3).map(tuple)
 positive = st.fractions(Fraction(1, 10**6), 50, max_denominator=10**9)
@@ -287,11 +288,11 @@ def studies(draw: st.DrawFn) -> dict[str, Any]:
     """The fields that no proof is about; nothing is opened."""
     info = scheme_named(draw(st.sampled_from(sorted(SCHEMES)))).info
     fewest, most = info.parties
-    named = draw(st.lists(lines, min_size=fewest + 1, max_size=(most or 3) + 1, unique=True))
+    named = draw(st.lists(names, min_size=fewest + 1, max_size=(most or 3) + 1, unique=True))
     n, partition = draw(st.integers(2, 10**6)), draw(st.sampled_from(["horizontal", "vertical"]))
     first = draw(st.integers(1, n - 1)) if partition == "horizontal" else n
     owners = dict(
-        zip(draw(st.tuples(lines, lines).filter(lambda two: two[0] != two[1])), (first, n - first), strict=True)
+        zip(draw(st.tuples(names, names).filter(lambda two: two[0] != two[1])), (first, n - first), strict=True)
     )
     return {
         "cofit_version": draw(lines),

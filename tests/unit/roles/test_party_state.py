@@ -262,7 +262,10 @@ def test_damage_at_rest_is_found(state: PartyState, damage: str) -> None:
     assert state.damaged("owner-a") is None
 
 
-@pytest.mark.parametrize("name", ["", "../x", "a/b", "a b", "x" * 65, None, 3, "a\0"])
+DESERET = "\N{DESERET CAPITAL LETTER LONG I}"  # 4 bytes
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a/b", "a b", "x" * 65, None, 3, "a\0", DESERET * 64, "é"])
 def test_file_names(name: object) -> None:
     with pytest.raises(InvalidInputError):
         check_file_name(name)

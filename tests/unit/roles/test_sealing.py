@@ -54,3 +54,17 @@ def test_owners_who_told_another_party_something_else_are_named_until_they_repea
     sealing.compare("party-b", mine, {})
     horizontal.whole("owner-a")
     assert horizontal.told() == {"owner-a": "complete", "owner-b": "shares differ"}
+
+
+def test_a_party_whose_answers_change_all_the_time_adds_no_lines(horizontal: Counter) -> None:
+    """It is believed for as long as it says so, and told once for each contribution here."""
+    sealing = horizontal.sealing
+    for owner in horizontal.expected:
+        horizontal.whole(owner)
+    mine = sealing.ready()
+    assert mine is not None
+    for i in range(300):
+        liar = ("owner-a", "owner-b")[i % 2]
+        assert sealing.compare("party-b", mine, {**mine, liar: f"{i:064x}"}) == [liar]
+    log = read_audit(horizontal.folder / "state" / "audit.jsonl")
+    assert [line["owners"] for line in log if line["event"] == "shares differ"] == [["owner-a"], ["owner-b"]]
