@@ -18,7 +18,7 @@ from cofit.errors import FormatMismatchError, InvalidInputError, RangeError, Rin
 from cofit.secret.bits import SecretBits
 from cofit.secret.ranges import Bound, checked, product_format, product_limit
 from cofit.sharing import Scheme, Share
-from cofit.sharing.scheme import check_plus
+from cofit.sharing.operands import check_plus
 
 __all__ = ["Bound", "Operand", "Public", "SecretArray", "bits_to_array", "concatenate"]
 

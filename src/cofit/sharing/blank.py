@@ -19,8 +19,9 @@ from cofit.arithmetic.bits import packed_length
 from cofit.arithmetic.ring import broadcast_shape, matmul_shape
 from cofit.errors import InvalidInputError
 from cofit.sharing.costs import Costs
+from cofit.sharing.operands import common_count, common_ring
 from cofit.sharing.regions import KnownShare, joined_regions
-from cofit.sharing.scheme import Bytes, Place, Scheme, common_count, common_ring
+from cofit.sharing.scheme import Bytes, Place, Scheme
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 
 _ZERO = bytes(16)

@@ -12,6 +12,7 @@ import pytest
 from cofit.errors import RangeError
 from cofit.learn import base_plan
 from cofit.learn.facts import training_facts
+from cofit.learn.forecast import forecast
 from cofit.learn.plan import DescentPlan, MinimiserPlan, plan_training
 from cofit.learn.row_check import (
     CONSTANTS,
@@ -179,3 +180,17 @@ def test_where_delta_is_0_they_are_added_to_the_distance_of_the_sampler(facts: d
     own = plan.account.delta if isinstance(plan, DescentPlan) else plan.mechanism.total_delta
     assert plan.total_delta == own + LARGEST_DELTA
     assert plan.to_dict()["delta_total"] == float(plan.total_delta)
+
+
+@pytest.mark.parametrize(("scheme", "megabytes"), [("rep3", 16), ("semi2k", 27), ("rep4", 36)])
+@pytest.mark.parametrize("facts", [{}, {"feature_bound": 1.0}])
+def test_what_it_costs_at_the_size_of_the_paper(scheme: str, megabytes: int, facts: dict[str, Any]) -> None:
+    """Whoever scales the rows."""
+    cost = forecast(plan_training(training_facts(1713, 1874, scheme=scheme, **facts)))
+    assert cost.check.bytes <= megabytes * 10**6
+
+
+@pytest.mark.parametrize("cols", [1, 10, 20, 27, 28, 50, 100, 128])
+def test_what_it_costs_for_tall_data(cols: int) -> None:
+    cost = forecast(plan_training(training_facts(20_000, cols)))
+    assert cost.check.bytes <= 3000 * 20_000

@@ -1,0 +1,40 @@
+"""What operands of one operation must have in common."""
+
+from __future__ import annotations
+
+from cofit.arithmetic import PowerOfTwoRing, Ring, Shape
+from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
+from cofit.sharing.shares import BitShare, Share
+
+
+def common_ring(a: Share, b: Share) -> Ring:
+    """Return the ring of both, or raise RingMismatchError."""
+    if a.ring is not b.ring:
+        raise RingMismatchError(f"Operands are shared over different rings: {a.ring.name} and {b.ring.name}.")
+    return a.ring
+
+
+def common_count(*bits: BitShare) -> int:
+    """Return the number of bits in a row of all operands, or raise ShapeError."""
+    counts = {b.count for b in bits}
+    if len(counts) != 1:
+        raise ShapeError(f"Operands hold rows of different lengths: {sorted(counts)} bits.")
+    return counts.pop()
+
+
+def check_shift(ring: Ring, shift: int) -> None:
+    """Raise InvalidInputError unless elements of ``ring`` can be truncated by ``shift`` bits."""
+    if shift and not isinstance(ring, PowerOfTwoRing):
+        raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
+    if not 0 <= shift <= ring.bits - 2 and shift:
+        raise parameter_error("shift", "truncate", f"from 0 to {ring.bits - 2} in {ring.name}", shift)
+
+
+def check_plus(ring: Ring, shape: Shape, plus: Share | None) -> None:
+    """Raise unless ``plus`` can be added to a product of this ring and shape without broadcasting."""
+    if plus is None:
+        return
+    if plus.ring is not ring:
+        raise RingMismatchError(f"A product over {ring.name} cannot be added to a value over {plus.ring.name}.")
+    if plus.shape != shape:
+        raise parameter_error("plus", "a product", f"of the shape {shape} of the product", plus.shape, ShapeError)
