@@ -39,8 +39,6 @@ from cofit.study.expected import party_ranks
 Answer: TypeAlias = tuple[dict[str, Any], bytes]
 _SESSION = re.compile(r"[0-9a-f]{32}")
 _LARGEST_PIECE = 4 << 20
-_SMALL_PIECE = 64 << 10
-"""Smaller ones count as requests: nobody may take the turns of uploads with a byte at a time."""
 _MOST_REPLACEMENTS = 1000
 
 
@@ -105,7 +103,7 @@ class Desk:
         with self.doors.request(
             peer,
             upload=owner and kind in ("upload.begin", "upload.chunk", "upload.commit"),
-            counted=not owner or kind != "upload.chunk" or len(payload) < _SMALL_PIECE,
+            counted=not owner or kind != "upload.chunk",
             alone=kind != "upload.commit",  # which reads all that was uploaded
         ):
             if not isinstance(kind, str) or kind not in self._requests:

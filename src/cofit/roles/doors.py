@@ -78,8 +78,8 @@ class Doors:
     def request(self, peer: str, *, upload: bool = False, counted: bool = True, alone: bool = True) -> Iterator[None]:
         """Count a request of ``peer``, and answer it in the block when it is its turn; BusyError if it is one too many.
 
-        upload: it is part of a contribution, by somebody who may make one. counted: not a large piece of it. alone: it
-        keeps its turn to the end; otherwise others are answered meanwhile.
+        upload: it is part of a contribution, by somebody who may make one. counted: not a piece of it. alone: it keeps
+        its turn to the end; otherwise others are answered meanwhile.
         """
         with self._lock:
             now = self._clock()

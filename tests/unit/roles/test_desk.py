@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -147,25 +146,15 @@ def test_too_many_requests_are_told_busy_and_leave_no_trace(horizontal: Counter,
     horizontal.ask(peer, "status")
 
 
-@pytest.mark.parametrize("small", [1, None])
-def test_large_pieces_of_an_upload_do_not_count(
-    horizontal: Counter, monkeypatch: pytest.MonkeyPatch, small: int | None
-) -> None:
-    """With a byte at a time nobody takes the turns of others: such pieces count as requests."""
-    if small is not None:
-        monkeypatch.setattr(desk_module, "_SMALL_PIECE", small)
+def test_pieces_of_an_upload_do_not_count(horizontal: Counter) -> None:
     dealt = horizontal.begin("owner-a")
     upload = dealt.manifest["upload"]
     content = b"".join(dict(dealt.files_of(RANK))[FILE].content())
     horizontal.pause = 0.0
-    sent = 0
-    with nullcontext() if small else pytest.raises(BusyError, match="too many requests in a short time"):
-        for offset in range(300):
-            piece = content[offset : offset + 1]
-            horizontal.ask("owner-a", "upload.chunk", piece, upload=upload, file=FILE, offset=offset)
-            sent += 1
-        horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)
-    assert sent == 300 if small else 90 <= sent <= 100
+    for offset in range(300):
+        piece = content[offset : offset + 1]
+        horizontal.ask("owner-a", "upload.chunk", piece, upload=upload, file=FILE, offset=offset)
+    horizontal.ask("owner-a", "upload.begin", manifest=dealt.manifest)
 
 
 def test_replacements_are_limited(horizontal: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
