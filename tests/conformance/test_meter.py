@@ -17,7 +17,9 @@ from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sampling.gaussian import gaussian
 from cofit.secret import Party, SecretArray, concatenate
 from cofit.sharing import SCHEMES, Scheme, Share, scheme_named
+from cofit.sharing.bit_forms import Dot, Outer
 from cofit.sharing.meter import Meter, Tally
+from cofit.sharing.shares import PlacedBits
 from support.runs import run_scheme
 
 N = 70
@@ -56,6 +58,10 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "top bits": lambda s, r: s.top_bits(vector(s, r), 21),
     "squares of the high part": lambda s, r: s.inner(high := s.high_part(matrix(s, r), 9), high),
     "folded bits": lambda s, r: s.and_(bits := s.fold(s.random_bits(3, 256), 4), bits),
+    "inner products of bits": lambda s, r: s.bilinear(s.random_bits(8, N), s.random_bits(8, N), Dot(4)),
+    "outer product of bits": lambda s, r: s.bilinear(s.random_bits(3, N), s.random_bits(5, N), Outer()),
+    "a number": lambda s, r: s.from_numbers([PlacedBits(3, s.random_bits(9, N))], r),
+    "a sum of numbers": lambda s, r: s.from_numbers([PlacedBits(4 * i, s.random_bits(9, N)) for i in range(5)], r),
     "open bits": lambda s, r: s.open_bits(s.random_bits(3, N)),
     "nothing to send": lambda s, r: s.mul_public(s.add(vector(s, r), vector(s, r)), r.zeros((N,))),
 }

@@ -179,6 +179,27 @@ void check_planes(const Kernels& k, std::size_t words) {
   }
 }
 
+void check_forms(const Kernels& k) {
+  for (std::size_t forms : {0, 1, 5})
+    for (std::size_t lefts : {1, 3, 16})
+      for (std::size_t rights : {1, 4, 7, 64})
+        for (std::size_t width : {1, 7, 8, 19}) {
+          Buffer matrix(forms * lefts), left(lefts * width), right(rights * width), out(forms * width, false);
+          const std::size_t begin = width / 3;
+          k.bit_forms(matrix.data.get(), forms, left.data.get(), lefts, right.data.get(), rights, width, begin, width,
+                      out.data.get());
+          for (std::size_t r = 0; r < forms; ++r)
+            for (std::size_t w = 0; w < width; ++w) {
+              Word expected = w < begin ? 0xA5A5A5A5A5A5A5A5u : 0;
+              for (std::size_t p = 0; w >= begin && p < lefts; ++p)
+                for (std::size_t q = 0; q < rights; ++q)
+                  if ((matrix.data[r * lefts + p] >> q) & 1)
+                    expected ^= left.data[p * width + w] & right.data[q * width + w];
+              expect(out.data[r * width + w] == expected, "bit_forms", 1, forms, lefts, rights);
+            }
+        }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -199,6 +220,7 @@ int main(int argc, char** argv) {
     check_planes(*kernels, words);
   }
   check_bits(*kernels);
+  check_forms(*kernels);
   std::printf("%s: %d failures\n", kernels->name, failures);
   return failures == 0 ? 0 : 1;
 }

@@ -32,6 +32,9 @@ Bits. Padding bits are written as zero and never read::
     unpack_bits(words, out)                      the inverse
     to_planes(values, out, words)                bit i of plane out[b] = bit b of element i
     from_planes(planes, out, words)              the inverse
+    bit_forms(matrix, left, right, out, begin, end)
+                                                 out[r] = XOR_p left[p] AND (XOR of right[q], q a bit of matrix[r, p]),
+                                                 in the words from begin to end of every row; at most 64 rows q
 
 The interpreter lock is released during the work. Results do not depend on the number of threads or on the
 instruction set; the best one that this CPU has is used unless ``COFIT_ISA`` or ``set_isa`` says otherwise.
@@ -43,6 +46,7 @@ from __future__ import annotations
 from cofit.kernels._native import (
     add,
     available_isas,
+    bit_forms,
     from_planes,
     isa,
     matmul,
@@ -68,6 +72,7 @@ from cofit.kernels._native import (
 __all__ = [
     "add",
     "available_isas",
+    "bit_forms",
     "from_planes",
     "isa",
     "matmul",

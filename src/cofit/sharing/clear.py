@@ -16,10 +16,13 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import InvalidInputError
+from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.numbers import plain_numbers
+from cofit.sharing.operands import common_count
 from cofit.sharing.scheme import Bytes, Place, Scheme, as_bytes
-from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
+from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, PlacedBits, Share
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,6 +77,8 @@ class Clear(Scheme):
             product_terms=1,
             inner_terms=1,
             public_terms=1,
+            unmasked=free,
+            unmasked_words=0,
         )
 
     def setup(self) -> None:
@@ -168,6 +173,16 @@ class Clear(Scheme):
 
     def top_bits(self, a: Share, low: int = 0) -> BitShare:
         return self.select_rows(self.to_bits(a), slice(a.ring.bits - 2, a.ring.bits))
+
+    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+        return Share(BITS, (form.apply(a.parts[0], b.parts[0]),))
+
+    def from_numbers(self, numbers: Sequence[PlacedBits], ring: PowerOfTwoRing) -> Share:
+        total = ring.zeros((common_count(*(bits for _, bits in numbers)),))
+        for place, bits in numbers:
+            number, _ = plain_numbers(ring, bits.packed.parts[0], bits.count)
+            total = ring.add(total, ring.shl(number, place))
+        return Share(ring, (total,))
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         return Share(ring, (ring.from_int(unpack(bits.packed.parts[0], bits.count)),))

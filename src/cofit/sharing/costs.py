@@ -62,9 +62,10 @@ class Costs:
     and ``sign_bits`` send for every word of bit planes before the ANDs of ``adder.py``; None where bits are taken
     without any message. ``product_terms``, ``inner_terms`` and ``public_terms``: how many products of plain matrices
     (of plain rows) a party computes for one of secrets, and for one of a secret and a public matrix. ``bit_words``:
-    words that ``from_bits`` sends for every packed word, beside the elements of ``bit_to_ring``. ``hold``: what
-    preparing a value for many products takes; None if nothing. ``hold_known``: the same for a part of it that one party
-    knows. ``listeners``: how many hear announcements beside the parties.
+    words that ``from_bits`` sends for every packed word, beside the elements of ``bit_to_ring``. ``unmasked``: what
+    ``from_numbers`` takes after its additions, in elements of the ring; ``unmasked_words``: and for every word of
+    digits. ``hold``: what preparing a value for many products takes; None if nothing. ``hold_known``: the same for a
+    part of it that one party knows. ``listeners``: how many hear announcements beside the parties.
     """
 
     setup_rounds: int
@@ -81,6 +82,8 @@ class Costs:
     product_terms: int
     inner_terms: int
     public_terms: int
+    unmasked: Cost
+    unmasked_words: int
     echo: Cost = Cost(0, 0)
     bit_words: int = 0
     hold: DealingCost | None = None

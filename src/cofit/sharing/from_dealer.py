@@ -11,14 +11,18 @@ import functools
 import zlib
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, unpack
 from cofit.sharing.held import HeldMask
+from cofit.sharing.numbers import plain_numbers
 from cofit.sharing.preprocessing import (
     Bilinear,
     DoubleBits,
     HeldProductMask,
+    NumberMask,
     Preprocessing,
     ProductMask,
     TruncationMask,
@@ -87,8 +91,16 @@ class FromDealer(Preprocessing):
         self._asked.note("known matrix", ring, shape, (holder,))
         return self._stream.ring(ring, shape) if self._rank == holder else None
 
-    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> ProductMask:
-        self._asked.note("product", ring, left, right, shape)
+    def product(
+        self,
+        multiply: Bilinear,
+        ring: Ring,
+        left: Shape,
+        right: Shape | None,
+        shape: Shape,
+        facts: tuple[int, ...] = (),
+    ) -> ProductMask:
+        self._asked.note("product", ring, left, right, shape, facts)
         a = self._stream.ring(ring, left)
         b = a if right is None else self._stream.ring(ring, right)
         return ProductMask(a, b, self._fitting(ring, shape))
@@ -113,6 +125,11 @@ class FromDealer(Preprocessing):
         self._asked.note("bits", ring, (rows, count))
         words = self._stream.ring(BITS, (rows, packed_length(count)))
         return DoubleBits(words, self._fitting(ring, (rows, count)))
+
+    def number(self, ring: PowerOfTwoRing, width: int, count: int) -> NumberMask:
+        self._asked.note("number", ring, (width, count))
+        both = self._fitting(ring, (2, count))
+        return NumberMask(both[0], both[1])
 
 
 class Dealing:
@@ -149,8 +166,16 @@ class Dealing:
         self._asked.note("known matrix", ring, shape, (holder,))
         return self._streams[holder].ring(ring, shape)
 
-    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> RingArray:
-        self._asked.note("product", ring, left, right, shape)
+    def product(
+        self,
+        multiply: Bilinear,
+        ring: Ring,
+        left: Shape,
+        right: Shape | None,
+        shape: Shape,
+        facts: tuple[int, ...] = (),
+    ) -> RingArray:
+        self._asked.note("product", ring, left, right, shape, facts)
         a = self._drawn(ring, left)
         b = a if right is None else self._drawn(ring, right)
         return self._rest(ring, multiply(a, b), shape)
@@ -178,6 +203,11 @@ class Dealing:
         self._asked.note("bits", ring, (rows, count))
         words = self._drawn(BITS, (rows, packed_length(count)))
         return self._rest(ring, ring.from_int(unpack(words, count)), (rows, count))
+
+    def number(self, ring: PowerOfTwoRing, digits: RingArray, count: int) -> RingArray:
+        """``digits``: as ``matrix`` returned them."""
+        self._asked.note("number", ring, (len(digits), count))
+        return self._rest(ring, np.stack(plain_numbers(ring, digits, count)), (2, count))
 
 
 _CHUNK_BYTES = 1 << 20

@@ -20,10 +20,12 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import add_from_signals, top_bit_from_signals, top_two_from_signals
+from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.costs import Cost, Costs
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.regions import regions_in, whole
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, DealtShare, Share
@@ -55,7 +57,7 @@ class Tally:
         return Tally(*(a * times for a in astuple(self)))
 
 
-class Meter(Blank):
+class Meter(FromNumbers, Blank):
     """The party of rank 0 of a run that does not take place; ``target`` is the scheme whose costs it counts."""
 
     info = SchemeInfo(
@@ -233,6 +235,16 @@ class Meter(Blank):
             return self._blank_bits(rows, count)
         planes = BitShare(self._count(signals, BITS, (a.ring.bits - low, packed_length(count))), count)
         return adder(self, planes, planes)
+
+    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+        return self._product(BITS, a.shape, b.shape, shape, 0)
+
+    def _number_mask(self, width: int, count: int) -> tuple[BitShare, None]:
+        return self._blank_bits(width, count), None
+
+    def _unmasked(self, masked: BitShare, kept: None, ring: PowerOfTwoRing) -> Share:
+        self._send(0, self._costs.unmasked_words * math.prod(masked.packed.shape) * BITS.element_bytes)
+        return self._count(self._costs.unmasked, ring, (masked.count,))
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         self._send(0, self._costs.bit_words * math.prod(bits.packed.shape) * BITS.element_bytes)

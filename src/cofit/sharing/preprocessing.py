@@ -50,6 +50,14 @@ class TruncationMask:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class NumberMask:
+    """Shares in a ring of uniform numbers, whose digits were shared as bits (``matrix``), and of their top digits."""
+
+    value: RingArray
+    top: RingArray
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class DoubleBits:
     """Shares of uniform bits in both worlds: packed words under XOR, and elements 0 and 1 of a ring."""
 
@@ -78,10 +86,19 @@ class Preprocessing(ABC):
         """The same for an operand that the party ``holder`` knows: that party has all of the mask, the others None."""
 
     @abstractmethod
-    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> ProductMask:
+    def product(
+        self,
+        multiply: Bilinear,
+        ring: Ring,
+        left: Shape,
+        right: Shape | None,
+        shape: Shape,
+        facts: tuple[int, ...] = (),
+    ) -> ProductMask:
         """Return masks of operands of these shapes, and our share of the masks' product, of ``shape``.
 
-        right: None for the product of the left operand with itself.
+        right: None for the product of the left operand with itself. facts: what tells this product from others of the
+        same shapes, where shapes alone do not.
         """
 
     @abstractmethod
@@ -101,3 +118,7 @@ class Preprocessing(ABC):
     @abstractmethod
     def bits(self, ring: Ring, rows: int, count: int) -> DoubleBits:
         """Return rows x count uniform bits in both worlds."""
+
+    @abstractmethod
+    def number(self, ring: PowerOfTwoRing, width: int, count: int) -> NumberMask:
+        """Return our shares in the ring of numbers whose digits are those of the last ``matrix`` of bits."""

@@ -24,6 +24,8 @@ Cost in ring elements per output element (all parties together) and rounds:
     fresh sharing                1  3          ``refresh``
     random bits (Boolean)        0  0          ``random_bits``
     bit -> ring element          2  3          ``from_bits``
+    bits of a number -> element  2  4          and the additions and words of ``from_numbers`` (``numbers.py``)
+    public bilinear forms        1  3          for each row of the result (``bilinear``)
     ring element -> k bits       2 + ceil(log2(k-1)); 3 k bits and the ANDs of ``add_from_signals``
     sign of a ring element       2 + ceil(log2(k-1)); 3 k bits and 2 (k-2) ANDs at most
 
@@ -44,9 +46,11 @@ from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits
+from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.rep3_dealing import DIGEST_BYTES, DealtByOwners
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
@@ -54,7 +58,7 @@ from cofit.transport import Mesh
 _SPREAD = 0x9E3779B1  # an odd number, so that different positions give different states
 
 
-class Rep3(DealtByOwners, TakesBits):
+class Rep3(DealtByOwners, TakesBits, FromNumbers):
     """One of the three parties."""
 
     info = SchemeInfo(
@@ -98,6 +102,8 @@ class Rep3(DealtByOwners, TakesBits):
             product_terms=2,
             inner_terms=3,
             public_terms=2,
+            unmasked=Cost(2, 4),
+            unmasked_words=2,
         )
 
     def _common_state(self, rank: int) -> int:
@@ -293,6 +299,44 @@ class Rep3(DealtByOwners, TakesBits):
         u, generate = self._product_of_known(BITS, u_known, v_known, shape)
         propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
         return BitShare(generate, count), BitShare(propagate, count)
+
+    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+        return self._reduce("forms", BITS, form.sum(a.parts, self._cross(BITS, b)), shape, 0, None)
+
+    def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
+        """r = r_0 XOR r_2, drawn from k_0 and k_2: party 2 knows it, and the others one part each. Free."""
+        shape = (width, packed_length(count))
+        zeros = BITS.zeros(shape)
+        first = zeros if self.rank == 1 else self._own.ring(BITS, shape)
+        second = zeros if self.rank == 0 else self._next.ring(BITS, shape)
+        return BitShare(Share(BITS, (first, second)), count), BITS.add(first, second)
+
+    def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
+        """Party 2 deals r and its top digit to 0 and 1, who open c to each other; see ``rep3_proof.md``."""
+        width, shape = masked.rows, (masked.count,)
+        own = masked.packed.parts[0]
+        if self.rank == 2:
+            share_0, top_0, out_0 = (self._next.ring(ring, shape) for _ in range(3))
+            out_2 = self._own.ring(ring, shape)
+            r, top = plain_numbers(ring, kept, masked.count)
+            self._exchange("unmask", {0: [own], 1: [ring.sub(r, share_0), ring.sub(top, top_0)]})
+            return Share(ring, (out_2, out_0))
+        missing = BITS.empty(own.shape)
+        if self.rank == 0:
+            share, top, out = (self._own.ring(ring, shape) for _ in range(3))
+            self._exchange("unmask", {1: [own]}, {2: missing})
+        else:
+            out = self._next.ring(ring, shape)
+            share, top = dealt = ring.empty((2, *shape))
+            self._exchange("unmask", {}, {0: missing, 2: dealt})
+        digits = BITS.add(BITS.add(*masked.packed.parts), missing)
+        c, c_top = plain_numbers(ring, digits, masked.count)
+        result = ring.sub(without_wrap(ring, top, c_top, width), share)
+        ours = ring.sub(ring.add(result, c) if self.rank == 0 else result, out)
+        theirs = ring.empty(shape)
+        self._exchange("unmask", {1 - self.rank: [ours]}, {1 - self.rank: theirs})
+        joint = ring.add(ours, theirs)
+        return Share(ring, (out, joint) if self.rank == 0 else (joint, out))
 
     def _known_summand_2(self, ring: Ring, v: RingArray | None, shape: Shape) -> Share:
         """Return the trivial sharing (0, 0, v) of a value known to parties 1 and 2."""

@@ -21,6 +21,8 @@ Cost in ring elements per output element, digests of 32 bytes per operation (all
     fresh sharing                0  0               0   ``refresh``
     random bits (Boolean)        0  0               0   ``random_bits``
     bit -> ring element          1  8               8   ``from_bits``
+    bits of a number -> element  2  10             12   and the additions and words of ``from_numbers``
+    public bilinear forms        1  6               6   for each row of the result (``bilinear``)
     ring element -> k bits       1 + ceil(log2(k-1)); 8 k bits and the ANDs of ``add_from_signals``
     sign of a ring element       1 + ceil(log2(k-1)); 8 k bits and 2 (k-2) ANDs at most
 
@@ -44,11 +46,13 @@ from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits
+from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.numbers import FromNumbers, plain_numbers
 from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint, Schedule
-from cofit.sharing.rep4_known import FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts, total
+from cofit.sharing.rep4_known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts, total
 from cofit.sharing.scheme import as_bytes
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
@@ -66,7 +70,7 @@ def _digests(*schedules: Schedule) -> int:
     return DIGEST_BYTES * sum(map(len, schedules))
 
 
-class Rep4(TakesBits, KnownProducts):
+class Rep4(TakesBits, FromNumbers, KnownProducts):
     """One of the four parties."""
 
     info = SchemeInfo(
@@ -108,6 +112,8 @@ class Rep4(TakesBits, KnownProducts):
             product_terms=6,
             inner_terms=8,
             public_terms=3,
+            unmasked=Cost(2, 10, _digests(_opening((2, 3)), BESIDE)),
+            unmasked_words=2,
             echo=every_two,
         )
 
@@ -290,6 +296,30 @@ class Rep4(TakesBits, KnownProducts):
         planes, count = to_planes(ring, self._half(a))[low:], math.prod(a.shape)
         u, v, generate = self._halves("product", BITS, planes, (ring.bits - low, packed_length(count)))
         return BitShare(generate, count), BitShare(self.add(u, v), count)
+
+    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+        return self._reduce("forms", BITS, self._terms(BITS, a, b, form.sum), shape, 0, None)
+
+    def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
+        """r = r_2 XOR r_3, drawn from K_2 and K_3: known to 0 and 1; 2 and 3 have one part each. Free."""
+        shape = (width, packed_length(count))
+        drawn = {key: self._draw(key, BITS, shape, 1) for key in (2, 3)}
+        parts = {key: one[0] for key, one in drawn.items() if len(one)}
+        zeros = BITS.zeros(shape)
+        share = Share(BITS, tuple(parts.get(j, zeros) for j in self._others))
+        return BitShare(share, count), total(BITS, list(parts.values()))
+
+    def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
+        """2 and 3 learn c; with u = 1 - top(c) and v = top(r), T = c - r + 2^K u v; see ``rep4_proof.md``."""
+        digits = self.open(masked.packed, to=(2, 3))
+        numbers, top = plain_numbers(ring, kept if digits is None else digits, masked.count)
+        if digits is None:
+            u, v, x, y = None, top, None, ring.neg(numbers)
+        else:
+            u, v, x, y = ring.sub(ring.from_int(1), top), None, numbers, None
+        shape = (masked.count,)
+        product, both = self._product_and_sum("unmask", ring, u, v, x, y, shape)
+        return self.add(product.linear(lambda part: ring.shl(part, masked.rows)), both)
 
     def _half(self, share: Share) -> RingArray:
         """The half that we know: u = x_0 + x_1 at ranks 2 and 3, v = x_2 + x_3 at ranks 0 and 1."""

@@ -31,6 +31,7 @@ def _deals(count: int) -> Schedule:
 KNOWN: Schedule = (Joint(0, 1, 2), Joint(1, 0, 3), *_deals(1), Joint(2, 3, 0), Joint(3, 2, 1))
 TRUNCATION: Schedule = (Joint(0, 1, 2, 2), Joint(1, 0, 3, 2), *_deals(1))
 FUSED: Schedule = (*TRUNCATION[:2], *_deals(2))
+BESIDE: Schedule = (*KNOWN, Joint(2, 3, 0), Joint(0, 1, 2))
 SECOND: Schedule = (Joint(2, 3, 0, 2), Joint(3, 2, 1), Joint(0, 1, 2))
 
 
@@ -41,17 +42,61 @@ class KnownProducts(DealtByOwners):
         self, operation: str, ring: Ring, u: RingArray | None, v: RingArray | None, shape: Shape
     ) -> tuple[Share, Share, Share]:
         """Return sharings of u (known to 2 and 3), v (known to 0 and 1) and u v. 1 round, 8 elements, 8 digests."""
+        u_, v_, product, _ = self._known(operation, ring, u, v, shape, KNOWN, {})
+        return u_, v_, product
+
+    def _product_and_sum(
+        self,
+        operation: str,
+        ring: Ring,
+        u: RingArray | None,
+        v: RingArray | None,
+        x: RingArray | None,
+        y: RingArray | None,
+        shape: Shape,
+    ) -> tuple[Share, Share]:
+        """Return sharings of u v and of x + y: u and x are known to 2 and 3, v and y to 0 and 1.
+
+        1 round, 10 elements, 10 digests. x is dealt with a mask from K_0 to 0, y with one from K_2 to 2.
+        """
+        masks = {key: self._draw(key, ring, shape, 1) for key in (0, 2)}
+        summands = {key: one[0] for key, one in masks.items() if len(one)}
+        beside: dict[int, Sequence[RingArray]] = {}
+        if x is not None:
+            summands[1] = ring.sub(x, summands[0])
+            beside[8] = [summands[1]]
+        if y is not None:
+            summands[3] = ring.sub(y, summands[2])
+            beside[9] = [summands[3]]
+        _, _, product, received = self._known(operation, ring, u, v, shape, BESIDE, beside)
+        if self.rank == 0:
+            summands[1] = received[8]
+        elif self.rank == 2:
+            summands[3] = received[9]
+        return product, Share(ring, tuple(summands[j] for j in self._others))
+
+    def _known(
+        self,
+        operation: str,
+        ring: Ring,
+        u: RingArray | None,
+        v: RingArray | None,
+        shape: Shape,
+        schedule: Schedule,
+        beside: Mapping[int, Sequence[RingArray]],
+    ) -> tuple[Share, Share, Share, dict[int, RingArray]]:
+        """Return sharings of u, v and u v, and what else came by the schedule; ``beside``: what else we send."""
         drawn = [self._draw(key, ring, shape, count) for key, count in enumerate((1, 1, 3, 3))]
         a, b = ({key: drawn[key][0] for key in keys if key != self.rank} for keys in ((0, 1), (2, 3)))
         dealt = self._cross_deals(ring, drawn)
-        known: dict[int, Sequence[RingArray]] = {n: [value] for n, value in dealt.items()}
+        known: dict[int, Sequence[RingArray]] = {n: [value] for n, value in dealt.items()} | dict(beside)
         if v is not None:
             delta = ring.sub(ring.sub(v, b[2]), b[3])
             known |= {0: [delta], 1: [delta]}
         if u is not None:
             epsilon = ring.sub(ring.sub(u, a[0]), a[1])
             known |= {6: [epsilon], 7: [epsilon]}
-        received = {n: value[0] for n, value in self._jointly(operation, ring, shape, KNOWN, known).items()}
+        received = {n: value[0] for n, value in self._jointly(operation, ring, shape, schedule, known).items()}
         if u is None:
             epsilon = received[6 + self.rank]
         else:
@@ -68,6 +113,7 @@ class KnownProducts(DealtByOwners):
             Share(ring, tuple(a.get(j, zeros) for j in self._others)),
             Share(ring, tuple(b.get(j, zeros) for j in self._others)),
             Share(ring, tuple(product[j] for j in self._others)),
+            received,
         )
 
     def _cross_deals(self, ring: Ring, drawn: Sequence[RingArray]) -> dict[int, RingArray]:

@@ -25,10 +25,11 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, packed_length, unpack
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Costs
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.operands import check_plus, check_shift, common_count, common_ring
-from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
+from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, PlacedBits, Share
 from cofit.transport import Mesh
 
 Bytes: TypeAlias = memoryview
@@ -422,6 +423,21 @@ class Scheme(ABC):
         """Return a AND b."""
         count = common_count(a, b)
         return BitShare(self.mul(a.packed, b.packed), count)
+
+    def bilinear(self, a: BitShare, b: BitShare, form: BitForm) -> BitShare:
+        """Return a public bilinear map of two shared arrays of bits; messages are for its results, as for ANDs."""
+        count = common_count(a, b)
+        shape = (form.rows(a.rows, b.rows), packed_length(count))
+        return BitShare(self._bilinear(a.packed, b.packed, form, shape), count)
+
+    @abstractmethod
+    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share: ...
+
+    @abstractmethod
+    def from_numbers(self, numbers: Sequence[PlacedBits], ring: PowerOfTwoRing) -> Share:
+        """Return the sum of numbers whose binary digits are shared, as ring elements; each is its digits' number times
+        2^place. In a ring of k bits the sum must be below 2^(k-2), however large each is.
+        """
 
     def not_(self, a: BitShare) -> BitShare:
         """Return NOT a. Local."""

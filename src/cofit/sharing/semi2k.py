@@ -22,6 +22,8 @@ operands, z that of the result, m = n (n - 1), 2 for two parties:
     fresh sharing                0  0                    ``refresh``
     random bits (Boolean)        0  0                    ``random_bits``
     bit -> ring element          1  z and m words for every 64 bits
+    bits of a number -> element  1  2 z and m words for every 64 digits; the additions of ``from_numbers``
+    public bilinear forms        1  as products of bits; every row of an operand counts once
     ring element -> k bits       n = 2: 1 + ceil(log2(k-1)); (2 m + 1) k bits and the ANDs of ``add_from_signals``
 """
 
@@ -40,12 +42,14 @@ from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError, PeerClosedError
 from cofit.sharing.adder import TakesBits
+from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.carry_save import carry_signals, levels
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES, chunks
 from cofit.sharing.from_dealer import SPREAD, FromDealer
 from cofit.sharing.held import HeldMask, HeldShare, known_elements
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.preprocessing import Bilinear, ProductMask
 from cofit.sharing.regions import Region, cut, paste, regions_in
 from cofit.sharing.semi2k_inputs import DealtToParties
@@ -53,7 +57,7 @@ from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
 
-class Semi2k(TakesBits, DealtToParties):
+class Semi2k(TakesBits, FromNumbers, DealtToParties):
     """One of the computing parties."""
 
     info = SchemeInfo(
@@ -100,6 +104,8 @@ class Semi2k(TakesBits, DealtToParties):
             product_terms=2,
             inner_terms=2,
             public_terms=1,
+            unmasked=Cost(1, 2),
+            unmasked_words=opened,
             bit_words=opened,
             hold=DealingCost(0, opened, CHUNK_BYTES, seeds_first=False),
             hold_known=DealingCost(0, parties - 1, CHUNK_BYTES, seeds_first=False),
@@ -280,6 +286,13 @@ class Semi2k(TakesBits, DealtToParties):
             product = ring.inner_sum((e, masks.left), (right, f))
         return self._finished("inner", ring, product, masks.product, shape, shift, None)
 
+    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+        left, right = a.parts[0], b.parts[0]
+        masks = self._source.product(form.apply, BITS, left.shape, right.shape, shape, form.facts)
+        e, f = self._opened("forms", BITS, [BITS.sub(left, masks.left), BITS.sub(right, masks.right)])
+        product = form.sum((e, masks.left), (right, f))
+        return self._finished("forms", BITS, product, masks.product, shape, 0, None)
+
     def _masked(
         self, operation: str, ring: Ring, multiply: Bilinear, left: RingArray, right: RingArray, shape: Shape
     ) -> tuple[RingArray, RingArray, ProductMask]:
@@ -357,6 +370,19 @@ class Semi2k(TakesBits, DealtToParties):
         c = ring.from_int(unpack(opened, bits.count))
         flipped = ring.mul(double.elements, ring.add(c, c))
         result = ring.sub(double.elements, flipped)
+        return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
+
+    def _number_mask(self, width: int, count: int) -> tuple[BitShare, None]:
+        """Digits that nobody knows but the dealer, who sees no opening."""
+        words = self._source.matrix(BITS, (width, packed_length(count)))
+        return BitShare(Share(BITS, (words,)), count), None
+
+    def _unmasked(self, masked: BitShare, kept: None, ring: PowerOfTwoRing) -> Share:
+        """Open c to all; the dealer has shared r and its top digit; see ``semi2k_proof.md``."""
+        mask = self._source.number(ring, masked.rows, masked.count)
+        (digits,) = self._opened("unmask", BITS, [masked.packed.parts[0]])
+        c, c_top = plain_numbers(ring, digits, masked.count)
+        result = ring.sub(without_wrap(ring, mask.top, c_top, masked.rows), mask.value)
         return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
 
     def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:

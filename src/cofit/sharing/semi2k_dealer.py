@@ -15,19 +15,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import packed_length
 from cofit.arithmetic.prg import derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits
+from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.carry_save import carry_signals
 from cofit.sharing.from_dealer import Dealing
 from cofit.sharing.held import HeldMask, HeldShare, known_elements
+from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.regions import Region, regions_in, whole
 from cofit.sharing.semi2k import Semi2k, _rows_product
 from cofit.sharing.shares import BitShare, Share
 
 
-class Semi2kDealer(TakesBits, Blank):
+class Semi2kDealer(TakesBits, FromNumbers, Blank):
     """The dealer's side of a run of ``semi2k``; its rank is the one after the last party's."""
 
     info = Semi2k.info
@@ -125,6 +129,18 @@ class Semi2kDealer(TakesBits, Blank):
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         self._send("from_bits", self._sure.bits(ring, bits.rows, bits.count))
         return self._blank(ring, (bits.rows, bits.count))
+
+    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+        self._send("forms", self._sure.product(form.apply, BITS, a.shape, b.shape, shape, form.facts))
+        return self._blank(BITS, shape)
+
+    def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
+        """The dealer knows the digits, and keeps them until the sum is opened, which it does not see."""
+        return self._blank_bits(width, count), self._sure.matrix(BITS, (width, packed_length(count)))
+
+    def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
+        self._send("unmask", self._sure.number(ring, kept, masked.count))
+        return self._blank(ring, (masked.count,))
 
     def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
         count = int(np.prod(a.shape, dtype=np.int64))

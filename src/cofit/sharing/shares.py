@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from cofit.arithmetic import Ring, RingArray, Shape
 
@@ -80,3 +80,10 @@ class BitShare:
 
     def __repr__(self) -> str:
         return f"<BitShare, shape {(self.rows, self.count)}>"
+
+
+class PlacedBits(NamedTuple):
+    """The binary digits of shared numbers, the lowest in row 0, and the place of that one: it counts 2^place."""
+
+    place: int
+    bits: BitShare

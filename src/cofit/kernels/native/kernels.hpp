@@ -68,6 +68,9 @@ struct Kernels {
   // Plane b, bit i = bit b of element i.
   void (*to_planes[2])(const Word* values, size_t n, Word* out);
   void (*from_planes[2])(const Word* planes, size_t n, Word* out);
+  // Bilinear forms over GF(2): see bit_forms.inc. At most 64 rows of ``right``.
+  void (*bit_forms)(const Word* matrix, size_t forms, const Word* left, size_t lefts, const Word* right,
+                    size_t rights, size_t width, size_t begin, size_t end, Word* out);
 };
 
 extern const Kernels kBaselineKernels;

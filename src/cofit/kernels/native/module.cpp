@@ -219,6 +219,26 @@ void py_from_planes(nb::object planes_arg, nb::object out_arg, int words_arg) {
   current_kernels().from_planes[words - 1](planes.data(), n, out.data());
 }
 
+void py_bit_forms(nb::object matrix_arg, nb::object left_arg, nb::object right_arg, nb::object out_arg,
+                  long long begin, long long end) {
+  const WordArray matrix("bit_forms", "matrix", matrix_arg, 2);
+  const WordArray left("bit_forms", "left", left_arg, 2), right("bit_forms", "right", right_arg, 2);
+  const WordArray out("bit_forms", "out", out_arg, 2, Access::write);
+  const std::size_t forms = matrix.shape(0), lefts = matrix.shape(1), rights = right.shape(0), width = out.shape(1);
+  if (rights > 64)
+    refuse_value("bit_forms", "right", "an array of at most 64 rows", std::to_string(rights) + " rows");
+  left.require_shape(lefts, width);
+  right.require_shape(rights, width);
+  out.require_shape(forms, width);
+  for (const WordArray* input : {&matrix, &left, &right}) out.require_apart_from(*input);
+  if (begin < 0 || begin > end || end > static_cast<long long>(width))
+    refuse_value("bit_forms", "begin, end", "places of words from 0 to " + std::to_string(width),
+                 std::to_string(begin) + ", " + std::to_string(end));
+  nb::gil_scoped_release unlocked;
+  current_kernels().bit_forms(matrix.data(), forms, left.data(), lefts, right.data(), rights, width,
+                              static_cast<std::size_t>(begin), static_cast<std::size_t>(end), out.data());
+}
+
 nb::list py_available_isas() {
   nb::list names;
   for (const Kernels* kernels : available_kernels()) names.append(kernels->name);
@@ -292,6 +312,8 @@ NB_MODULE(_native, m) {
   m.def("unpack_bits", &py_unpack_bits, "words"_a.none(), "out"_a.none());
   m.def("to_planes", &py_to_planes, "values"_a.none(), "out"_a.none(), "words"_a.noconvert());
   m.def("from_planes", &py_from_planes, "planes"_a.none(), "out"_a.none(), "words"_a.noconvert());
+  m.def("bit_forms", &py_bit_forms, "matrix"_a.none(), "left"_a.none(), "right"_a.none(), "out"_a.none(),
+        "begin"_a.noconvert(), "end"_a.noconvert());
   m.def("available_isas", &py_available_isas);
   m.def("isa", [] { return std::string(current_kernels().name); });
   m.def("set_isa", &py_set_isa, "name"_a);

@@ -1,0 +1,154 @@
+"""Bilinear maps of shared bits with public coefficients: what one exchange of a Boolean circuit computes.
+
+A form takes the rows of two operands to new rows, each a sum (XOR) of products (AND) of one row of either; every
+element of a row stands for itself. Whatever the sums are, a scheme sends for results only (where it opens operands
+under masks: for each operand row once, in however many products it takes part). So a table that is looked up by two
+secret numbers costs as many ANDs as its entries have bits, not as many as it has entries.
+"""
+
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cofit import kernels
+from cofit.arithmetic import RingArray
+from cofit.arithmetic.power_of_two import Words
+from cofit.errors import ShapeError
+
+
+class BitForm(ABC):
+    """A public bilinear map over GF(2) of packed rows."""
+
+    @abstractmethod
+    def rows(self, left: int, right: int) -> int:
+        """Return how many rows result, or raise ShapeError where the operands do not fit."""
+
+    @abstractmethod
+    def apply(self, left: RingArray, right: RingArray) -> RingArray:
+        """Return the map of plain rows, shapes (rows, words)."""
+
+    @property
+    def facts(self) -> tuple[int, ...]:
+        """Public numbers that tell this form from others of the same shapes."""
+        return (zlib.crc32(repr(self).encode()),)
+
+    def sum(self, left: Sequence[RingArray], right: Sequence[RingArray]) -> RingArray:
+        """Return the sum of the maps of several pairs."""
+        total = self.apply(left[0], right[0])
+        for a, b in zip(left[1:], right[1:], strict=True):
+            np.bitwise_xor(total, self.apply(a, b), out=total)
+        return total
+
+
+@dataclass(frozen=True)
+class Each(BitForm):
+    """Row by row: a_i b_i."""
+
+    def rows(self, left: int, right: int) -> int:
+        return _fitting(left, left == right, self, left, right)
+
+    def apply(self, left: RingArray, right: RingArray) -> RingArray:
+        return np.bitwise_and(left, right)
+
+
+@dataclass(frozen=True)
+class Outer(BitForm):
+    """Every row with every row: a_i b_j, in the order of i, then j."""
+
+    def rows(self, left: int, right: int) -> int:
+        return left * right
+
+    def apply(self, left: RingArray, right: RingArray) -> RingArray:
+        products = np.bitwise_and(left[:, None, :], right[None, :, :])
+        return products.reshape(-1, left.shape[1])
+
+
+@dataclass(frozen=True)
+class Spread(BitForm):
+    """Each row of the left with its own ``times`` rows of the right: a_i b_(times i + j)."""
+
+    times: int
+
+    def rows(self, left: int, right: int) -> int:
+        return _fitting(right, right == left * self.times, self, left, right)
+
+    def apply(self, left: RingArray, right: RingArray) -> RingArray:
+        groups = right.reshape(len(left), self.times, right.shape[1])
+        return np.bitwise_and(left[:, None, :], groups).reshape(right.shape)
+
+
+@dataclass(frozen=True)
+class Dot(BitForm):
+    """Inner products of groups of ``terms`` rows: the sum over j of a_(terms i + j) b_(terms i + j)."""
+
+    terms: int
+
+    def rows(self, left: int, right: int) -> int:
+        return _fitting(left // self.terms, left == right and left % self.terms == 0, self, left, right)
+
+    def apply(self, left: RingArray, right: RingArray) -> RingArray:
+        products = np.bitwise_and(left, right).reshape(-1, self.terms, left.shape[1])
+        return np.asarray(np.bitwise_xor.reduce(products, axis=1))
+
+
+class Lookup(BitForm):
+    """Sums of products a_p b_q that public matrices choose: bit q of matrix[r, p] says whether a_p b_q is in row r.
+
+    ``matrices``: one for each range of words, which follow one another from word 0; matrices have one shape.
+    """
+
+    def __init__(self, rights: int, matrices: Sequence[tuple[int, Words]]) -> None:
+        self._rights = rights
+        self._matrices = tuple(matrices)
+        self._forms, self._lefts = matrices[0][1].shape
+        self._facts = tuple(zlib.crc32(matrix.tobytes(), words) for words, matrix in matrices)
+
+    def __repr__(self) -> str:
+        return f"Lookup({self._facts})"
+
+    @property
+    def facts(self) -> tuple[int, ...]:
+        """A digest of every matrix."""
+        return self._facts
+
+    def rows(self, left: int, right: int) -> int:
+        return _fitting(self._forms, (left, right) == (self._lefts, self._rights), self, left, right)
+
+    def apply(self, left: RingArray, right: RingArray) -> RingArray:
+        left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+        out = np.empty((self._forms, left.shape[1]), np.uint64)
+        start = 0
+        for words, matrix in self._matrices:
+            kernels.bit_forms(matrix, left, right, out, start, start + words)
+            start += words
+        return out
+
+
+@dataclass(frozen=True)
+class SideBySide(BitForm):
+    """Several forms at once, each of its own rows of either operand: how many those are, and the form."""
+
+    parts: tuple[tuple[int, int, BitForm], ...]
+
+    def rows(self, left: int, right: int) -> int:
+        fits = left == sum(a for a, _, _ in self.parts) and right == sum(b for _, b, _ in self.parts)
+        return _fitting(sum(form.rows(a, b) for a, b, form in self.parts), fits, self, left, right)
+
+    def apply(self, left: RingArray, right: RingArray) -> RingArray:
+        results = []
+        start, begin = 0, 0
+        for a, b, form in self.parts:
+            results.append(form.apply(left[start : start + a], right[begin : begin + b]))
+            start, begin = start + a, begin + b
+        return np.concatenate(results)
+
+
+def _fitting(rows: int, fits: bool, form: BitForm, left: int, right: int) -> int:
+    if not fits:
+        raise ShapeError(f"{form} takes no operands of {left} and {right} rows.")
+    return rows
