@@ -1,15 +1,16 @@
 """Coins of public bias: P(bit = 1) = p.
 
-A word u of B uniform secret bits is below the public integer T with probability exactly T / 2^B; T = round(p 2^B).
+A coin of the bias T / 2^B, T = round(p 2^B), is the bit of T at the place of the first one of a word of B uniform
+secret bits (``first_one.py``).
 
 Domain: 0 <= p <= 1, as a Fraction, an integer, or an mpmath number of ample precision (taken at its exact value).
 Distance: |T / 2^B - p| <= 2^-(B+1), so the total-variation distance of a coin from its ideal is at most 2^-(B+1); 0 for
 p = 0, p = 1 and every multiple of 2^-B. Distances of independent coins add up. The callers that round p itself first
 count 2^-B for a coin. Who learns what: nobody anything.
-Cost with ``rep3``: ceil(log2 B) rounds and 3 (2 B - 3) bits a coin (B a power of two), whatever the biases; integers
+Cost with ``rep3`` at B = 64: 8 rounds and 87 ANDs (3 bits each) a coin, whatever the biases; integers
 (``party.to_arithmetic``) take 2 more rounds and 3 elements.
 
-The circuit is in ``below.py``; the argument in ``coin_proof.md``.
+Argument: ``coin_proof.md``.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ import mpmath
 
 from cofit.arithmetic import Shape
 from cofit.errors import parameter_error
-from cofit.sampling.below import Comparison, below
+from cofit.sampling.first_one import FirstOnes
 from cofit.sampling.parameters import PRECISION, check_precision, check_shape, nearest
 from cofit.secret import Party, SecretBits
+from cofit.secret.circuits import beside, run
 
 Probability: TypeAlias = "Fraction | int | mpmath.mpf"
 
@@ -42,9 +44,18 @@ def coins(
     if not probabilities:
         raise parameter_error("probabilities", "coins", "at least one probability", probabilities)
     thresholds = [threshold(p, precision) for p in probabilities]
+    full = 1 << precision
+    asked = [t for t in thresholds if 0 < t < full]
     with party.label("coins"):
-        words = party.random_secret_bits(shape, len(thresholds) * precision)
-        return below(words, precision, [Comparison(word, t) for word, t in enumerate(thresholds)])
+        random = party.random_secret_bits(shape, max(len(asked), 1) * precision)
+        one = random.ones()
+        tossed = (~one).join(one)
+        if asked:
+            ones = FirstOnes(random, len(asked))
+            _, found = run(beside(ones.circuit(), ones.public(asked)))
+            tossed = tossed.join(found)
+    rows = iter(range(2, 2 + len(asked)))
+    return tossed[[next(rows) if 0 < t < full else int(t == full) for t in thresholds]]
 
 
 def threshold(probability: Probability, precision: int) -> int:

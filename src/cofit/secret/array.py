@@ -19,8 +19,9 @@ from cofit.secret.bits import SecretBits
 from cofit.secret.ranges import Bound, checked, product_format, product_limit
 from cofit.sharing import Scheme, Share
 from cofit.sharing.operands import check_plus
+from cofit.sharing.shares import PlacedBits
 
-__all__ = ["Bound", "Operand", "Public", "SecretArray", "bits_to_array", "concatenate"]
+__all__ = ["Bound", "Operand", "Public", "SecretArray", "bits_to_array", "concatenate", "numbers_to_array"]
 
 Public: TypeAlias = int | float | Fraction | np.integer[Any] | np.floating[Any] | np.ndarray[Any, Any] | Sequence[Any]
 Operand: TypeAlias = "SecretArray | Public"
@@ -405,6 +406,17 @@ class SecretArray:
 def bits_to_array(bits: SecretBits, ring: PowerOfTwoRing) -> SecretArray:
     """Return secret bits as integers 0 and 1 of shape (width, \\*shape)."""
     return SecretArray(bits._scheme, bits.to_ring(ring), FixedPoint(0, ring), 1)
+
+
+def numbers_to_array(numbers: Sequence[tuple[int, SecretBits]], ring: PowerOfTwoRing) -> SecretArray:
+    """Return the sum of numbers given by a place and their binary digits, lowest first, as integers of their shape.
+
+    Every number is its digits' times 2^place. What it costs: ``sharing/numbers.py``.
+    """
+    scheme, shape = numbers[0][1]._scheme, numbers[0][1].shape
+    share = scheme.from_numbers([PlacedBits(place, bits._share) for place, bits in numbers], ring)
+    largest = sum(((1 << bits.width) - 1) << place for place, bits in numbers)
+    return SecretArray(scheme, share.map(lambda part: np.reshape(part, shape)), FixedPoint(0, ring), largest)
 
 
 def concatenate(arrays: Sequence[SecretArray], axis: int = 0) -> SecretArray:

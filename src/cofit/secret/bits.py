@@ -10,6 +10,7 @@ import numpy as np
 from cofit.arithmetic import Ring, Shape
 from cofit.errors import ShapeError, parameter_error
 from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.bit_forms import BitForm
 
 
 class SecretBits:
@@ -63,6 +64,12 @@ class SecretBits:
         self._same_shape(other, "&")
         return self._like(self._scheme.and_(self._share, other._share))
 
+    def bilinear(self, other: SecretBits, form: BitForm) -> SecretBits:
+        """Return a public bilinear form of both, which may be of different widths. 1 round."""
+        if self.shape != other.shape:
+            raise ShapeError(f"A bilinear form needs bits of one shape; got {self.shape} and {other.shape}.")
+        return self._like(self._scheme.bilinear(self._share, other._share, form))
+
     def __or__(self, other: SecretBits) -> SecretBits:
         return (self & other) ^ self ^ other
 
@@ -86,6 +93,10 @@ class SecretBits:
             if self.shape != other.shape:
                 raise ShapeError(f"Only bits of one shape can be joined; got {self.shape} and {other.shape}.")
         return self._like(self._scheme.stack_rows([self._share, *(other._share for other in others)]))
+
+    def ones(self) -> SecretBits:
+        """Return one bit for each element, which is 1 (and public)."""
+        return ~(self[0] ^ self[0])
 
     def folded(self) -> SecretBits:
         """Return the bits of a shape (groups, count) as those of shape (count,), ``groups`` times as many for each.
