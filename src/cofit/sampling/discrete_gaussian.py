@@ -39,11 +39,10 @@ from cofit.sampling.parameters import (
     constants,
 )
 from cofit.sampling.sums import TableSum, draw_sums
-from cofit.sampling.tables import MOST_INDEX_BITS, Table, alias_table, rounded_weights, table_cost
+from cofit.sampling.tables import FEWEST_INDEX_BITS, MOST_INDEX_BITS, Table, alias_table, rounded_weights, table_cost
 from cofit.secret import Party, SecretArray
 
 LARGEST_SIGMA = 1 << 40
-_FEWEST_INDEX_BITS = 2
 _LN2_BY_2PI2_ABOVE = Fraction(3512, 100_000)  # ln 2 / (2 pi^2) = 0.035115...
 
 
@@ -91,8 +90,7 @@ def discrete_gaussians(
     sums = []
     for sigma, count in laws:
         law = _table_sum(_checked_sigma(sigma), precision)
-        top = max(place + table.index_bits for place, table in zip(law.places, law.tables, strict=True))
-        if top + len(law.places) > ring.bits - 2:  # digits of the sum of all
+        if law.digits > ring.bits - 2:
             must_be = f"small enough for {ring.name}"
             raise parameter_error("sigma", "discrete_gaussian", must_be, sigma, RangeError)
         sums.append((law, check_count(count, "count", "discrete_gaussian")))
@@ -124,7 +122,7 @@ def tv_distance(sigma: Fraction | int, count: int = 1, *, precision: int = PRECI
 def plan(variance: Fraction, precision: int) -> Plan:
     """Return the tables whose weighted sum has exactly this variance, each step of it proven close: of all sizes of
     tables, those that cost the fewest ANDs."""
-    found = {bits: _parts(variance, bits, precision) for bits in range(_FEWEST_INDEX_BITS, MOST_INDEX_BITS + 1)}
+    found = {bits: _parts(variance, bits, precision) for bits in range(FEWEST_INDEX_BITS, MOST_INDEX_BITS + 1)}
     costs = {bits: len(parts) * table_cost(bits, precision) for bits, parts in found.items() if parts}
     best = min(costs, key=lambda bits: costs[bits])
     return Plan(best, tuple(Part(v, place, reach(v, precision)) for v, place in found[best]))
@@ -196,6 +194,7 @@ def _table_sum(variance: Fraction, precision: int) -> TableSum:
     return TableSum(
         tuple(gaussian_table(part.variance, made.index_bits, precision) for part in made.parts),
         tuple(part.place for part in made.parts),
+        (made.index_bits,) * len(made.parts),
         -sum(half << part.place for part in made.parts),
         made.largest,
     )

@@ -1,7 +1,7 @@
 """Discrete Laplace noise: P(X = x) = (1 - q) / (1 + q) q^|x| with q = exp(-1/t), for every integer x.
 
 X = G - G' for two independent geometric variables of scale t. The digits of both come from tables of one circuit; those
-of G' are drawn inverted, so that both are added: X = G + (2^E - 1 - G') - (2^E - 1) with E digits in all tables.
+of G' are drawn inverted, so that both are added: X = G + (2^D - 1 - G') - (2^D - 1) for D digits.
 
 Domain: t > 0 rational, D <= k - 3 digits in a ring of k bits (D = 26 at t = 2^20 and B = 64).
 Distance: total variation at most twice that of a geometric variable (``tv_distance``; the certificate adds it).
@@ -43,10 +43,10 @@ def _table_sum(t: Fraction, precision: int) -> TableSum:
     """Each of G and G' lies in [0, 2^D), so the difference keeps the bound of one."""
     tables = geometric.digit_tables(t, precision)
     inverted = geometric.digit_tables(t, precision, inverted=True)
-    bits = tables[0].index_bits
-    places = tuple(bits * i for i in range(len(tables)))
-    largest = (1 << geometric.digit_count(t, precision)) - 1
-    return TableSum(tables + inverted, places + places, 1 - (1 << bits * len(tables)), largest)
+    digits = geometric.digit_count(t, precision)
+    places, widths = geometric.digit_places(digits, len(tables))
+    largest = (1 << digits) - 1
+    return TableSum(tables + inverted, places * 2, widths * 2, -largest, largest)
 
 
 def tv_distance(t: Fraction | int, count: int = 1, *, precision: int = PRECISION) -> Fraction:

@@ -35,7 +35,7 @@ from cofit.sampling.parameters import (
     nearest,
 )
 from cofit.sampling.sums import TableSum, draw_sums
-from cofit.sampling.tables import MOST_INDEX_BITS, Table, alias_table, rounded_weights, table_cost
+from cofit.sampling.tables import FEWEST_INDEX_BITS, MOST_INDEX_BITS, Table, alias_table, rounded_weights, table_cost
 from cofit.secret import Party, SecretArray
 
 _LN2_ABOVE = Fraction(6931471806, 10**10)  # ln 2 = 0.69314718055994...
@@ -64,25 +64,33 @@ def check_room(t: Fraction, ring: PowerOfTwoRing, precision: int, sampler: str) 
 
 @cache
 def _table_sum(t: Fraction, precision: int) -> TableSum:
+    digits = digit_count(t, precision)
     tables = digit_tables(t, precision)
-    bits = tables[0].index_bits
-    return TableSum(tables, tuple(bits * i for i in range(len(tables))), 0, (1 << digit_count(t, precision)) - 1)
+    places, widths = digit_places(digits, len(tables))
+    return TableSum(tables, places, widths, 0, (1 << digits) - 1)
+
+
+def digit_places(digits: int, tables: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return where the digits of each table begin, and how many it has: about equally many, fewer in the last."""
+    most = -(-digits // tables)
+    places = tuple(range(0, most * tables, most))
+    return places, tuple(max(0, min(most, digits - place)) for place in places)
 
 
 @cache
 def digit_tables(t: Fraction, precision: int, *, inverted: bool = False) -> tuple[Table, ...]:
     """Return tables of about equally many digits each, from the lowest; ``inverted``: each digit is 1 minus that of G.
 
-    Digits beyond the highest are 0 always.
+    All tables have as many slots; digits beyond the highest are 0 always.
     """
     probabilities = digit_probabilities(t, precision)
     count = table_count(len(probabilities), precision)
-    bits = -(-len(probabilities) // count)
+    bits = max(-(-len(probabilities) // count), FEWEST_INDEX_BITS)
     unit = precision + bits + CONSTANT_GUARD_BITS
     tables = []
-    for i in range(count):
-        ones = [nearest(p, unit) for p in probabilities[i * bits : (i + 1) * bits]]
-        ones += [0] * (bits - len(ones))
+    for place, width in zip(*digit_places(len(probabilities), count), strict=True):
+        ones = [nearest(p, unit) for p in probabilities[place : place + width]]
+        ones += [(1 << unit) if inverted else 0] * (bits - width)
         shares = [1]
         for one in ones:  # the products of the digits' probabilities, as large whole numbers
             pair = (one, (1 << unit) - one) if inverted else ((1 << unit) - one, one)
@@ -95,7 +103,7 @@ def digit_tables(t: Fraction, precision: int, *, inverted: bool = False) -> tupl
 def table_count(digits: int, precision: int) -> int:
     """Return how many tables take the fewest ANDs."""
     counts = range(-(-digits // MOST_INDEX_BITS), digits + 1)
-    return min(counts, key=lambda count: count * table_cost(max(-(-digits // count), 2), precision))
+    return min(counts, key=lambda count: count * table_cost(max(-(-digits // count), FEWEST_INDEX_BITS), precision))
 
 
 @cache

@@ -31,23 +31,32 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class TableSum:
-    """A law: the tables, with their places, and the offset. ``largest``: no draw is larger in magnitude."""
+    """A law: the tables, with their places, and the offset. ``widths``: of each number the lowest bits that count (of
+    the others it is known that they are 0, or they are meant to be left out). ``largest``: no draw is larger in
+    magnitude.
+    """
 
     tables: tuple[Table, ...]
     places: tuple[int, ...]
+    widths: tuple[int, ...]
     offset: int
     largest: int
 
     @property
-    def shape(self) -> tuple[int, int, tuple[int, ...]]:
-        """What laws must have in common to be drawn by one circuit: B, J and the places."""
-        return self.tables[0].precision, self.tables[0].index_bits, self.places
+    def shape(self) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
+        """What laws must have in common to be drawn by one circuit: B, J, places and widths."""
+        return self.tables[0].precision, self.tables[0].index_bits, self.places, self.widths
+
+    @property
+    def digits(self) -> int:
+        """How many binary digits the sum of the numbers has at most."""
+        return sum(((1 << n) - 1) << place for place, n in zip(self.places, self.widths, strict=True)).bit_length()
 
 
 def draw_sums(party: Party, laws: Sequence[tuple[TableSum, int]], ring: PowerOfTwoRing) -> list[SecretArray]:
     """Return, for every law, so many independent draws. All laws have one shape."""
     first, _ = laws[0]
-    precision, index_bits, places = first.shape
+    precision, index_bits, places, widths = first.shape
     words = [packed_length(count) for _, count in laws]
     shape = (len(places), _WORD * sum(words))  # all draws of the first table, then of the second, and so on
     matrices = [
@@ -59,8 +68,8 @@ def draw_sums(party: Party, laws: Sequence[tuple[TableSum, int]], ring: PowerOfT
     _, values = run(beside(ones.circuit(), _values(slots, ones, lookup, precision)))
     digits = values.folded()  # row j T + i: bit j of table i
     count = len(places)
-    numbers = [(place, digits[list(range(i, index_bits * count, count))]) for i, place in enumerate(places)]
-    total = numbers_to_array(numbers, ring)
+    rows = [list(range(i, widths[i] * count, count)) for i in range(count)]
+    total = numbers_to_array([(place, digits[some]) for place, some in zip(places, rows, strict=True)], ring)
     drawn, start = [], 0
     for (law, size), width in zip(laws, words, strict=True):
         one = total[start : start + size] + law.offset

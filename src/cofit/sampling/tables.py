@@ -23,6 +23,7 @@ import numpy as np
 
 from cofit.arithmetic.power_of_two import Words
 
+FEWEST_INDEX_BITS = 2
 MOST_INDEX_BITS = 12
 """The upper half of an index has at most 6 bits, so that its products are the bits of one word."""
 
