@@ -41,9 +41,30 @@ def all_words(party: Party, width: int) -> SecretBits:
     return known_bits(party, np.array([words >> j & 1 for j in range(width)], dtype=np.uint8))
 
 
-def known_bits(party: Party, bits: npt.NDArray[np.uint8]) -> SecretBits:
-    """Shared bits of known value, shape (width, count)."""
-    return SecretBits(party._scheme, party._scheme.constant_bits(bits), (bits.shape[1],))
+def known_bits(party: Party, bits: npt.NDArray[np.uint8], shape: tuple[int, ...] | None = None) -> SecretBits:
+    """Shared bits of known value, shape (width, count), for an array of some shape."""
+    return SecretBits(party._scheme, party._scheme.constant_bits(bits), shape or (bits.shape[1],))
+
+
+def binary(numbers: npt.ArrayLike, width: int) -> npt.NDArray[np.uint8]:
+    """The bits of numbers, the lowest in row 0."""
+    return np.array(
+        [[int(n) >> j & 1 for n in np.asarray(numbers, dtype=object)] for j in range(width)], dtype=np.uint8
+    )
+
+
+def feed(monkeypatch: pytest.MonkeyPatch, *draws: npt.NDArray[np.uint8]) -> None:
+    """Let every party's random bits be these, one array of shape (width, count) after the other."""
+    taken: dict[Party, int] = {}
+
+    def next_draw(self: Party, shape: tuple[int, ...], width: int = 1) -> SecretBits:
+        place = taken.get(self, 0)
+        taken[self] = place + 1
+        bits = draws[place]
+        assert bits.shape == (width, np.prod(shape)), "the sampler draws other bits than those it is fed"
+        return known_bits(self, bits, shape)
+
+    monkeypatch.setattr(Party, "random_secret_bits", next_draw)
 
 
 def cost(draw: Callable[[Party], object]) -> tuple[int, int]:
