@@ -109,7 +109,7 @@ def test_variances_add_up_exactly_and_every_step_meets_the_condition(sigma: Frac
     assert sum(part.variance * 4**part.place for part in made.parts) == Fraction(sigma) ** 2
     assert made.parts[0].place == 0
     for part in made.parts:
-        assert 0 < part.variance
+        assert part.variance > 0
         assert part.largest == module.reach(part.variance, precision) < 1 << (made.index_bits - 1), "the table holds it"
     rest = made.parts[-1].variance
     for part, after in reversed(list(pairwise(made.parts))):

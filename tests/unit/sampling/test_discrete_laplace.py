@@ -2,34 +2,40 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 
 from cofit import Z64, Z128, Party, run_local
 from cofit.arithmetic import PowerOfTwoRing
-from cofit.sampling.coin import threshold
-from cofit.sampling.discrete_laplace import discrete_laplace, tv_distance
-from cofit.sampling.geometric import digit_count, digit_probabilities
+from cofit.sampling import discrete_laplace as module
+from cofit.sampling import geometric
+from cofit.sampling.discrete_laplace import discrete_laplace, largest_draw, tv_distance
+from cofit.sampling.geometric import digit_count
 from unit.sampling.draws import SCHEMES, cost, opened, refusal
-from unit.sampling.laws import GUARD, distance, ideal, of_digits, of_sum
+from unit.sampling.laws import distance, laplace, of_sum
+from unit.sampling.test_first_one import ands
+from unit.sampling.test_sums import addition_ands, product_ands
 
 
-@pytest.mark.parametrize("t", [Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction(9, 4)], ids=str)
-def test_the_exact_law_is_within_the_stated_distance(t: Fraction) -> None:
-    one = of_digits([threshold(p, 64) for p in digit_probabilities(t)], 64)
-    law = of_sum(one, one, -1)
-    with mpmath.workprec(GUARD):
-        q = mpmath.exp(-mpmath.mpf(t.denominator) / t.numerator)
-        reach = max(law)
-        wanted = ideal(lambda x: q ** abs(x), (1 + q) / (1 - q), range(-reach, reach + 1))
-        assert distance(law, wanted) <= tv_distance(t) < Fraction(1, 1 << 59)
+@pytest.mark.parametrize("t", [Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction(9, 4), Fraction(7)], ids=str)
+@pytest.mark.parametrize("precision", [1, 16, 64, 128])
+def test_the_exact_law_is_within_the_stated_distance(t: Fraction, precision: int) -> None:
+    law = of_sum(module._table_sum(t, precision))
+    reach = (1 << digit_count(t, precision)) - 1
+    assert law.points == range(-reach, reach + 1)
+    assert distance(law, laplace(t, reach)) <= tv_distance(t, precision=precision)
+
+
+def test_the_exact_law_of_one_sided_noise_is_not_within_it() -> None:
+    one = of_sum(geometric._table_sum(Fraction(1), 64))
+    assert distance(one, laplace(Fraction(1), 64)) > Fraction(1, 4)
 
 
 def test_the_stated_distance_at_the_size_of_a_model() -> None:
-    assert tv_distance(1 << 20, 1874) == 1874 * 2 * (Fraction(26, 1 << 64) + Fraction(1, 1 << 80))
-    assert tv_distance(1 << 20, 1874) < Fraction(1, 1 << 47)
-    assert tv_distance(1 << 20, 1874, precision=128) < Fraction(1, 1 << 110)
+    """Three tables of digits for each of G and G'."""
+    assert tv_distance(1 << 20, 1874) == 1874 * 2 * (Fraction(3, 1 << 64) + Fraction(1, 1 << 80))
+    assert tv_distance(1 << 20, 1874) < Fraction(1, 1 << 50)
+    assert tv_distance(1 << 20, 1874, precision=128) < Fraction(1, 1 << 113)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -62,5 +68,23 @@ def test_parameters_are_checked() -> None:
 
 
 def test_cost_with_rep3() -> None:
-    bits, elements = 3 * 125 * 52 * 64, 3 * 52 * 64
-    assert cost(lambda party: discrete_laplace(party, (64,), 1 << 20)) == (8, bits // 8 + 8 * elements)
+    """Three tables of 2^9 slots for each of G and G'; G, G' and the mask are added."""
+    table = product_ands(9) + 64 + 9 + ands(64, secret=True) + 9
+    assert 6 * table == 1332
+    carry_save = 26  # places with three digits; above them the mask alone
+    added = carry_save + 26 + addition_ands(28)
+    sent = 3 * 8 * (6 * table + added) + 2 * 8 * 28 + 4 * 8 * 64
+    assert cost(lambda party: discrete_laplace(party, (64,), 1 << 20)) == (17, sent)
+    assert sent <= 64 * 600
+
+
+def test_the_largest_scale_that_fits_is_drawn() -> None:
+    """61 digits in a ring of 64 bits."""
+    t = 1 << 55
+    assert digit_count(Fraction(t)) == 61
+    for scheme in SCHEMES:
+        values = opened(lambda party: discrete_laplace(party, (100,), t), scheme)
+        assert (values > t // 8).any() and (values < -t // 8).any()
+        assert max(abs(int(v)) for v in values) < 64 * t
+    assert "binary digits in Z_2^64" in str(refusal(lambda party: discrete_laplace(party, (1,), 2 * t)))
+    assert largest_draw(t) == 1 << 61

@@ -10,26 +10,28 @@ from cofit import Z64, Z128, FixedPoint, Party, run_local
 from cofit.errors import RangeError
 from cofit.sampling import exponential as module
 from cofit.sampling import gamma as gamma_module
-from cofit.sampling.coin import threshold
+from cofit.sampling import geometric
 from cofit.sampling.exponential import exponential
 from cofit.sampling.gamma import gamma
 from cofit.sampling.geometric import digit_probabilities
 from unit.sampling.draws import SCHEMES, cost, opened, refusal
-from unit.sampling.laws import GUARD, distance, ideal, of_digits
+from unit.sampling.laws import GUARD, distance, ideal, of_sum
+from unit.sampling.test_first_one import ands
+from unit.sampling.test_sums import addition_ands, product_ands
 
 FORMATS = [FixedPoint(0), FixedPoint(24), FixedPoint(55, Z64), FixedPoint(60, Z128), FixedPoint(119, Z128)]
 
 
 @pytest.mark.parametrize("f", [0, 1, 4])
 def test_the_exact_law_is_that_of_the_floor_to_the_grid(f: int) -> None:
-    law = of_digits([threshold(p, 64) for p in digit_probabilities(Fraction(1 << f))], 64)
-    with mpmath.workprec(GUARD):
+    law = of_sum(geometric._table_sum(Fraction(1 << f), 64))
+    with mpmath.workprec(GUARD + 40):
 
         def between(g: int) -> mpmath.mpf:
             return mpmath.exp(-mpmath.ldexp(g, -f)) - mpmath.exp(-mpmath.ldexp(g + 1, -f))
 
-        wanted = ideal(between, mpmath.mpf(1), range(len(law)))
-        assert distance(law, wanted) <= module.tv_distance(FixedPoint(f)) < Fraction(1, 1 << 56)
+        wanted = ideal(between, mpmath.mpf(1), law.points)
+        assert distance(law, wanted) <= module.tv_distance(FixedPoint(f)) < Fraction(1, 1 << 62)
 
 
 def test_digit_probabilities_are_those_of_the_binary_digits_of_exp_1() -> None:
@@ -67,10 +69,13 @@ def test_integer_digits_grow_with_the_precision(precision: int, digits: int) -> 
 
 
 def test_cost_with_rep3() -> None:
-    bits, elements = 3 * 125 * 66 * 64, 3 * 66 * 64
+    """66 digits: seven tables of 2^10 slots."""
+    table = product_ands(10) + 64 + 10 + ands(64, secret=True) + 10
+    assert geometric.table_count(66, 64) == 7
+    sent = 3 * 8 * (7 * table + 66 + addition_ands(67)) + 2 * 8 * 67 + 4 * 16 * 64
     format = FixedPoint(60, Z128)
-    assert cost(lambda party: exponential(party, (64,), format)) == (8, bits // 8 + 16 * elements)
-    assert cost(lambda party: gamma(party, (2,), 32, format)) == (8, bits // 8 + 16 * elements)
+    assert cost(lambda party: exponential(party, (64,), format)) == (18, sent)
+    assert cost(lambda party: gamma(party, (2,), 32, format)) == (18, sent)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

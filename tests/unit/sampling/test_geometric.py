@@ -5,27 +5,50 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from cofit import Z128
+from cofit import Z128, Party, run_local
 from cofit.errors import InvalidInputError, RangeError
-from cofit.sampling.coin import threshold
-from cofit.sampling.geometric import digit_count, digit_probabilities, geometric, tv_distance
+from cofit.sampling import geometric as module
+from cofit.sampling.geometric import (
+    digit_count,
+    digit_places,
+    digit_probabilities,
+    geometric,
+    table_count,
+    tv_distance,
+)
+from cofit.sampling.tables import table_cost
 from unit.sampling.draws import SCHEMES, cost, opened, refusal
-from unit.sampling.laws import GUARD, distance, ideal, of_digits
+from unit.sampling.laws import GUARD, distance, of_sum
+from unit.sampling.laws import geometric as ideal_geometric
+from unit.sampling.test_first_one import ands
+from unit.sampling.test_sums import addition_ands, product_ands
 
 SCALES = [Fraction(1, 1000), Fraction(1, 7), Fraction(1), Fraction(5, 2), Fraction(22)]
 
 
 @pytest.mark.parametrize("t", SCALES, ids=str)
-@pytest.mark.parametrize("precision", [16, 64, 100])
+@pytest.mark.parametrize("precision", [1, 5, 16, 64, 100, 128])
 def test_the_exact_law_is_within_the_stated_distance(t: Fraction, precision: int) -> None:
-    thresholds = [threshold(p, precision) for p in digit_probabilities(t, precision)]
-    law = of_digits(thresholds, precision)
-    with mpmath.workprec(GUARD):
-        q = mpmath.exp(-mpmath.mpf(t.denominator) / t.numerator)
-        wanted = ideal(lambda g: (1 - q) * q**g, mpmath.mpf(1), range(len(law)))
-        apart = distance(law, wanted)
-    assert apart <= tv_distance(t, precision=precision)
+    law = of_sum(module._table_sum(t, precision))
+    assert len(law.weights) == 1 << digit_count(t, precision)
+    assert distance(law, ideal_geometric(t, len(law.weights))) <= tv_distance(t, precision=precision)
     assert tv_distance(t, 10, precision=precision) == 10 * tv_distance(t, precision=precision)
+
+
+def test_a_slightly_larger_scale_is_not_within_it() -> None:
+    law = of_sum(module._table_sum(Fraction(5, 2) + Fraction(1, 10**18), 64))
+    assert distance(law, ideal_geometric(Fraction(5, 2), len(law.weights))) > tv_distance(Fraction(5, 2))
+
+
+@pytest.mark.parametrize("digits", range(1, 70))
+@pytest.mark.parametrize("precision", [1, 64])
+def test_tables_take_all_digits_once_and_the_fewest_ands(digits: int, precision: int) -> None:
+    count = table_count(digits, precision)
+    places, widths = digit_places(digits, count)
+    assert [place + j for place, width in zip(places, widths, strict=True) for j in range(width)] == list(range(digits))
+    assert min(widths) >= 1 and max(widths) <= 12
+    own = count * table_cost(max(max(widths), 2), precision)
+    assert own == min(n * table_cost(max(-(-digits // n), 2), precision) for n in range(-(-digits // 12), digits + 1))
 
 
 @pytest.mark.parametrize("t", [*SCALES, Fraction(1 << 20), Fraction(10**9, 7), Fraction(1 << 60)], ids=str)
@@ -69,6 +92,17 @@ def test_scales_are_checked(t: Fraction) -> None:
 
 
 def test_cost_with_rep3() -> None:
-    digits = digit_count(Fraction(3))
-    bits, elements = 3 * 125 * digits * 64, 3 * digits * 64
-    assert cost(lambda party: geometric(party, (64,), 3)) == (8, bits // 8 + 8 * elements)
+    """26 digits at t = 2^20: three tables of 2^9 slots; and the addition of the mask."""
+    table = product_ands(9) + 64 + 9 + ands(64, secret=True) + 9
+    assert (digit_count(Fraction(1 << 20)), table_count(26, 64), 3 * table) == (26, 3, 666)
+    sent = 3 * 8 * (3 * table + 26 + addition_ands(27)) + 2 * 8 * 27 + 4 * 8 * 64
+    assert cost(lambda party: geometric(party, (64,), 1 << 20)) == (16, sent)
+    assert sent <= 64 * 350
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_limits(scheme: str) -> None:
+    def program(party: Party) -> int:
+        return geometric(party, (3,), Fraction(5, 2)).integer_limit
+
+    assert set(run_local(program, scheme=scheme).results.values()) == {2 ** digit_count(Fraction(5, 2)) - 1}
