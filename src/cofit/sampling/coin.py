@@ -7,7 +7,7 @@ Domain: 0 <= p <= 1, as a Fraction, an integer, or an mpmath number of ample pre
 Distance: |T / 2^B - p| <= 2^-(B+1), so the total-variation distance of a coin from its ideal is at most 2^-(B+1); 0 for
 p = 0, p = 1 and every multiple of 2^-B. Distances of independent coins add up. The callers that round p itself first
 count 2^-B for a coin. Who learns what: nobody anything.
-Cost with ``rep3`` at B = 64: 8 rounds and 87 ANDs (3 bits each) a coin, whatever the biases; integers
+Cost with ``rep3`` at B = 64: 7 rounds and 87 ANDs (3 bits each) a coin, whatever the biases; integers
 (``party.to_arithmetic``) take 2 more rounds and 3 elements.
 
 Argument: ``coin_proof.md``.
