@@ -1,4 +1,4 @@
-"""The samplers at the size of a model, over TLS on loopback: seconds, rounds and bytes."""
+"""The samplers at the size of a model, over TLS on loopback: seconds, rounds, bytes, and what a draw takes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from cofit.sampling.gaussian import gaussian
 from cofit.sampling.knorm import knorm
 from cofit.sampling.sphere import unit_vector
 from cofit.secret import Party, SecretArray
+from cofit.sharing import scheme_named
+from cofit.sharing.meter import Meter
 from cofit.transport import LabelCounts
 
 _FORMAT = FixedPoint(52, Z128)
@@ -36,7 +38,11 @@ _SAMPLERS: dict[str, Callable[[Party, int], SecretArray]] = {
 
 @dataclass(frozen=True)
 class SamplingResult:
-    """One line of ``cofit bench sampling``; bytes are those of all parties together."""
+    """One line of ``cofit bench sampling``; bytes are those of all parties together.
+
+    ``ands_per_draw`` and ``bytes_per_draw``: for one of ``count`` coordinates (Gamma: for one of its terms); an AND is
+    one result of a product of secret bits.
+    """
 
     sampler: str
     count: int
@@ -45,6 +51,8 @@ class SamplingResult:
     seconds: float
     rounds: int
     bytes: int
+    ands_per_draw: float
+    bytes_per_draw: float
 
 
 def measure_sampling(count: int = 1874, repetitions: int = 5, scheme: str = "rep3") -> list[SamplingResult]:
@@ -58,6 +66,7 @@ def measure_sampling(count: int = 1874, repetitions: int = 5, scheme: str = "rep
     for name in _SAMPLERS:
         slowest = [max(times) for times in zip(*(outcome[name][0] for outcome in outcomes), strict=True)]
         traffic = [outcome[name][1] for outcome in outcomes]
+        sent = sum(t.bytes_sent for t in traffic)
         results.append(
             SamplingResult(
                 sampler=name,
@@ -66,10 +75,18 @@ def measure_sampling(count: int = 1874, repetitions: int = 5, scheme: str = "rep
                 ring=outcomes[0][name][2],
                 seconds=statistics.median(slowest),
                 rounds=max(t.rounds for t in traffic),
-                bytes=sum(t.bytes_sent for t in traffic),
+                bytes=sent,
+                ands_per_draw=_ands(name, count, scheme) / count,
+                bytes_per_draw=sent / count,
             )
         )
     return results
+
+
+def _ands(sampler: str, count: int, scheme: str) -> int:
+    meter = Meter(scheme_named(scheme))
+    _SAMPLERS[sampler](Party(meter, {}), count)
+    return meter.tally.ands
 
 
 def _program(party: Party, count: int, repetitions: int) -> dict[str, tuple[list[float], LabelCounts, str]]:

@@ -96,7 +96,8 @@ def functions(count: int, repetitions: int, scheme: str, ring_bits: str, fractio
 @scheme_option
 @as_json_option
 def sampling(count: int, repetitions: int, scheme: str, as_json: bool) -> None:
-    """The samplers of secret noise, for as many coordinates as a model has: seconds, rounds, bytes."""
+    """The samplers of secret noise, for as many coordinates as a model has: seconds, rounds, bytes, and the ANDs and
+    bytes of a draw."""
     show_result(measure_sampling(count, repetitions, scheme), as_json)
 
 

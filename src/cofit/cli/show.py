@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -41,11 +42,19 @@ def show_result(result: DataclassInstance | Sequence[DataclassInstance], as_json
     if as_json:
         click.echo(json.dumps(rows if several else rows[0]))
         return
-    table = Table(*rows[0]) if several else Table("measure", "value")
     if several:
+        common = [name for name in rows[0] if len(rows) > 1 and all(row[name] == rows[0][name] for row in rows)]
+        if common:
+            click.echo(", ".join(f"{name}: {_readable(name, rows[0][name])}" for name in common))
+        shown = [name for name in rows[0] if name not in common]
+        table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for name in shown:  # headings break between words; what a line is about is never cut
+            width = max(len(str(row[name])) for row in rows) if name == shown[0] else None
+            table.add_column(name.replace("_", " "), min_width=width)
         for row in rows:
-            table.add_row(*(_readable(name, value) for name, value in row.items()))
+            table.add_row(*(_readable(name, row[name]) for name in shown))
     else:
+        table = Table("measure", "value")
         for name, value in rows[0].items():
             table.add_row(name, _readable(name, value))
     Console().print(table)

@@ -6,7 +6,7 @@ Coupling: outside an event of probability ``tv_distance`` = k ((K + f) 2^-B + 2^
 true Gamma(k, 1) variable by at least 0 and less than k 2^-f (``coupling_error``): each summand is below its own by less
 than 2^-f. The mean is low by k (1 - h / (exp(h) - 1)) with h = 2^-f, which is less than k 2^-(f+1).
 Who learns what: nobody anything.
-Cost with ``rep3``: ceil(log2 B) + 2 rounds; k times the bits and elements of one exponential draw; the sum is local.
+Cost: that of k exponential draws; the sum is local.
 Memory: some ten times k (K + f) B bits a draw, so draw many Gamma variables of large k in several calls.
 
 A caller who rounds the result to a coarser grid must allow for the coupling error: choose f so that k 2^-f is far below

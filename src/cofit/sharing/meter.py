@@ -38,7 +38,7 @@ class Tally:
 
     ``bytes``: payload that owners, parties and dealer together send. ``operations``: results computed, at each party.
     ``multiply_adds`` and ``wide_multiply_adds``: in matrix and inner products, at each party, over rings of up to 64
-    bits and beyond.
+    bits and beyond. ``ands``: results of products of bits, 64 for every packed word.
     """
 
     rounds: int = 0
@@ -46,6 +46,7 @@ class Tally:
     operations: int = 0
     multiply_adds: int = 0
     wide_multiply_adds: int = 0
+    ands: int = 0
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
@@ -209,6 +210,8 @@ class Meter(FromNumbers, Blank):
 
     def _product(self, ring: Ring, left: Shape | None, right: Shape | None, shape: Shape, shift: int) -> Share:
         cost = self._costs.truncated_product if shift else self._costs.product
+        if ring is BITS:
+            self._tally[5] += 64 * math.prod(shape)
         return self._count(cost, ring, shape, left, right)
 
     def _truncate(self, a: Share, shift: int) -> Share:
