@@ -12,6 +12,7 @@ from cofit import Z64, Z128, Party, run_local
 from cofit.arithmetic import PowerOfTwoRing
 from cofit.errors import InvalidInputError, RangeError
 from cofit.sampling import discrete_gaussian as module
+from cofit.sampling import sums
 from cofit.sampling.discrete_gaussian import (
     Part,
     Plan,
@@ -178,7 +179,8 @@ def test_several_laws_at_once_keep_their_order_and_sizes() -> None:
         assert count < 64 or most > sigma, "64 draws within one deviation: 1e-11"
 
 
-def test_laws_of_one_kind_take_no_more_rounds_than_one() -> None:
+def test_laws_of_one_kind_take_no_more_rounds_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "_FEW_BITS", 0)
     one, _ = cost(lambda party: discrete_gaussian(party, (64,), 1 << 20))
     laws: list[tuple[Fraction | int, int]] = [((1 << 20) + i, 64) for i in range(3)]
     both, sent = cost(lambda party: discrete_gaussians(party, laws))
@@ -234,12 +236,14 @@ def test_the_bound_of_a_plan() -> None:
     assert Plan(5, parts).largest == 9 + 5 * 16
 
 
-def test_cost_with_rep3() -> None:
+def test_cost_with_rep3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tables of 305 ANDs, at places 0, 7 and 14, and the addition of their 27 digits and of a mask of 28."""
     made = plan(Fraction(1 << 40), 64)
     assert (made.index_bits, [part.place for part in made.parts]) == (12, [0, 7, 14])
     table = product_ands(12) + 64 + 12 + ands(64, secret=True) + 12
     assert 3 * table == 915
+    assert cost(lambda party: discrete_gaussian(party, (64,), 1 << 20)) == (10, 3 * 8 * 915 + 3 * 36 * 64 * 8)
+    monkeypatch.setattr(sums, "_FEW_BITS", 0)
     rounds, sent = cost(lambda party: discrete_gaussian(party, (64,), 1 << 20))
     assert rounds == 17
     carry_save = 10 + 9  # places with three digits (7 to 11, 14 to 18), and with two and a carry (12, 13, 19 to 25)

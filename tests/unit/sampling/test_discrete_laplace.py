@@ -8,7 +8,7 @@ import pytest
 from cofit import Z64, Z128, Party, run_local
 from cofit.arithmetic import PowerOfTwoRing
 from cofit.sampling import discrete_laplace as module
-from cofit.sampling import geometric
+from cofit.sampling import geometric, sums
 from cofit.sampling.discrete_laplace import discrete_laplace, largest_draw, tv_distance
 from cofit.sampling.geometric import digit_count
 from unit.sampling.draws import SCHEMES, cost, opened, refusal
@@ -67,13 +67,16 @@ def test_parameters_are_checked() -> None:
         tv_distance(1, 0)
 
 
-def test_cost_with_rep3() -> None:
+def test_cost_with_rep3(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tables of 2^9 slots for each of G and G'; G, G' and the mask are added."""
     table = product_ands(9) + 64 + 9 + ands(64, secret=True) + 9
     assert 6 * table == 1332
     carry_save = 26  # places with three digits; above them the mask alone
     added = carry_save + 26 + addition_ands(28)
     sent = 3 * 8 * (6 * table + added) + 2 * 8 * 28 + 4 * 8 * 64
+    few = 3 * 8 * 6 * table + 3 * 52 * 64 * 8
+    assert cost(lambda party: discrete_laplace(party, (64,), 1 << 20)) == (10, few), "every digit by itself"
+    monkeypatch.setattr(sums, "_FEW_BITS", 0)
     assert cost(lambda party: discrete_laplace(party, (64,), 1 << 20)) == (17, sent)
     assert sent <= 64 * 600
 

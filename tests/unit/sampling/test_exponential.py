@@ -10,7 +10,7 @@ from cofit import Z64, Z128, FixedPoint, Party, run_local
 from cofit.errors import RangeError
 from cofit.sampling import exponential as module
 from cofit.sampling import gamma as gamma_module
-from cofit.sampling import geometric
+from cofit.sampling import geometric, sums
 from cofit.sampling.exponential import exponential
 from cofit.sampling.gamma import gamma
 from cofit.sampling.geometric import digit_probabilities
@@ -68,12 +68,16 @@ def test_integer_digits_grow_with_the_precision(precision: int, digits: int) -> 
     assert module.integer_digits(precision) == digits
 
 
-def test_cost_with_rep3() -> None:
-    """66 digits: seven tables of 2^10 slots."""
-    table = product_ands(10) + 64 + 10 + ands(64, secret=True) + 10
-    assert geometric.table_count(66, 64) == 7
-    sent = 3 * 8 * (7 * table + 66 + addition_ands(67)) + 2 * 8 * 67 + 4 * 16 * 64
+def test_cost_with_rep3(monkeypatch: pytest.MonkeyPatch) -> None:
+    """66 digits: six tables of 2^11 slots."""
+    table = product_ands(11) + 64 + 11 + ands(64, secret=True) + 11
+    assert geometric.table_count(66, 64) == 6
+    few = 3 * 8 * 6 * table + 3 * 66 * 64 * 16
+    sent = 3 * 8 * (6 * table + 66 + addition_ands(67)) + 2 * 8 * 67 + 4 * 16 * 64
     format = FixedPoint(60, Z128)
+    assert cost(lambda party: exponential(party, (64,), format)) == (10, few), "every digit by itself"
+    assert cost(lambda party: gamma(party, (2,), 32, format)) == (10, few)
+    monkeypatch.setattr(sums, "_FEW_BITS", 0)
     assert cost(lambda party: exponential(party, (64,), format)) == (18, sent)
     assert cost(lambda party: gamma(party, (2,), 32, format)) == (18, sent)
 

@@ -103,7 +103,7 @@ def ands(length: int, *, secret: bool) -> int:
 
 @pytest.mark.parametrize("length", LENGTHS)
 def test_cost_with_rep3(length: int) -> None:
-    """A public bias needs no product in the leaves; a secret one takes a round there, which longer words spend on their first ones anyway."""
+    """A public bias needs no product in the leaves; a secret one takes a round there, which long words wait anyway."""
 
     def public(party: Party) -> SecretBits:
         return tossed_public(party.random_secret_bits((64,), 2 * length), [(1 << length) - 1] * 2)

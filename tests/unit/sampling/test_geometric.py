@@ -8,6 +8,7 @@ import pytest
 from cofit import Z128, Party, run_local
 from cofit.errors import InvalidInputError, RangeError
 from cofit.sampling import geometric as module
+from cofit.sampling import sums
 from cofit.sampling.geometric import (
     digit_count,
     digit_places,
@@ -47,7 +48,7 @@ def test_tables_take_all_digits_once_and_the_fewest_ands(digits: int, precision:
     places, widths = digit_places(digits, count)
     assert [place + j for place, width in zip(places, widths, strict=True) for j in range(width)] == list(range(digits))
     assert min(widths) >= 1 and max(widths) <= 12
-    own = count * table_cost(max(max(widths), 2), precision)
+    own = count * table_cost(max(*widths, 2), precision)
     assert own == min(n * table_cost(max(-(-digits // n), 2), precision) for n in range(-(-digits // 12), digits + 1))
 
 
@@ -91,11 +92,14 @@ def test_scales_are_checked(t: Fraction) -> None:
     assert "The 't' parameter of geometric must be a positive Fraction or integer." in str(error)
 
 
-def test_cost_with_rep3() -> None:
+def test_cost_with_rep3(monkeypatch: pytest.MonkeyPatch) -> None:
     """26 digits at t = 2^20: three tables of 2^9 slots; and the addition of the mask."""
     table = product_ands(9) + 64 + 9 + ands(64, secret=True) + 9
     assert (digit_count(Fraction(1 << 20)), table_count(26, 64), 3 * table) == (26, 3, 666)
     sent = 3 * 8 * (3 * table + 26 + addition_ands(27)) + 2 * 8 * 27 + 4 * 8 * 64
+    few = 3 * 8 * 3 * table + 3 * 26 * 64 * 8
+    assert cost(lambda party: geometric(party, (64,), 1 << 20)) == (10, few), "every digit by itself"
+    monkeypatch.setattr(sums, "_FEW_BITS", 0)
     assert cost(lambda party: geometric(party, (64,), 1 << 20)) == (16, sent)
     assert sent <= 64 * 350
 

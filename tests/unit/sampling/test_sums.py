@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Z64, Z128, Party, SecretArray, run_local
+from cofit.sampling import sums
 from cofit.sampling.sums import TableSum, _subset_products, draw_sums
 from cofit.sampling.tables import Table, alias_table, rounded_weights
 from cofit.secret.circuits import run
@@ -18,6 +19,12 @@ from unit.sampling.laws import of_sum, of_table
 from unit.sampling.test_first_one import ands
 
 RNG = np.random.default_rng(17)
+
+
+@pytest.fixture(params=["bit by bit", "as numbers"])
+def conversion(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few draws and many become integers in different ways."""
+    monkeypatch.setattr(sums, "_FEW_BITS", 1 << 30 if request.param == "bit by bit" else 0)
 
 
 def random_table(precision: int, bits: int) -> Table:
@@ -42,6 +49,7 @@ def padded(numbers: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return np.pad(numbers, (0, -len(numbers) % 64), mode="edge")
 
 
+@pytest.mark.usefixtures("conversion")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
     ("precision", "bits"), [(1, 2), (2, 2), (3, 3), (5, 3), (5, 4), (7, 5), (4, 6), (3, 7), (2, 8), (2, 9), (1, 11)]
@@ -60,6 +68,7 @@ def test_every_slot_and_every_word_gives_exactly_the_law(
     assert Counter(values.tolist()) == {v: w for v, w in enumerate(of_table(table).weights) if w}
 
 
+@pytest.mark.usefixtures("conversion")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("places", [(0, 0), (0, 1), (0, 2), (3, 0)], ids=str)
 def test_all_pairs_of_draws_of_two_tables_give_exactly_the_law_of_their_sum(
@@ -76,6 +85,7 @@ def test_all_pairs_of_draws_of_two_tables_give_exactly_the_law_of_their_sum(
     assert Counter(values.tolist()) == {x: w for x, w in zip(exact.points, exact.weights, strict=True) if w}
 
 
+@pytest.mark.usefixtures("conversion")
 @pytest.mark.parametrize("scheme", [*SCHEMES, "rep4", "semi2k"])
 @pytest.mark.parametrize("precision", [1, 3, 20, 63, 100])
 def test_every_law_of_one_draw_has_its_own_tables(scheme: str, precision: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +111,7 @@ def test_every_law_of_one_draw_has_its_own_tables(scheme: str, precision: int, m
     assert next(iter(run_local(program, scheme=scheme).results.values())) == expected
 
 
+@pytest.mark.usefixtures("conversion")
 def test_bits_that_do_not_count_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table(3, (0,) * 8, tuple(range(8)))
     slots = np.arange(64) % 8
@@ -109,6 +120,7 @@ def test_bits_that_do_not_count_are_left_out(monkeypatch: pytest.MonkeyPatch) ->
     assert values.tolist() == (2 * (slots % 4)).tolist()
 
 
+@pytest.mark.usefixtures("conversion")
 def test_limits_are_those_of_the_law() -> None:
     law = whole([random_table(4, 3), random_table(4, 3)], (0, 4), -60)
     narrow = TableSum(law.tables, law.places, law.widths, law.offset, 40)
@@ -155,19 +167,30 @@ def table_rounds(precision: int, bits: int) -> int:
 
 
 @pytest.mark.parametrize(("precision", "bits"), [(64, 12), (64, 9), (64, 2), (16, 7), (5, 3), (1, 2), (100, 11)])
-def test_cost_with_rep3(precision: int, bits: int) -> None:
+def test_cost_with_rep3(precision: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table: products of the slot's bits, its numbers, the coin, the move. Then the number, and the mask of one
     digit more, are added (its top digit meets nothing: no AND), opened (2 words a digit), and unmasked (4 elements)."""
     table = product_ands(bits) + precision + bits + ands(precision, secret=True) + bits
     law, width = whole([random_table(precision, bits)], [0]), bits + 1
     added = bits + addition_ands(width)
-    rounds = table_rounds(precision, bits) + 1 + (bits - 1).bit_length() + 2
+    made = table_rounds(precision, bits)
+    assert cost(lambda party: only(party, law, 64)) == (made + 2, 3 * 8 * table + 3 * bits * 64 * 8), "bit by bit"
+    monkeypatch.setattr(sums, "_FEW_BITS", 0)
+    rounds = made + 1 + (bits - 1).bit_length() + 2
     sent = 64 * (3 * (table + added) + 2 * width) // 8 + 64 * 4 * 8
     assert cost(lambda party: only(party, law, 64)) == (rounds, sent)
     if precision == 64 and bits in (9, 12):
-        assert (table, rounds) == {12: (305, 15), 9: (222, 15)}[bits], "as documented"
+        assert (made, table) == (8, {12: 305, 9: 222}[bits]), "as documented"
 
 
+def test_few_bits_are_converted_one_by_one_and_many_as_numbers() -> None:
+    """2^17 bits of eight tables of 2^2 slots are few, those of a word more are many."""
+    law = whole([random_table(1, 2)] * 8, range(0, 16, 2))
+    few, many = ((1 << 17) // 16, (1 << 17) // 16 + 64)
+    assert cost(lambda party: only(party, law, few))[1] > 4 * cost(lambda party: only(party, law, many))[1]
+
+
+@pytest.mark.usefixtures("conversion")
 def test_many_laws_take_no_more_rounds_than_one() -> None:
     laws = [(whole([random_table(16, 4), random_table(16, 4)], (0, 2)), 64) for _ in range(3)]
     rounds, sent = cost(lambda party: draw_sums(party, laws[:1], Z64))
