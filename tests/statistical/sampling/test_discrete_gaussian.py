@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,8 +11,14 @@ import pytest
 from scipy import stats
 
 from cofit import Party, SecretArray, SecretBits
+from cofit.arithmetic import PowerOfTwoRing
 from cofit.sampling import discrete_gaussian as module
-from cofit.sampling.discrete_gaussian import discrete_gaussian, plan
+from cofit.sampling import sums
+from cofit.sampling.discrete_gaussian import discrete_gaussian, discrete_gaussians
+from cofit.sampling.first_one import FirstOnes
+from cofit.sampling.sums import TableSum
+from cofit.sampling.tables import Table
+from cofit.secret.circuits import Circuit
 from statistical.sampling.checks import (
     AMOUNTS,
     Draw,
@@ -27,8 +34,9 @@ from statistical.sampling.checks import (
     unrelated,
     variance_of,
 )
+from statistical.sampling.broken_bits import share_among_draws, share_among_tables
 
-SIGMAS = [Fraction(3, 5), Fraction(3), Fraction(50), Fraction(1 << 20)]  # tables: 1, 1, 2, 5
+SIGMAS = [Fraction(3, 5), Fraction(3), Fraction(50), Fraction(1 << 20)]  # tables: 1, 1, 1, 3
 
 
 def of(sigma: Fraction) -> Draw:
@@ -67,6 +75,17 @@ def battery(values: Values, sigma: Fraction) -> PValues:
     }
 
 
+def correlation_battery(values: Values) -> PValues:
+    """The lowest digits come from the finest table, the highest ones from the coarsest."""
+    fine, middle, coarse = values % 128, (values >> 7) % 128, values >> 14
+    return {
+        "fine and middle": unrelated(fine, middle),
+        "middle and coarse": unrelated(middle, coarse),
+        "fine and coarse": unrelated(fine, coarse),
+        "variance": variance_of(values.astype(np.float64), 0, float(1 << 40), 3 * float(1 << 80)),
+    }
+
+
 @pytest.mark.parametrize("sigma", SIGMAS, ids=str)
 @pytest.mark.parametrize(("scheme", "count"), AMOUNTS)
 def test_discrete_gaussian(scheme: str, count: int, sigma: Fraction) -> None:
@@ -89,36 +108,141 @@ def test_rounded_continuous_noise_of_the_wrong_variance_is_noticed(sigma: Fracti
     reject(battery(np.rint(widened).astype(np.int64), sigma))
 
 
-@pytest.mark.parametrize("sigma", SIGMAS[2:], ids=str)
-def test_a_convolution_without_its_finest_part_is_noticed(sigma: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_finest(variance: Fraction, precision: int) -> tuple[module.Table, ...]:
-        finest, *others = plan(variance, precision)
-        return (replace(finest, thresholds=(0,)), *others)
-
-    monkeypatch.setattr(module, "plan", without_finest)
-    reject(battery(draws(of(sigma), "clear", 20_000), sigma))
+def mixed(party: Party, count: int) -> SecretArray:
+    """Draws of sigma = 3 that share a circuit, and its words, with draws of other laws of the same shape."""
+    first, wanted, last = discrete_gaussians(party, [(Fraction(29, 10), 33), (3, count), (Fraction(14, 5), 200)])
+    assert first.shape == (33,) and last.shape == (200,)
+    return wanted
 
 
-def test_one_threshold_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_one(variance: Fraction, precision: int) -> tuple[module.Table, ...]:
-        (table,) = plan(variance, precision)
-        return (replace(table, thresholds=(*table.thresholds[:6], *table.thresholds[7:])),)
+def test_draws_beside_other_laws() -> None:
+    accept(battery(draws(mixed, "clear", 100_000), Fraction(3)))
 
-    monkeypatch.setattr(module, "plan", without_one)
+
+# --- broken versions ---------------------------------------------------------------------------------------------
+
+
+def broken_tables(monkeypatch: pytest.MonkeyPatch, change: Callable[[tuple[Table, ...]], tuple[Table, ...]]) -> None:
+    original = module._table_sum
+
+    def changed(variance: Fraction, precision: int) -> TableSum:
+        law = original(variance, precision)
+        return replace(law, tables=change(law.tables))
+
+    monkeypatch.setattr(module, "_table_sum", changed)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_convolution_without_one_of_its_tables_is_noticed(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(tables: tuple[Table, ...]) -> tuple[Table, ...]:
+        half = len(tables[place].own) // 2
+        always_zero = replace(tables[place], own=(0,) * (2 * half), alias=(half,) * (2 * half))
+        return (*tables[:place], always_zero, *tables[place + 1 :])
+
+    broken_tables(monkeypatch, without)
+    reject(battery(draws(of(SIGMAS[-1]), "clear", 20_000), SIGMAS[-1]))
+
+
+def test_a_number_that_its_slot_never_gives_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of 64 slots of sigma = 3 gives its alias always: the one that should give itself most often."""
+
+    def without_one(tables: tuple[Table, ...]) -> tuple[Table, ...]:
+        (table,) = tables
+        slot = max(range(len(table.own)), key=lambda i: table.own[i])
+        return (replace(table, own=(*table.own[:slot], 0, *table.own[slot + 1 :])),)
+
+    broken_tables(monkeypatch, without_one)
     reject(battery(draws(of(Fraction(3)), "clear", 100_000), Fraction(3)))
 
 
-def test_one_sign_for_all_draws_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sigma", SIGMAS, ids=str)
+def test_a_draw_that_ignores_the_alias_is_noticed(sigma: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slot itself, always."""
+    broken_tables(
+        monkeypatch, lambda tables: tuple(replace(table, alias=tuple(range(len(table.own)))) for table in tables)
+    )
+    reject(battery(draws(of(sigma), "clear", 20_000), sigma))
+
+
+@pytest.mark.parametrize("outcome", ["own", "alias"])
+@pytest.mark.parametrize("sigma", SIGMAS, ids=str)
+def test_a_coin_that_always_falls_the_same_way_is_noticed(
+    sigma: Fraction, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = FirstOnes.secret
+
+    def stuck(self: FirstOnes, biases: SecretBits) -> Circuit[SecretBits]:
+        coin = yield from original(self, biases)
+        return coin ^ coin if outcome == "alias" else ~(coin ^ coin)
+
+    monkeypatch.setattr(FirstOnes, "secret", stuck)
+    reject(battery(draws(of(sigma), "clear", 20_000), sigma))
+
+
+@pytest.mark.parametrize("row", [0, 5])
+def test_a_bit_of_the_slot_that_is_stuck_is_noticed(row: int, monkeypatch: pytest.MonkeyPatch) -> None:
     original = Party.random_secret_bits
 
-    def no_signs(self: Party, shape: tuple[int, ...], width: int = 1) -> SecretBits:
+    def stuck(self: Party, shape: tuple[int, ...], width: int = 1) -> SecretBits:
         bits = original(self, shape, width)
-        return bits ^ bits if width == 1 else bits
+        if width == 64:
+            return bits
+        rows = [bits[i] for i in range(width)]
+        rows[row] = rows[row] ^ rows[row]
+        return rows[0].join(*rows[1:])
 
-    monkeypatch.setattr(Party, "random_secret_bits", no_signs)
+    monkeypatch.setattr(Party, "random_secret_bits", stuck)
     reject(battery(draws(of(Fraction(3)), "clear", 20_000), Fraction(3)))
 
 
-def test_words_of_eight_bits_are_noticed() -> None:
-    coarse = draws(lambda party, n: discrete_gaussian(party, (n,), 3, precision=8), "clear", 100_000)
-    reject(battery(coarse, Fraction(3)))
+def test_tables_of_a_draw_that_share_their_slots_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    share_among_tables(monkeypatch, lambda width: width != 64)
+    reject(correlation_battery(draws(of(SIGMAS[-1]), "clear", 100_000)))
+
+
+def test_the_parts_of_a_draw_are_unrelated() -> None:
+    accept(correlation_battery(draws(of(SIGMAS[-1]), "clear", 100_000)))
+
+
+@pytest.mark.parametrize("lanes", [1, 64])
+def test_draws_that_share_their_random_bits_with_others_are_noticed(
+    lanes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    share_among_draws(monkeypatch, lanes)
+    reject(battery(draws(of(Fraction(3)), "clear", 20_000), Fraction(3)))
+
+
+def test_laws_that_take_the_tables_of_others_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every law of a circuit drawn with the tables of the first."""
+    original = sums.draw_sums
+
+    def first_for_all(party: Party, laws: Sequence[tuple[TableSum, int]], ring: PowerOfTwoRing) -> list[SecretArray]:
+        return original(party, [(laws[0][0], count) for _, count in laws], ring)
+
+    monkeypatch.setattr(module, "draw_sums", first_for_all)
+    reject(battery(draws(mixed, "clear", 100_000), Fraction(3)))
+
+
+@pytest.mark.parametrize("sigma", SIGMAS[:2], ids=str)
+def test_words_of_few_bits_are_noticed(sigma: Fraction) -> None:
+    coarse = draws(lambda party, n: discrete_gaussian(party, (n,), sigma, precision=1), "clear", 100_000)
+    reject(battery(coarse, sigma))
+
+
+@pytest.mark.parametrize("scheme", ["rep3", "semi2k"])
+def test_a_mask_of_numbers_that_wraps_wrongly_is_noticed(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What wrapped is not given back: some draws are off by 2^K."""
+    monkeypatch.setattr(sums, "_FEW_BITS", 0)
+    for kind in ("rep3", "semi2k"):
+        monkeypatch.setattr(
+            f"cofit.sharing.{kind}.without_wrap", lambda ring, top, masked_top, width: ring.zeros(top.shape)
+        )
+    values = draws(of(Fraction(3)), scheme, 2_000)
+    assert (np.abs(values) > 32).any()
+
+
+@pytest.mark.parametrize("scheme", ["rep3", "rep4", "semi2k"])
+def test_draws_that_are_added_as_numbers(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "_FEW_BITS", 0)
+    accept(battery(draws(of(Fraction(3)), scheme, 5_000), Fraction(3)))
+    accept(battery(draws(of(SIGMAS[-1]), scheme, 5_000), SIGMAS[-1]))

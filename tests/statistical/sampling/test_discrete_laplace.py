@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from cofit import Party, SecretArray, SecretBits
+from cofit import Party, SecretArray
+from cofit.sampling import discrete_laplace as module
 from cofit.sampling import geometric
-from cofit.sampling.coin import coins
 from cofit.sampling.discrete_laplace import discrete_laplace
+from cofit.sampling.sums import TableSum
 from statistical.sampling.checks import (
     AMOUNTS_AND_DEALER,
     PValues,
@@ -26,6 +27,7 @@ from statistical.sampling.checks import (
     reject,
     unrelated,
 )
+from statistical.sampling.broken_bits import share_among_tables, without_digit
 
 SMALL, LARGE = Fraction(5, 2), Fraction(1 << 20)
 
@@ -76,11 +78,34 @@ def test_runs_are_unrelated() -> None:
 
 @pytest.mark.parametrize("t", [SMALL, LARGE], ids=str)
 def test_a_digit_left_out_is_noticed(t: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_the_lowest(party: Party, p: Any, shape: tuple[int, ...], *, precision: int) -> SecretBits:
-        return coins(party, [Fraction(0), *p[1:]], shape, precision=precision)
-
-    monkeypatch.setattr(geometric, "coins", without_the_lowest)
+    without_digit(monkeypatch, 0)
     reject(battery(draws(lambda party, n: discrete_laplace(party, (n,), t), "clear", 100_000), t))
+
+
+@pytest.mark.parametrize("places", [(1,), (2,), (4,), (5,), (0, 3)], ids=str)
+def test_a_table_left_out_is_noticed(places: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables 0 to 2 are those of G, 3 to 5 those of G'; a table that is left out gives the digits 0.
+
+    The lowest digits of one alone do not matter: those of the other are uniform.
+    """
+    original = module._table_sum
+
+    def without(t: Fraction, precision: int) -> TableSum:
+        law = original(t, precision)
+        assert len(law.tables) == 6
+        tables = list(law.tables)
+        for place in places:
+            size, zero = len(tables[place].own), 0 if place < 3 else (1 << law.widths[place]) - 1
+            tables[place] = replace(tables[place], own=(0,) * size, alias=(zero,) * size)
+        return replace(law, tables=tuple(tables))
+
+    monkeypatch.setattr(module, "_table_sum", without)
+    reject(battery(draws(large, "clear", 20_000), LARGE))
+
+
+def test_both_variables_from_the_same_random_bits_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    share_among_tables(monkeypatch, lambda width: True)
+    reject(battery(draws(small, "clear", 20_000), SMALL))
 
 
 @pytest.mark.parametrize("t", [SMALL, LARGE], ids=str)
@@ -92,6 +117,6 @@ def test_one_sided_noise_is_noticed() -> None:
     reject(battery(draws(lambda party, n: geometric.geometric(party, (n,), SMALL), "clear", 20_000), SMALL))
 
 
-def test_coins_of_five_bits_are_noticed() -> None:
-    coarse = draws(lambda party, n: discrete_laplace(party, (n,), SMALL, precision=5), "clear", 100_000)
+def test_tables_of_one_bit_of_precision_are_noticed() -> None:
+    coarse = draws(lambda party, n: discrete_laplace(party, (n,), SMALL, precision=1), "clear", 100_000)
     reject(battery(coarse, SMALL))

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from cofit import Z128, FixedPoint, Party, SecretArray, SecretBits
-from cofit.sampling import geometric
-from cofit.sampling.coin import coins
+from cofit import Z128, FixedPoint, Party, SecretArray
 from cofit.sampling.exponential import exponential
 from cofit.sampling.gamma import gamma
 from statistical.sampling.checks import (
@@ -27,6 +22,7 @@ from statistical.sampling.checks import (
     unrelated,
     variance_of,
 )
+from statistical.sampling.broken_bits import without_digit
 
 FORMAT = FixedPoint(60, Z128)
 
@@ -80,11 +76,9 @@ def test_gamma_of_the_size_of_a_model() -> None:
     reject({"one summand in ten left out": mean_of(0.9 * values, 1874, 1874**0.5)})
 
 
-def test_a_digit_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_one(party: Party, p: Any, shape: tuple[int, ...], *, precision: int) -> SecretBits:
-        return coins(party, [*p[:-10], Fraction(0), *p[-9:]], shape, precision=precision)  # the digit 2^-4
-
-    monkeypatch.setattr(geometric, "coins", without_one)
+@pytest.mark.parametrize("digit", [-10, -6, -20])  # 2^-4, 2^0 and 2^-14
+def test_a_digit_left_out_is_noticed(digit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_digit(monkeypatch, digit)
     reject(battery(draws(draw, "clear", 100_000)))
 
 
@@ -102,5 +96,5 @@ def test_sixteen_fractional_bits_are_noticed() -> None:
     reject(battery(coarse))
 
 
-def test_coins_of_five_bits_are_noticed() -> None:
-    reject(battery(draws(lambda party, n: exponential(party, (n,), FORMAT, precision=5), "clear", 100_000)))
+def test_tables_of_one_bit_of_precision_are_noticed() -> None:
+    reject(battery(draws(lambda party, n: exponential(party, (n,), FORMAT, precision=1), "clear", 100_000)))
