@@ -153,37 +153,37 @@ def _parts(variance: Fraction, index_bits: int, precision: int) -> list[tuple[Fr
 
 @cache
 def reach(variance: Fraction, precision: int) -> int:
-    """Return n, the smallest found with P(|X| > n) <= 2^-(B+2), for X ~ N_Z(variance).
+    """Return n, the smallest found with P(|X| > n) <= 2^-(B+2), for X ~ N_Z(variance)."""
+    low, high = 0, 1
+    while not _is_tail(high, variance, precision):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _is_tail(middle, variance, precision) else (middle, high)
+    return max(high - 1, 1)
 
-    P(|X| >= m) is below 2 exp(-m^2 / (2 s^2)) / (1 - exp(-m / s^2)), a geometric series above the tail, divided by the
-    sum of all weights, which is at least 1 and at least s sqrt(2 pi).
+
+def _is_tail(m: int, variance: Fraction, precision: int) -> bool:
+    """Return whether it is proven that P(|X| >= m) <= 2^-(B+2), for m >= 1.
+
+    The probability is below 2 exp(-m^2 / (2 s^2)) / (1 - exp(-m / s^2)), a geometric series above the tail, divided by
+    the sum of all weights, which is at least 1 and at least s sqrt(2 pi). Half of it: room for the rounding of this.
     """
     context = constants(precision)
     s2 = context.mpf(variance.numerator) / variance.denominator
     total = max(context.mpf(1), context.sqrt(2 * context.pi * s2))
-    allowed = context.ldexp(1, -(precision + 3)) * total  # half of it: room for the rounding of this very sum
-
-    def fits(m: int) -> bool:
-        tail = 2 * context.exp(-context.mpf(m * m) / (2 * s2)) / (1 - context.exp(-m / s2))
-        return bool(tail <= allowed)
-
-    low, high = 0, 1
-    while not fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return max(high - 1, 1)
+    tail = 2 * context.exp(-context.mpf(m * m) / (2 * s2)) / (1 - context.exp(-m / s2))
+    return bool(tail <= context.ldexp(total, -(precision + 3)))
 
 
 @cache
 def _largest_variance(index_bits: int, precision: int) -> Fraction:
     """Return the largest variance of a table of 2^index_bits slots, in steps of 1/16."""
-    most = (1 << (index_bits - 1)) - 1
-    low, high = 0, 16 * (most * most + 1)
+    beyond = 1 << (index_bits - 1)
+    low, high = 0, 16 * beyond * beyond
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if reach(Fraction(middle, 16), precision) <= most else (low, middle)
+        low, high = (middle, high) if _is_tail(beyond, Fraction(middle, 16), precision) else (low, middle)
     return Fraction(low, 16)
 
 
