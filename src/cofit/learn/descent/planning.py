@@ -18,7 +18,7 @@ from cofit.learn.descent.clip_formats import (
     with_mean,
     with_spread,
 )
-from cofit.learn.descent.formats import DescentFormats, Layout, base_formats, reach, with_centre, with_radius
+from cofit.learn.descent.formats import DescentFormats, Layout, base_formats, reach, with_centre
 from cofit.learn.descent.plan import (
     CENTRE,
     INTERCEPT,
@@ -31,6 +31,7 @@ from cofit.learn.descent.plan import (
     STEP,
     DescentPlan,
 )
+from cofit.learn.descent.ranges import with_radius
 from cofit.learn.descent.recipe import (
     LONGEST_CENTRE,
     LONGEST_MEAN,
