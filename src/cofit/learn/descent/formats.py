@@ -73,8 +73,8 @@ class DescentFormats:
     factor, exponent: kappa = factor 2^-exponent. constant: beta. longest: N. eta: how much longer than 1 a row may
     be in effect. radius: R. centre: a bound of ||M||, 0 without one. offset_exponent, offset_radius: of the calibrated
     intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one. clip: of rows that
-    are clipped (``clip_formats.py``). carried: the fractional bits of the weights that rows are multiplied by, stretched
-    first where rows are clipped; carried_error: how far these are from the weights at most, for their truncation.
+    are clipped (``clip_formats.py``). carried: the fractional bits of the weights that rows are multiplied by,
+    stretched first where rows are clipped; carried_error: how far these are off at most, for their truncation.
     """
 
     ring: PowerOfTwoRing

@@ -25,7 +25,7 @@ from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
 from cofit.sampling import discrete_gaussian
-from support.descent import FEW, KINDS, TABLES, extreme_noise, integers, plan_of, seen, table_of
+from support.descent import FEW, KINDS, TABLES, extreme_noise, integers, plan_of, seen, table_of, truncating
 from support.training import checked_ranges
 
 FAST = settings(
@@ -210,6 +210,13 @@ def test_every_value_is_within_its_proven_range(kind: str, signs: int) -> None:
     if signs == 1:
         assert max(weights for weights, _ in shares) > 0.5, "the radius is far from what noise and rows can do"
         assert max(part for _, part in shares) > 0.9, "the reach is far from what a record adds"
+
+
+@pytest.mark.parametrize("kind", [k if k in FEW else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
+def test_every_value_is_within_its_proven_range_with_truncated_weights(kind: str) -> None:
+    plan = truncating(plan_of(kind))
+    for seed, table in enumerate(("random", "extremes", "signs")):
+        assert_ranges(plan, table, "all 1", 1 - seed, seed)
 
 
 @pytest.mark.parametrize(
