@@ -29,11 +29,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
-from cofit.errors import RangeError
 from cofit.learn.descent.clip import ClipFormats
 from cofit.learn.descent.recipe import CENTRED_FLOOR
 from cofit.learn.losses.huber_hinge import ClippedMargin
 from cofit.learn.losses.loss import STEP_BITS
+from cofit.learn.ring_choice import SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
 from cofit.protocols.roots import inverse_square_root_error
 from cofit.protocols.working import working_bits
@@ -159,7 +159,10 @@ def base_formats(
     grid = min(grid, data + scaled)
     inverse_norm = working_bits(ring) - max(4, 1 + log2_up(1 / (layout.floor or Fraction(1))))
     if inverse_norm < 1:
-        raise RangeError(f"{ring.bits} bits cannot hold the inverse of so small a norm_floor. Use a larger norm_floor.")
+        raise SmallRingError(
+            f"{ring.bits} bits cannot hold the inverse of so small a norm_floor. Use a larger norm_floor.",
+            f"{ring.name} cannot hold the inverse of so small a norm_floor; a larger one would fit",
+        )
     beta = constant if layout.intercept else Fraction(0)
     formats = DescentFormats(ring, data, scaled, grid, factor, exponent, beta, inverse_norm, longest, FLOAT_SLACK)
     if layout.floor is None:

@@ -43,6 +43,7 @@ from cofit.learn.descent.recipe import (
     spend,
 )
 from cofit.learn.facts import Facts
+from cofit.learn.ring_choice import reason_of
 from cofit.learn.row_check import check_of
 from cofit.learn.usefulness import few_rows
 from cofit.privacy.accountant import sigma_for
@@ -61,8 +62,8 @@ def plan_descent(facts: Facts) -> DescentPlan:
     """Return the plan for these public facts, or raise InvalidInputError with the reason and the remedy."""
     try:
         return _in_ring(facts, Z64)
-    except RangeError:
-        return _in_ring(facts, Z128)
+    except RangeError as refusal:
+        return replace(_in_ring(facts, Z128), ring_reason=reason_of(refusal))
 
 
 def _in_ring(facts: Facts, ring: PowerOfTwoRing) -> DescentPlan:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from cofit.errors import RangeError
+from cofit.arithmetic import Z64, Z128
 from cofit.learn.descent.clip import (
     LONGEST,
     RADIUS_SQUARED,
@@ -33,6 +33,8 @@ from cofit.learn.descent.clip import (
 from cofit.learn.descent.formats import DescentFormats, Layout, inner_bits, log2_up, reach
 from cofit.learn.descent.plan import MEAN_BITS
 from cofit.learn.descent.recipe import CENTRED_FLOOR, CONSTANT_BITS
+from cofit.learn.facts import DEFAULT_NORM_FLOOR
+from cofit.learn.ring_choice import SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols.working import working_bits
 
@@ -40,12 +42,13 @@ _MOST_PRODUCT_BITS = 40
 _FEWEST_PRODUCT_BITS = 4  # beyond those of the largest factor u
 _FEWEST_CLIPPED_BITS = 16  # of stretched weights, however few the weights have
 _FINE_SCORE = 8  # truncated weights move a score by at most about 2^-8
-_LARGEST_ETA = Fraction(1, 8)
+_LARGEST_ETA = {Z64: Fraction(1, 1 << 7), Z128: Fraction(1, 8)}
+"""A coarse inverse length costs as large a part of the noise: where a larger ring is left, it may be less than 1 %."""
 _FACTOR_BITS = 17  # 1 / n, 1 / d and 1 / averaged have so many significant bits (``noisy``, ``rows``, ``descend``)
 
 
 def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> DescentFormats:
-    """Return the formats with R, the bits of t and of the weights that make it; refuse (RangeError) what does not fit.
+    """Return the formats with R, the bits of t and of the weights that make it; refuse what does not fit.
 
     The most bits that fit, from those of the weights down to the fewest that keep a score fine.
     """
@@ -62,24 +65,31 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
         if bits <= _room(formats):
             break
     else:
-        raise RangeError(
+        raise SmallRingError(
             f"{layout.rows} rows and {layout.features} columns need more than {formats.ring.bits} bits ({worst} could "
-            f"overflow). Use fewer rows or columns."
+            f"overflow). Use fewer rows or columns.",
+            f"{worst} takes {bits} bits, and {formats.ring.name} holds {_room(formats)}; {_helps(layout)} would fit",
         )
     if formats.clip is None:
         steep = log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / CENTRED_FLOOR)
     else:
         steep = working_bits(formats.ring) - formats.inverse_norm - 1
-    if done.product < _FEWEST_PRODUCT_BITS + steep or formats.eta > _LARGEST_ETA:
+    if done.product < _FEWEST_PRODUCT_BITS + steep or formats.eta > _LARGEST_ETA[formats.ring]:
         raise _coarse(formats, layout)
     return done
 
 
-def _coarse(formats: DescentFormats, layout: Layout) -> RangeError:
-    return RangeError(
+def _coarse(formats: DescentFormats, layout: Layout) -> SmallRingError:
+    return SmallRingError(
         f"With {layout.rows} rows and {layout.features} columns, {formats.ring.bits} bits leave the length of a row or "
-        f"its score too coarse. Use fewer rows or columns, or a larger norm_floor."
+        f"its score too coarse. Use fewer rows or columns, or a larger norm_floor.",
+        f"the length of a row or its score would be too coarse in {formats.ring.name}; {_helps(layout)} would fit",
     )
+
+
+def _helps(layout: Layout) -> str:
+    unusual = layout.floor is not None and layout.floor < DEFAULT_NORM_FLOOR
+    return "fewer rows or columns, or a larger norm_floor," if unusual else "fewer rows or columns"
 
 
 def _with_product(formats: DescentFormats) -> DescentFormats:
@@ -120,7 +130,9 @@ def _of_any(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
     found = {
         "a score": _at(formats.argument, 2 * formats.argument_radius + 6),
         "the sum of the weights": _at(summed, layout.features * formats.carried_radius),
-        "the sum of the last iterates": _at(formats.weights + _FACTOR_BITS, formats.radius),
+        "the sum of the last iterates": _at(
+            formats.weights + (_FACTOR_BITS if formats.offset_radius else CONSTANT_BITS), formats.radius
+        ),
         "a sum of residuals": _at(max(formats.scaled + CONSTANT_BITS, formats.grid), rows * residual),
         "the intercept's offset": _at(formats.grid + formats.offset_exponent, 2 * formats.offset_radius),
     }
