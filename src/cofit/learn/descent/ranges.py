@@ -155,7 +155,7 @@ def _of_scaled(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
     unit, residual = Fraction(1, 1 << formats.scaled), formats.largest_residual
     tilt = 1 / CENTRED_FLOOR + error if formats.centre else Fraction(0)
     scale = (1 / layout.floor + error if layout.floor else Fraction(1)) * (tilt or 1) + Fraction(1, 1 << data)
-    offset = layout.width if layout.floor else Fraction(0)
+    offset = layout.width - 1 + Fraction(4, 1 << data) if layout.floor else Fraction(0)
     centred = formats.centre * (tilt * residual + unit)
     apart = tilt * (formats.centre * formats.carried_radius + 1) + formats.constant * formats.radius
     found = {

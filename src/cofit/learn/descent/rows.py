@@ -139,7 +139,7 @@ def means(y: SecretArray) -> SecretArray:
 def scaled_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
     """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1."""
     formats, floor = plan.formats, plan.layout.floor or Fraction(1)
-    c = with_bits(offset, formats.data)
+    c = tighten(with_bits(offset, formats.data), plan.layout.width - 1 + Fraction(4, 1 << formats.data))
     exact = 2 * formats.data
     largest = formats.longest**2
     squares = y.inner(y, exact, proven_bound=largest)

@@ -99,6 +99,10 @@ def test_a_plan_is_refused_or_its_program_fits_long(given_facts: dict[str, Any])
             {"rows": 10**4, "cols": 10**5, "epsilon": 10.0, "delta": 0.1, "partition": "vertical"},
             marks=pytest.mark.slow,
         ),
+        {  # many rows, in the narrow ring, whose offsets are far from 0
+            **{"rows": 30_306_839, "cols": 2237, "delta": 1e-5, "partition": "vertical", "feature_bound": 1.0},
+            **{"norm_floor": 1 / 3, "budget_shares": {"centre": 0.4, "level": 0.0001}},
+        },
         {"rows": 3000, "cols": 3, "epsilon": 50.0, "delta": 0.0, "row_nonzeros": 1, "fit_intercept": False},
         {"rows": 2, "cols": 5, "delta": 1e-5, "feature_bound": 2.0, "budget_shares": {"level": 0.001, "centre": 0.002}},
         {"rows": 100, "cols": 4, "epsilon": 30.0, "delta": 1e-5},  # needs a finer grid
