@@ -48,7 +48,7 @@ class TopBit:
 def top_bit(x: SecretArray) -> TopBit:
     """Find the top bit of positive elements."""
     width = max(x.integer_limit.bit_length(), 1)
-    reached = prefix_or(x.bits()[:width])  # bit i: there is a 1 at i or above
+    reached = prefix_or(x.bits(width))  # bit i: there is a 1 at i or above
     one_hot = reached if width == 1 else reached[: width - 1] ^ reached[1:]
     if width > 1:
         one_hot = one_hot.join(reached[width - 1])

@@ -25,7 +25,8 @@ Cost in ring elements per output element (all parties together) and rounds:
     random bits (Boolean)        0  0          ``random_bits``
     bit -> ring element          2  3          ``from_bits``
     ring element -> k bits       2 + ceil(log2(k-1)); 3 k bits and the ANDs of ``add_from_signals``
-    sign of a ring element       2 + ceil(log2(k-1)); 3 k bits and 2 (k-2) ANDs at most
+    sign of a ring element       2 + ceil(log2(k-1)); 3 k bits and 2 (k-2) ANDs at most; k: the bits of the ring, or as
+                                 many as a proven range takes
 
 Security of the messages. Every message is a value plus a mask drawn from a seed that its receiver lacks, and no two
 messages to one receiver use the same mask, so a simulator replaces them by uniform elements. The argument for
@@ -43,7 +44,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import TakesBits
+from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.info import SchemeInfo
@@ -284,12 +285,12 @@ class Rep3(DealtByOwners, TakesBits):
             v = self._known_summand_2(ring, v_known, shape)
             return self.sub(self.add(u, v), self.add(product, product))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
         """u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2. 2 rounds."""
         count = int(np.prod(a.shape, dtype=np.int64))
-        shape = (ring.bits - low, packed_length(count))
-        u_known = to_planes(ring, ring.add(*a.parts))[low:] if self.rank == 0 else None
-        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[low:]
+        shape = (plane_count(planes), packed_length(count))
+        u_known = to_planes(ring, ring.add(*a.parts))[planes] if self.rank == 0 else None
+        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[planes]
         u, generate = self._product_of_known(BITS, u_known, v_known, shape)
         propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
         return BitShare(generate, count), BitShare(propagate, count)

@@ -17,7 +17,7 @@ import numpy as np
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.prg import derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import TakesBits
+from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.carry_save import carry_signals
 from cofit.sharing.from_dealer import Dealing
@@ -126,6 +126,7 @@ class Semi2kDealer(TakesBits, Blank):
         self._send("from_bits", self._sure.bits(ring, bits.rows, bits.count))
         return self._blank(ring, (bits.rows, bits.count))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
+        del ring
         count = int(np.prod(a.shape, dtype=np.int64))
-        return carry_signals(self, [self._blank_bits(ring.bits - low, count) for _ in self.names])
+        return carry_signals(self, [self._blank_bits(plane_count(planes), count) for _ in self.names])
