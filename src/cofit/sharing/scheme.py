@@ -366,7 +366,7 @@ class Scheme(ABC):
         """Return the top bit of every element of a, one row: 1 where it is negative, reading a as signed.
 
         low: for less, of a number that is below a by less than ``summands`` 2^low, modulo the ring.
-        bits: for less, of that number modulo 2^bits, a sum of shares modulo 2^bits: its sign where the caller has proved
+        bits: for less, of that number modulo 2^bits, a sum of shares modulo 2^bits: its sign if the caller has proved
         -2^(bits-1) <= a < 2^(bits-1), and nothing to rely on where not.
         """
 

@@ -4,8 +4,11 @@ A row z is u (y - c) - v M: y as it was shared, c its offset, M the centre, u an
 u (t (y - m) - c) with the mean m and the stretch t of every column. A product with all rows costs one matrix product
 and a few products of n numbers; so does a sum of them.
 
+The steps see signed rows, s z with s = (2 label - 1) times the verdict of the check: s is part of the factors u and v.
+A row that failed has u = v = 0: its margin is exactly 0, whatever it holds, and so is its part in every sum.
+
 Who learns what: nobody anything. The level and the centre are noisy releases, yet stay secret until the one opening.
-Rounds, with ``rep3`` and where the parties scale: 2 more for each product with v or M.
+Rounds, with ``rep3``: those of the matrix product, and 2 for that with the factors.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ _CONSTANT_BITS = 16
 @dataclass(frozen=True)
 class Rows:
     """All rows. ``offset``, ``scale`` (u), ``tilt`` (v), ``centre``, ``mean`` and ``stretch`` are None where they are
-    0, 1, 0, 0, 0 and 1."""
+    0, 1, 0, 0, 0 and 1. ``signs``: s, once it is a part of the factors."""
 
     y: SecretArray
     formats: DescentFormats
@@ -42,22 +45,48 @@ class Rows:
     centre: SecretArray | None = None
     mean: SecretArray | None = None
     stretch: SecretArray | None = None
+    signs: SecretArray | None = None
 
-    def scores(self, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
-        """Return <w, z> + plus for every row; ``plus``: one secret number. ||w|| <= R and |plus| <= beta R."""
-        formats = self.formats
-        largest = formats.argument_radius
-        bits = formats.data + formats.weights if self.scale is None else formats.inverse_norm + formats.product
-        kept = min(bits, formats.argument)
-        added = None if plus is None else repeated(with_bits(plus, bits), len(self.y))
+    def signed(self, signs: SecretArray) -> Rows:
+        """Return the rows times s, for integers s of -1, 0 and 1. 1 round; none where there are no factors."""
         if self.scale is None:
-            return self.y.matmul(weights, kept, plus=added, proven_bound=largest).widen(formats.argument)
+            return replace(self, scale=signs, signs=signs)
+        if self.tilt is None:
+            return replace(self, scale=_times_sign(self.scale, signs), signs=signs)
+        factors = concatenate([self.scale.reshape(1, -1), self.tilt.reshape(1, -1)])
+        both = _times_sign(factors, signs)
+        return replace(self, scale=both[0], tilt=both[1], signs=signs)
+
+    @property
+    def sign(self) -> SecretArray:
+        """s, of signed rows."""
+        if self.signs is None:
+            raise ValueError("These rows are not signed.")
+        return self.signs
+
+    def margins(self, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
+        """Return <w, s z> + s plus for every row; ``plus``: one secret number. ||w|| <= R and |plus| <= beta R.
+
+        Off by less than a unit of ``argument``, for the product that is scaled. A sum of products in one truncation.
+        """
+        formats, scale, signs = self.formats, self.scale, self.sign
+        if scale is None:
+            raise ValueError("Signed rows have factors.")
+        of_scale = scale.format.fraction_bits
+        bits = formats.product if of_scale else formats.data + formats.weights
+        products = self.products(weights, bits, formats.radius)
+        left, right = [scale], [products]
+        if plus is not None:
+            added = with_bits(plus, min(of_scale + bits, plus.format.fraction_bits))
+            more = of_scale + bits - added.format.fraction_bits
+            left.append((signs * (1 << more)).ldexp(-of_scale))
+            right.append(repeated(added.ldexp(added.format.fraction_bits - bits), len(self.y)))
         if self.tilt is not None and self.centre is not None:
-            along = self.centre.inner(weights, formats.product, proven_bound=formats.centre * formats.radius)
-            tilted = self.tilt.multiply(repeated(along, len(self.y)), bits)
-            added = -tilted if added is None else added - tilted
-        products = self.products(weights, formats.product, formats.radius)
-        return self.scale.multiply(products, kept, plus=added, proven_bound=largest).widen(formats.argument)
+            along = self.centre.inner(weights, bits, proven_bound=formats.centre * formats.radius)
+            left.append(self.tilt)
+            right.append(repeated(-along, len(self.y)))
+        kept = min(of_scale + bits, formats.argument)
+        return _columns(left).inner(_columns(right), kept, proven_bound=formats.argument_radius).widen(formats.argument)
 
     def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
         """Return <t (y - m) - c, vector> for every row, truncated to ``bits``; ||vector|| <= ``length``."""
@@ -81,20 +110,24 @@ class Rows:
         """Return the sum of z times its factor over all rows, truncated to ``bits``; one exact multiple of the grid
         data + scaled for every record before that.
 
-        factors: with ``scaled`` fractional bits. largest: a bound of every entry of the sum.
+        factors: at most 1, exact. largest: a bound of every entry of the sum.
         """
         formats = self.formats
         if self.scale is None:
-            return self.y.T.matmul(factors, bits, proven_bound=largest)
-        scaled = self.scale.multiply(factors, formats.scaled)
+            raise ValueError("These rows are not signed.")
+        tilted = None
+        if self.tilt is None:
+            scaled = self.scale.multiply(factors, formats.scaled)
+        else:
+            both = _columns([self.scale, self.tilt]).T.multiply(_columns([factors, factors]).T, formats.scaled)
+            scaled, tilted = both[0], both[1].sum()
         exact = formats.data + formats.scaled
         if self.stretch is not None and self.mean is not None and self.offset is not None:
             return self._stretched_sum(scaled, bits, largest)
         plus = None
         if self.offset is not None:
             plus = -repeated(self.offset.inner(scaled, exact), self.y.shape[1])
-        if self.tilt is not None and self.centre is not None:
-            tilted = self.tilt.multiply(factors, formats.scaled).sum()
+        if tilted is not None and self.centre is not None:
             along = self.centre.multiply(repeated(tilted, self.y.shape[1]), exact)
             plus = -along if plus is None else plus - along
         return self.y.T.matmul(scaled, bits, plus=plus, proven_bound=largest)
@@ -112,6 +145,15 @@ class Rows:
         common = -repeated(offset.inner(scaled, exact, proven_bound=2 * len(y)), y.shape[1])
         common = common.widen(exact + stretch.format.fraction_bits)
         return stretch.multiply(total, bits, plus=common, proven_bound=largest)
+
+
+def _times_sign(factors: SecretArray, signs: SecretArray) -> SecretArray:
+    return (factors * signs).with_integer_limit(factors.integer_limit)
+
+
+def _columns(values: list[SecretArray]) -> SecretArray:
+    """Return vectors of one length as the columns of a table, each in one piece of memory."""
+    return concatenate([value.reshape(1, -1) for value in values]).T
 
 
 def means(y: SecretArray) -> SecretArray:
