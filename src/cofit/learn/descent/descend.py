@@ -134,12 +134,12 @@ def _prepared(
             level = noisy.divided(_sum_of_means(offset, passed, plan) + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
             extras.append(level.reshape(1))
             offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(y))).ldexp(-2)
-        rows = scaled_rows(y, offset.ldexp(-1), plan)
+        rows = scaled_rows(y, offset.ldexp(-1), passed, plan)
     if plan.centre is not None:
         centre = noisy.divided(_sum(rows, passed, plan) + noise.of(CENTRE), plan.layout.rows, plan.formats.data)
         centre = tighten(centre, plan.formats.centre)
         extras.append(centre)
-        rows = centred_rows(rows, centre, plan)
+        rows = centred_rows(rows, centre, passed, plan)
     return rows, extras
 
 

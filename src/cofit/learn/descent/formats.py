@@ -271,6 +271,7 @@ def _needed_if_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layou
         "the spread of the rows": 2 * formats.data + SQUARE_BITS + rows + 1,
         "the squared length of a row": 2 * (formats.data + STRETCH_BITS) + log2_up(formats.longest**2) + 1,
         "the mean times the inverse lengths": exact - STRETCH_BITS + rows + log2_up(clip.moved / SHORTEST) + 1,
+        "a length": 2 * formats.data + clip.first_bits + log2_up(2 * (1 + clip.mean) ** 2),
         "the stretched weights": STRETCH_BITS + formats.weights + log2_up(clip.stretch * formats.radius) + 1,
     }
 

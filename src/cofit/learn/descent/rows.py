@@ -22,7 +22,7 @@ from cofit.learn.batches import in_batches
 from cofit.learn.descent.formats import DescentFormats, inner_bits, log2_up
 from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
 from cofit.learn.descent.recipe import CENTRED_FLOOR
-from cofit.learn.norm import TEMPORARIES_PER_BIT
+from cofit.learn.norm import held_by_root
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols import inverse_square_root, less
 from cofit.protocols.roots import inverse_square_root_error
@@ -163,8 +163,8 @@ def means(y: SecretArray) -> SecretArray:
     return (y.sum(axis=1) * round(Fraction(1 << bits, cols))).ldexp(-bits).truncate(MEAN_BITS)
 
 
-def scaled_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
-    """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1."""
+def scaled_rows(y: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1; passed: see ``inverse_roots``."""
     formats, floor = plan.formats, plan.layout.floor or Fraction(1)
     c = with_bits(offset, formats.data)
     exact = 2 * formats.data
@@ -174,11 +174,11 @@ def scaled_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
     # ||y - c||^2 = ||y||^2 - c (2 sum y - d c), exactly
     cross = c.multiply(sums * 2 - c * y.shape[1], exact)
     lengths = tighten(squares - cross, largest)
-    scale = inverse_roots(lengths, None, floor, formats.of(formats.inverse_norm), y.size)
+    scale = inverse_roots(lengths * passed, None, floor, formats.of(formats.inverse_norm), y.size)
     return Rows(y, formats, offset=c, scale=scale)
 
 
-def centred_rows(rows: Rows, centre: SecretArray, plan: DescentPlan) -> Rows:
+def centred_rows(rows: Rows, centre: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
     """Return rows less the centre (``data`` fractional bits), scaled again to a length of at most 1."""
     formats = plan.formats
     bits = inner_bits(formats)
@@ -190,7 +190,7 @@ def centred_rows(rows: Rows, centre: SecretArray, plan: DescentPlan) -> Rows:
         along = rows.scale.multiply(products, bits, proven_bound=largest)
     square = centre.inner(centre, bits, proven_bound=formats.centre**2)
     apart = repeated(square, len(along)) - along * 2 + 1
-    tilt = inverse_roots(apart, None, CENTRED_FLOOR, formats.of(formats.inverse_norm), rows.y.size)
+    tilt = inverse_roots(apart * passed, None, CENTRED_FLOOR, formats.of(formats.inverse_norm), rows.y.size)
     scale = tilt
     if rows.scale is not None:
         scale = rows.scale.multiply(tilt, formats.inverse_norm)
@@ -203,6 +203,7 @@ def inverse_roots(
     """Return 1 / sqrt(max(s, least)) for every s, in ``format``; ``data``: how many elements are held anyway.
 
     least: one secret element in the format of the squares, at least floor^2; None: floor^2, rounded up.
+    The squares have a proven range: the verdicts of the check are multiplied in, so those of rows that failed are 0.
     """
     limit = format.limit(1 / floor + inverse_square_root_error(format))
     units = 1 << squares.format.fraction_bits
@@ -211,13 +212,14 @@ def inverse_roots(
     def of(part: SecretArray) -> SecretArray:
         bottom = lowest if least is None else repeated(least, len(part))
         raised = part + less(part, bottom) * (-part + bottom)
-        inverse = inverse_square_root(tighten(raised, raised_limit), format.fraction_bits)
+        inverse = inverse_square_root(tighten(raised, raised_limit), format.fraction_bits, lowest)
         return inverse.with_integer_limit(min(inverse.integer_limit, limit))
 
     raised_limit = Fraction(squares.integer_limit, units)
     if least is not None:
         raised_limit = max(raised_limit, Fraction(least.integer_limit, units))
-    return in_batches(of, [squares], TEMPORARIES_PER_BIT * format.ring.bits, data)
+    positions = log2_up(raised_limit / lowest) + 1
+    return in_batches(of, [squares], held_by_root(positions), data)
 
 
 def with_bits(value: SecretArray, bits: int) -> SecretArray:
