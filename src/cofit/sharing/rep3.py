@@ -35,6 +35,7 @@ truncation and conversion stands in ``rep3_proof.md`` beside this file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -52,6 +53,7 @@ from cofit.sharing.rep3_dealing import DIGEST_BYTES, DealtByOwners
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
+_CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
 _SPREAD = 0x9E3779B1  # an odd number, so that different positions give different states
 
 
@@ -164,7 +166,24 @@ class Rep3(DealtByOwners, TakesBits):
     # --- products ----------------------------------------------------------------------------------------
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        if plus is None and ring.element_bytes * math.prod(shape) > _CACHED and _in_one_piece(shape, a, b):
+            return self._reduced("mul", ring, self._masked_product(ring, a, b, shape), shape, shift)
         return self._reduce("mul", ring, ring.mul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
+
+    def _masked_product(self, ring: Ring, a: Share, b: Share, shape: Shape) -> RingArray:
+        """Return the masked summands of a product of many elements, made in pieces that stay in the cache.
+
+        Streams are read in order, so they are those that ``_reduce`` would return.
+        """
+        left, right = ([part.reshape(-1) for part in share.parts] for share in (a, b))
+        out = ring.empty((math.prod(shape),))
+        step = _CACHED // ring.element_bytes
+        for start in range(0, len(out), step):
+            piece = slice(start, start + step)
+            own, following = (part[piece] for part in right)
+            summand = ring.mul_sum([part[piece] for part in left], (ring.add(own, following), own))
+            out[piece] = ring.add(summand, self._zero(ring, own.shape))
+        return out.reshape(shape)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         return self._reduce("matmul", ring, ring.matmul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
@@ -189,7 +208,10 @@ class Rep3(DealtByOwners, TakesBits):
         """
         if plus is not None:
             summand = ring.add(summand, plus.parts[0])
-        masked = ring.add(summand, self._zero(ring, shape))
+        return self._reduced(operation, ring, ring.add(summand, self._zero(ring, shape)), shape, shift)
+
+    def _reduced(self, operation: str, ring: Ring, masked: RingArray, shape: Shape, shift: int) -> Share:
+        """The same for summands that are masked."""
         if shift:
             return self._masked_truncation(operation, ring, masked, shape, shift, third_summand=True)
         return self._reshare(operation, ring, masked)
@@ -321,6 +343,11 @@ class Rep3(DealtByOwners, TakesBits):
         self._exchange("product", {other: [ours]}, {other: theirs})
         joint = ring.add(ours, theirs)
         return shared, Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
+
+
+def _in_one_piece(shape: Shape, *shares: Share) -> bool:
+    """Whether all parts have this shape and lie in memory as one row of elements."""
+    return all(part.shape == shape and part.flags.c_contiguous for share in shares for part in share.parts)
 
 
 def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:
