@@ -4,7 +4,7 @@ The bits of x, their prefix OR from the top, and its differences give a one-hot 
 normalisation; Aliasgari, Blanton, Zhang, Steele, "Secure computation on floating point numbers", NDSS 2013, section 4).
 Any public function of the position is then a local linear map of the one-hot bits, and one product scales x exactly.
 
-Rounds with ``rep3``: bits 2 + ceil(log2(m-1)), prefix ceil(log2 B), ring elements 2, scaling 3, where m is the number
+Rounds with ``rep3``: bits 2 + ceil(log2(m-1)), prefix ceil(log2 B), ring elements 2, scaling 2, where m is the number
 of bits that the public bound of x admits, and at B of them a top bit may be: give tight bounds, from below too.
 
 Domain: x > 0. For x = 0 all one-hot bits are 0 and the mantissa is 0, which is outside the interval: callers must prove
@@ -14,6 +14,7 @@ x > 0, or accept a meaningless (but well-formed) result. For x < 0 the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -66,9 +67,9 @@ def scaled_to(x: SecretArray, top: TopBit, target: OfPosition, bits: int) -> Sec
     ring = x.format.ring
     ceiling = ring.bits - 2
     factor = top.lookup(lambda i: 1 << (ceiling - target(i)), FixedPoint(0, ring))
-    integers = x.ldexp(x.format.fraction_bits)
-    scaled = integers.multiply(factor, proven_bound=(1 << ceiling) - 1)
-    return scaled.ldexp(-ceiling).truncate(bits).with_bound(1)
+    fractions = x.ldexp(x.format.fraction_bits - ceiling)
+    below_one = Fraction((1 << ceiling) - 1, 1 << ceiling)
+    return fractions.multiply(factor, bits, proven_bound=below_one).with_bound(1)
 
 
 def prefix_or(bits: SecretBits) -> SecretBits:
