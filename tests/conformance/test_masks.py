@@ -15,7 +15,7 @@ import pytest
 from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
-from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing import BitShare, Scheme, Share, rep3
 from cofit.sharing.rep3 import Rep3
 from support.masks import constant, unsettled
 from support.runs import run_scheme
@@ -87,6 +87,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "bits to elements": lambda s, r: s.from_bits(BitShare(shared(s, BITS, (1, 1), 0), N), r),
     "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
+    "signs of a proven range": lambda s, r: s.sign_bits(numbers(s, r, 0), bits=25),
     "top bits": lambda s, r: s.top_bits(numbers(s, r, 0), 20),
 }
 
@@ -118,7 +119,7 @@ def messages(
         for _, label, data in views.received[f"party-{rank}"]:
             if label == "setup":
                 continue
-            if operation in ("and", "elements to bits", "signs", "top bits"):
+            if operation in ("and", "elements to bits", "signs", "signs of a proven range", "top bits"):
                 pieces.append(np.frombuffer(data, np.uint64))
             else:
                 elements = np.frombuffer(data, ring.dtype)
@@ -141,6 +142,33 @@ def unmasked(kind: type[Rep3], ring: PowerOfTwoRing, operation: str) -> list[tup
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_every_message_is_masked_by_a_draw_of_its_own(ring: PowerOfTwoRing, operation: str) -> None:
     assert unmasked(Rep3, ring, operation) == []
+
+
+class Seeded(Rep3):
+    """The same seeds in every run."""
+
+    def setup(self) -> None:
+        super().setup()
+        self._own, self._next = (Generator(bytes([rank % 3] * 32)) for rank in (self.rank, self.rank + 1))
+
+
+@pytest.mark.parametrize("shift", [0, 5])
+def test_a_product_in_pieces_sends_the_same_as_one_at_once(
+    ring: PowerOfTwoRing, shift: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sent(cached: int) -> list[bytes]:
+        monkeypatch.setattr(rep3, "_CACHED", cached)
+
+        def program(s: Scheme) -> None:
+            s.mul(shared(s, ring, (10, 7), 0), shared(s, ring, (10, 7), 10), shift)
+
+        with watched() as views:
+            run_scheme(Seeded, program)
+        return [
+            bytes(data) for rank in range(3) for _, label, data in views.received[f"party-{rank}"] if label != "setup"
+        ]
+
+    assert sent(16 * ring.element_bytes) == sent(1 << 20)
 
 
 # --- the same check must notice every way to get it wrong ---------------------------------------------------------

@@ -249,6 +249,9 @@ class PowerOfTwoRing(Ring):
         out: RingArray | None = None,
     ) -> RingArray:
         shape = a.shape if a.shape == b.shape else broadcast_shape(a.shape, b.shape)
+        if out is None and self.words == 1 and 1 < b.size < a.size and a.shape == shape:
+            operation = np.add if kernel is kernels.add else np.subtract
+            return np.asarray(operation(self.check(a), self.check(b)))  # which repeats rows without a copy of them
         if out is None:
             out = self.empty(shape)
         elif out.shape != shape or not out.flags.c_contiguous:

@@ -20,6 +20,7 @@ from cofit.errors import RingMismatchError, ShapeError
 RingArray: TypeAlias = npt.NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
 _CHUNK_BYTES = 1 << 20  # of a temporary: it stays in the cache
+_FEW = 8  # terms that a kernel adds at once
 
 
 class Ring(ABC):
@@ -100,13 +101,16 @@ class Ring(ABC):
     ) -> RingArray:
         """Return sum_t sum_j lhs[t][..., j] * rhs[t][..., j] for arrays of one shape.
 
-        Works in chunks of rows, so that no temporary is as large as an operand. each: an element-wise map, of all
-        operands first.
+        Works in chunks of rows, so that no temporary is as large as an operand. Few columns are multiplied one by one.
+        each: an element-wise map, of all operands first.
         """
         *leading, cols = lhs[0].shape
         out = self.zeros((int(np.prod(leading, dtype=np.int64)),))
         if not cols:
             return out.reshape(leading)
+        if cols * len(lhs) <= _FEW:
+            by_column = ([x[..., j] for x in side for j in range(cols)] for side in (lhs, rhs))
+            return self.mul_sum(*by_column)
         left, right = ([x.reshape(-1, cols) for x in side] for side in (lhs, rhs))
         step = max(1, _CHUNK_BYTES // (cols * self.element_bytes))
         for start in range(0, len(out), step):

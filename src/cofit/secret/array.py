@@ -322,17 +322,25 @@ class SecretArray:
 
     # --- bits --------------------------------------------------------------------------------------------
 
-    def bits(self) -> SecretBits:
-        """Return the bits of the encoded integers (two's complement), least significant first."""
-        return SecretBits(self._scheme, self._scheme.to_bits(self._share), self.shape)
+    def bits(self, count: int | None = None) -> SecretBits:
+        """Return the bits of the encoded integers (two's complement), least significant first: all, or ``count``."""
+        return SecretBits(self._scheme, self._scheme.to_bits(self._share, count), self.shape)
 
     def sign_bits(self, low: int = 0) -> SecretBits:
-        """Return one bit for every element: 1 where it is negative.
+        """Return one bit for every element: 1 where it is negative, whatever the ring holds: no bound is relied on.
 
         low: for less traffic, of an integer that is below the element's by less than ``summands`` 2^low, modulo the
         ring.
         """
         return SecretBits(self._scheme, self._scheme.sign_bits(self._share, low), self.shape)
+
+    def bounded_sign_bits(self) -> SecretBits:
+        """Return the same bit for less: as many bits are added as ``integer_limit`` takes, with its sign.
+
+        If the bound is wrong, so is the bit. What comes from rows that were not checked has no bound to rely on.
+        """
+        bits = min(self._limit.bit_length() + 1, self.format.ring.bits)
+        return SecretBits(self._scheme, self._scheme.sign_bits(self._share, bits=bits), self.shape)
 
     def top_bits(self, low: int = 0) -> SecretBits:
         """Return the two top bits of every element, or of an integer below it as in ``sign_bits``; the lower first."""

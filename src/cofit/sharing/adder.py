@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from cofit.arithmetic import PowerOfTwoRing
-from cofit.errors import InvalidInputError
+from cofit.errors import InvalidInputError, parameter_error
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Share
 
@@ -21,25 +21,29 @@ from cofit.sharing.shares import BitShare, Share
 class TakesBits(Scheme):
     """A scheme that takes bits by adding numbers whose bits are shared: it says how their carry signals are made."""
 
-    def to_bits(self, a: Share) -> BitShare:
-        """Rounds: those of the signals and ceil(log2(k-1)) ANDs."""
+    def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
+        """Rounds: those of the signals and ceil(log2(k-1)) ANDs; k: as many bits as are taken."""
         with self.label("to_bits"):
-            return add_from_signals(self, *self._carry_signals(a, _with_bits(a)))
+            return add_from_signals(self, *self._signals(a, 0, bits))
 
-    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
+    def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
         """As ``to_bits``, with the carry into the top position only: 2 (k-2) ANDs instead of k log2 k."""
         with self.label("sign_bits"):
-            return top_bit_from_signals(self, *self._carry_signals(a, _with_bits(a), low))
+            return top_bit_from_signals(self, *self._signals(a, low, bits))
 
     def top_bits(self, a: Share, low: int = 0) -> BitShare:
         """As ``sign_bits``, with one more AND, which takes a round of its own."""
         with self.label("top_bits"):
-            return top_two_from_signals(self, *self._carry_signals(a, _with_bits(a), low))
+            return top_two_from_signals(self, *self._signals(a, low, None))
+
+    def _signals(self, a: Share, low: int, bits: int | None) -> tuple[BitShare, BitShare]:
+        return self._carry_signals(a, *planes_of(a, low, bits))
 
     @abstractmethod
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
-        """Return the bits of u AND v and of u XOR v, for two numbers u and v whose sum is a; without those below
-        ``low`` of all summands, so that the sum is that of a less than ``summands`` 2^low below it."""
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
+        """Return the bits of u AND v and of u XOR v, for two numbers u and v whose sum is a, at the places ``planes``:
+        without those above in any summand the sum is that of a modulo a smaller power of two, without those below it is
+        less than ``summands`` 2^low below that."""
 
 
 def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
@@ -73,6 +77,8 @@ def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) ->
 def top_bit_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
     """Return the top sum bit only: a balanced tree over the positions below it, at most 2 ANDs for each."""
     top = generate.rows - 1
+    if not top:
+        return propagate
     carry = _carry_out(scheme, generate, propagate, top)
     return scheme.xor(scheme.select_rows(propagate, slice(top, top + 1)), carry)
 
@@ -116,7 +122,17 @@ def _replace_rows(scheme: Scheme, bits: BitShare, rows: list[int], new: BitShare
     return scheme.select_rows(scheme.stack_rows([bits, new]), order)
 
 
-def _with_bits(a: Share) -> PowerOfTwoRing:
-    if not isinstance(a.ring, PowerOfTwoRing):
-        raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
-    return a.ring
+def planes_of(a: Share, low: int = 0, bits: int | None = None) -> tuple[PowerOfTwoRing, slice]:
+    """Return the ring of a, and which bits of its summands are added: from ``low`` to below ``bits``, or to the top."""
+    ring = a.ring
+    if not isinstance(ring, PowerOfTwoRing):
+        raise InvalidInputError(f"Elements of {ring.name} have no bits to take.")
+    end = ring.bits if bits is None else bits
+    if not 0 <= low < end <= ring.bits:
+        raise parameter_error("bits", "taking bits", f"above {low} and at most {ring.bits}", bits)
+    return ring, slice(low, end)
+
+
+def plane_count(planes: slice) -> int:
+    """Return how many bits of every summand ``planes`` are."""
+    return int(planes.stop - planes.start)

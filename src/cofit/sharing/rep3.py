@@ -27,7 +27,8 @@ Cost in ring elements per output element (all parties together) and rounds:
     bits of a number -> element  2  4          and the additions and words of ``from_numbers`` (``numbers.py``)
     public bilinear forms        1  3          for each row of the result (``bilinear``)
     ring element -> k bits       2 + ceil(log2(k-1)); 3 k bits and the ANDs of ``add_from_signals``
-    sign of a ring element       2 + ceil(log2(k-1)); 3 k bits and 2 (k-2) ANDs at most
+    sign of a ring element       2 + ceil(log2(k-1)); 3 k bits and 2 (k-2) ANDs at most; k: the bits of the ring, or as
+                                 many as a proven range takes
 
 Security of the messages. Every message is a value plus a mask drawn from a seed that its receiver lacks, and no two
 messages to one receiver use the same mask, so a simulator replaces them by uniform elements. The argument for
@@ -36,6 +37,7 @@ truncation and conversion stands in ``rep3_proof.md`` beside this file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,7 +47,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import TakesBits
+from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
@@ -56,6 +58,7 @@ from cofit.sharing.rep3_dealing import DIGEST_BYTES, DealtByOwners
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
+_CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
 _SPREAD = 0x9E3779B1  # an odd number, so that different positions give different states
 
 
@@ -170,7 +173,24 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
     # --- products ----------------------------------------------------------------------------------------
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        if plus is None and ring.element_bytes * math.prod(shape) > _CACHED and _in_one_piece(shape, a, b):
+            return self._reduced("mul", ring, self._masked_product(ring, a, b, shape), shape, shift)
         return self._reduce("mul", ring, ring.mul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
+
+    def _masked_product(self, ring: Ring, a: Share, b: Share, shape: Shape) -> RingArray:
+        """Return the masked summands of a product of many elements, made in pieces that stay in the cache.
+
+        Streams are read in order, so they are those that ``_reduce`` would return.
+        """
+        left, right = ([part.reshape(-1) for part in share.parts] for share in (a, b))
+        out = ring.empty((math.prod(shape),))
+        step = _CACHED // ring.element_bytes
+        for start in range(0, len(out), step):
+            piece = slice(start, start + step)
+            own, following = (part[piece] for part in right)
+            summand = ring.mul_sum([part[piece] for part in left], (ring.add(own, following), own))
+            out[piece] = ring.add(summand, self._zero(ring, own.shape))
+        return out.reshape(shape)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         return self._reduce("matmul", ring, ring.matmul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
@@ -199,7 +219,10 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
         """
         if plus is not None:
             summand = ring.add(summand, plus.parts[0])
-        masked = ring.add(summand, self._zero(ring, shape))
+        return self._reduced(operation, ring, ring.add(summand, self._zero(ring, shape)), shape, shift)
+
+    def _reduced(self, operation: str, ring: Ring, masked: RingArray, shape: Shape, shift: int) -> Share:
+        """The same for summands that are masked."""
         if shift:
             return self._masked_truncation(operation, ring, masked, shape, shift, third_summand=True)
         return self._reshare(operation, ring, masked)
@@ -295,12 +318,12 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
             v = self._known_summand_2(ring, v_known, shape)
             return self.sub(self.add(u, v), self.add(product, product))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
         """u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2. 2 rounds."""
         count = int(np.prod(a.shape, dtype=np.int64))
-        shape = (ring.bits - low, packed_length(count))
-        u_known = to_planes(ring, ring.add(*a.parts))[low:] if self.rank == 0 else None
-        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[low:]
+        shape = (plane_count(planes), packed_length(count))
+        u_known = to_planes(ring, ring.add(*a.parts))[planes] if self.rank == 0 else None
+        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[planes]
         u, generate = self._product_of_known(BITS, u_known, v_known, shape)
         propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
         return BitShare(generate, count), BitShare(propagate, count)
@@ -369,6 +392,11 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
         self._exchange("product", {other: [ours]}, {other: theirs})
         joint = ring.add(ours, theirs)
         return shared, Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
+
+
+def _in_one_piece(shape: Shape, *shares: Share) -> bool:
+    """Whether all parts have this shape and lie in memory as one row of elements."""
+    return all(part.shape == shape and part.flags.c_contiguous for share in shares for part in share.parts)
 
 
 def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:

@@ -24,7 +24,8 @@ Cost in ring elements per output element, digests of 32 bytes per operation (all
     bits of a number -> element  2  10             12   and the additions and words of ``from_numbers``
     public bilinear forms        1  6               6   for each row of the result (``bilinear``)
     ring element -> k bits       1 + ceil(log2(k-1)); 8 k bits and the ANDs of ``add_from_signals``
-    sign of a ring element       1 + ceil(log2(k-1)); 8 k bits and 2 (k-2) ANDs at most
+    sign of a ring element       1 + ceil(log2(k-1)); 8 k bits and 2 (k-2) ANDs at most; k: the bits of the ring, or as
+                                 many as a proven range takes
 
 Security. Every element that is sent carries a mask of its own, drawn from a key that its receiver lacks; every digest
 is of data that its receiver gets or has. What a party receives it checks before it sends anything more. The argument
@@ -45,7 +46,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import TakesBits
+from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
@@ -296,10 +297,10 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         u, v, product = self._halves("from_bits", ring, known, (bits.rows, bits.count))
         return self.sub(self.add(u, v), self.add(product, product))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
         """u = x_0 + x_1, known to 2 and 3, and v = x_2 + x_3, known to 0 and 1. 1 round."""
-        planes, count = to_planes(ring, self._half(a))[low:], math.prod(a.shape)
-        u, v, generate = self._halves("product", BITS, planes, (ring.bits - low, packed_length(count)))
+        half, count = to_planes(ring, self._half(a))[planes], math.prod(a.shape)
+        u, v, generate = self._halves("product", BITS, half, (plane_count(planes), packed_length(count)))
         return BitShare(generate, count), BitShare(self.add(u, v), count)
 
     def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:

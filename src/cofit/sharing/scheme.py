@@ -356,14 +356,19 @@ class Scheme(ABC):
         """Return shared uniform bits that nobody knows."""
 
     @abstractmethod
-    def to_bits(self, a: Share) -> BitShare:
-        """Return the k bits of every element of a (two's complement), least significant row first."""
+    def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
+        """Return the k bits of every element of a (two's complement), least significant row first.
+
+        bits: for less, only so many of them, the lowest.
+        """
 
     @abstractmethod
-    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
+    def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
         """Return the top bit of every element of a, one row: 1 where it is negative, reading a as signed.
 
         low: for less, of a number that is below a by less than ``summands`` 2^low, modulo the ring.
+        bits: for less, of that number modulo 2^bits, a sum of shares modulo 2^bits: its sign if the caller has proved
+        -2^(bits-1) <= a < 2^(bits-1), and nothing to rely on where not.
         """
 
     @abstractmethod

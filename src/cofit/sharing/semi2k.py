@@ -385,12 +385,12 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         result = ring.sub(without_wrap(ring, mask.top, c_top, masked.rows), mask.value)
         return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
         """The bits of every party's summand, each shared as itself by that party and zero elsewhere, are added."""
         count = math.prod(a.shape)
-        planes = to_planes(ring, a.parts[0])[low:]
-        zeros = BITS.zeros(planes.shape)
-        parts = [planes if rank == self.rank else zeros for rank in range(len(self.names))]
+        own = to_planes(ring, a.parts[0])[planes]
+        zeros = BITS.zeros(own.shape)
+        parts = [own if rank == self.rank else zeros for rank in range(len(self.names))]
         return carry_signals(self, [BitShare(Share(BITS, (part,)), count) for part in parts])
 
 

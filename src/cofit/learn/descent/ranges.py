@@ -30,10 +30,12 @@ from cofit.learn.descent.clip import (
     STRETCH_BITS,
     ClipFormats,
 )
+from cofit.learn.descent.clip_formats import largest_length
 from cofit.learn.descent.formats import DescentFormats, Layout, inner_bits, log2_up, reach
 from cofit.learn.descent.plan import MEAN_BITS
 from cofit.learn.descent.recipe import CENTRED_FLOOR, CONSTANT_BITS
 from cofit.learn.facts import DEFAULT_NORM_FLOOR
+from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.ring_choice import SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols.working import working_bits
@@ -133,13 +135,18 @@ def _of_any(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
         "the sum of the last iterates": _at(
             formats.weights + (_FACTOR_BITS if formats.offset_radius else CONSTANT_BITS), formats.radius
         ),
-        "a sum of residuals": _at(max(formats.scaled + CONSTANT_BITS, formats.grid), rows * residual),
+        "a sum of residuals": _at(max(_residual_bits(formats) + CONSTANT_BITS, formats.grid), rows * residual),
         "the intercept's offset": _at(formats.grid + formats.offset_exponent, 2 * formats.offset_radius),
     }
     if _unscaled(formats, layout):
         found["a score before its truncation"] = _at(formats.data + formats.carried, formats.argument_radius)
         found["a sum of gradients"] = _at(formats.data + formats.scaled, rows * reach(formats, layout))
     return found
+
+
+def _residual_bits(formats: DescentFormats) -> int:
+    """Return the fractional bits of an exact residual: a margin's, and those of the factor a."""
+    return formats.argument + STEP_BITS
 
 
 def _unscaled(formats: DescentFormats, layout: Layout) -> bool:
@@ -163,6 +170,7 @@ def _of_scaled(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
         "a score before its truncation": _at(
             formats.inverse_norm + formats.product, max(formats.argument_radius, apart)
         ),
+        "a residual times the factor of its row": _at(formats.inverse_norm + _residual_bits(formats), scale * residual),
         "a sum of gradients": _at(
             data + formats.scaled,
             rows * max(reach(formats, layout), offset * (scale * residual + unit) + centred),
@@ -204,6 +212,10 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
             data + formats.carried, 2 * formats.longest * formats.carried_radius
         ),
         "a score before its truncation": _at(formats.inverse_norm + formats.product, formats.argument_radius),
+        "a residual times the factor of its row": _at(
+            formats.inverse_norm + _residual_bits(formats), steepest * formats.largest_residual
+        ),
+        "a length": _at(2 * data + clip.first_bits, largest_length(clip)),
         "the stretched weights": _at(STRETCH_BITS + formats.weights, clip.stretch * formats.radius),
         "a sum of gradients": max(
             _at(exact + STRETCH_BITS, rows * max(Fraction(2), reach(formats, layout))), _at(exact, 6 * rows)
