@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cofit.errors import (
     InvalidInputError,
@@ -139,7 +139,7 @@ class Mesh:
                 pieces = list(map(byte_view, message))
                 size = sum(map(len, pieces))
             else:
-                pieces = [byte_view(message)]
+                pieces = [byte_view(cast("Bytes", message))]
                 size = len(pieces[0])
             if peer not in channels:
                 raise self._unknown_peer(peer)

@@ -49,7 +49,7 @@ void refuse_value(const char* function, const std::string& name, const std::stri
 ArrayView::ArrayView(const char* function, std::string name, nb::handle object, char kind, std::size_t ndim,
                      Access access)
     : function_(function), name_(std::move(name)) {
-  const std::string wanted = kind == 'B' ? "a NumPy array of uint8" : "a NumPy array of uint64";
+  const char* const wanted = kind == 'B' ? "a NumPy array of uint8" : "a NumPy array of uint64";
   if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
     refuse_type(function_, name_, wanted, object);

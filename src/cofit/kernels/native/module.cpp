@@ -4,6 +4,7 @@
 
 #include "arguments.hpp"
 #include "dispatch.hpp"
+#include "masked.hpp"
 #include "products.hpp"
 
 namespace nb = nanobind;
@@ -292,6 +293,7 @@ NB_MODULE(_native, m) {
   m.def("unpack_bits", &py_unpack_bits, "words"_a.none(), "out"_a.none());
   m.def("to_planes", &py_to_planes, "values"_a.none(), "out"_a.none(), "words"_a.noconvert());
   m.def("from_planes", &py_from_planes, "planes"_a.none(), "out"_a.none(), "words"_a.noconvert());
+  def_masked(m);
   m.def("available_isas", &py_available_isas);
   m.def("isa", [] { return std::string(current_kernels().name); });
   m.def("set_isa", &py_set_isa, "name"_a);
