@@ -54,7 +54,7 @@ class BitWords(Ring):
 
     def signed_sum(self, plus: Sequence[RingArray], minus: Sequence[RingArray] = ()) -> RingArray:
         out = self.empty(plus[0].shape)
-        kernels.signed_sum(self._flats(plus), self._flats(minus), out.reshape(-1), 0)
+        kernels.signed_sum(self._solid(plus), self._solid(minus), out, 0)
         return out
 
     def cross_product(
@@ -68,11 +68,11 @@ class BitWords(Ring):
         if b[0].shape != shape:
             return super().cross_product(a, b, plus, minus)
         out = self.empty(shape)
-        kernels.cross_product(self._flats(a), self._flats(b), self._flats(plus), self._flats(minus), out.reshape(-1), 0)
+        kernels.cross_product(self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), out, 0)
         return out
 
-    def _flats(self, arrays: Sequence[RingArray]) -> list[RingArray]:
-        return [np.ascontiguousarray(self.check(x)).reshape(-1) for x in arrays]
+    def _solid(self, arrays: Sequence[RingArray]) -> list[RingArray]:
+        return [self.check(x) if x.flags.c_contiguous else np.ascontiguousarray(self.check(x)) for x in arrays]
 
     def _and(self, a: RingArray, b: RingArray) -> RingArray:
         _check_shapes(a, b)

@@ -149,7 +149,7 @@ class PowerOfTwoRing(Ring):
 
     def signed_sum(self, plus: Sequence[RingArray], minus: Sequence[RingArray] = ()) -> RingArray:
         out = self.empty(plus[0].shape)
-        kernels.signed_sum(self._flats(plus), self._flats(minus), self._flat(out), self.words)
+        kernels.signed_sum(self._solid(plus), self._solid(minus), self._words(out), self.words)
         return out
 
     def cross_product(
@@ -164,7 +164,7 @@ class PowerOfTwoRing(Ring):
             return super().cross_product(a, b, plus, minus)
         out = self.empty(shape)
         kernels.cross_product(
-            self._flats(a), self._flats(b), self._flats(plus), self._flats(minus), self._flat(out), self.words
+            self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), self._words(out), self.words
         )
         return out
 
@@ -233,16 +233,8 @@ class PowerOfTwoRing(Ring):
         ``adds_opened``, with (c >> shift) - 2^(k-2-shift) added.
         """
         out = self.empty(share.shape)
-        kernels.unmask(
-            self._flats(opened),
-            self._flat(share),
-            self._flat(top),
-            self._flat(out_mask),
-            shift,
-            adds_opened,
-            self._flat(out),
-            self.words,
-        )
+        drawn = self._solid((share, top, out_mask))
+        kernels.unmask(self._solid(opened), *drawn, shift, adds_opened, self._words(out), self.words)
         return out
 
     # --- matrices ----------------------------------------------------------------------------------------
@@ -290,8 +282,16 @@ class PowerOfTwoRing(Ring):
         flat: Words = np.ascontiguousarray(self.check(a)).reshape(-1).view(np.uint64)
         return flat
 
-    def _flats(self, arrays: Sequence[RingArray]) -> list[Words]:
-        return list(map(self._flat, arrays))
+    def _solid(self, arrays: Sequence[RingArray]) -> list[Words]:
+        """Return arrays for kernels that take any shape."""
+        return [self._words(x if x.flags.c_contiguous else np.ascontiguousarray(x)) for x in arrays]
+
+    def _words(self, a: RingArray) -> Words:
+        """Return a contiguous array as words, in any shape."""
+        if self.words == 1:
+            return self.check(a)
+        words: Words = self.check(a).reshape(-1).view(np.uint64)
+        return words
 
     def _matrix(self, a: RingArray) -> Words:
         rows, cols = a.shape

@@ -107,6 +107,18 @@ def test_a_whole_truncation(rng: np.random.Generator, words: int) -> None:
     assert set(errors) == {0, 1}
 
 
+def test_any_shape_is_taken_as_flat(rng: np.random.Generator) -> None:
+    a, b = (rng.integers(0, 2**64, (2, 3, 5), dtype=np.uint64) for _ in range(2))
+    out = np.empty((2, 3, 5), np.uint64)
+    kernels.signed_sum([a], [b], out, 1)
+    np.testing.assert_array_equal(out, a - b)
+    single = np.empty((), np.uint64)
+    kernels.signed_sum([np.asarray(a[0, 0, 0])], [], single, 1)
+    assert single == a[0, 0, 0]
+    with pytest.raises(ValueError, match=r"'plus\[0\]' parameter of signed_sum must be a C-contiguous array"):
+        kernels.signed_sum([a[:, ::2]], [], np.empty((2, 2, 5), np.uint64), 1)
+
+
 def z(n: int) -> Words:
     return np.zeros(n, np.uint64)
 
@@ -128,7 +140,7 @@ def test_arguments_that_do_not_fit_are_refused_by_name() -> None:
     for shift in (0, 64):
         with pytest.raises(ValueError, match=r"'shift' parameter of unmask must be a number from 1 to 63"):
             kernels.unmask([z(2)], z(2), z(2), z(2), shift, True, z(2), 1)
-    with pytest.raises(ValueError, match=r"'out' parameter of mask_parts must be an array of shape \(2, 3\)"):
-        kernels.mask_parts(z(3), z(3), z(3), z(3), 1, np.zeros((3, 2), np.uint64), 1)
+    with pytest.raises(ValueError, match=r"'out' parameter of mask_parts must be an array of shape \(6,\)"):
+        kernels.mask_parts(z(3), z(3), z(3), z(3), 1, np.zeros((3, 3), np.uint64), 1)
     with pytest.raises(ValueError, match=r"'top' parameter of mask_parts must be an array of shape \(3,\)"):
         kernels.mask_parts(z(3), z(3), z(3), z(2), 1, np.zeros((2, 3), np.uint64), 1)

@@ -26,7 +26,7 @@ std::size_t words_of(std::size_t kind) { return kind == 1 ? 2 : 1; }
 Arrays addends_of(const char* function, const char* name, nb::handle list, const WordArray& out) {
   Arrays arrays;
   if (nb::isinstance<nb::list>(list) && nb::len(list) == 0) return arrays;
-  arrays = word_arrays(function, name, list, 1);
+  arrays = word_arrays(function, name, list, kAnyShape);
   for (const WordArray& array : arrays) {
     array.require_size(out.size());
     out.require_same_or_apart_from(array);
@@ -44,7 +44,7 @@ Addends pointers(const Arrays& plus, const Arrays& minus) {
 void py_signed_sum(nb::object plus_arg, nb::object minus_arg, nb::object out_arg, int words_arg) {
   const char* const function = "signed_sum";
   const std::size_t kind = kind_of(function, words_arg);
-  const WordArray out(function, "out", out_arg, 1, Access::write);
+  const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
   const std::size_t n = out.elements(words_of(kind));
   const Arrays plus = addends_of(function, "plus", plus_arg, out), minus = addends_of(function, "minus", minus_arg, out);
   const Addends addends = pointers(plus, minus);
@@ -56,7 +56,7 @@ void py_cross_product(nb::object a_arg, nb::object b_arg, nb::object plus_arg, n
                       int words_arg) {
   const char* const function = "cross_product";
   const std::size_t kind = kind_of(function, words_arg);
-  const WordArray out(function, "out", out_arg, 1, Access::write);
+  const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
   const std::size_t n = out.elements(words_of(kind));
   const Arrays a = addends_of(function, "a", a_arg, out), b = addends_of(function, "b", b_arg, out);
   require_same_length(function, "a", a.size(), 2);
@@ -81,11 +81,11 @@ void py_mask_parts(nb::object r_0_arg, nb::object r_1_arg, nb::object share_arg,
   const char* const function = "mask_parts";
   const std::size_t words = checked_words(function, words_arg);
   const unsigned shift = checked_shift(function, shift_arg, words);
-  const WordArray r_0(function, "r_0", r_0_arg, 1), r_1(function, "r_1", r_1_arg, 1);
-  const WordArray share(function, "share", share_arg, 1), top(function, "top", top_arg, 1);
-  const WordArray out(function, "out", out_arg, 2, Access::write);
+  const WordArray r_0(function, "r_0", r_0_arg, kAnyShape), r_1(function, "r_1", r_1_arg, kAnyShape);
+  const WordArray share(function, "share", share_arg, kAnyShape), top(function, "top", top_arg, kAnyShape);
+  const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
   const std::size_t n = r_0.elements(words);
-  out.require_shape(2, n * words);
+  out.require_size(2 * n * words);
   for (const WordArray* array : {&r_0, &r_1, &share, &top}) {
     array->require_size(n * words);
     out.require_apart_from(*array);
@@ -100,11 +100,11 @@ void py_unmask(nb::object opened_arg, nb::object share_arg, nb::object top_arg, 
   const char* const function = "unmask";
   const std::size_t words = checked_words(function, words_arg);
   const unsigned shift = checked_shift(function, shift_arg, words);
-  const WordArray out(function, "out", out_arg, 1, Access::write);
+  const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
   const std::size_t n = out.elements(words);
   const Arrays opened = addends_of(function, "opened", opened_arg, out);
-  const WordArray share(function, "share", share_arg, 1), top(function, "top", top_arg, 1);
-  const WordArray mask(function, "out_mask", mask_arg, 1);
+  const WordArray share(function, "share", share_arg, kAnyShape), top(function, "top", top_arg, kAnyShape);
+  const WordArray mask(function, "out_mask", mask_arg, kAnyShape);
   for (const WordArray* array : {&share, &top, &mask}) {
     array->require_size(n * words);
     out.require_same_or_apart_from(*array);
