@@ -233,8 +233,8 @@ class PowerOfTwoRing(Ring):
         ``adds_opened``, with (c >> shift) - 2^(k-2-shift) added.
         """
         out = self.empty(share.shape)
-        drawn = self._solid((share, top, out_mask))
-        kernels.unmask(self._solid(opened), *drawn, shift, adds_opened, self._words(out), self.words)
+        r, t, o = self._solid((share, top, out_mask))
+        kernels.unmask(self._solid(opened), r, t, o, shift, adds_opened, self._words(out), self.words)
         return out
 
     # --- matrices ----------------------------------------------------------------------------------------

@@ -441,6 +441,14 @@ class Scheme(ABC):
         parts = zip(*(piece.packed.parts for piece in pieces), strict=True)
         return BitShare(Share(BITS, tuple(np.concatenate(part) for part in parts)), count)
 
+    def gather_rows(self, pieces: Sequence[tuple[BitShare, slice | Sequence[int]]]) -> BitShare:
+        """Return some rows of each piece, in order: ``select_rows`` and ``stack_rows`` at once. Local."""
+        count = common_count(*(bits for bits, _ in pieces))
+        parts = zip(*(bits.packed.parts for bits, _ in pieces), strict=True)
+        chosen = [rows for _, rows in pieces]
+        gathered = (np.concatenate([x[rows] for x, rows in zip(part, chosen, strict=True)]) for part in parts)
+        return BitShare(Share(BITS, tuple(gathered)), count)
+
     def open_bits(self, bits: BitShare, to: Sequence[int] | None = None) -> npt.NDArray[np.uint8] | None:
         """Reveal bits to the ranks in ``to`` (by default all)."""
         words = self.open(bits.packed, to)

@@ -24,7 +24,7 @@ from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols import inverse_square_root, less
 from cofit.protocols.roots import inverse_square_root_error
 from cofit.protocols.working import tighten
-from cofit.secret import SecretArray, concatenate
+from cofit.secret import SecretArray
 
 _CONSTANT_BITS = 16
 
@@ -184,8 +184,5 @@ def with_bits(value: SecretArray, bits: int) -> SecretArray:
 
 
 def repeated(value: SecretArray, count: int) -> SecretArray:
-    """Return one secret number ``count`` times. Joined, not selected: a meter then holds no list of places."""
-    many = value.reshape(1)
-    while len(many) < count:
-        many = concatenate([many, many])
-    return many[:count]
+    """Return one secret number ``count`` times, without a copy."""
+    return value.repeated(count)
