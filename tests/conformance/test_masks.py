@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -41,6 +42,9 @@ class Scripted(Generator):
         if self.calls - 1 == self.shifted_call:
             drawn = ring.add(drawn, constant(ring, shape))
         return drawn
+
+    def rings(self, ring: Ring, shape: Shape, count: int) -> list[RingArray]:
+        return [self.ring(ring, shape) for _ in range(count)]
 
 
 def shared(s: Scheme, ring: Ring, shape: Shape, salt: int) -> Share:
@@ -174,17 +178,20 @@ def test_a_product_in_pieces_sends_the_same_as_one_at_once(
 # --- the same check must notice every way to get it wrong ---------------------------------------------------------
 
 
-class WithoutZeroSharing(Rep3):
-    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
-        return ring.zeros(shape)
-
-
 class WithHalfTheMask(Rep3):
     """Masks with one seed only, which the receiver knows."""
 
-    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
-        self._next.ring(ring, shape)
-        return self._own.ring(ring, shape)
+    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> Any:
+        masks = super()._masks(ring, shape, shift, plus, zero=zero)
+        masks.minus.clear()
+        return masks
+
+
+class WithoutZeroSharing(WithHalfTheMask):
+    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> Any:
+        masks = super()._masks(ring, shape, shift, plus, zero=zero)
+        del masks.plus[0 if plus is None else 1]
+        return masks
 
 
 class SameDraws(Generator):
@@ -207,6 +214,9 @@ class SameDraws(Generator):
         if self.count - 1 in self.repeat:
             return self.first
         return ring.zeros(shape) if self.count - 1 in self.zero else drawn
+
+    def rings(self, ring: Ring, shape: Shape, count: int) -> list[RingArray]:
+        return [self.ring(ring, shape) for _ in range(count)]
 
 
 def broken_truncation(seed: int, repeat: tuple[int, ...] = (), zero: tuple[int, ...] = ()) -> type[Rep3]:

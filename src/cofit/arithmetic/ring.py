@@ -88,6 +88,29 @@ class Ring(ABC):
         """Return a * b, broadcast."""
         return self.mul_sum([a], [b])
 
+    def signed_sum(self, plus: Sequence[RingArray], minus: Sequence[RingArray] = ()) -> RingArray:
+        """Return the sum of ``plus``, one array or more, less that of ``minus``; all of one shape."""
+        total = plus[0]
+        for x in plus[1:]:
+            total = self.add(total, x)
+        for x in minus:
+            total = self.sub(total, x)
+        return total
+
+    def cross_product(
+        self,
+        a: Sequence[RingArray],
+        b: Sequence[RingArray],
+        plus: Sequence[RingArray] = (),
+        minus: Sequence[RingArray] = (),
+    ) -> RingArray:
+        """Return a[0] (b[0] + b[1]) + a[1] b[0], broadcast, plus and minus arrays of the shape of that.
+
+        It is what a party of three computes of a product of two values in replicated sharing.
+        """
+        product = self.mul_sum(a, (self.add(b[0], b[1]), b[0]))
+        return self.signed_sum((product, *plus), minus)
+
     @abstractmethod
     def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
         """Return the sum over one axis, or over all."""
@@ -142,6 +165,8 @@ def matmul_shape(a: Shape, b: Shape) -> Shape:
 
 def broadcast_shape(*shapes: Shape) -> Shape:
     """Return the common shape of several operands, or raise ShapeError."""
+    if shapes.count(shapes[0]) == len(shapes):  # most calls
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -59,11 +59,8 @@ def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) ->
         upper = [i for i in range(width - 1) if i & block]
         before = [(i >> level << level) - 1 for i in upper]
         open_ended = [n for n, j in enumerate(before) if j >= block]  # prefixes that do not yet reach position 0
-        p_upper = scheme.select_rows(p, upper)
-        left = scheme.stack_rows([p_upper, scheme.select_rows(p_upper, open_ended)])
-        right = scheme.stack_rows(
-            [scheme.select_rows(g, before), scheme.select_rows(p, [before[n] for n in open_ended])]
-        )
+        left = scheme.select_rows(p, [*upper, *(upper[n] for n in open_ended)])
+        right = scheme.gather_rows([(g, before), (p, [before[n] for n in open_ended])])
         product = scheme.and_(left, right)
         g_upper = scheme.xor(scheme.select_rows(g, upper), scheme.select_rows(product, slice(0, len(upper))))
         g = _replace_rows(scheme, g, upper, g_upper)
@@ -71,7 +68,7 @@ def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) ->
         p = _replace_rows(scheme, p, changed, scheme.select_rows(product, slice(len(upper), product.rows)))
         level += 1
     sums = scheme.xor(scheme.select_rows(propagate, slice(1, width)), g)
-    return scheme.stack_rows([scheme.select_rows(propagate, slice(0, 1)), sums])
+    return scheme.gather_rows([(propagate, slice(0, 1)), (sums, slice(0, width - 1))])
 
 
 def top_bit_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
@@ -100,18 +97,14 @@ def _carry_out(scheme: Scheme, generate: BitShare, propagate: BitShare, position
     while g.rows > 1:
         pairs = g.rows // 2
         low, high = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
-        p_high = scheme.select_rows(p, high)
         # The lowest group reaches position 0, so its propagate signal is never needed again.
-        left = scheme.stack_rows([p_high, scheme.select_rows(p_high, slice(1, pairs))])
-        right = scheme.stack_rows([scheme.select_rows(g, low), scheme.select_rows(p, slice(2, 2 * pairs, 2))])
+        left = scheme.gather_rows([(p, high), (p, slice(3, 2 * pairs, 2))])
+        right = scheme.gather_rows([(g, low), (p, slice(2, 2 * pairs, 2))])
         product = scheme.and_(left, right)
-        joined_g = scheme.xor(scheme.select_rows(g, high), scheme.select_rows(product, slice(0, pairs)))
-        joined_p = scheme.stack_rows(
-            [scheme.select_rows(p, slice(0, 1)), scheme.select_rows(product, slice(pairs, product.rows))]
-        )
+        joined = scheme.xor(scheme.select_rows(g, high), scheme.select_rows(product, slice(0, pairs)))
         odd = slice(2 * pairs, g.rows)
-        g = scheme.stack_rows([joined_g, scheme.select_rows(g, odd)])
-        p = scheme.stack_rows([joined_p, scheme.select_rows(p, odd)])
+        p = scheme.gather_rows([(p, slice(0, 1)), (product, slice(pairs, product.rows)), (p, odd)])
+        g = joined if 2 * pairs == g.rows else scheme.stack_rows([joined, scheme.select_rows(g, odd)])
     return g
 
 

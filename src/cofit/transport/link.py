@@ -34,6 +34,9 @@ class Link(Protocol):
     def queue(self, pieces: Sequence[Buffer]) -> None:
         """Add one whole frame to what is to be sent. The pieces must not change until they are sent."""
 
+    def send_frame(self, frame: bytes) -> bool:
+        """As ``queue`` of one piece and ``pump_send`` together, for the many frames that go at once."""
+
     def pump_send(self) -> bool:
         """Send what the stream accepts now; True when everything queued is handed over."""
 

@@ -100,6 +100,11 @@ class MemoryLink:
         """Add one frame."""
         self._pending.extend(view for piece in pieces if (view := memoryview(piece)).nbytes)
 
+    def send_frame(self, frame: bytes) -> bool:
+        """Add one frame and move what fits into the pipe."""
+        self.queue((frame,))
+        return self.pump_send()
+
     def pump_send(self) -> bool:
         """Move what fits into the pipe."""
         pending = self._pending
