@@ -19,6 +19,7 @@ from cofit.sampling.first_one import FirstOnes
 from cofit.sampling.sums import TableSum
 from cofit.sampling.tables import Table
 from cofit.secret.circuits import Circuit
+from statistical.sampling.broken_bits import share_among_draws, share_among_tables
 from statistical.sampling.checks import (
     AMOUNTS,
     Draw,
@@ -34,7 +35,6 @@ from statistical.sampling.checks import (
     unrelated,
     variance_of,
 )
-from statistical.sampling.broken_bits import share_among_draws, share_among_tables
 
 SIGMAS = [Fraction(3, 5), Fraction(3), Fraction(50), Fraction(1 << 20)]  # tables: 1, 1, 1, 3
 

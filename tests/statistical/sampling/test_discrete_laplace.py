@@ -14,6 +14,7 @@ from cofit.sampling import discrete_laplace as module
 from cofit.sampling import geometric
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sampling.sums import TableSum
+from statistical.sampling.broken_bits import share_among_tables, without_digit
 from statistical.sampling.checks import (
     AMOUNTS_AND_DEALER,
     PValues,
@@ -27,7 +28,6 @@ from statistical.sampling.checks import (
     reject,
     unrelated,
 )
-from statistical.sampling.broken_bits import share_among_tables, without_digit
 
 SMALL, LARGE = Fraction(5, 2), Fraction(1 << 20)
 

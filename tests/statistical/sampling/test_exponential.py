@@ -9,6 +9,7 @@ from scipy import stats
 from cofit import Z128, FixedPoint, Party, SecretArray
 from cofit.sampling.exponential import exponential
 from cofit.sampling.gamma import gamma
+from statistical.sampling.broken_bits import without_digit
 from statistical.sampling.checks import (
     AMOUNTS,
     PValues,
@@ -22,7 +23,6 @@ from statistical.sampling.checks import (
     unrelated,
     variance_of,
 )
-from statistical.sampling.broken_bits import without_digit
 
 FORMAT = FixedPoint(60, Z128)
 

@@ -14,6 +14,7 @@ from cofit import Z64, Party, SecretArray
 from cofit.sampling import sums
 from cofit.sampling.sums import TableSum, draw_sums
 from cofit.sampling.tables import alias_table, rounded_weights
+from statistical.sampling.broken_bits import share_among_draws, share_among_tables
 from statistical.sampling.checks import (
     AMOUNTS_AND_DEALER,
     PValues,
@@ -25,7 +26,6 @@ from statistical.sampling.checks import (
     reject,
     unrelated,
 )
-from statistical.sampling.broken_bits import share_among_draws, share_among_tables
 
 SHARES = [7, 1, 1, 1]
 PRECISION = 20
