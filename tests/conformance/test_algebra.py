@@ -255,6 +255,26 @@ def test_the_high_part_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.
 
 
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize("shift", [1, 9])
+def test_squares_of_the_high_part_are_those_of_the_high_part(scheme: str, ring: PowerOfTwoRing, shift: int) -> None:
+    """Also where there are more rows than are shifted at a time."""
+    shape = (5, 70_000)
+    encoded = ring.from_int(np.random.default_rng(4).integers(-(2**62), 2**62, shape).astype(object))
+
+    def program(s: Scheme) -> tuple[list[int], list[int]]:
+        share = s.input(0, encoded if s.rank == 0 else None, ring, shape)
+        high = s.high_part(share, shift)
+        found, expected = s.open(s.high_squares(share, shift)), s.open(s.inner(high, high))
+        assert found is not None
+        assert expected is not None
+        return [int(v) for v in ring.to_int(found)], [int(v) for v in ring.to_int(expected)]
+
+    for found, expected in run_scheme(scheme, program).results:
+        assert found == expected
+        assert len(set(found)) == shape[0]
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 def test_nothing_stays_nothing_when_it_is_truncated(scheme: str, ring: PowerOfTwoRing) -> None:
     """What the check of rows rests on: a product with 0 is 0 whatever the other factor is, also after a truncation."""
     garbage = [int(v) for v in np.random.default_rng(3).integers(-(2**62), 2**62, 200)]

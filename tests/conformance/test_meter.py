@@ -56,7 +56,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "sign": lambda s, r: s.sign_bits(vector(s, r)),
     "coarse sign": lambda s, r: s.sign_bits(vector(s, r), 21),
     "top bits": lambda s, r: s.top_bits(vector(s, r), 21),
-    "squares of the high part": lambda s, r: s.inner(high := s.high_part(matrix(s, r), 9), high),
+    "squares of the high part": lambda s, r: s.high_squares(matrix(s, r), 9),
     "folded bits": lambda s, r: s.and_(bits := s.fold(s.random_bits(3, 256), 4), bits),
     "inner products of bits": lambda s, r: s.bilinear(s.random_bits(8, N), s.random_bits(8, N), Dot(4)),
     "outer product of bits": lambda s, r: s.bilinear(s.random_bits(3, N), s.random_bits(5, N), Outer()),

@@ -169,7 +169,7 @@ METERED: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "bits": lambda s, r: s.to_bits(vector(s, r)),
     "sign": lambda s, r: s.sign_bits(vector(s, r)),
     "top bits": lambda s, r: s.top_bits(vector(s, r), 21),
-    "squares of the high part": lambda s, r: s.inner(high := s.high_part(matrix(s, r), 9), high),
+    "squares of the high part": lambda s, r: s.high_squares(matrix(s, r), 9),
     "held block": held_block,
     "hold twice": lambda s, r: s.hold(s.hold(matrix(s, r))),
     "held on the right": lambda s, r: s.matmul(vector(s, r, 11), s.hold(matrix(s, r))),

@@ -14,15 +14,16 @@ from cofit.benchmarks import train_sweep
 from cofit.benchmarks.train import TrainResult, sparse_boolean_data
 from cofit.benchmarks.train_sweep import EPOCHS, SIZES, fit_line
 from cofit.cli.main import cli, main
+from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
-from cofit.learn.plan import plan_minimiser
+from cofit.learn.plan import plan_minimiser, plan_training
 from support.facts import paper_facts
 
 ENTRY = "from cofit.cli.main import main; main()"
 FIELDS = {
     "scheme", "partition", "rows", "cols", "owners", "threads", "repetitions", "ring", "mechanism", "epochs",
-    "seconds_total", "seconds_start", "seconds_share", "seconds_check", "seconds_train", "seconds_noise", "rounds",
-    "bytes_total", "bytes_check",
+    "seconds_total", "seconds_start", "seconds_share", "seconds_check", "seconds_train", "seconds_per_step",
+    "seconds_noise", "rounds", "bytes_total", "bytes_check", "bytes_noise",
     "sklearn_seconds", "ratio_to_sklearn", "kernel_seconds", "ratio_to_kernel", "peak_memory_bytes",
     "peak_memory_ratio",
 }  # fmt: skip
@@ -44,10 +45,26 @@ def test_fields(partition: str) -> None:
     parts = sum(report[f"seconds_{part}"] for part in ("share", "check", "train", "noise"))
     assert 0 < parts <= report["seconds_total"]
     assert report["seconds_start"] > 0
-    cost = forecast(plan_minimiser(paper_facts(200, 6, partition=partition))).total
-    assert (report["rounds"], report["bytes_total"]) == (cost.rounds, cost.bytes)
+    plan = plan_minimiser(paper_facts(200, 6, partition=partition))
+    cost = forecast(plan)
+    assert (report["rounds"], report["bytes_total"]) == (cost.total.rounds, cost.total.bytes)
+    assert (report["bytes_check"], report["bytes_noise"]) == (cost.check.bytes, cost.noise.bytes)
+    assert report["seconds_per_step"] == pytest.approx(report["seconds_train"] / plan.epochs)
     assert report["ratio_to_kernel"] == pytest.approx(report["seconds_train"] / report["kernel_seconds"])
     assert report["ratio_to_sklearn"] == pytest.approx(report["seconds_total"] / report["sklearn_seconds"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["rep3", "semi2k", "rep4"])
+def test_bytes_of_the_noise_are_those_of_all_members(scheme: str) -> None:
+    """With semi2k the dealer's too. In every step of recipe best."""
+    result = bench(
+        "--recipe", "best", "--rows", "80", "--cols", "7", "--scheme", scheme, "--repetitions", "1", "--json"
+    )
+    report = json.loads(result.stdout)
+    facts = training_facts(80, 7, scheme=scheme, feature_bound=1.0, feature_lower=0.0)
+    cost = forecast(plan_training(facts))
+    assert (report["bytes_total"], report["bytes_noise"]) == (cost.total.bytes, cost.noise.bytes)
 
 
 @pytest.mark.parametrize(

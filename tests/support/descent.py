@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, cast
 from unittest import mock
@@ -26,6 +26,7 @@ from cofit.learn.facts import training_facts
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import plan_training
 from cofit.privacy.events import Event
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from cofit.sharing import Share
 from cofit.sharing.clear import Clear
@@ -72,6 +73,15 @@ def descent_plan(rows: int, cols: int, **facts: Any) -> DescentPlan:
 
 def plan_of(kind: str, rows: int = 60, cols: int = 5, **facts: Any) -> DescentPlan:
     return descent_plan(rows, cols, **{"scheme": "clear", **KINDS[kind], **facts})
+
+
+def truncating(plan: DescentPlan, carried: int = 10) -> DescentPlan:
+    """The same plan, with so few bits of the weights that rows are multiplied by: as in a ring that is small for it."""
+    formats = plan.formats
+    assert carried < formats.weights
+    error = root_up(Fraction(plan.layout.features), ROOT_BITS) / (1 << carried)
+    product = min(formats.product, formats.data + carried)
+    return replace(plan, formats=replace(formats, carried=carried, carried_error=error, product=product))
 
 
 def integers(value: SecretArray) -> Integers:

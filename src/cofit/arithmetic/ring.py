@@ -9,7 +9,7 @@ later, a prime field.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -91,10 +91,17 @@ class Ring(ABC):
     def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
         """Return the sum over one axis, or over all."""
 
-    def inner_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
+    def inner_sum(
+        self,
+        lhs: Sequence[RingArray],
+        rhs: Sequence[RingArray],
+        *,
+        each: Callable[[RingArray], RingArray] | None = None,
+    ) -> RingArray:
         """Return sum_t sum_j lhs[t][..., j] * rhs[t][..., j] for arrays of one shape.
 
-        Works in chunks of rows, so that no temporary is as large as an operand.
+        Works in chunks of rows, so that no temporary is as large as an operand. each: an element-wise map, of all
+        operands first.
         """
         *leading, cols = lhs[0].shape
         out = self.zeros((int(np.prod(leading, dtype=np.int64)),))
@@ -104,7 +111,8 @@ class Ring(ABC):
         step = max(1, _CHUNK_BYTES // (cols * self.element_bytes))
         for start in range(0, len(out), step):
             rows = slice(start, start + step)
-            out[rows] = self.sum(self.mul_sum([a[rows] for a in left], [b[rows] for b in right]), axis=1)
+            factors = ([x[rows] if each is None else each(x[rows]) for x in side] for side in (left, right))
+            out[rows] = self.sum(self.mul_sum(*factors), axis=1)
         return out.reshape(leading)
 
     # --- matrices ----------------------------------------------------------------------------------------

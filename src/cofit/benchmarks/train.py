@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 
@@ -41,8 +41,9 @@ class TrainResult:
     """What ``cofit bench train`` prints. Times are medians over the repetitions, and so are ratios within each.
 
     ``seconds_total``: from connected processes to the released weights (sharing, check, training, noise, release), at
-    the party of rank 0. ``bytes_total``: payload sent by parties, dealer and owners; ``bytes_check``: of that, for the
-    check of rows. ``rounds``: of a party.
+    the party of rank 0. ``seconds_per_step``: ``seconds_train`` over the epochs. ``bytes_total``: payload sent by
+    parties, dealer and owners; ``bytes_check``, ``bytes_noise``: of that, for the check of rows, and to draw and add
+    the noise. ``rounds``: of a party.
     ``peak_memory_bytes``: the largest party's peak resident memory above that of a party which connects and does
     nothing; ``peak_memory_ratio``: over the bytes of all parts of its share of X.
     """
@@ -62,10 +63,12 @@ class TrainResult:
     seconds_share: float
     seconds_check: float
     seconds_train: float
+    seconds_per_step: float
     seconds_noise: float
     rounds: int
     bytes_total: int
     bytes_check: int
+    bytes_noise: int
     sklearn_seconds: float
     ratio_to_sklearn: float
     kernel_seconds: float
@@ -173,10 +176,12 @@ def _once(
         seconds_share=seconds[SHARE],
         seconds_check=seconds[_CHECK],
         seconds_train=seconds[_TRAIN],
+        seconds_per_step=seconds[_TRAIN] / plan.epochs,
         seconds_noise=seconds[_NOISE],
         rounds=max(m.traffic.rounds for m in measured),
         bytes_total=by_others + sum(m.traffic.bytes_sent for m in measured),
-        bytes_check=sum(_sent_for_check(counts) for counts in run.traffic.values()),
+        bytes_check=_sent(run.traffic.values(), _CHECK, "coin"),
+        bytes_noise=_sent(run.traffic.values(), _NOISE),
         sklearn_seconds=sklearn,
         ratio_to_sklearn=total / sklearn,
         kernel_seconds=kernel,
@@ -186,8 +191,11 @@ def _once(
     )
 
 
-def _sent_for_check(counts: Counts) -> int:
-    return sum(count.bytes_sent for label, count in counts.items() if label.split("/")[0] in (_CHECK, "coin"))
+def _sent(members: Iterable[Counts], *labels: str) -> int:
+    """Return what all members sent under labels that begin with one of these."""
+    return sum(
+        count.bytes_sent for counts in members for label, count in counts.items() if label.split("/")[0] in labels
+    )
 
 
 def _contributions(

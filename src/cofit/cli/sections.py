@@ -46,7 +46,8 @@ def format_section(plan: Plan) -> Section:
     """Return the formats of a plan, and the ranges that they are proven for."""
     formats = plan.formats
     bits = [(name, getattr(formats, name)) for name in _BITS]
-    rows = [Row("ring", formats.ring.name), Row("loss on secrets", formats.evaluation.description)]
+    because = f"because {plan.ring_reason}" if plan.ring_reason else ""
+    rows = [Row("ring", formats.ring.name, because), Row("loss on secrets", formats.evaluation.description)]
     rows += [Row(f"bits of {name.replace('_', ' ')}", str(n), _BITS[name]) for name, n in bits if n is not None]
     rows += [
         Row("largest ||w||", as_number(formats.radius), "proven for every epoch; nothing can overflow"),

@@ -15,7 +15,7 @@ from cofit.learn.facts import Facts
 from cofit.learn.losses import Evaluation
 from cofit.learn.row_check import CONSTANTS, BlockCheck, check_delta, check_of
 
-PLAN_VERSION = 3
+PLAN_VERSION = 4
 
 
 class Formats(Protocol):
@@ -122,6 +122,10 @@ class Plan(ABC):
         def warnings(self) -> tuple[str, ...]:
             """What a person should know before the run."""
 
+        @property
+        def ring_reason(self) -> str | None:
+            """Why the smaller ring is too small, in half a sentence; None where it is used. Not in the hash."""
+
     @property
     def check_delta(self) -> Fraction:
         """The probability, at most, that a row or label against the rules passes the check of the parties."""
@@ -162,11 +166,13 @@ def large_delta(facts: Facts) -> tuple[str, ...]:
     )
 
 
-def plain_formats(formats: Formats) -> dict[str, Any]:
+def plain_formats(plan: Plan) -> dict[str, Any]:
     """Return formats and ranges in plain numbers."""
+    formats = plan.formats
     return {
         "evaluation": formats.evaluation.description,
         "ring": formats.ring.name,
+        "ring_reason": plan.ring_reason,
         "bits": {
             "data": formats.data,
             "weights": formats.weights,
@@ -187,7 +193,8 @@ def _exact(value: object) -> object:
     if isinstance(value, PowerOfTwoRing):
         return value.name
     if is_dataclass(value):
-        return [type(value).__name__, {f.name: _exact(getattr(value, f.name)) for f in fields(value)}]
+        hashed = [field for field in fields(value) if field.compare]
+        return [type(value).__name__, {field.name: _exact(getattr(value, field.name)) for field in hashed}]
     if isinstance(value, Mapping):
         return {key: _exact(item) for key, item in value.items()}
     return [_exact(item) for item in value] if isinstance(value, tuple) else value

@@ -116,8 +116,7 @@ def _test_block(tested: _Tests, y: SecretArray, check: BlockCheck, matrix: npt.N
     else:
         tested.coarse(concatenate([y.T + check.offset, -y.T + check.offset]), check.low)
     if check.shift:
-        high = y.high_part(check.shift)
-        squares = high.inner(high, proven_bound=check.shifted_square)
+        squares = y.high_squares(check.shift, check.shifted_square)
         tested.exact((-squares + check.shifted_square) * (1 << check.shift))
     tested.exact(-y.inner(y, proven_bound=check.square) + check.square)
 

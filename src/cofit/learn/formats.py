@@ -39,8 +39,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
-from cofit.errors import RangeError
 from cofit.learn.losses import Evaluation, Loss
+from cofit.learn.ring_choice import SmallRingError
 from cofit.learn.solvers import Solver
 from cofit.protocols.roots import inverse_square_root_error
 from cofit.protocols.working import GUARD_BITS, working_bits
@@ -119,9 +119,11 @@ def choose_formats(ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, los
     proven = (_with_data_bits(ring, geometry, solver, loss, candidate.data, proven=True) for candidate in usual)
     best = next((candidate for candidate in proven if candidate is not None), None)
     if best is None:
-        raise RangeError(
+        raise SmallRingError(
             f"{geometry.rows} rows and {geometry.cols} columns with l2 = {float(solver.l2):g} need more than "
-            f"{ring.bits} bits: a sum over the rows could overflow. Use a larger ring, a larger l2, or fewer rows."
+            f"{ring.bits} bits: a sum over the rows could overflow. Use a larger ring, a larger l2, or fewer rows.",
+            f"a sum over {geometry.rows} rows could overflow in {ring.name}, in any format; a larger l2 or fewer rows "
+            f"would fit",
         )
     return best
 

@@ -10,7 +10,7 @@ calibrated to that, and to the rounding of the weights to the grid.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +20,7 @@ from cofit.learn.base_plan import PLAN_VERSION, Plan, large_delta, plain_formats
 from cofit.learn.facts import AUTO_PURE, Facts
 from cofit.learn.formats import Formats, Geometry, choose_formats, encoding_error
 from cofit.learn.losses import Loss, loss_named
+from cofit.learn.ring_choice import reason_of
 from cofit.learn.row_check import check_delta, check_of
 from cofit.learn.solvers import Solver, accelerated, gradient_descent, with_learning_rate
 from cofit.learn.usefulness import about, shown
@@ -51,6 +52,7 @@ class MinimiserPlan(Plan):
     mechanism: Mechanism
     proven: bool
     warnings: tuple[str, ...]
+    ring_reason: str | None = field(default=None, compare=False)
 
     @property
     def floor(self) -> Fraction | None:
@@ -96,7 +98,7 @@ class MinimiserPlan(Plan):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan in plain numbers: what ``cofit plan --json`` prints and what the hash covers."""
-        mechanism, solver, formats = self.mechanism, self.solver, self.formats
+        mechanism, solver = self.mechanism, self.solver
         return {
             "version": PLAN_VERSION,
             **self.facts.to_dict(),
@@ -112,7 +114,7 @@ class MinimiserPlan(Plan):
             "step": float(solver.step),
             "rate": solver.rate,
             "epochs": self.epochs,
-            **plain_formats(formats),
+            **plain_formats(self),
             "mechanism": mechanism.name,
             "noise_scale": {mechanism.scale_name: float(mechanism.scale)},
             "noise_expected_norm": mechanism.expected_norm,
@@ -134,7 +136,7 @@ def plan_minimiser(facts: Facts) -> MinimiserPlan:
     objective = Objective(facts.rows, facts.l2, bound)
     geometry = _geometry(facts)
     candidates: list[_Candidate] = []
-    refusals = []
+    refusals: list[RangeError] = []
     for ring in (Z64, Z128):
         if any(c.share is not None and c.share <= _GOOD_SHARE and c.epochs <= _FEW_EPOCHS for c in candidates):
             break  # the larger ring costs more
@@ -154,7 +156,36 @@ def plan_minimiser(facts: Facts) -> MinimiserPlan:
     proven = chosen.share is not None and chosen.share <= _LARGEST_SHARE
     if not proven and not facts.allow_unproven:
         raise _unproven(facts, chosen)
-    return _complete(facts, objective, geometry, chosen, proven)
+    plan = _complete(facts, objective, geometry, chosen, proven)
+    return replace(plan, ring_reason=_ring_reason(chosen, candidates, refusals))
+
+
+def _ring_reason(chosen: _Candidate, candidates: list[_Candidate], refusals: list[RangeError]) -> str | None:
+    """Return why the larger ring was chosen; None where it was not."""
+    ring = chosen.formats.ring
+    if ring is Z64:
+        return None
+    smaller = [candidate for candidate in candidates if candidate.formats.ring is Z64]
+    if not smaller:
+        return reason_of(refusals[0])
+    good = [c for c in smaller if c.share is not None and c.share <= _GOOD_SHARE]
+    if good:
+        best = min(good, key=lambda c: c.cost)
+        return (
+            f"{chosen.solver.name} takes {chosen.epochs} epochs in it, and {best.solver.name} {best.epochs} in "
+            f"{Z64.name}; a larger l2 would fit"
+        )
+    best = min(smaller, key=lambda c: math.inf if c.share is None else c.share)
+    rounding = sum(best.parts[name] or 0.0 for name in ("arithmetic", "encoding"))
+    whole = sum(part or 0.0 for part in best.parts.values())
+    share = 0.0 if best.share is None else best.share * rounding / whole
+    if share <= _GOOD_SHARE:
+        return f"it comes nearest to the minimiser; {Z64.name} would not come near enough for a proof either"
+    part = f"{share:,.0%}" if share >= 0.1 else f"{share:.1%}"
+    return (
+        f"rounding in {Z64.name} could move the weights by {part} of what a record may, and {_GOOD_SHARE:.0%} is the "
+        f"aim; a larger l2 or fewer rows would fit"
+    )
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic.prg import Generator, derive_seed
-from cofit.errors import RangeError
 from cofit.learn.facts import Facts
+from cofit.learn.ring_choice import SmallRingError
 
 LARGEST_DELTA = Fraction(1, 1 << 40)
 """A lie passes with at most this probability, in a whole study."""
@@ -116,9 +116,10 @@ def block_check(cols: int, square: int, bits: int, summands: int, rows: int, lar
     found += [_shifted(cols, square, length, m, count, bits, summands) for m, count in counts.items()]
     possible = [check for check in found if check is not None]
     if not possible:
-        raise RangeError(
+        raise SmallRingError(
             f"The lengths of rows of {cols} columns cannot be checked in {bits} bits. Use fewer columns, or recipe "
-            f"'best'."
+            f"'best'.",
+            f"the lengths of rows of {cols} columns cannot be checked in {bits} bits; fewer columns would fit",
         )
     return min(possible, key=lambda check: check.planes(bits))
 

@@ -343,11 +343,13 @@ class SecretArray:
         """How many summands a shared value has at most."""
         return self._scheme.summands
 
-    def high_part(self, shift: int) -> SecretArray:
-        """Return the integers over 2^shift, rounded down, less a number below ``summands``, modulo 2^(k - shift)."""
-        limit = (self._limit >> shift) + self._scheme.summands
-        share = self._scheme.high_part(self._share, shift)
-        return SecretArray(self._scheme, share, FixedPoint(0, self.format.ring), limit)
+    def high_squares(self, shift: int, proven_bound: Bound) -> SecretArray:
+        """Return the sum, over the last axis, of the squares of high parts: of the integers over 2^shift, rounded down,
+        less a number below ``summands``, modulo 2^(k - shift).
+        """
+        share, integers = self._scheme.high_squares(self._share, shift), FixedPoint(0, self.format.ring)
+        largest = self.shape[-1] * ((self._limit >> shift) + self._scheme.summands) ** 2
+        return SecretArray(self._scheme, share, integers, product_limit(largest, integers, 0, proven_bound))
 
     def block(self, rows: slice, cols: slice) -> SecretArray:
         """Return a block of a table. What was prepared for many products stays so."""

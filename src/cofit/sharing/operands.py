@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, Shape
+from collections.abc import Callable
+from typing import TypeAlias
+
+from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
 from cofit.sharing.shares import BitShare, Share
+
+LocalMap: TypeAlias = Callable[[RingArray], RingArray]
+"""Of a part of a share, element by element."""
 
 
 def common_ring(a: Share, b: Share) -> Ring:
@@ -28,6 +34,13 @@ def check_shift(ring: Ring, shift: int) -> None:
         raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
     if not 0 <= shift <= ring.bits - 2 and shift:
         raise parameter_error("shift", "truncate", f"from 0 to {ring.bits - 2} in {ring.name}", shift)
+
+
+def shifting(ring: Ring, shift: int) -> LocalMap:
+    """Return the map that shifts elements to the right, or raise InvalidInputError."""
+    if not isinstance(ring, PowerOfTwoRing):
+        raise InvalidInputError(f"Elements of {ring.name} cannot be shifted.")
+    return lambda part: ring.sar(part, shift)
 
 
 def check_plus(ring: Ring, shape: Shape, plus: Share | None) -> None:

@@ -51,6 +51,7 @@ from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
+from cofit.sharing.operands import LocalMap, shifting
 from cofit.sharing.rep3_dealing import DIGEST_BYTES, DealtByOwners
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
@@ -174,11 +175,15 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         return self._reduce("matmul", ring, ring.matmul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
 
-    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, each: LocalMap | None = None) -> Share:
         """The three terms of z_i one by one: the sum b_i + b_{i+1} would be a temporary as large as b."""
         (a_own, a_next), (b_own, b_next) = a.parts, b.parts
-        summand = ring.inner_sum((a_own, a_own, a_next), (b_own, b_next, b_own))
+        summand = ring.inner_sum((a_own, a_own, a_next), (b_own, b_next, b_own), each=each)
         return self._reduce("inner", ring, summand, shape, shift, None)
+
+    def high_squares(self, a: Share, shift: int) -> Share:
+        """Some rows at a time: no second matrix."""
+        return self._inner(a.ring, a, a, a.shape[:-1], 0, shifting(a.ring, shift))
 
     @staticmethod
     def _cross(ring: Ring, b: Share) -> tuple[RingArray, RingArray]:

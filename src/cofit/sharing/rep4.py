@@ -51,6 +51,7 @@ from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.numbers import FromNumbers, plain_numbers
+from cofit.sharing.operands import LocalMap, shifting
 from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint, Schedule
 from cofit.sharing.rep4_known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts, total
 from cofit.sharing.scheme import as_bytes
@@ -216,15 +217,19 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         other = self._summand(b, h)
         return ring.add(self._summand(b, g), other) if n < _WITH_SQUARE else other
 
-    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
+    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, each: LocalMap | None = None) -> Share:
         """The terms of v_gh one by one: the sum y_g + y_h would be a temporary as large as b."""
         terms = {}
         for n in self._known_pairs:
             g, h = PAIRS[n]
             (a_g, a_h), (b_g, b_h) = ([self._summand(x, index) for index in (g, h)] for x in (a, b))
             square = n < _WITH_SQUARE
-            terms[n] = ring.inner_sum((a_g, a_h, a_g)[: 2 + square], (b_h, b_g, b_g)[: 2 + square])
+            terms[n] = ring.inner_sum((a_g, a_h, a_g)[: 2 + square], (b_h, b_g, b_g)[: 2 + square], each=each)
         return self._reduce("inner", ring, terms, shape, shift, None)
+
+    def high_squares(self, a: Share, shift: int) -> Share:
+        """Some rows at a time: no second matrix."""
+        return self._inner(a.ring, a, a, a.shape[:-1], 0, shifting(a.ring, shift))
 
     def _reduce(
         self, operation: str, ring: Ring, terms: dict[int, RingArray], shape: Shape, shift: int, plus: Share | None

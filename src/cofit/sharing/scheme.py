@@ -28,7 +28,7 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Costs
 from cofit.sharing.info import SchemeInfo
-from cofit.sharing.operands import check_plus, check_shift, common_count, common_ring
+from cofit.sharing.operands import check_plus, check_shift, common_count, common_ring, shifting
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, PlacedBits, Share
 from cofit.transport import Mesh
 
@@ -381,10 +381,12 @@ class Scheme(ABC):
         The sum of the shifted parts lacks the carries from below, and has those out of the top too much: multiples of
         2^(k - shift).
         """
-        ring = a.ring
-        if not isinstance(ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {ring.name} cannot be shifted.")
-        return a.linear(lambda part: ring.sar(part, shift))
+        return a.linear(shifting(a.ring, shift))
+
+    def high_squares(self, a: Share, shift: int) -> Share:
+        """Return the sum of the squares of ``high_part`` over the last axis. Sends what ``inner`` does."""
+        high = self.high_part(a, shift)
+        return self.inner(high, high)
 
     def fold(self, a: BitShare, groups: int) -> BitShare:
         """Return the same bits in ``groups`` times as many rows of as many times fewer, a multiple of 64. Local.

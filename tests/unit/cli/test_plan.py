@@ -98,6 +98,7 @@ def test_all_sections_are_shown_in_order() -> None:
 
 
 BEST = ["plan", "--rows", "1000", "--cols", "5"]
+PAPER = ["--recipe", "paper", "--rows", "10000", "--cols", "100"]
 
 
 def test_the_default_recipe() -> None:
@@ -114,6 +115,17 @@ def test_the_default_recipe() -> None:
     assert places == sorted(places)
     for name in ("level", "centre", "steps 1 to 20"):
         assert re.search(rf"  {name} +\S+ numbers?", output), name
+
+
+@pytest.mark.parametrize("given", [["--rows", "100000000", "--cols", "50"], [*PAPER, "--l2", "0.01"]])
+def test_a_plan_in_the_larger_ring_says_why(given: list[str]) -> None:
+    printed = json.loads(CliRunner().invoke(cli, ["plan", *given, "--json"]).output)
+    assert printed["ring"] == "Z_2^128"
+    output = CliRunner().invoke(cli, ["plan", *given], env={"COLUMNS": "300"}).output
+    assert re.search(rf"  ring +Z_2\^128 +because {re.escape(printed['ring_reason'])}", output)
+    smaller = [*BEST, "--no-clip-rows"]
+    assert json.loads(CliRunner().invoke(cli, [*smaller, "--json"]).output)["ring_reason"] is None
+    assert re.search(r"  ring +Z_2\^64 *\n", CliRunner().invoke(cli, smaller).output)
 
 
 def test_clipped_rows_and_the_rows_that_a_useful_model_needs() -> None:

@@ -3,7 +3,7 @@
 One step computes, on secrets (c: the row's offset, u and v: factors of the row, M: the centre; none of them where the
 owners have scaled the rows and nothing is centred):
 
-    t = Y w - c S                  S: the sum of the weights; truncated to ``product``
+    t = Y w - c S                  w, and S, the sum of the weights, with ``carried`` bits; truncated to ``product``
     z = u t - v <M, w> + beta b    truncated to ``argument``
     e = a l'(y, z)                 ``scaled``, by two comparisons; |e| <= a + 2^-scaled
     G = -(Y^T p - <c, p> - (sum q) M, beta sum e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
@@ -20,9 +20,7 @@ eta = N err, N >= ||y - c||. Centred: with z = u' (y - c), ||z|| <= 1 + eta', th
 s = 1 + ||M||^2 - 2 <z, M>, as computed at least ||z - M||^2 - e_s. Dividing by the root of max(s, 1/16) leaves a length
 of at most 1 + 8 e_s, plus ||z - M|| err for that root, plus N 2^-inverse_norm for the product u of both factors.
 
-**Ranges.** ||w|| <= R always: T steps of n contributions and the samplers' largest noise, not a usual one, because a
-score that wrapped would have an unbounded residual. |t| <= N R, |z| <= (1 + eta) R + beta |b|. Sums may wrap on the
-way; what is truncated or compared never does.
+**Ranges** are those of ``ranges.py``.
 """
 
 from __future__ import annotations
@@ -31,11 +29,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
-from cofit.errors import RangeError
-from cofit.learn.descent.clip import SHORTEST, SQUARE_BITS, STRETCH_BITS, ClipFormats
+from cofit.learn.descent.clip import ClipFormats
 from cofit.learn.descent.recipe import CENTRED_FLOOR
 from cofit.learn.losses.huber_hinge import ClippedMargin
 from cofit.learn.losses.loss import STEP_BITS
+from cofit.learn.ring_choice import SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
 from cofit.protocols.roots import inverse_square_root_error
 from cofit.protocols.working import working_bits
@@ -43,10 +41,6 @@ from cofit.protocols.working import working_bits
 FLOAT_SLACK = Fraction(1, 1 << 30)
 _BITS = 16
 _FINE = 10  # what rounding adds to a sensitivity is about 2^-10 of it
-_MOST_PRODUCT_BITS = 40
-_FEWEST_PRODUCT_BITS = 4  # beyond those of the largest factor u
-_FEWEST_CARRIED_BITS = 16
-_LARGEST_ETA = Fraction(1, 8)
 
 
 @dataclass(frozen=True)
@@ -79,7 +73,8 @@ class DescentFormats:
     factor, exponent: kappa = factor 2^-exponent. constant: beta. longest: N. eta: how much longer than 1 a row may
     be in effect. radius: R. centre: a bound of ||M||, 0 without one. offset_exponent, offset_radius: of the calibrated
     intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one. clip: of rows that
-    are clipped (``clip_formats.py``).
+    are clipped (``clip_formats.py``). carried: the fractional bits of the weights that rows are multiplied by,
+    stretched first where rows are clipped; carried_error: how far these are off at most, for their truncation.
     """
 
     ring: PowerOfTwoRing
@@ -98,6 +93,8 @@ class DescentFormats:
     offset_exponent: int = 0
     offset_radius: Fraction = Fraction(0)
     clip: ClipFormats | None = None
+    carried: int = 0
+    carried_error: Fraction = Fraction(0)
 
     @property
     def weights(self) -> int:
@@ -105,9 +102,9 @@ class DescentFormats:
         return self.grid + self.exponent
 
     @property
-    def carried(self) -> int:
-        """The fractional bits of the weights that rows are multiplied by: stretched first, where rows are clipped."""
-        return self.weights if self.clip is None else max(self.weights, _FEWEST_CARRIED_BITS)
+    def carried_radius(self) -> Fraction:
+        """No vector of weights that rows are multiplied by is longer: R, and the truncation to ``carried`` bits."""
+        return self.radius + self.carried_error
 
     @property
     def evaluation(self) -> ClippedMargin:
@@ -162,7 +159,10 @@ def base_formats(
     grid = min(grid, data + scaled)
     inverse_norm = working_bits(ring) - max(4, 1 + log2_up(1 / (layout.floor or Fraction(1))))
     if inverse_norm < 1:
-        raise RangeError(f"{ring.bits} bits cannot hold the inverse of so small a norm_floor. Use a larger norm_floor.")
+        raise SmallRingError(
+            f"{ring.bits} bits cannot hold the inverse of so small a norm_floor. Use a larger norm_floor.",
+            f"{ring.name} cannot hold the inverse of so small a norm_floor; a larger one would fit",
+        )
     beta = constant if layout.intercept else Fraction(0)
     formats = DescentFormats(ring, data, scaled, grid, factor, exponent, beta, inverse_norm, longest, FLOAT_SLACK)
     if layout.floor is None:
@@ -200,73 +200,6 @@ def reach(formats: DescentFormats, layout: Layout) -> Fraction:
     if layout.norm == "l1":
         return row + constant
     return root_up(row**2 + constant**2, ROOT_BITS)
-
-
-def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> DescentFormats:
-    """Return the formats with R, and the bits of t; refuse (RangeError) what does not fit the ring."""
-    capacity = formats.ring.bits - 3
-    largest = radius * (4 + formats.centre) / CENTRED_FLOOR
-    room = capacity - formats.inverse_norm - log2_up(largest)
-    product = min(room, formats.data + formats.carried, _MOST_PRODUCT_BITS)
-    done = replace(formats, radius=radius, product=product)
-    if formats.clip is None:
-        steep = log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / CENTRED_FLOOR)
-        needed = _needed_if_scaled(done, layout, steep)
-    else:
-        steep = working_bits(formats.ring) - formats.inverse_norm - 1
-        needed = _needed_if_clipped(done, formats.clip, layout)
-    worst = max(needed, key=lambda name: needed[name])
-    if needed[worst] > capacity or formats.weights < 1 or formats.carried > formats.weights + STRETCH_BITS:
-        raise RangeError(
-            f"{layout.rows} rows and {layout.features} columns need more than {formats.ring.bits} bits ({worst} could "
-            f"overflow). Use fewer rows or columns."
-        )
-    if product < _FEWEST_PRODUCT_BITS + steep or formats.eta > _LARGEST_ETA:
-        raise RangeError(
-            f"With {layout.rows} rows and {layout.features} columns, {formats.ring.bits} bits leave the length of a "
-            f"row or its score too coarse. Use fewer rows or columns, or a larger norm_floor."
-        )
-    return done
-
-
-def _needed_always(formats: DescentFormats, layout: Layout) -> dict[str, int]:
-    """Return how many bits quantities take that any descent has."""
-    radius = formats.radius
-    return {
-        "a score before its truncation": formats.data + formats.carried + log2_up(formats.longest * radius) + 1,
-        "a score": formats.argument + log2_up(formats.argument_radius + 2) + 1,
-        "the sum of the weights": formats.weights + log2_up(radius) + max(4, log2_up(Fraction(layout.cols))),
-    }
-
-
-def _needed_if_scaled(formats: DescentFormats, layout: Layout, steep: int) -> dict[str, int]:
-    rows = log2_up(Fraction(layout.rows))
-    needed = _needed_always(formats, layout) | {
-        "a sum of gradients": formats.data + formats.scaled + rows + 2 + steep + log2_up(1 + formats.centre),
-        "the squared length of a row": 2 * formats.data + log2_up(formats.longest**2) + 4,
-    }
-    if formats.centre:
-        along = (1 + formats.eta) * formats.centre + 1
-        factor = formats.data if layout.floor is None else formats.inverse_norm
-        exact = max(factor + inner_bits(formats), 2 * formats.data)
-        needed["a row along the centre"] = exact + log2_up(max(along, formats.longest * formats.centre))
-        needed["the weights along the centre"] = (
-            formats.data + formats.weights + log2_up(formats.centre * formats.radius)
-        )
-        square = log2_up(formats.centre**2 + 2 * along + 1)
-        needed["the squared length of a centred row"] = max(2 * formats.data, inner_bits(formats)) + square + 1
-    return needed
-
-
-def _needed_if_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> dict[str, int]:
-    rows, exact = log2_up(Fraction(layout.rows)), formats.data + formats.scaled + STRETCH_BITS
-    return _needed_always(formats, layout) | {
-        "a sum of gradients": exact + rows + 2,
-        "the spread of the rows": 2 * formats.data + SQUARE_BITS + rows + 1,
-        "the squared length of a row": 2 * (formats.data + STRETCH_BITS) + log2_up(formats.longest**2) + 1,
-        "the mean times the inverse lengths": exact - STRETCH_BITS + rows + log2_up(clip.moved / SHORTEST) + 1,
-        "the stretched weights": STRETCH_BITS + formats.weights + log2_up(clip.stretch * formats.radius) + 1,
-    }
 
 
 def _factored(pace: Fraction) -> tuple[Fraction, int]:

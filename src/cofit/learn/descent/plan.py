@@ -9,7 +9,7 @@ on a grid of whole steps; sensitivities are in these steps and count every trunc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -72,6 +72,7 @@ class DescentPlan(Plan):
     precision: int
     warnings: tuple[str, ...]
     constants: tuple[Fraction, ...] = CONSTANTS
+    ring_reason: str | None = field(default=None, compare=False)
 
     @property
     def level(self) -> Event | None:
@@ -259,7 +260,7 @@ class DescentPlan(Plan):
             "epochs": self.epochs,
             "averaged": self.averaged,
             "step": float(formats.factor) * 2.0**-formats.exponent,
-            **plain_formats(formats),
+            **plain_formats(self),
             "mechanism": self.mechanism_name,
             "noise_of_weights": self.noise_of_weights,
             "grid": f"2^-{formats.grid}",

@@ -18,7 +18,7 @@ from cofit.learn.descent.clip_formats import (
     with_mean,
     with_spread,
 )
-from cofit.learn.descent.formats import DescentFormats, Layout, base_formats, reach, with_centre, with_radius
+from cofit.learn.descent.formats import DescentFormats, Layout, base_formats, reach, with_centre
 from cofit.learn.descent.plan import (
     CENTRE,
     INTERCEPT,
@@ -31,6 +31,7 @@ from cofit.learn.descent.plan import (
     STEP,
     DescentPlan,
 )
+from cofit.learn.descent.ranges import with_radius
 from cofit.learn.descent.recipe import (
     LONGEST_CENTRE,
     LONGEST_MEAN,
@@ -42,6 +43,7 @@ from cofit.learn.descent.recipe import (
     spend,
 )
 from cofit.learn.facts import Facts
+from cofit.learn.ring_choice import reason_of
 from cofit.learn.row_check import check_of
 from cofit.learn.usefulness import few_rows
 from cofit.privacy.accountant import sigma_for
@@ -60,8 +62,8 @@ def plan_descent(facts: Facts) -> DescentPlan:
     """Return the plan for these public facts, or raise InvalidInputError with the reason and the remedy."""
     try:
         return _in_ring(facts, Z64)
-    except RangeError:
-        return _in_ring(facts, Z128)
+    except RangeError as refusal:
+        return replace(_in_ring(facts, Z128), ring_reason=reason_of(refusal))
 
 
 def _in_ring(facts: Facts, ring: PowerOfTwoRing) -> DescentPlan:

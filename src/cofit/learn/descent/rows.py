@@ -47,35 +47,50 @@ class Rows:
         """Return <w, z> + plus for every row; ``plus``: one secret number. ||w|| <= R and |plus| <= beta R."""
         formats = self.formats
         largest = formats.argument_radius
-        bits = formats.data + formats.weights if self.scale is None else formats.inverse_norm + formats.product
+        bits = formats.data + formats.carried if self.scale is None else formats.inverse_norm + formats.product
         kept = min(bits, formats.argument)
         added = None if plus is None else repeated(with_bits(plus, bits), len(self.y))
+        if self.stretch is None and formats.carried < formats.weights:
+            weights = weights.truncate(formats.carried)
         if self.scale is None:
             return self.y.matmul(weights, kept, plus=added, proven_bound=largest).widen(formats.argument)
         if self.tilt is not None and self.centre is not None:
-            along = self.centre.inner(weights, formats.product, proven_bound=formats.centre * formats.radius)
+            along = self.centre.inner(weights, formats.product, proven_bound=formats.centre * formats.carried_radius)
             tilted = self.tilt.multiply(repeated(along, len(self.y)), bits)
             added = -tilted if added is None else added - tilted
-        products = self.products(weights, formats.product, formats.radius)
+        products = self.products(weights, formats.product, formats.carried_radius)
         return self.scale.multiply(products, kept, plus=added, proven_bound=largest).widen(formats.argument)
 
     def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
-        """Return <t (y - m) - c, vector> for every row, truncated to ``bits``; ||vector|| <= ``length``."""
+        """Return <t (y - m) - c, vector> for every row, truncated to ``bits``.
+
+        ||vector|| <= ``length``; where rows are clipped, with the truncation of t * vector to ``carried`` bits.
+        """
         largest = self.formats.longest * length
-        root, fine = root_up(Fraction(len(vector)), ROOT_BITS), vector.format.fraction_bits
+        root = root_up(Fraction(len(vector)), ROOT_BITS)
+        total = None if self.offset is None else tighten(vector.sum().reshape(1), root * length)
+        if self.stretch is not None:
+            vector, total = self._stretched(vector, total)
         plus = None
-        if self.offset is not None:
-            total = tighten(vector.sum(), root * length)
-            exact = self.offset.format.fraction_bits + fine
+        if self.offset is not None and total is not None:
+            exact = self.offset.format.fraction_bits + total.format.fraction_bits
             plus = -self.offset.multiply(repeated(total, len(self.y)), exact, proven_bound=largest)
-        if self.stretch is not None and self.mean is not None:
-            fine = self.formats.carried
-            vector = self.stretch.multiply(vector, fine)
-            largest += self.formats.longest * root / (1 << fine)  # the truncation of the stretched vector
-            exact = self.mean.format.fraction_bits + fine
+        if self.mean is not None:
+            exact = self.mean.format.fraction_bits + vector.format.fraction_bits
             along = -repeated(self.mean.inner(vector, exact, proven_bound=largest), len(self.y))
             plus = along if plus is None else plus.widen(exact) + along
         return self.y.matmul(vector, bits, plus=plus, proven_bound=largest)
+
+    def _stretched(self, vector: SecretArray, total: SecretArray | None) -> tuple[SecretArray, SecretArray | None]:
+        """Return t * vector with ``carried`` bits, and ``total`` with no more: all of it one product."""
+        if self.stretch is None:
+            raise ValueError("These rows are not clipped.")
+        fine = self.formats.carried
+        if total is None or vector.format.fraction_bits <= fine:
+            return self.stretch.multiply(vector, fine), total
+        one = self.stretch[:1] * 0 + 1
+        both = concatenate([self.stretch, one]).multiply(concatenate([vector, total]), fine)
+        return both[:-1], both[-1:]
 
     def weighted_sum(self, factors: SecretArray, bits: int, largest: Fraction) -> SecretArray:
         """Return the sum of z times its factor over all rows, truncated to ``bits``; one exact multiple of the grid
@@ -124,7 +139,7 @@ def means(y: SecretArray) -> SecretArray:
 def scaled_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
     """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1."""
     formats, floor = plan.formats, plan.layout.floor or Fraction(1)
-    c = with_bits(offset, formats.data)
+    c = tighten(with_bits(offset, formats.data), plan.layout.width - 1 + Fraction(4, 1 << formats.data))
     exact = 2 * formats.data
     largest = formats.longest**2
     squares = y.inner(y, exact, proven_bound=largest)

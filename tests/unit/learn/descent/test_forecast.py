@@ -17,7 +17,7 @@ from cofit.roles.local import party_names
 from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing import scheme_named
-from support.descent import FEW, KINDS, contributed, plan_of, table_of
+from support.descent import FEW, KINDS, contributed, plan_of, table_of, truncating
 from support.phases import PHASES
 
 
@@ -47,6 +47,16 @@ def test_rounds_and_bytes_are_those_of_a_run(scheme: str, kind: str) -> None:
     plan = plan_of(kind, scheme=scheme)
     cost = forecast(plan, owners=2)
     assert {name: (phase.rounds, phase.bytes) for name, phase in cost.phases.items()} == counted(run_of(plan))
+
+
+@pytest.mark.parametrize("kind", ["owners", "parties, level, centred", "clipped"])
+def test_rounds_and_bytes_are_those_of_a_run_with_truncated_weights(kind: str) -> None:
+    usual = plan_of(kind, scheme="rep3")
+    plan = truncating(usual)
+    cost = forecast(plan, owners=2)
+    assert {name: (phase.rounds, phase.bytes) for name, phase in cost.phases.items()} == counted(run_of(plan))
+    more = {"owners": 3, "parties, level, centred": 2, "clipped": 0}  # so few bits, that an intercept is truncated too
+    assert cost.epoch.rounds == forecast(usual).epoch.rounds + more[kind]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
 from cofit.sampling import discrete_gaussian
-from support.descent import FEW, KINDS, TABLES, extreme_noise, integers, plan_of, seen, table_of
+from support.descent import FEW, KINDS, TABLES, extreme_noise, integers, plan_of, seen, table_of, truncating
 from support.training import checked_ranges
 
 FAST = settings(
@@ -99,6 +99,10 @@ def test_a_plan_is_refused_or_its_program_fits_long(given_facts: dict[str, Any])
             {"rows": 10**4, "cols": 10**5, "epsilon": 10.0, "delta": 0.1, "partition": "vertical"},
             marks=pytest.mark.slow,
         ),
+        {  # many rows, in the narrow ring, whose offsets are far from 0
+            **{"rows": 30_306_839, "cols": 2237, "delta": 1e-5, "partition": "vertical", "feature_bound": 1.0},
+            **{"norm_floor": 1 / 3, "budget_shares": {"centre": 0.4, "level": 0.0001}},
+        },
         {"rows": 3000, "cols": 3, "epsilon": 50.0, "delta": 0.0, "row_nonzeros": 1, "fit_intercept": False},
         {"rows": 2, "cols": 5, "delta": 1e-5, "feature_bound": 2.0, "budget_shares": {"level": 0.001, "centre": 0.002}},
         {"rows": 100, "cols": 4, "epsilon": 30.0, "delta": 1e-5},  # needs a finer grid
@@ -210,6 +214,13 @@ def test_every_value_is_within_its_proven_range(kind: str, signs: int) -> None:
     if signs == 1:
         assert max(weights for weights, _ in shares) > 0.4, "the radius is far from what noise and rows can do"
         assert max(part for _, part in shares) > 0.9, "the reach is far from what a record adds"
+
+
+@pytest.mark.parametrize("kind", [k if k in FEW else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
+def test_every_value_is_within_its_proven_range_with_truncated_weights(kind: str) -> None:
+    plan = truncating(plan_of(kind))
+    for seed, table in enumerate(("random", "extremes", "signs")):
+        assert_ranges(plan, table, "all 1", 1 - seed, seed)
 
 
 @pytest.mark.parametrize(
