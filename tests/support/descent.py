@@ -25,6 +25,7 @@ from cofit.learn.descent.rows import Rows
 from cofit.learn.facts import training_facts
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import plan_training
+from cofit.privacy.events import Event
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from cofit.sharing import Share
@@ -120,20 +121,17 @@ def fixed_noise(seed: int = 0, sample: Sample = rounded_normal) -> Iterator[None
     """Public constants in the place of noise, the same at all parties, with the public bounds of noise."""
     streams: dict[int, np.random.Generator] = {}
 
-    def sampler(module: Any) -> Any:
-        def draw(
-            party: Party, shape: tuple[int, ...], scale: Fraction, ring: PowerOfTwoRing, *, precision: int
-        ) -> SecretArray:
-            rng = streams.setdefault(id(party), np.random.default_rng(seed))
-            constant = party.constant(sample(rng, scale, shape), FixedPoint(0, ring))
-            return constant.loosened(module.largest_draw(scale, precision=precision))
+    def draws(party: Party, plan: DescentPlan, batch: list[tuple[Event, int]]) -> list[SecretArray]:
+        rng = streams.setdefault(id(party), np.random.default_rng(seed))
+        module = discrete_laplace if plan.layout.norm == "l1" else discrete_gaussian
+        return [
+            party.constant(sample(rng, event.scale, (size,)), FixedPoint(0, plan.formats.ring)).loosened(
+                module.largest_draw(event.scale, precision=plan.precision)
+            )
+            for event, size in batch
+        ]
 
-        return draw
-
-    with (
-        mock.patch.object(noisy, "discrete_gaussian", sampler(discrete_gaussian)),
-        mock.patch.object(noisy, "discrete_laplace", sampler(discrete_laplace)),
-    ):
+    with mock.patch.object(noisy, "_draws", draws):
         yield
 
 

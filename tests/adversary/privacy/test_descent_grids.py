@@ -24,13 +24,11 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from adversary.privacy.test_descent_precision import coarser
+from adversary.privacy.test_descent_precision import coarser_noise
 from cofit.errors import PartyFailedError
 from cofit.learn.descent import descend as program
-from cofit.learn.descent import noisy
 from cofit.learn.descent.plan import DescentPlan
-from cofit.sampling.discrete_gaussian import discrete_gaussian, largest_draw
-from cofit.sampling.discrete_laplace import discrete_laplace
+from cofit.sampling.discrete_gaussian import largest_draw
 from cofit.sampling.discrete_laplace import largest_draw as largest_laplace
 from statistical.sampling.checks import accept, reject
 from support.descent import Integers, Table, fixed_noise, masked_truncation, opened, plan_of
@@ -214,10 +212,7 @@ RELEASES = [
 @cache
 def noise_for(kind: str, factor: int) -> dict[str, npt.NDArray[np.int64]]:
     """The samplers' own, in multiples of ``factor`` steps; drawn once for all releases."""
-    with (
-        mock.patch.object(noisy, "discrete_gaussian", coarser(discrete_gaussian, factor)),
-        mock.patch.object(noisy, "discrete_laplace", coarser(discrete_laplace, factor)),
-    ):
+    with coarser_noise(factor):
         return drawn(short_plan(kind), DRAWS)
 
 

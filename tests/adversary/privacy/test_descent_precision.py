@@ -12,7 +12,8 @@ more), whatever the method, when both are as likely.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 from unittest import mock
@@ -25,7 +26,7 @@ from cofit import Party, SecretArray
 from cofit.arithmetic import PowerOfTwoRing
 from cofit.learn.descent import noisy
 from cofit.learn.descent.plan import DescentPlan
-from cofit.sampling.discrete_gaussian import discrete_gaussian
+from cofit.sampling.discrete_gaussian import discrete_gaussians
 from cofit.sampling.discrete_laplace import discrete_laplace
 from support.descent import Integers, Table, opened, plan_of
 
@@ -78,13 +79,24 @@ def plan_for(kind: str) -> DescentPlan:
     return plan_of(kind, rows=8, cols=30, epsilon=EPSILON, fit_intercept=False)
 
 
-def coarser(sample: Callable[..., SecretArray], factor: int = COARSE) -> Callable[..., SecretArray]:
+@contextmanager
+def coarser_noise(factor: int = COARSE) -> Iterator[None]:
     """Noise of the same size, in multiples of ``factor`` steps."""
 
-    def draw(party: Party, shape: Any, scale: Fraction, ring: PowerOfTwoRing, *, precision: int) -> SecretArray:
-        return sample(party, shape, scale / factor, ring, precision=precision) * factor
+    def draw(party: Party, shape: Any, t: Fraction, ring: PowerOfTwoRing, *, precision: int) -> SecretArray:
+        return discrete_laplace(party, shape, t / factor, ring, precision=precision) * factor
 
-    return draw
+    def draws(
+        party: Party, laws: Sequence[tuple[Fraction, int]], ring: PowerOfTwoRing, *, precision: int
+    ) -> list[SecretArray]:
+        finer = discrete_gaussians(party, [(sigma / factor, n) for sigma, n in laws], ring, precision=precision)
+        return [one * factor for one in finer]
+
+    with (
+        mock.patch.object(noisy, "discrete_gaussians", draws),
+        mock.patch.object(noisy, "discrete_laplace", draw),
+    ):
+        yield
 
 
 @pytest.mark.parametrize(("kind", "trials"), [("pure", 60), pytest.param("owners", 40, marks=pytest.mark.slow)])
@@ -96,10 +108,7 @@ def test_a_released_descent_tells_candidates_apart_no_better_than_epsilon_allows
 @pytest.mark.parametrize(("kind", "trials"), [("pure", 60), pytest.param("owners", 32, marks=pytest.mark.slow)])
 def test_noise_on_a_coarser_grid_would_tell_them_apart(kind: str, trials: int) -> None:
     """Broken on purpose."""
-    with (
-        mock.patch.object(noisy, "discrete_gaussian", coarser(discrete_gaussian)),
-        mock.patch.object(noisy, "discrete_laplace", coarser(discrete_laplace)),
-    ):
+    with coarser_noise():
         right = right_guesses(plan_for(kind), trials)
     assert right[f"multiples of {COARSE}"] == trials
     assert p_of(trials, trials) < ALPHA

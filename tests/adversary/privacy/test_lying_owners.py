@@ -6,7 +6,7 @@ unseen, where it must succeed, or the first run would prove nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -43,11 +43,11 @@ def unchecked() -> Iterator[None]:
 def without_noise() -> Iterator[None]:
     """Inside, all noise is 0: what is left is how far records move the sums."""
 
-    def zeros(party: Party, shape: tuple[int], scale: Any, ring: PowerOfTwoRing, precision: int) -> SecretArray:
-        del scale, precision
-        return party.constant(np.zeros(shape), FixedPoint(0, ring))
+    def zeros(party: Party, laws: Sequence[tuple[Any, int]], ring: PowerOfTwoRing, precision: int) -> list[SecretArray]:
+        del precision
+        return [party.constant(np.zeros(size), FixedPoint(0, ring)) for _, size in laws]
 
-    with mock.patch.object(noisy, "discrete_gaussian", zeros):
+    with mock.patch.object(noisy, "discrete_gaussians", zeros):
         yield
 
 

@@ -21,8 +21,10 @@ from cofit.arithmetic import Z64, Generator, RingArray
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import DisputeError, ProtocolError, TransportError
 from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.bit_forms import Lookup, Outer
 from cofit.sharing.rep4 import PAIRS, PRODUCT, Rep4
 from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint
+from cofit.sharing.shares import PlacedBits
 from cofit.transport import Mesh, Terms, memory_meshes
 
 N = 5
@@ -148,6 +150,14 @@ def bits(s: Scheme) -> BitShare:
     return BitShare(Share(BITS, tuple(summands[j] for j in range(4) if j != s.rank)), 64)
 
 
+def rows(s: Scheme, count: int, salt: int) -> BitShare:
+    summands = [Generator(bytes([salt + i] * 32)).ring(BITS, (count, 1)) for i in range(4)]
+    return BitShare(Share(BITS, tuple(summands[j] for j in range(4) if j != s.rank)), 64)
+
+
+LOOKUP = Lookup(3, [(1, np.array([[5, 2], [0, 7]], dtype=np.uint64))])
+
+
 def given(s: Scheme, source: int) -> Share:
     return s.input(source, Z64.from_int(np.arange(N)) if s.rank == source else None, Z64, (N,))
 
@@ -159,7 +169,11 @@ OPERATIONS: dict[str, Callable[[Scheme], object]] = {
     "product and truncation": lambda s: s.mul(shared(s, 0), shared(s, 9), 3),
     "truncation": lambda s: s.truncate(shared(s, 0), 3),
     "and": lambda s: s.and_(bits(s), bits(s)),
+    "bilinear form": lambda s: s.bilinear(rows(s, 2, 80), rows(s, 3, 90), Outer()),
+    "lookup": lambda s: s.bilinear(rows(s, 2, 80), rows(s, 3, 90), LOOKUP),
     "bit to element": lambda s: s.from_bits(bits(s), Z64),
+    "number": lambda s: s.from_numbers([PlacedBits(2, rows(s, 3, 80))], Z64),
+    "sum of numbers": lambda s: s.from_numbers([PlacedBits(i, rows(s, 3, 80 + 9 * i)) for i in range(2)], Z64),
     "sign": lambda s: s.sign_bits(shared(s, 0)),
     "top bits": lambda s: s.top_bits(shared(s, 0), 20),
     "opening": lambda s: s.open(shared(s, 0)),

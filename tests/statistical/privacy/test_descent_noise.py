@@ -135,18 +135,25 @@ def quick_noise(factor: float) -> Iterator[None]:
     """Noise of the same laws times ``factor``, from NumPy: the law of the real one is tested above."""
     rng = np.random.default_rng(71)
 
-    def sampler(module: Any, law: Any) -> Any:
-        def draw(
-            party: Party, shape: tuple[int, ...], scale: Fraction, ring: PowerOfTwoRing, *, precision: int
-        ) -> SecretArray:
-            values = np.rint(law(scale=float(scale) * factor, size=shape)).astype(np.int64)
-            return party.constant(values, FixedPoint(0, ring)).loosened(module.largest_draw(scale, precision=precision))
+    def draw(party: Party, shape: tuple[int, ...], t: Fraction, ring: PowerOfTwoRing, *, precision: int) -> SecretArray:
+        values = np.rint(rng.laplace(scale=float(t) * factor, size=shape)).astype(np.int64)
+        return party.constant(values, FixedPoint(0, ring)).loosened(
+            discrete_laplace.largest_draw(t, precision=precision)
+        )
 
-        return draw
+    def draws(
+        party: Party, laws: list[tuple[Fraction, int]], ring: PowerOfTwoRing, *, precision: int
+    ) -> list[SecretArray]:
+        drawn = []
+        for sigma, size in laws:
+            values = np.rint(rng.normal(scale=float(sigma) * factor, size=size)).astype(np.int64)
+            largest = discrete_gaussian.largest_draw(sigma, precision=precision)
+            drawn.append(party.constant(values, FixedPoint(0, ring)).loosened(largest))
+        return drawn
 
     with (
-        mock.patch.object(noisy, "discrete_gaussian", sampler(discrete_gaussian, rng.normal)),
-        mock.patch.object(noisy, "discrete_laplace", sampler(discrete_laplace, rng.laplace)),
+        mock.patch.object(noisy, "discrete_gaussians", draws),
+        mock.patch.object(noisy, "discrete_laplace", draw),
         mock.patch.object(Party, "forget_inputs", lambda self: None),  # so that one run descends many times
     ):
         yield

@@ -299,10 +299,11 @@ def test_epsilon_is_allowed_and_nearly_the_smallest(mu: Fraction, power: int) ->
 
 @pytest.mark.parametrize("mu", [Fraction(19, 10), Fraction(2), Fraction(11, 5), Fraction(5, 2)], ids=str)
 def test_an_epsilon_between_two_powers_of_two_is_found(mu: Fraction) -> None:
-    """(1 + e^epsilon) s grows: of 20 steps with 64 bits, delta is above 1e-5 at 8 and at 16."""
+    """(1 + e^epsilon) s grows: of 20 steps with 56 bits, delta is above 1e-5 at 8 and at 16."""
     sigma = Fraction(1 << 30)
     whole = mu**2 * sigma**2 / 20
-    events = many(sampled_gaussian_event("step", Fraction(math.isqrt(math.ceil(whole))), sigma, 1875), 20)
+    shift = Fraction(math.isqrt(math.ceil(whole)))
+    events = many(sampled_gaussian_event("step", shift, sigma, 1875, precision=56), 20)
     assert all(at_epsilon(events, epsilon).delta > DELTA for epsilon in (8, 16))
     account = at_delta(events, DELTA)
     assert 8 < account.epsilon < 16

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint
 from cofit.errors import InvalidInputError
 from cofit.learn.descent import noisy
 from cofit.learn.descent.cleartext import cleartext_descent, descended, prepared_rows
@@ -113,15 +113,14 @@ def test_for_the_same_noise_it_releases_what_the_party_program_releases(
     x, labels = _data(plan.facts.rows)
     drawn: list[float] = []
 
-    def chosen(party: Party, shape: tuple[int], scale: Any, ring: PowerOfTwoRing, precision: int) -> SecretArray:
-        del precision
-        assert shape[0] <= 7
-        drawn.extend(np.rint(float(scale) * RNG.standard_normal(shape)).tolist())
-        return party.constant(np.array(drawn[-shape[0] :]), FixedPoint(0, ring))
+    def chosen(party: Party, plan: DescentPlan, batch: list[tuple[Event, int]]) -> list[SecretArray]:
+        assert sum(size for _, size in batch) <= 7
+        pieces = [np.rint(float(event.scale) * RNG.standard_normal(size)) for event, size in batch]
+        drawn.extend(np.concatenate(pieces).tolist())
+        return [party.constant(piece, FixedPoint(0, plan.formats.ring)) for piece in pieces]
 
     monkeypatch.setattr(noisy, "_DRAWS_AT_ONCE", 7)  # so that batches begin and end within a release
-    monkeypatch.setattr(noisy, "discrete_gaussian", chosen)
-    monkeypatch.setattr(noisy, "discrete_laplace", chosen)
+    monkeypatch.setattr(noisy, "_draws", chosen)
     real = _real(plan, x, labels)
     ends = np.cumsum([event.dimension for event in plan.events])
     assert len(drawn) == ends[-1]
