@@ -50,7 +50,7 @@ def test_these_sizes_fit_the_smaller_ring_with_as_little_noise(rows: int, cols: 
 def test_truncated_weights_cost_two_rounds_a_step_and_less_than_the_larger_ring() -> None:
     plan = planned(2_000, 20_000, **RANGES)
     assert plan.formats.carried < plan.formats.weights
-    wide, full = planning._in_ring(plan.facts, Z128), planned(2_000, 10_000, **RANGES)
+    wide, full = planning._in_ring(plan.facts, Z128), planned(2_000, 5_000, **RANGES)
     assert full.formats.carried == full.formats.weights
     narrow, usual, larger = (forecast(one) for one in (plan, full, wide))
     assert narrow.epoch.rounds == usual.epoch.rounds + 2
