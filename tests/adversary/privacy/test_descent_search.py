@@ -54,7 +54,7 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
     step, intercept_step = program._step, program._intercept_step
 
     def one(rows: Rows, i: int) -> Rows:
-        parts = {name: getattr(rows, name) for name in ("y", "offset", "scale", "tilt", "signs")}
+        parts = {name: getattr(rows, name) for name in ("y", "offset", "scale", "tilt", "signs", "turned")}
         return replace(rows, **{name: part[i : i + 1] for name, part in parts.items() if part is not None})
 
     def note(name: str, values: list[SecretArray]) -> None:
@@ -244,8 +244,8 @@ def longer_means(y: SecretArray) -> SecretArray:
     return longer(means(y))
 
 
-def longer_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
-    rows = scaled_rows(y, offset, plan)
+def longer_rows(y: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    rows = scaled_rows(y, offset, passed, plan)
     assert rows.scale is not None
     return replace(rows, scale=longer(rows.scale))
 

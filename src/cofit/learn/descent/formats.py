@@ -3,9 +3,10 @@
 One step computes, on secrets (c: the row's offset, u and v: factors of the row, M: the centre; none of them where the
 owners have scaled the rows and nothing is centred):
 
-    t = Y w - c S                  S: the sum of the weights; truncated to ``product``, where the rows have factors
-    z = u t - v <M, w> + s beta b  truncated to ``argument``; u and v have the sign s = +-1 of the label in them, so
-                                   that z is the margin; s = 0 for a record that failed the check: then z = 0
+    t = Y w                        truncated to ``product``, where the rows have factors
+    z = u t - (u c) S - v <M, w> + s beta b    S: the sum of the weights; u c, once, truncated to ``turned``; z to
+                                   ``argument``. u and v have the sign s = +-1 of the label in them, so that z is the
+                                   margin; s = 0 for a record that failed the check: then z = 0
     e = a clip(3/2 - z, 0, 1)      exact, by two comparisons of as many bits as the range of z takes; 0 <= e <= a
     G = (Y^T p - <c, p> - (sum q) M, beta sum s e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
     w = w + 2^-m (G + noise)       noise on the grid; exact
@@ -126,9 +127,14 @@ class DescentFormats:
         return self.evaluation.argument_bits
 
     @property
+    def turned(self) -> int:
+        """The fractional bits of u c: as many as make its product with the sum of the weights fit that of u and t."""
+        return self.inverse_norm + self.product - self.weights
+
+    @property
     def argument_radius(self) -> Fraction:
         """No score is larger: (1 + eta) R for the row, beta R for the intercept, and roundings: of t, times u, at most
-        1/16, and a few units."""
+        1/16, of u c, times S, at most 1/4, and a few units."""
         return self.radius * (1 + self.eta + self.constant) + self.offset_radius + 1
 
     @property
@@ -227,7 +233,8 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
             f"{layout.rows} rows and {layout.features} columns need more than {formats.ring.bits} bits ({worst} could "
             f"overflow). Use fewer rows or columns."
         )
-    if product < _FEWEST_PRODUCT_BITS + steep or formats.eta > _LARGEST_ETA:
+    coarse = root_up(Fraction(layout.cols), ROOT_BITS) * radius > Fraction(2) ** (done.turned - 2)
+    if product < _FEWEST_PRODUCT_BITS + steep or formats.eta > _LARGEST_ETA or coarse:
         raise RangeError(
             f"With {layout.rows} rows and {layout.features} columns, {formats.ring.bits} bits leave the length of a "
             f"row or its score too coarse. Use fewer rows or columns, or a larger norm_floor."

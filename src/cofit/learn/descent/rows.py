@@ -35,7 +35,7 @@ _CONSTANT_BITS = 16
 @dataclass(frozen=True)
 class Rows:
     """All rows. ``offset``, ``scale`` (u), ``tilt`` (v), ``centre``, ``mean`` and ``stretch`` are None where they are
-    0, 1, 0, 0, 0 and 1. ``signs``: s, once it is a part of the factors."""
+    0, 1, 0, 0, 0 and 1. ``signs``: s, once it is a part of the factors; then ``turned`` is u c, for scores alone."""
 
     y: SecretArray
     formats: DescentFormats
@@ -46,16 +46,21 @@ class Rows:
     mean: SecretArray | None = None
     stretch: SecretArray | None = None
     signs: SecretArray | None = None
+    turned: SecretArray | None = None
 
     def signed(self, signs: SecretArray) -> Rows:
-        """Return the rows times s, for integers s of -1, 0 and 1. 1 round; none where there are no factors."""
+        """Return the rows times s, for integers s of -1, 0 and 1. 3 rounds; none where there are no factors."""
         if self.scale is None:
             return replace(self, scale=signs, signs=signs)
+        rows = replace(self, signs=signs)
         if self.tilt is None:
-            return replace(self, scale=_times_sign(self.scale, signs), signs=signs)
-        factors = concatenate([self.scale.reshape(1, -1), self.tilt.reshape(1, -1)])
-        both = _times_sign(factors, signs)
-        return replace(self, scale=both[0], tilt=both[1], signs=signs)
+            rows = replace(rows, scale=_times_sign(self.scale, signs))
+        else:
+            both = _times_sign(_columns([self.scale, self.tilt]).T, signs)
+            rows = replace(rows, scale=both[0], tilt=both[1])
+        if self.offset is None or rows.scale is None:
+            return rows
+        return replace(rows, turned=rows.scale.multiply(self.offset, self.formats.turned))
 
     @property
     def sign(self) -> SecretArray:
@@ -74,8 +79,12 @@ class Rows:
             raise ValueError("Signed rows have factors.")
         of_scale = scale.format.fraction_bits
         bits = formats.product if of_scale else formats.data + formats.weights
-        products = self.products(weights, bits, formats.radius)
+        products = self.products(weights, bits, formats.radius, whole=self.turned is None)
         left, right = [scale], [products]
+        if self.turned is not None:
+            total = tighten(weights.sum(), root_up(Fraction(len(weights)), ROOT_BITS) * formats.radius)
+            left.append(self.turned.ldexp(formats.turned - of_scale))
+            right.append(repeated(-total.ldexp(total.format.fraction_bits - bits), len(self.y)))
         if plus is not None:
             added = with_bits(plus, min(of_scale + bits, plus.format.fraction_bits))
             more = of_scale + bits - added.format.fraction_bits
@@ -88,12 +97,15 @@ class Rows:
         kept = min(of_scale + bits, formats.argument)
         return _columns(left).inner(_columns(right), kept, proven_bound=formats.argument_radius).widen(formats.argument)
 
-    def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
-        """Return <t (y - m) - c, vector> for every row, truncated to ``bits``; ||vector|| <= ``length``."""
+    def products(self, vector: SecretArray, bits: int, length: Fraction, *, whole: bool = True) -> SecretArray:
+        """Return <t (y - m) - c, vector> for every row, truncated to ``bits``; ||vector|| <= ``length``.
+
+        whole: with c; else <t (y - m), vector>.
+        """
         largest = self.formats.longest * length
         root, fine = root_up(Fraction(len(vector)), ROOT_BITS), vector.format.fraction_bits
         plus = None
-        if self.offset is not None:
+        if self.offset is not None and whole:
             total = tighten(vector.sum(), root * length)
             exact = self.offset.format.fraction_bits + fine
             plus = -self.offset.multiply(repeated(total, len(self.y)), exact, proven_bound=largest)

@@ -55,10 +55,10 @@ def test_rounds_and_bytes_are_those_of_a_run(scheme: str, kind: str) -> None:
         ("owners", 18),
         ("owners, no intercept", 16),
         ("pure", 18),
-        ("parties", 21),
-        ("parties, level", 21),
+        ("parties", 20),
+        ("parties, level", 20),
         ("owners, centred", 22),
-        ("parties, level, centred", 24),
+        ("parties, level, centred", 23),
     ],
 )
 def test_rounds_of_an_epoch_with_rep3(kind: str, rounds: int) -> None:
