@@ -38,7 +38,7 @@ from cofit.learn.row_check import BlockCheck, check_of, projection_matrix
 from cofit.secret import Party, SecretArray, SecretBits, concatenate
 from cofit.secret.array import bits_to_array
 
-_HELD_A_TEST = 6  # shared elements that are held for every test of a row
+_HELD_A_TEST = 8  # shared elements that are held for every test of a row
 _WORD = 64
 
 

@@ -21,7 +21,7 @@ from cofit.learn.formats import Formats, Geometry
 from cofit.protocols import inverse_square_root, less
 from cofit.secret import SecretArray
 
-_HELD_A_POSITION, _HELD_ANYWAY = 6, 70
+_HELD_A_POSITION, _HELD_ANYWAY = 6, 90
 
 
 def held_by_root(positions: int) -> int:
