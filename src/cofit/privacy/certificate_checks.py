@@ -269,13 +269,11 @@ def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[s
     width = descent.mean_width
     if LEVEL in extras or RADIUS in extras:
         _require(c, "normalised_by", by_parties or RADIUS in extras, "'parties' where there is a level")
-        least = _MEAN_STEPS * _step(c.releases[0].grid)
-        if RADIUS in extras:
-            least = _NARROWEST_LENGTH + 2 * _step(c.releases[1].grid)
+        least = _NARROWEST_LENGTH if RADIUS in extras else _MEAN_STEPS * _step(c.releases[0].grid)
         _require_part(
             "statement.mean_width",
-            least < width <= _WIDEST_MEAN,
-            f"above {float(least):.6g} and at most {float(_WIDEST_MEAN):.6g}",
+            least <= width <= _WIDEST_MEAN,
+            f"from {float(least):.6g} to {float(_WIDEST_MEAN):.6g}",
             width,
         )
     else:
