@@ -18,6 +18,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
 from cofit.sharing import BitShare, Scheme, Share, rep3
 from cofit.sharing.rep3 import Rep3
+from support.forms import FORMS, form_of
 from support.masks import constant, unsettled
 from support.runs import run_scheme
 from support.views import watched
@@ -93,7 +94,16 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
     "signs of a proven range": lambda s, r: s.sign_bits(numbers(s, r, 0), bits=25),
     "top bits": lambda s, r: s.top_bits(numbers(s, r, 0), 20),
+    **{f"form: {name}": lambda s, r, name=name: form_of(s, shared, name) for name in FORMS},  # type: ignore[misc]
 }
+ON_BITS = (
+    "and",
+    "elements to bits",
+    "signs",
+    "signs of a proven range",
+    "top bits",
+    *(f"form: {name}" for name in FORMS),
+)
 
 
 def messages(
@@ -123,7 +133,7 @@ def messages(
         for _, label, data in views.received[f"party-{rank}"]:
             if label == "setup":
                 continue
-            if operation in ("and", "elements to bits", "signs", "signs of a proven range", "top bits"):
+            if operation in ON_BITS:
                 pieces.append(np.frombuffer(data, np.uint64))
             else:
                 elements = np.frombuffer(data, ring.dtype)
@@ -256,7 +266,7 @@ def test_a_truncation_with_a_missing_or_reused_mask_is_noticed(ring: PowerOfTwoR
     assert unmasked(BROKEN[name], ring, "truncation")
 
 
-RESHARINGS = [name for name in OPERATIONS if "product" in name or name == "and"]
+RESHARINGS = [name for name in OPERATIONS if "product" in name or name == "and" or name.startswith("form")]
 
 
 @pytest.mark.parametrize("broken", [WithoutZeroSharing, WithHalfTheMask])

@@ -19,6 +19,7 @@ from cofit.errors import SequenceError, TransportError
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.rep4 import Rep4
 from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint
+from support.forms import FORMS, form_of
 from support.masks import constant, unsettled
 from support.runs import run_scheme
 from support.views import watched
@@ -85,6 +86,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
     "signs of a proven range": lambda s, r: s.sign_bits(numbers(s, r, 0), bits=25),
     "top bits": lambda s, r: s.top_bits(numbers(s, r, 0), 20),
+    **{f"form: {name}": lambda s, r, name=name: form_of(s, shared, name) for name in FORMS},  # type: ignore[misc]
 }
 CASES = [(name, Z64) for name in OPERATIONS]
 CASES += [(name, Z128) for name in ("inputs", "product", "truncation", "product plus and truncation")]
@@ -190,6 +192,7 @@ def broken(key: int, row: int, what: str) -> type[Rep4]:
 # how many rows an operation draws from K_0, K_1, K_2 and K_3
 DRAWS = {"product": (0, 1, 3, 2), "truncation": (2, 1, 5, 4), "product plus and truncation": (2, 1, 7, 6)}
 DRAWS["bits to elements"] = (1, 1, 3, 3)
+DRAWS["form: lookup"] = (0, 1, 3, 2)
 BROKEN = [
     (operation, key, row, what)
     for operation, counts in DRAWS.items()

@@ -18,6 +18,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.semi2k import Semi2k
 from cofit.sharing.semi2k_dealer import Semi2kDealer
+from support.forms import FORMS, form_of
 from support.known import partly_known
 from support.masks import constant, unsettled
 from support.runs import run_scheme
@@ -168,9 +169,10 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "signs": lambda s, r: s.sign_bits(shared(s, r, (64,), 0)),
     "signs of a proven range": lambda s, r: s.sign_bits(shared(s, r, (64,), 0), bits=25),
     "top bits": lambda s, r: s.top_bits(shared(s, r, (64,), 0), 20),
+    **{f"form: {name}": lambda s, r, name=name: form_of(s, shared, name) for name in FORMS},  # type: ignore[misc]
 }
 CASES = [(name, ring, n) for name in OPERATIONS for ring, n in ((Z64, 2), (Z64, 3))]
-CASES += [(name, Z128, 2) for name in OPERATIONS if name not in ("and", "elements to bits")]
+CASES += [(name, Z128, 2) for name in OPERATIONS if name not in ("and", "elements to bits") and "form" not in name]
 
 
 def messages(
@@ -274,6 +276,8 @@ BREAKABLE = (
     "columns known in part",
     "squared norms of known rows",
     "bits to elements",
+    "form: lookup",
+    "form: side by side",
 )
 
 

@@ -14,9 +14,11 @@ from scipy import stats
 
 from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
 from cofit.sharing import SCHEMES, Scheme, Share
+from cofit.sharing.bit_forms import Outer
 from cofit.sharing.rep3 import Rep3
 from cofit.sharing.semi2k import Semi2k
 from cofit.sharing.semi2k_dealer import Semi2kDealer
+from cofit.sharing.shares import PlacedBits
 from support.runs import DEALER, OWNER, run_scheme
 from support.views import Views, p_uniform_bytes, watched
 
@@ -52,6 +54,8 @@ def work(s: Scheme, ring: PowerOfTwoRing, constant: int) -> dict[str, Share]:
         "fresh sharing": s.refresh(x),
         "bits": s.select_rows(bits, slice(0, 32)).packed,
         "bits as elements": s.from_bits(s.select_rows(bits, slice(0, 1)), ring),
+        "form of bits": s.bilinear(s.select_rows(bits, slice(0, 8)), s.select_rows(bits, slice(8, 12)), Outer()).packed,
+        "digits as elements": s.from_numbers([PlacedBits(2, s.select_rows(bits, slice(0, 9)))], ring),
     }
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
 from cofit.sharing import Scheme, Share
+from cofit.sharing.shares import PlacedBits
+from support.forms import FORMS
 from support.runs import Run, run_scheme
 
 N = 37
@@ -157,6 +159,43 @@ def test_rep3_top_bits_of_a_ring_element(ring: PowerOfTwoRing) -> None:
     assert run.everything().bytes_sent == (3 * k + 3 * ands) * count // 8
 
 
+NUMBERS = {
+    "one": [(0, 9)],
+    "apart": [(0, 5), (8, 6)],
+    "overlapping": [(0, 12), (7, 12), (14, 12)],
+    "five": [(0, 9), (4, 9), (8, 9), (12, 9), (16, 9)],
+}
+# K digits of the mask; rounds of carry-save and its ANDs; places that have two digits in the last addition
+ADDED = {"one": (10, 0, 0, 9), "apart": (15, 0, 0, 11), "overlapping": (28, 1, 19, 26), "five": (27, 2, 34, 25)}
+
+
+def summed(s: Scheme, ring: PowerOfTwoRing, name: str, count: int) -> Share:
+    return s.from_numbers([PlacedBits(place, s.random_bits(rows, count)) for place, rows in NUMBERS[name]], ring)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_rep3_numbers_from_their_digits(ring: PowerOfTwoRing, name: str) -> None:
+    """The additions; 2 words for every 64 digits to open the sum, 4 elements and 2 rounds to unmask it."""
+    count = 130
+    run = measured("rep3", ring, lambda s: summed(s, ring, name, count))
+    width, saved, ands, both = ADDED[name]
+    words = 3 * (ands + both + ands_of_an_addition(width)) + 2 * width
+    assert max(c.total.rounds for c in run.traffic) == saved + 1 + math.ceil(math.log2(width - 1)) + 2
+    assert run.everything().bytes_sent == 3 * 8 * words + 4 * count * ring.element_bytes
+    assert run.bytes_sent("from_numbers/unmask") == 3 * 8 * 2 * width + 4 * count * ring.element_bytes
+    assert run.rounds("from_numbers/unmask") == 2
+    assert run.traffic[2].get_or_zero("from_numbers/unmask").rounds == 0, "who knows the mask is shown nothing"
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_rep3_bilinear_forms(name: str) -> None:
+    """3 bits for every result, however many products it is the sum of."""
+    form, left, right = FORMS[name]
+    run = measured("rep3", Z64, lambda s: s.bilinear(s.random_bits(left, 64), s.random_bits(right, 64), form))
+    assert run.rounds("forms") == 1
+    assert run.everything().bytes_sent == run.bytes_sent("forms") == 3 * 8 * form.rows(left, right)
+
+
 def test_rep3_owner_sends_one_share_to_two_parties_and_seeds_for_the_rest(ring: PowerOfTwoRing) -> None:
     values = ring.zeros((50, 3))
 
@@ -290,6 +329,33 @@ def test_semi2k_bit_to_ring_element(parties: int, ring: PowerOfTwoRing) -> None:
     words = rows * -(-count // 64)
     assert run.rounds("from_bits") == 1
     assert run.everything().bytes_sent == rows * count * ring.element_bytes + parties * (parties - 1) * words * 8
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_semi2k_numbers_from_their_digits(parties: int, ring: PowerOfTwoRing, name: str) -> None:
+    """An AND opens two bits to all, and the dealer sends one; then the sum is opened; 2 elements from the dealer."""
+    count, opened = 130, parties * (parties - 1)
+    run = measured("semi2k", ring, lambda s: summed(s, ring, name, count), parties)
+    width, saved, ands, both = ADDED[name]
+    products = ands + both + ands_of_an_addition(width)
+    assert max(c.total.rounds for c in run.traffic) == saved + 1 + math.ceil(math.log2(width - 1)) + 1
+    unmasking = 3 * 8 * opened * width + 2 * count * ring.element_bytes
+    assert run.bytes_sent("from_numbers/unmask") == unmasking
+    assert run.everything().bytes_sent == 3 * 8 * (2 * opened + 1) * products + unmasking
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+@pytest.mark.parametrize("name", FORMS)
+def test_semi2k_bilinear_forms(parties: int, name: str) -> None:
+    """Every row of an operand is opened once, in however many products it takes part; the dealer sends the results."""
+    form, left, right = FORMS[name]
+    run = measured(
+        "semi2k", Z64, lambda s: s.bilinear(s.random_bits(left, 64), s.random_bits(right, 64), form), parties
+    )
+    assert run.rounds("forms") == 1
+    opened = parties * (parties - 1) * (left + right)
+    assert run.everything().bytes_sent == run.bytes_sent("forms") == 8 * (opened + form.rows(left, right))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pytest
 
 from cofit.arithmetic import PowerOfTwoRing
 from cofit.sharing import Scheme, Share
+from conformance.test_traffic import ADDED, NUMBERS, ands_of_an_addition, summed
+from support.forms import FORMS
 from support.runs import run_scheme
 
 N = 37
@@ -79,6 +81,40 @@ def test_and_of_bits() -> None:
     run = run_scheme("rep4", program)
     assert run.rounds("mul") == 1
     assert run.everything().bytes_sent == 6 * 4 * 640 // 8 + 6 * DIGEST
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_bilinear_forms(name: str) -> None:
+    """6 bits for every result, however many products it is the sum of."""
+    form, left, right = FORMS[name]
+
+    def program(s: Scheme) -> None:
+        s.bilinear(s.random_bits(left, 64), s.random_bits(right, 64), form)
+
+    run = run_scheme("rep4", program)
+    assert run.rounds("forms") == 1
+    assert run.everything().bytes_sent == run.bytes_sent("forms") == 6 * 8 * form.rows(left, right) + 6 * DIGEST
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_from_their_digits(ring: PowerOfTwoRing, name: str) -> None:
+    """The additions; 2 words for every 64 digits to open the sum to two parties; 10 elements to unmask it."""
+    count = 130
+
+    def program(s: Scheme) -> None:
+        summed(s, ring, name, count)
+
+    run = run_scheme("rep4", program)
+    width, saved, ands, both = ADDED[name]
+    levels = math.ceil(math.log2(width - 1))
+    products = ands + both + ands_of_an_addition(width)
+    assert max(counts.total.rounds for counts in run.traffic) == saved + 1 + levels + 2
+    opening = 3 * 8 * 2 * width + 2 * DIGEST
+    unmasking = 10 * count * ring.element_bytes + 10 * DIGEST
+    assert run.bytes_sent("from_numbers/open") == opening
+    assert run.bytes_sent("from_numbers/unmask") == unmasking
+    ands_sent = 3 * 8 * 6 * products + 6 * (saved + 1 + levels) * DIGEST
+    assert run.everything().bytes_sent == ands_sent + opening + unmasking
 
 
 @pytest.mark.parametrize("sign", [False, True])

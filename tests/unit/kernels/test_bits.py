@@ -61,3 +61,41 @@ def test_planes(rng: np.random.Generator, words: int) -> None:
         back = np.full_like(values, 7)
         kernels.from_planes(planes, back, words)
         np.testing.assert_array_equal(back, values)
+
+
+@pytest.mark.parametrize("rights", [1, 3, 4, 5, 32, 63, 64])
+@pytest.mark.parametrize("width", [1, 3, 4, 7, 8, 9, 21])
+def test_bit_forms(rng: np.random.Generator, rights: int, width: int) -> None:
+    """Only the words from begin to end are written, and every one of them is the sum of the products that are named."""
+    for forms, lefts in ((1, 1), (3, 2), (7, 16)):
+        matrix = random_words(rng, (forms, lefts), 1)
+        matrix[0, 0] = 0
+        left, right = random_words(rng, (lefts, width), 1), random_words(rng, (rights, width), 1)
+        expected = np.zeros((forms, width), dtype=np.uint64)
+        for r in range(forms):
+            for p in range(lefts):
+                for q in range(rights):
+                    if int(matrix[r, p]) >> q & 1:
+                        expected[r] ^= left[p] & right[q]
+        for begin, end in {(0, width), (width // 3, width), (0, width // 2), (width // 3, width // 2 + 1), (1, 1)}:
+            out = np.full((forms, width), 7, dtype=np.uint64)
+            kernels.bit_forms(matrix, left, right, out, begin, end)
+            np.testing.assert_array_equal(out[:, begin:end], expected[:, begin:end])
+            assert (out[:, :begin] == 7).all() and (out[:, end:] == 7).all()
+
+
+def test_bit_forms_ignore_bits_beyond_the_rows(rng: np.random.Generator) -> None:
+    left, right = random_words(rng, (2, 5), 1), random_words(rng, (3, 5), 1)
+    matrix = random_words(rng, (4, 2), 1)
+    plain, full = (np.zeros((4, 5), dtype=np.uint64) for _ in range(2))
+    kernels.bit_forms(matrix & np.uint64(7), left, right, plain, 0, 5)
+    kernels.bit_forms(matrix | np.uint64(2**64 - 8), left, right, full, 0, 5)
+    np.testing.assert_array_equal(plain, full)
+
+
+def test_bit_forms_without_any_form_or_left_row() -> None:
+    out = np.full((2, 3), 7, dtype=np.uint64)
+    none = np.zeros((0, 3), dtype=np.uint64)
+    kernels.bit_forms(np.zeros((2, 0), np.uint64), none, np.zeros((1, 3), np.uint64), out, 0, 3)
+    np.testing.assert_array_equal(out, np.zeros((2, 3)))
+    kernels.bit_forms(np.zeros((0, 1), np.uint64), np.zeros((1, 3), np.uint64), out, none.copy(), 0, 3)

@@ -47,6 +47,9 @@ TYPE_ERRORS: list[tuple[str, Call]] = [
     ("'bits' parameter of pack_bits", lambda: kernels.pack_bits(np.zeros((1, 3), bool), z(1, 1))),
     ("'out' parameter of unpack_bits", lambda: kernels.unpack_bits(z(1, 1), z(1, 3))),
     ("'values' parameter of to_planes", lambda: kernels.to_planes(np.zeros(3, "M8[s]"), z(64, 1), 1)),
+    ("'matrix' parameter of bit_forms", lambda: kernels.bit_forms(np.zeros((2, 3)), z(3, 4), z(5, 4), z(2, 4), 0, 4)),  # type: ignore[arg-type]
+    ("'out' parameter of bit_forms", lambda: kernels.bit_forms(z(2, 3), z(3, 4), z(5, 4), None, 0, 4)),  # type: ignore[arg-type]
+    ("incompatible function arguments", lambda: kernels.bit_forms(z(2, 3), z(3, 4), z(5, 4), z(2, 4), 0.0, 4)),  # type: ignore[arg-type]
 ]
 
 VALUE_ERRORS: list[tuple[str, Call]] = [
@@ -93,6 +96,16 @@ VALUE_ERRORS: list[tuple[str, Call]] = [
     ("'words' parameter of unpack_bits", lambda: kernels.unpack_bits(z(2, 1), np.zeros((2, 65), np.uint8))),
     ("'out' parameter of to_planes", lambda: kernels.to_planes(z(65), z(64, 1), 1)),
     ("'planes' parameter of from_planes", lambda: kernels.from_planes(z(64, 1), z(65), 1)),
+    ("'left' parameter of bit_forms", lambda: kernels.bit_forms(z(2, 3), z(2, 4), z(5, 4), z(2, 4), 0, 4)),
+    ("'left' parameter of bit_forms", lambda: kernels.bit_forms(z(2, 3), z(3, 5), z(5, 4), z(2, 4), 0, 4)),
+    ("'left' parameter of bit_forms", lambda: kernels.bit_forms(z(2, 3), z(3, 8)[:, ::2], z(5, 4), z(2, 4), 0, 4)),
+    ("'right' parameter of bit_forms", lambda: kernels.bit_forms(z(2, 3), z(3, 4), z(5, 3), z(2, 4), 0, 4)),
+    ("at most 64 rows. Got 65 rows", lambda: kernels.bit_forms(z(2, 3), z(3, 4), z(65, 4), z(2, 4), 0, 4)),
+    ("'out' parameter of bit_forms", lambda: kernels.bit_forms(z(2, 3), z(3, 4), z(5, 4), z(3, 4), 0, 4)),
+    ("'out' parameter of bit_forms", lambda: kernels.bit_forms(z(2, 3), z(3, 4), z(5, 4), read_only(2, 4), 0, 4)),
+    ("places of words from 0 to 4. Got -1, 4", lambda: kernels.bit_forms(z(2, 3), z(3, 4), z(5, 4), z(2, 4), -1, 4)),
+    ("places of words from 0 to 4. Got 0, 5", lambda: kernels.bit_forms(z(2, 3), z(3, 4), z(5, 4), z(2, 4), 0, 5)),
+    ("places of words from 0 to 4. Got 3, 2", lambda: kernels.bit_forms(z(2, 3), z(3, 4), z(5, 4), z(2, 4), 3, 2)),
     ("'n' parameter of set_threads", lambda: kernels.set_threads(0)),
     ("Got 'sse9' instead", lambda: kernels.set_isa("sse9")),
 ]
@@ -118,6 +131,10 @@ def test_matrix_products_refuse_any_overlap() -> None:
         kernels.matvec_t([square], [z(3)], square[1], 1)
     with pytest.raises(ValueError, match=r"overlaps 'rhs\[0\]'"):
         kernels.matmul([z(3, 3)], [square], square, 1)
+    with pytest.raises(ValueError, match="overlaps 'right'"):
+        kernels.bit_forms(z(3, 3), z(3, 3), square, square, 0, 3)
+    with pytest.raises(ValueError, match="overlaps 'left'"):
+        kernels.bit_forms(z(2, 3), square, z(3, 3), square[1:], 0, 3)
     with pytest.raises(ValueError, match="overlaps 'values'"):
         base = z(66)
         kernels.to_planes(base[:3], base[2:].reshape(64, 1), 1)
