@@ -75,9 +75,10 @@ def plan_of(kind: str, rows: int = 60, cols: int = 5, **facts: Any) -> DescentPl
     return descent_plan(rows, cols, **{"scheme": "clear", **KINDS[kind], **facts})
 
 
-def truncating(plan: DescentPlan, carried: int = 10) -> DescentPlan:
-    """The same plan, with so few bits of the weights that rows are multiplied by: as in a ring that is small for it."""
+def truncating(plan: DescentPlan) -> DescentPlan:
+    """The same plan, with so few bits of the weights that rows are multiplied by: about the fewest a plan may have."""
     formats = plan.formats
+    carried = 16 if plan.clipped else 10
     assert carried < formats.weights
     error = root_up(Fraction(plan.layout.features), ROOT_BITS) / (1 << carried)
     product = min(formats.product, formats.data + carried)
