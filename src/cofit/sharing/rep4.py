@@ -34,7 +34,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -48,7 +48,7 @@ from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint, Schedule
-from cofit.sharing.rep4_known import FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts, total
+from cofit.sharing.rep4_known import FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
 from cofit.sharing.scheme import as_bytes
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
@@ -166,34 +166,37 @@ class Rep4(TakesBits, KnownProducts):
         received = self._jointly("open", share.ring, share.shape, schedule, known)
         if self.rank not in receivers:
             return None
-        return total(share.ring, [*share.parts, received[receivers.index(self.rank)][0]])
+        return share.ring.signed_sum([*share.parts, received[receivers.index(self.rank)][0]])
 
     # --- products ----------------------------------------------------------------------------------------
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        return self._reduce("mul", ring, self._terms(ring, a, b, ring.mul_sum), shape, shift, plus)
+        terms = {}
+        for n in self._known_pairs:
+            g, h = PAIRS[n]
+            x, y = ((self._summand(value, g), self._summand(value, h)) for value in (a, b))
+            terms[n] = ring.cross_product(x, y) if n < _WITH_SQUARE else ring.mul_sum(x, y[::-1])
+        return self._reduce("mul", ring, terms, shape, shift, plus)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         if isinstance(ring, PowerOfTwoRing) and len(a.shape) + len(b.shape) == 3:  # x @ B = B^T @ x
             matrix, vector = (a, b) if len(a.shape) == 2 else (b.map(np.transpose), a)
             terms = self._matvec_terms(ring, matrix, vector)
         else:
-            terms = self._terms(ring, a, b, ring.matmul_sum)
+            terms = self._matrix_terms(ring, a, b)
         return self._reduce("matmul", ring, terms, shape, shift, plus)
 
-    def _terms(
-        self, ring: Ring, a: Share, b: Share, product: Callable[[Sequence[RingArray], Sequence[RingArray]], RingArray]
-    ) -> dict[int, RingArray]:
+    def _matrix_terms(self, ring: Ring, a: Share, b: Share) -> dict[int, RingArray]:
         """Return v_gh of a and b for the pairs that we know, by number."""
         terms = {}
         for n in self._known_pairs:
             g, h = PAIRS[n]
             factors = [self._first_factor(ring, b, n), self._summand(b, g)]
-            terms[n] = product([self._summand(a, g), self._summand(a, h)], factors)
+            terms[n] = ring.matmul_sum([self._summand(a, g), self._summand(a, h)], factors)
         return terms
 
     def _matvec_terms(self, ring: PowerOfTwoRing, a: Share, b: Share) -> dict[int, RingArray]:
-        """As ``_terms`` for a matrix and a vector: each x_j is in two of the three terms, and is read once for both."""
+        """The same for a matrix and a vector: each x_j is in two of the three terms, and is read once for both."""
         places, factors = [], []
         for index in self._others:
             for n in self._known_pairs:
@@ -202,7 +205,9 @@ class Rep4(TakesBits, KnownProducts):
                     places.append(n)
                     factors.append(self._first_factor(ring, b, n) if index == g else self._summand(b, g))
         products = ring.matvec_pairs(a.parts, factors)
-        return {n: total(ring, [p for p, m in zip(products, places, strict=True) if m == n]) for n in self._known_pairs}
+        return {
+            n: ring.signed_sum([p for p, m in zip(products, places, strict=True) if m == n]) for n in self._known_pairs
+        }
 
     def _first_factor(self, ring: Ring, b: Share, n: int) -> RingArray:
         """What x_g is multiplied with in v_gh: y_h, and y_g too where the pair carries the square."""
@@ -240,9 +245,8 @@ class Rep4(TakesBits, KnownProducts):
         return Share(
             ring,
             tuple(
-                total(
-                    ring,
-                    [(masks if PRODUCT[n].receiver == j else dealt)[n] for n, pair in enumerate(PAIRS) if j in pair],
+                ring.signed_sum(
+                    [(masks if PRODUCT[n].receiver == j else dealt)[n] for n, pair in enumerate(PAIRS) if j in pair]
                 )
                 for j in self._others
             ),
@@ -252,7 +256,7 @@ class Rep4(TakesBits, KnownProducts):
 
     def _truncate(self, a: Share, shift: int) -> Share:
         """Party 2 lacks x_2 and party 3 lacks x_3; 0 and 1 know both."""
-        own = total(a.ring, a.parts) if self.rank in (2, 3) else None
+        own = a.ring.signed_sum(a.parts) if self.rank in (2, 3) else None
         lacked = {index: {0: self._summand(a, index)} for index in (2, 3) if index != self.rank}
         return self._masked_truncation("truncate", a.ring, a.shape, shift, lacked, own, TRUNCATION)
 
@@ -264,7 +268,7 @@ class Rep4(TakesBits, KnownProducts):
             for n in self._known_pairs:
                 if n < _WITH_SQUARE:
                     terms[n] = ring.add(terms[n], self._summand(plus, PAIRS[n][0]))
-        own = total(ring, list(terms.values())) if self.rank in (2, 3) else None
+        own = ring.signed_sum(list(terms.values())) if self.rank in (2, 3) else None
         lacked = {
             index: {place: terms[n] for place, n in enumerate(numbers) if n in terms}
             for index, numbers in _LACKED.items()
