@@ -224,7 +224,7 @@ class PowerOfTwoRing(Ring):
         opened: Sequence[RingArray],
         share: RingArray,
         top: RingArray,
-        out_mask: RingArray,
+        out_mask: RingArray | None,
         shift: int,
         *,
         adds_opened: bool,
@@ -233,7 +233,7 @@ class PowerOfTwoRing(Ring):
         ``adds_opened``, with (c >> shift) - 2^(k-2-shift) added.
         """
         out = self.empty(share.shape)
-        r, t, o = self._solid((share, top, out_mask))
+        r, t, o = self._solid((share, top, self.zeros(share.shape) if out_mask is None else out_mask))
         kernels.unmask(self._solid(opened), r, t, o, shift, adds_opened, self._words(out), self.words)
         return out
 

@@ -24,7 +24,7 @@ class Bell:
         self.ring = self._event.set
 
     def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> None:
-        """Sleep until the bell rings. A ring between two waits is not lost."""
+        """Sleep until the bell rings, whoever rang it. A ring between two waits is not lost."""
         del receiving, sending
         self._event.wait(seconds)
         self._event.clear()

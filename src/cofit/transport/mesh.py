@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
@@ -201,14 +201,13 @@ class Mesh:
         for _ in range(_SHORT_WAITS):
             if not sending and not receiving:
                 return
-            self._wait(sending, receiving, start + self._patience - now)
+            ready = self._wait(sending, receiving, start + self._patience - now)
             if sending:
                 sending = [each for each in sending if not each.pump_send()]
-            if len(receiving) == 1:
-                if receiving[0].pump_receive():
-                    receiving = []
-            else:
+            if ready is None:
                 receiving = [each for each in receiving if not each.pump_receive()]
+            else:
+                receiving = [each for each in receiving if each.link.fileno() not in ready or not each.pump_receive()]
             now = time.monotonic()
             if now >= start + self._patience:
                 break
@@ -239,13 +238,13 @@ class Mesh:
             sending = [each for each in sending if not each.pump_send()]
             receiving = [each for each in receiving if not each.pump_receive()]
 
-    def _wait(self, sending: list[Channel], receiving: list[Channel], seconds: float) -> None:
+    def _wait(self, sending: list[Channel], receiving: list[Channel], seconds: float) -> Container[int] | None:
         links = []
         for channel in receiving:
             if channel.interrupted:
-                return
+                return None
             links.append(channel.link)
-        self._waiter.wait(links, [each.link for each in sending] if sending else (), seconds)
+        return self._waiter.wait(links, [each.link for each in sending] if sending else (), seconds)
 
     def _notify(self, waiting: list[Channel], told: set[str]) -> None:
         """Tell all peers, once per culprit, that we live and whom we wait for, so that they blame the right one.

@@ -9,7 +9,7 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError
@@ -152,7 +152,7 @@ class PollWaiter:
         self._spin = spin
         self._questions: dict[Any, _Question] = {}
 
-    def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> None:
+    def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> Container[int] | None:
         """Sleep until a link is readable or writable as asked, or broken."""
         key = receiving[0] if len(receiving) == 1 and not sending else (*receiving, None, *sending)
         question = self._questions.get(key)
@@ -162,16 +162,17 @@ class PollWaiter:
             question = self._questions[key] = _Question(receiving, sending)
         for fileno in question.filenos:
             if fileno() < 0:
-                return
+                return None
         ask = question.ask
-        if ask(0):
-            return
-        spin_until = _now() + min(self._spin, seconds)
-        while _now() < spin_until:
-            _yield()
-            if ask(0):
-                return
-        ask(max(0.0, seconds) * 1000)
+        found = ask(0)
+        if not found:
+            spin_until = _now() + min(self._spin, seconds)
+            while not found and _now() < spin_until:
+                _yield()
+                found = ask(0)
+            if not found:
+                found = ask(max(0.0, seconds) * 1000)
+        return [descriptor for descriptor, _ in found] if len(question.filenos) > 1 else None
 
 
 class _Question:

@@ -213,7 +213,7 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
         ),
         "a score before its truncation": _at(formats.inverse_norm + formats.product, formats.argument_radius),
         "a residual times the factor of its row": _at(
-            formats.inverse_norm + _residual_bits(formats), steepest * formats.largest_residual
+            formats.inverse_norm + _residual_bits(formats), _steepest(formats, layout) * formats.largest_residual
         ),
         "a length": _at(2 * data + clip.first_bits, largest_length(clip)),
         "the stretched weights": _at(STRETCH_BITS + formats.weights, clip.stretch * formats.radius),
