@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -131,9 +132,10 @@ class Ring(ABC):
         out = self.zeros((int(np.prod(leading, dtype=np.int64)),))
         if not cols:
             return out.reshape(leading)
-        if cols * len(lhs) <= _FEW:
-            by_column = ([x[..., j] for x in side for j in range(cols)] for side in (lhs, rhs))
-            return self.mul_sum(*by_column)
+        if cols <= _FEW:
+            left, right = ([x[..., j] for x in side for j in range(cols)] for side in (lhs, rhs))
+            parts = [slice(i, i + _FEW) for i in range(0, len(left), _FEW)]
+            return reduce(self.add, (self.mul_sum(left[part], right[part]) for part in parts))
         left, right = ([x.reshape(-1, cols) for x in side] for side in (lhs, rhs))
         step = max(1, _CHUNK_BYTES // (cols * self.element_bytes))
         for start in range(0, len(out), step):
