@@ -24,8 +24,9 @@ from cofit.learn.descent.formats import FLOAT_SLACK, DescentFormats, Layout, log
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up, significant_up
 from cofit.protocols.working import working_bits
 
-RADIUS_WIDTH = LONGEST - SHORTEST
-"""Of the interval that a length lies in: computed lengths are clamped, exactly."""
+RADIUS_WIDTH = LONGEST - SHORTEST + Fraction(4, 1 << RADIUS_BITS)
+"""Of the interval that a length lies in, and two units more at either end: lengths are clamped exactly, but certificates
+leave room for their rounding."""
 _FLOOR_BITS = 8
 _MOST_FLOOR = Fraction(1, 4)
 
