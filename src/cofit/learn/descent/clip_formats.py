@@ -25,8 +25,8 @@ from cofit.privacy.safe_rounding import ROOT_BITS, root_up, significant_up
 from cofit.protocols.working import working_bits
 
 RADIUS_WIDTH = LONGEST - SHORTEST + Fraction(4, 1 << RADIUS_BITS)
-"""Of the interval that a length lies in, and two units more at either end: lengths are clamped exactly, but certificates
-leave room for their rounding."""
+"""Of the interval that a length lies in, and two units more at either end: lengths are clamped exactly, but
+certificates leave room for their rounding."""
 _FLOOR_BITS = 8
 _MOST_FLOOR = Fraction(1, 4)
 
