@@ -52,6 +52,7 @@ _BITS = 16
 _FINE = 10  # what rounding adds to a sensitivity is about 2^-10 of it
 _MOST_PRODUCT_BITS = 40
 _FEWEST_PRODUCT_BITS = 4  # beyond those of the largest factor u
+_FEWEST_TURNED_BITS = 12
 _FEWEST_CARRIED_BITS = 16
 _LARGEST_ETA = Fraction(1, 8)
 
@@ -85,8 +86,8 @@ class DescentFormats:
 
     factor, exponent: kappa = factor 2^-exponent. constant: beta. longest: N. eta: how much longer than 1 a row may
     be in effect. radius: R. centre: a bound of ||M||, 0 without one. offset_exponent, offset_radius: of the calibrated
-    intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one. clip: of rows that
-    are clipped (``clip_formats.py``).
+    intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one. turn: how far the
+    rounding of u c moves a score, at most. clip: of rows that are clipped (``clip_formats.py``).
     """
 
     ring: PowerOfTwoRing
@@ -104,6 +105,7 @@ class DescentFormats:
     product: int = 0
     offset_exponent: int = 0
     offset_radius: Fraction = Fraction(0)
+    turn: Fraction = Fraction(0)
     clip: ClipFormats | None = None
 
     @property
@@ -134,8 +136,8 @@ class DescentFormats:
     @property
     def argument_radius(self) -> Fraction:
         """No score is larger: (1 + eta) R for the row, beta R for the intercept, and roundings: of t, times u, at most
-        1/16, of u c, times S, at most 1/4, and a few units."""
-        return self.radius * (1 + self.eta + self.constant) + self.offset_radius + 1
+        1/16, of u c, times S, and a few units."""
+        return self.radius * (1 + self.eta + self.constant) + self.offset_radius + self.turn + 1
 
     @property
     def largest_residual(self) -> Fraction:
@@ -233,8 +235,12 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
             f"{layout.rows} rows and {layout.features} columns need more than {formats.ring.bits} bits ({worst} could "
             f"overflow). Use fewer rows or columns."
         )
-    coarse = root_up(Fraction(layout.cols), ROOT_BITS) * radius > Fraction(2) ** (done.turned - 2)
-    if product < _FEWEST_PRODUCT_BITS + steep or formats.eta > _LARGEST_ETA or coarse:
+    coarse = formats.eta > _LARGEST_ETA
+    if layout.floor is not None or layout.clipped:
+        coarse = coarse or done.turned < _FEWEST_TURNED_BITS
+        turn = root_up(Fraction(layout.cols), ROOT_BITS) * radius / Fraction(2) ** done.turned
+        done = replace(done, turn=turn)
+    if product < _FEWEST_PRODUCT_BITS + steep or coarse:
         raise RangeError(
             f"With {layout.rows} rows and {layout.features} columns, {formats.ring.bits} bits leave the length of a "
             f"row or its score too coarse. Use fewer rows or columns, or a larger norm_floor."
