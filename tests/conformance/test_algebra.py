@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
+from cofit.errors import InvalidInputError
 from cofit.sharing import SCHEMES, Scheme, Share
 from support.runs import run_scheme
 
@@ -199,6 +200,42 @@ def test_the_sign_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.DataO
 
     for bits in run_scheme(scheme, program).results:
         assert bits == [[int(v < 0) for v in values]]
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@EXAMPLES
+@given(data=st.data())
+def test_the_sign_and_the_bits_modulo_a_smaller_power_of_two(
+    scheme: str, ring: PowerOfTwoRing, data: st.DataObject
+) -> None:
+    """Bit ``width - 1`` of whatever the ring holds: the sign of what lies between -2^(width-1) and 2^(width-1)."""
+    width = data.draw(st.integers(1, ring.bits))
+    half = 1 << (width - 1)
+    values = [-half, half - 1, *data.draw(st.lists(st.integers(-half, half - 1), max_size=68))]
+    beyond = [value + (multiple << width) for value, multiple in zip(values, range(-3, len(values)), strict=False)]
+    held = ring.from_int(np.array([signed(ring, value) for value in [*values, *beyond]], dtype=object))
+
+    def program(s: Scheme) -> tuple[list[int], list[list[int]]]:
+        share = s.input(0, held if s.rank == 0 else None, ring, held.shape)
+        opened = s.open_bits(s.stack_rows([s.sign_bits(share, bits=width), s.to_bits(share, width)]))
+        assert opened is not None
+        sign, *bits = opened.astype(int).tolist()
+        return sign, bits
+
+    wanted = [*values, *values[: len(beyond)]]
+    for sign, bits in run_scheme(scheme, program).results:
+        assert sign == [int(v < 0) for v in wanted]
+        assert bits == [[v >> j & 1 for v in wanted] for j in range(width)]
+
+
+@pytest.mark.parametrize("width", [0, -1, 65])
+def test_only_bits_that_there_are_can_be_taken(width: int) -> None:
+    def program(s: Scheme) -> None:
+        with pytest.raises(InvalidInputError, match=f"'bits' parameter of taking bits must be .* Got {width} instead"):
+            s.sign_bits(s.constant(Z64, Z64.zeros((3,))), bits=width)
+
+    for scheme in SCHEMES:
+        run_scheme(scheme, program)
 
 
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)

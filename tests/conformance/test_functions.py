@@ -300,16 +300,16 @@ def test_the_sigmoid_polynomial_follows_range_and_tolerance() -> None:
 # rep3, 64 elements in (0, 1]: rounds, and bytes an element of all parties together; Z_2^64 with 24 fractional bits, and
 # Z_2^128 with 52
 COSTS: dict[str, tuple[Callable[[SecretArray], SecretArray], tuple[int, int], tuple[int, int]]] = {
-    "is_negative": (is_negative, (10, 92), (11, 187)),
-    "equal": (lambda x: equal(x, 0.5), (16, 187), (18, 427)),
-    "logarithm": (logarithm, (28, 1776), (32, 6625)),
-    "square_root": (square_root, (30, 1776), (34, 6625)),
-    "inverse_square_root": (inverse_square_root, (30, 1840), (34, 6753)),
-    "sine": (sine, (29, 1076), (32, 3099)),
-    "exponential": (exponential, (28, 1348), (31, 3643)),
+    "is_negative": (is_negative, (9, 49), (10, 105)),
+    "equal": (lambda x: equal(x, 0.5), (14, 72), (16, 173)),
+    "logarithm": (logarithm, (26, 1668), (30, 6383)),
+    "square_root": (square_root, (28, 1668), (32, 6383)),
+    "inverse_square_root": (inverse_square_root, (28, 1732), (32, 6511)),
+    "sine": (sine, (29, 997), (32, 2913)),
+    "exponential": (exponential, (28, 1274), (31, 3462)),
     "sigmoid_polynomial": (sigmoid_polynomial, (12, 736), (14, 2880)),
-    "sigmoid": (sigmoid, (50, 2432), (56, 7479)),
-    "divide": (lambda x: divide(x, x, quotient_bound=2), (33, 1992), (37, 7057)),
+    "sigmoid": (sigmoid, (49, 2316), (55, 7215)),
+    "divide": (lambda x: divide(x, x, quotient_bound=2), (31, 1884), (35, 6815)),
 }
 
 

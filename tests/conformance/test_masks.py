@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
-from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing import BitShare, Scheme, Share, rep3
 from cofit.sharing.rep3 import Rep3
 from support.forms import FORMS, form_of
 from support.masks import constant, unsettled
@@ -42,6 +43,9 @@ class Scripted(Generator):
         if self.calls - 1 == self.shifted_call:
             drawn = ring.add(drawn, constant(ring, shape))
         return drawn
+
+    def rings(self, ring: Ring, shape: Shape, count: int) -> list[RingArray]:
+        return [self.ring(ring, shape) for _ in range(count)]
 
 
 def shared(s: Scheme, ring: Ring, shape: Shape, salt: int) -> Share:
@@ -88,10 +92,18 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "bits to elements": lambda s, r: s.from_bits(BitShare(shared(s, BITS, (1, 1), 0), N), r),
     "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
+    "signs of a proven range": lambda s, r: s.sign_bits(numbers(s, r, 0), bits=25),
     "top bits": lambda s, r: s.top_bits(numbers(s, r, 0), 20),
     **{f"form: {name}": lambda s, r, name=name: form_of(s, shared, name) for name in FORMS},  # type: ignore[misc]
 }
-ON_BITS = ("and", "elements to bits", "signs", "top bits", *(f"form: {name}" for name in FORMS))
+ON_BITS = (
+    "and",
+    "elements to bits",
+    "signs",
+    "signs of a proven range",
+    "top bits",
+    *(f"form: {name}" for name in FORMS),
+)
 
 
 def messages(
@@ -146,20 +158,50 @@ def test_every_message_is_masked_by_a_draw_of_its_own(ring: PowerOfTwoRing, oper
     assert unmasked(Rep3, ring, operation) == []
 
 
+class Seeded(Rep3):
+    """The same seeds in every run."""
+
+    def setup(self) -> None:
+        super().setup()
+        self._own, self._next = (Generator(bytes([rank % 3] * 32)) for rank in (self.rank, self.rank + 1))
+
+
+@pytest.mark.parametrize("shift", [0, 5])
+def test_a_product_in_pieces_sends_the_same_as_one_at_once(
+    ring: PowerOfTwoRing, shift: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sent(cached: int) -> list[bytes]:
+        monkeypatch.setattr(rep3, "_CACHED", cached)
+
+        def program(s: Scheme) -> None:
+            s.mul(shared(s, ring, (10, 7), 0), shared(s, ring, (10, 7), 10), shift)
+
+        with watched() as views:
+            run_scheme(Seeded, program)
+        return [
+            bytes(data) for rank in range(3) for _, label, data in views.received[f"party-{rank}"] if label != "setup"
+        ]
+
+    assert sent(16 * ring.element_bytes) == sent(1 << 20)
+
+
 # --- the same check must notice every way to get it wrong ---------------------------------------------------------
-
-
-class WithoutZeroSharing(Rep3):
-    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
-        return ring.zeros(shape)
 
 
 class WithHalfTheMask(Rep3):
     """Masks with one seed only, which the receiver knows."""
 
-    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
-        self._next.ring(ring, shape)
-        return self._own.ring(ring, shape)
+    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> Any:
+        masks = super()._masks(ring, shape, shift, plus, zero=zero)
+        masks.minus.clear()
+        return masks
+
+
+class WithoutZeroSharing(WithHalfTheMask):
+    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> Any:
+        masks = super()._masks(ring, shape, shift, plus, zero=zero)
+        del masks.plus[0 if plus is None else 1]
+        return masks
 
 
 class SameDraws(Generator):
@@ -182,6 +224,9 @@ class SameDraws(Generator):
         if self.count - 1 in self.repeat:
             return self.first
         return ring.zeros(shape) if self.count - 1 in self.zero else drawn
+
+    def rings(self, ring: Ring, shape: Shape, count: int) -> list[RingArray]:
+        return [self.ring(ring, shape) for _ in range(count)]
 
 
 def broken_truncation(seed: int, repeat: tuple[int, ...] = (), zero: tuple[int, ...] = ()) -> type[Rep3]:

@@ -84,6 +84,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "bits to elements": lambda s, r: s.from_bits(BitShare(shared(s, BITS, (1, 1), 0), N), r),
     "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
+    "signs of a proven range": lambda s, r: s.sign_bits(numbers(s, r, 0), bits=25),
     "top bits": lambda s, r: s.top_bits(numbers(s, r, 0), 20),
     **{f"form: {name}": lambda s, r, name=name: form_of(s, shared, name) for name in FORMS},  # type: ignore[misc]
 }

@@ -167,6 +167,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "bits to elements": lambda s, r: s.from_bits(words(s, 0), r),
     "elements to bits": lambda s, r: s.to_bits(shared(s, r, (64,), 0)),
     "signs": lambda s, r: s.sign_bits(shared(s, r, (64,), 0)),
+    "signs of a proven range": lambda s, r: s.sign_bits(shared(s, r, (64,), 0), bits=25),
     "top bits": lambda s, r: s.top_bits(shared(s, r, (64,), 0), 20),
     **{f"form: {name}": lambda s, r, name=name: form_of(s, shared, name) for name in FORMS},  # type: ignore[misc]
 }

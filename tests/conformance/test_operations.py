@@ -238,3 +238,20 @@ def test_wrong_operands_are_refused_before_any_message(scheme: str) -> None:
             s.xor(s.random_bits(1, 5), s.random_bits(1, 6))
 
     assert run_scheme(scheme, program).everything().messages_sent == 0
+
+
+def test_rows_of_bits_can_be_gathered(scheme: str) -> None:
+    first, second = (RNG.integers(0, 2, (rows, 70), dtype=np.uint8) for rows in (5, 3))
+
+    def program(s: Scheme) -> npt.NDArray[np.uint8] | None:
+        a, b = (
+            s.input_bits(0, first if s.rank == 0 else None, 5, 70),
+            s.input_bits(1, second if s.rank == 1 else None, 3, 70),
+        )
+        gathered = s.gather_rows([(a, slice(1, 5, 2)), (b, [2, 0, 2]), (a, slice(5, 5)), (a, slice(0, 1))])
+        assert gathered.rows == 6
+        return s.open_bits(gathered)
+
+    expected = np.concatenate([first[1:5:2], second[[2, 0, 2]], first[:1]])
+    for opened in run_scheme(scheme, program).results:
+        np.testing.assert_array_equal(opened, expected)

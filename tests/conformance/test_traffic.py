@@ -140,6 +140,15 @@ def test_rep3_sign_of_a_ring_element(ring: PowerOfTwoRing) -> None:
     assert run.everything().bytes_sent == (3 * k + 3 * ands) * count // 8
 
 
+@pytest.mark.parametrize("bits", [2, 17, 18, 25])
+def test_rep3_sign_costs_what_the_proven_range_needs(ring: PowerOfTwoRing, bits: int) -> None:
+    """Whatever the ring is."""
+    count = 128
+    run = measured("rep3", ring, lambda s: s.sign_bits(vector(s, ring, count), bits=bits))
+    assert max(counts.total.rounds for counts in run.traffic) == 2 + math.ceil(math.log2(bits - 1))
+    assert run.everything().bytes_sent == (3 * bits + 3 * ands_of_a_top_bit(bits)) * count // 8
+
+
 def test_rep3_top_bits_of_a_ring_element(ring: PowerOfTwoRing) -> None:
     """One AND more than the sign, in a round of its own; and less for every bit that is ignored."""
     count, low = 128, 20

@@ -139,6 +139,54 @@ void check_maps(const Kernels& k, std::size_t words) {
   }
 }
 
+void check_masked(const Kernels& k, std::size_t words) {
+  const std::size_t w = words - 1;
+  const unsigned width = static_cast<unsigned>(64 * words);
+  const Wide ones = words == 1 ? Wide{~Word{0}} : ~Wide{0};
+  for (std::size_t n : {0, 1, 5, 511, 512, 513, 1027}) {
+    Buffer a(n * words), b(n * words), c(n * words), d(n * words), e(n * words), out(n * words, false);
+    Buffer second(n * words, false);
+    const auto all = [&](const Buffer& got, const char* what, auto expected) {
+      for (std::size_t i = 0; i < n; ++i) expect(got.holds(i, expected(i), words), what, words, n, i, 0);
+    };
+    const auto at = [&](const Buffer& buffer, std::size_t i) { return buffer.get(i, words); };
+    const Word *pa = a.data.get(), *pb = b.data.get(), *pc = c.data.get(), *pd = d.data.get(), *pe = e.data.get();
+    Addends addends;
+    addends.plus[0] = pc, addends.plus[1] = pd, addends.minus[0] = pe;
+    addends.plus_count = 2, addends.minus_count = 1;
+    k.signed_sum[w](addends, n, out.data.get());
+    all(out, "signed_sum", [&](std::size_t i) { return at(c, i) + at(d, i) - at(e, i); });
+    const Word *left[] = {pa, pb}, *right[] = {pc, pd};
+    k.cross_product[w](left, right, addends, n, out.data.get());
+    all(out, "cross_product", [&](std::size_t i) {
+      return at(a, i) * (at(c, i) + at(d, i)) + at(b, i) * at(c, i) + at(c, i) + at(d, i) - at(e, i);
+    });
+    for (unsigned shift : {1u, 31u, 63u, width - 1}) {
+      const auto mask = [&](std::size_t i) { return (at(a, i) + at(b, i)) & ones; };
+      k.mask_parts[w](pa, pb, pc, pd, shift, n, out.data.get(), second.data.get());
+      all(out, "mask_parts", [&](std::size_t i) { return (mask(i) >> shift) - at(c, i); });
+      all(second, "mask_parts, top", [&](std::size_t i) { return (mask(i) >> (width - 1)) - at(d, i); });
+      const Wide offset = Wide{1} << (width - 2);
+      const auto opened = [&](std::size_t i) { return (at(c, i) + at(d, i) - at(e, i) + offset) & ones; };
+      for (bool adds : {false, true}) {
+        k.unmask[w](addends, pa, pb, pe, shift, adds, n, out.data.get());
+        all(out, "unmask", [&](std::size_t i) {
+          const Wide wrap = opened(i) >> (width - 1) ? 0 : at(b, i) << (width - shift);
+          return wrap - at(a, i) - at(e, i) + (adds ? (opened(i) >> shift) - (offset >> shift) : 0);
+        });
+      }
+    }
+    if (words == 1) {
+      k.signed_sum[kBitsIndex](addends, n, out.data.get());
+      all(out, "signed_sum of bits", [&](std::size_t i) { return at(c, i) ^ at(d, i) ^ at(e, i); });
+      k.cross_product[kBitsIndex](left, right, addends, n, out.data.get());
+      all(out, "cross_product of bits", [&](std::size_t i) {
+        return (at(a, i) & (at(c, i) ^ at(d, i))) ^ (at(b, i) & at(c, i)) ^ at(c, i) ^ at(d, i) ^ at(e, i);
+      });
+    }
+  }
+}
+
 void check_bits(const Kernels& k) {
   for (std::size_t n : {0, 1, 7, 8, 63, 64, 65, 130, 513})
     for (std::size_t rows : {0, 1, 3}) {
@@ -217,6 +265,7 @@ int main(int argc, char** argv) {
     check_products(*kernels, words, 1);
     for (std::size_t threads : {1, 3}) check_blocks(*kernels, words, threads);
     check_maps(*kernels, words);
+    check_masked(*kernels, words);
     check_planes(*kernels, words);
   }
   check_bits(*kernels);

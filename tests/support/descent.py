@@ -75,9 +75,10 @@ def plan_of(kind: str, rows: int = 60, cols: int = 5, **facts: Any) -> DescentPl
     return descent_plan(rows, cols, **{"scheme": "clear", **KINDS[kind], **facts})
 
 
-def truncating(plan: DescentPlan, carried: int = 10) -> DescentPlan:
-    """The same plan, with so few bits of the weights that rows are multiplied by: as in a ring that is small for it."""
+def truncating(plan: DescentPlan) -> DescentPlan:
+    """The same plan, with so few bits of the weights that rows are multiplied by: about the fewest a plan may have."""
     formats = plan.formats
+    carried = 16 if plan.clipped else 10
     assert carried < formats.weights
     error = root_up(Fraction(plan.layout.features), ROOT_BITS) / (1 << carried)
     product = min(formats.product, formats.data + carried)
@@ -177,7 +178,7 @@ class Seen:
     """Integers of one run. ``sums``: of level and centre, with their noise; ``means``: what became of them.
 
     ``before``, ``after``: the weights of every step; ``total``: their sum; ``offsets``: the intercept before and after
-    each step for it alone. ``rows``, ``residuals``, ``scores``: of every step.
+    each step for it alone. ``rows``, ``residuals``, ``margins``: of every step; rows have their signs, residuals none.
     """
 
     sums: list[Integers] = field(default_factory=list)
@@ -188,7 +189,7 @@ class Seen:
     offsets: list[tuple[Integers, Integers]] = field(default_factory=list)
     rows: list[Any] = field(default_factory=list)
     residuals: list[Integers] = field(default_factory=list)
-    scores: list[Integers] = field(default_factory=list)
+    margins: list[Integers] = field(default_factory=list)
     opened: Integers = field(default_factory=lambda: np.zeros(0, dtype=object))
 
     def releases(self, plan: DescentPlan) -> dict[str, Integers]:
@@ -207,7 +208,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
     result = Seen()
     divided, step = noisy.divided, program._step
     calibrated, intercept_step = program._calibrated, program._intercept_step
-    scores, weighted_sum = Rows.scores, Rows.weighted_sum
+    margins, weighted_sum = Rows.margins, Rows.weighted_sum
 
     def spied_divided(value: SecretArray, count: int, bits: int) -> SecretArray:
         result.sums.append(integers(value))
@@ -217,38 +218,36 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         result.means.append(integers(mean))
         return mean
 
-    def spied_step(rows: Any, labels: Any, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
+    def spied_step(rows: Any, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
         if earlier is not None:
             limit = weights.format.limit(plan.formats.radius)
             weights = holding(weights.loosened(max(limit, weights.integer_limit)), earlier.before[len(result.before)])
         result.before.append(integers(weights))
         result.rows.append(rows)
-        after = step(rows, labels, plan, weights, noise)
+        after = step(rows, plan, weights, noise)
         result.after.append(integers(after))
         return after
 
-    def spied_calibrated(
-        party: Party, rows: Any, labels: Any, plan: DescentPlan, total: SecretArray, noise: Any
-    ) -> SecretArray:
+    def spied_calibrated(party: Party, rows: Any, plan: DescentPlan, total: SecretArray, noise: Any) -> SecretArray:
         if earlier is not None:
             total = holding(total, earlier.total[0])
         result.total.append(integers(total))
-        return calibrated(party, rows, labels, plan, total, noise)
+        return calibrated(party, rows, plan, total, noise)
 
     def spied_intercept(
-        rows: Any, labels: Any, plan: DescentPlan, scores: SecretArray, offset: SecretArray, noise: SecretArray
+        rows: Any, plan: DescentPlan, margins: SecretArray, offset: SecretArray, noise: SecretArray
     ) -> SecretArray:
         if earlier is not None:
             limit = offset.format.limit(plan.formats.offset_radius)
             earlier_offset = earlier.offsets[len(result.offsets)][0]
             offset = holding(offset.loosened(max(limit, offset.integer_limit)), earlier_offset)
-        after = intercept_step(rows, labels, plan, scores, offset, noise)
+        after = intercept_step(rows, plan, margins, offset, noise)
         result.offsets.append((integers(offset), integers(after)))
         return after
 
-    def spied_scores(self: Any, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
-        value = scores(self, weights, plus)
-        result.scores.append(integers(value))
+    def spied_margins(self: Any, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
+        value = margins(self, weights, plus)
+        result.margins.append(integers(value))
         return value
 
     def spied_sum(self: Any, factors: SecretArray, bits: int, largest: Fraction) -> SecretArray:
@@ -260,7 +259,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         mock.patch.object(program, "_step", spied_step),
         mock.patch.object(program, "_calibrated", spied_calibrated),
         mock.patch.object(program, "_intercept_step", spied_intercept),
-        mock.patch.object(Rows, "scores", spied_scores),
+        mock.patch.object(Rows, "margins", spied_margins),
         mock.patch.object(Rows, "weighted_sum", spied_sum),
     ):
         result.opened = opened(plan, table)

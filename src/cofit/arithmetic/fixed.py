@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ import numpy.typing as npt
 from cofit.arithmetic.power_of_two import Z64, PowerOfTwoRing
 from cofit.arithmetic.ring import RingArray
 from cofit.errors import InvalidInputError, RangeError, parameter_error
+
+_REMEMBERED = 1024
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,12 @@ class FixedPoint:
                 "fraction_bits", "FixedPoint", f"an integer from 0 to {largest} in {self.ring.name}", self.fraction_bits
             )
 
+    @staticmethod
+    @lru_cache(maxsize=_REMEMBERED, typed=True)
+    def cached(fraction_bits: int, ring: PowerOfTwoRing) -> FixedPoint:
+        """Return one object for equal formats, without checking it again."""
+        return FixedPoint(fraction_bits, ring)
+
     def __str__(self) -> str:
         return f"{self.ring.name} with {self.fraction_bits} fractional bits"
 
@@ -55,8 +64,7 @@ class FixedPoint:
         Raises RangeError when that integer does not fit.
         """
         exact = as_bound(bound, "FixedPoint")
-        scaled = exact * (1 << self.fraction_bits)
-        limit = -(-scaled.numerator // scaled.denominator)
+        limit = scaled_up(exact, self.fraction_bits)
         if limit > self.capacity:
             raise RangeError(
                 f"A bound of {_short(exact)} does not fit {self}: at most {self.capacity / 2**self.fraction_bits:g}. "
@@ -136,7 +144,12 @@ def as_bound(bound: object, owner: str) -> Fraction:
     number = bound.item() if isinstance(bound, np.generic) else bound  # NumPy integers would wrap
     if isinstance(number, bool) or not isinstance(number, int | float | Fraction) or not 0 <= number < float("inf"):
         raise parameter_error("bound", owner, "a finite number that is at least 0", bound)
-    return Fraction(number)
+    return number if type(number) is Fraction else Fraction(number)
+
+
+def scaled_up(value: Fraction, bits: int) -> int:
+    """Return value * 2^bits, rounded up."""
+    return -(-(value.numerator << bits) // value.denominator)
 
 
 def _short(value: Fraction) -> str:

@@ -103,12 +103,12 @@ class PowerOfTwoRing(Ring):
     # work.
 
     def _is_small(self, *arrays: RingArray) -> bool:
-        """Whether all are arrays of words of one small shape."""
+        """Whether all are arrays of words of one small shape; the others may also be single words."""
         shape, dtype = arrays[0].shape, self.dtype
         if self.words != 1 or not shape or arrays[0].size > _SMALL:
             return False
         for x in arrays:  # noqa: SIM110 (a generator would take longer than the rest)
-            if x.shape != shape or x.dtype != dtype:
+            if x.dtype != dtype or (x.shape != shape and x.shape):
                 return False
         return True
 
@@ -145,6 +145,27 @@ class PowerOfTwoRing(Ring):
                 self._flat(out),
                 self.words,
             )
+        return out
+
+    def signed_sum(self, plus: Sequence[RingArray], minus: Sequence[RingArray] = ()) -> RingArray:
+        out = self.empty(plus[0].shape)
+        kernels.signed_sum(self._solid(plus), self._solid(minus), self._words(out), self.words)
+        return out
+
+    def cross_product(
+        self,
+        a: Sequence[RingArray],
+        b: Sequence[RingArray],
+        plus: Sequence[RingArray] = (),
+        minus: Sequence[RingArray] = (),
+    ) -> RingArray:
+        shape = a[0].shape
+        if b[0].shape != shape:
+            return super().cross_product(a, b, plus, minus)
+        out = self.empty(shape)
+        kernels.cross_product(
+            self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), self._words(out), self.words
+        )
         return out
 
     def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
@@ -185,6 +206,36 @@ class PowerOfTwoRing(Ring):
     def sar(self, a: RingArray, bits: int) -> RingArray:
         """Return floor(a / 2^bits), reading a as a signed integer."""
         return self._shift(kernels.sar, a, bits)
+
+    # --- truncation by a masked opening (``sharing/rep3.py`` says what for) --------------------------------
+
+    def mask_parts(self, masks: Sequence[RingArray], share: RingArray, top: RingArray, shift: int) -> RingArray:
+        """Return, of the sum r of two masks, r >> shift less ``share`` and the top bit of r less ``top``: two rows."""
+        out = self.empty((2, *share.shape))
+        r_0, r_1 = masks
+        rows = self._flat(out).reshape(2, -1)
+        kernels.mask_parts(
+            self._flat(r_0), self._flat(r_1), self._flat(share), self._flat(top), shift, rows, self.words
+        )
+        return out
+
+    def unmask(
+        self,
+        opened: Sequence[RingArray],
+        share: RingArray,
+        top: RingArray,
+        out_mask: RingArray | None,
+        shift: int,
+        *,
+        adds_opened: bool,
+    ) -> RingArray:
+        """With c = sum(opened) + 2^(k-2): return (1 - top bit of c) top 2^(k-shift) - share - out_mask; where
+        ``adds_opened``, with (c >> shift) - 2^(k-2-shift) added.
+        """
+        out = self.empty(share.shape)
+        r, t, o = self._solid((share, top, self.zeros(share.shape) if out_mask is None else out_mask))
+        kernels.unmask(self._solid(opened), r, t, o, shift, adds_opened, self._words(out), self.words)
+        return out
 
     # --- matrices ----------------------------------------------------------------------------------------
 
@@ -231,6 +282,17 @@ class PowerOfTwoRing(Ring):
         flat: Words = np.ascontiguousarray(self.check(a)).reshape(-1).view(np.uint64)
         return flat
 
+    def _solid(self, arrays: Sequence[RingArray]) -> list[Words]:
+        """Return arrays for kernels that take any shape."""
+        return [self._words(x if x.flags.c_contiguous else np.ascontiguousarray(x)) for x in arrays]
+
+    def _words(self, a: RingArray) -> Words:
+        """Return a contiguous array as words, in any shape."""
+        if self.words == 1:
+            return self.check(a)
+        words: Words = self.check(a).reshape(-1).view(np.uint64)
+        return words
+
     def _matrix(self, a: RingArray) -> Words:
         rows, cols = a.shape
         return self._flat(a).reshape(rows, cols * self.words)
@@ -249,6 +311,9 @@ class PowerOfTwoRing(Ring):
         out: RingArray | None = None,
     ) -> RingArray:
         shape = a.shape if a.shape == b.shape else broadcast_shape(a.shape, b.shape)
+        if out is None and self.words == 1 and 1 < b.size < a.size and a.shape == shape:
+            operation = np.add if kernel is kernels.add else np.subtract
+            return np.asarray(operation(self.check(a), self.check(b)))  # which repeats rows without a copy of them
         if out is None:
             out = self.empty(shape)
         elif out.shape != shape or not out.flags.c_contiguous:

@@ -22,7 +22,7 @@ from cofit.errors import parameter_error
 
 SEED_BYTES = 32
 _CHUNK = 1 << 18
-_ZEROS = bytes(_CHUNK)
+_ZEROS = memoryview(bytes(_CHUNK))
 _SLACK = 16
 
 
@@ -63,6 +63,13 @@ class Generator:
     def ring(self, ring: Ring, shape: Shape) -> RingArray:
         """Return uniform ring elements."""
         return self.draw(math.prod(shape) * ring.element_bytes).view(ring.dtype).reshape(shape)
+
+    def rings(self, ring: Ring, shape: Shape, count: int) -> list[RingArray]:
+        """Return as many arrays as so many calls of ``ring`` would, one after the other; small ones by one draw."""
+        if count > 1 and count * math.prod(shape) * ring.element_bytes <= _CHUNK:
+            block = self.ring(ring, (count, *shape))
+            return [block[i, ...] for i in range(count)]
+        return [self.ring(ring, shape) for _ in range(count)]
 
     def ring_into(self, ring: Ring, out: RingArray) -> None:
         """Write the elements that ``ring`` would return over ``out``: in place, or through chunks of rows of a view."""

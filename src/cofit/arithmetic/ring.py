@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from cofit.errors import RingMismatchError, ShapeError
 RingArray: TypeAlias = npt.NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
 _CHUNK_BYTES = 1 << 20  # of a temporary: it stays in the cache
+_FEW = 8  # terms that a kernel adds at once
 
 
 class Ring(ABC):
@@ -87,6 +89,29 @@ class Ring(ABC):
         """Return a * b, broadcast."""
         return self.mul_sum([a], [b])
 
+    def signed_sum(self, plus: Sequence[RingArray], minus: Sequence[RingArray] = ()) -> RingArray:
+        """Return the sum of ``plus``, one array or more, less that of ``minus``; all of one shape."""
+        total = plus[0]
+        for x in plus[1:]:
+            total = self.add(total, x)
+        for x in minus:
+            total = self.sub(total, x)
+        return total
+
+    def cross_product(
+        self,
+        a: Sequence[RingArray],
+        b: Sequence[RingArray],
+        plus: Sequence[RingArray] = (),
+        minus: Sequence[RingArray] = (),
+    ) -> RingArray:
+        """Return a[0] (b[0] + b[1]) + a[1] b[0], broadcast, plus and minus arrays of the shape of that.
+
+        It is what a party of three computes of a product of two values in replicated sharing.
+        """
+        product = self.mul_sum(a, (self.add(b[0], b[1]), b[0]))
+        return self.signed_sum((product, *plus), minus)
+
     @abstractmethod
     def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
         """Return the sum over one axis, or over all."""
@@ -100,13 +125,17 @@ class Ring(ABC):
     ) -> RingArray:
         """Return sum_t sum_j lhs[t][..., j] * rhs[t][..., j] for arrays of one shape.
 
-        Works in chunks of rows, so that no temporary is as large as an operand. each: an element-wise map, of all
-        operands first.
+        Works in chunks of rows, so that no temporary is as large as an operand. Few columns are multiplied one by one.
+        each: an element-wise map, of all operands first.
         """
         *leading, cols = lhs[0].shape
         out = self.zeros((int(np.prod(leading, dtype=np.int64)),))
         if not cols:
             return out.reshape(leading)
+        if cols <= _FEW:
+            left, right = ([x[..., j] for x in side for j in range(cols)] for side in (lhs, rhs))
+            parts = [slice(i, i + _FEW) for i in range(0, len(left), _FEW)]
+            return reduce(self.add, (self.mul_sum(left[part], right[part]) for part in parts))
         left, right = ([x.reshape(-1, cols) for x in side] for side in (lhs, rhs))
         step = max(1, _CHUNK_BYTES // (cols * self.element_bytes))
         for start in range(0, len(out), step):
@@ -138,6 +167,8 @@ def matmul_shape(a: Shape, b: Shape) -> Shape:
 
 def broadcast_shape(*shapes: Shape) -> Shape:
     """Return the common shape of several operands, or raise ShapeError."""
+    if shapes.count(shapes[0]) == len(shapes):  # most calls
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -53,7 +53,7 @@ def epoch(
 @scheme_option
 @as_json_option
 def exchange(size: int, exchanges: int, repetitions: int, scheme: str, as_json: bool) -> None:
-    """One exchange of small messages among all parties."""
+    """One exchange of small messages among all parties, against a ring of bare TLS sockets."""
     show_result(measure_exchange(size, exchanges, repetitions, scheme), as_json)
 
 

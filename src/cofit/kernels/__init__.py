@@ -26,6 +26,20 @@ Maps over flat arrays. ``out`` may be an input itself; ``b`` and ``rhs[t]`` may 
     shl, shr(a, bits, out, words)                out = a * 2^bits, floor(a / 2^bits) of the unsigned value
     sar(a, bits, out, words)                     out = floor(a / 2^bits) of the two's complement value
 
+What a party does between two messages of replicated sharing, in one pass. ``plus`` and ``minus`` are lists of up to
+eight arrays; with ``words`` 0 the elements are bits of GF(2), 64 in a word, plus and minus are XOR and times is AND.
+Arrays may have any shape, and are taken as flat ones::
+
+    signed_sum(plus, minus, out, words)          out = sum(plus) - sum(minus)
+    cross_product(a, b, plus, minus, out, words) out = a[0] (b[0] + b[1]) + a[1] b[0] + sum(plus) - sum(minus)
+
+and of its truncation by a masked opening in a ring of k bits (c is sum(opened) + 2^(k-2); 0 < shift < k)::
+
+    mask_parts(r_0, r_1, share, top, shift, out, words)    out[0] = ((r_0 + r_1) >> shift) - share
+                                                           out[1] = ((r_0 + r_1) >> (k - 1)) - top
+    unmask(opened, share, top, out_mask, shift, adds_opened, out, words)
+        out = (1 - top bit of c) top 2^(k - shift) - share - out_mask [+ (c >> shift) - 2^(k - 2 - shift)]
+
 Bits. Padding bits are written as zero and never read::
 
     pack_bits(bits, out)                         bit j of out[r, w] = bits[r, 64 w + j], each 0 or 1
@@ -47,8 +61,10 @@ from cofit.kernels._native import (
     add,
     available_isas,
     bit_forms,
+    cross_product,
     from_planes,
     isa,
+    mask_parts,
     matmul,
     matvec,
     matvec_pairs,
@@ -63,9 +79,11 @@ from cofit.kernels._native import (
     set_threads,
     shl,
     shr,
+    signed_sum,
     sub,
     threads,
     to_planes,
+    unmask,
     unpack_bits,
 )
 
@@ -73,8 +91,10 @@ __all__ = [
     "add",
     "available_isas",
     "bit_forms",
+    "cross_product",
     "from_planes",
     "isa",
+    "mask_parts",
     "matmul",
     "matvec",
     "matvec_pairs",
@@ -89,8 +109,10 @@ __all__ = [
     "set_threads",
     "shl",
     "shr",
+    "signed_sum",
     "sub",
     "threads",
     "to_planes",
+    "unmask",
     "unpack_bits",
 ]

@@ -57,3 +57,33 @@ def isa() -> str: ...
 def set_isa(name: str) -> None: ...
 def threads() -> int: ...
 def set_threads(n: int) -> None: ...
+def signed_sum(
+    plus: Sequence[NDArray[uint64]], minus: Sequence[NDArray[uint64]], out: NDArray[uint64], words: int
+) -> None: ...
+def cross_product(
+    a: Sequence[NDArray[uint64]],
+    b: Sequence[NDArray[uint64]],
+    plus: Sequence[NDArray[uint64]],
+    minus: Sequence[NDArray[uint64]],
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...
+def mask_parts(
+    r_0: NDArray[uint64],
+    r_1: NDArray[uint64],
+    share: NDArray[uint64],
+    top: NDArray[uint64],
+    shift: int,
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...
+def unmask(
+    opened: Sequence[NDArray[uint64]],
+    share: NDArray[uint64],
+    top: NDArray[uint64],
+    out_mask: NDArray[uint64],
+    shift: int,
+    adds_opened: bool,
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...

@@ -3,6 +3,19 @@
 What is tested, and what it proves: ``row_check_proof.md``. Who learns what: nobody anything. A liar's values have no
 proven range, so every test here holds for all integers of the ring.
 
+**Before and after the verdict.** Until the verdict of a row is multiplied in, what is computed from it may be any
+integer of the ring, whatever public bound travels with it. A comparison of it must not rely on that bound
+(``sign_bits``, or ``unbounded=True``), and nothing joins it to other records but a product with the verdict. These are:
+
+- here: all that is tested (``sign_bits`` and ``top_bits``, of all of the ring);
+- recipe ``paper``: squared lengths (``norm.py``), scores and what a loss makes of them (``losses``), until ``train.py``
+  multiplies residuals, or inverse lengths, by the verdict;
+- recipe ``best``: means and offsets of rows, products of rows with weights and with the centre, which are not compared;
+  and squared lengths, until ``scaled_rows``, ``centred_rows`` and ``clipped_rows`` multiply them by the verdict. Then
+  those of a row that failed are 0, and roots and comparisons of them have their proven ranges. ``Rows.signed`` puts the
+  verdict into the factors of the rows: margins are exactly 0 where it is 0, and comparing them costs what their range
+  needs.
+
 Cost a row, beside that of matrix products with public numbers: a sign test of about 40 of 64 bits for every projection
 (or two for every value, where there are few columns), one of 64 bits for the length, two for the label, one for the
 mean, and an AND of them all. Rounds, once for every batch of rows: with ``rep3`` about 28.
@@ -25,7 +38,7 @@ from cofit.learn.row_check import BlockCheck, check_of, projection_matrix
 from cofit.secret import Party, SecretArray, SecretBits, concatenate
 from cofit.secret.array import bits_to_array
 
-_HELD_A_TEST = 6  # shared elements that are held for every test of a row
+_HELD_A_TEST = 8  # shared elements that are held for every test of a row
 _WORD = 64
 
 

@@ -21,9 +21,13 @@ from cofit.learn.formats import Formats, Geometry
 from cofit.protocols import inverse_square_root, less
 from cofit.secret import SecretArray
 
-TEMPORARIES_PER_BIT = 6
-"""Shared elements that the inverse square root holds at once, for every element and every bit of the ring: its one-hot
-bits become ring elements."""
+_HELD_A_POSITION, _HELD_ANYWAY = 6, 90
+
+
+def held_by_root(positions: int) -> int:
+    """Return how many shared elements a root holds at once for every element: one-hot bits of the positions where its
+    top bit may be become ring elements; then there is a polynomial."""
+    return _HELD_A_POSITION * positions + _HELD_ANYWAY
 
 
 def inverse_norms(x: SecretArray, geometry: Geometry, formats: Formats) -> SecretArray:
@@ -35,12 +39,12 @@ def inverse_norms(x: SecretArray, geometry: Geometry, formats: Formats) -> Secre
 
     def inverse_roots(part: SecretArray) -> SecretArray:
         if geometry.needs_comparison:
-            part = part + less(part, floor) * (-part + floor)
+            part = part + less(part, floor, unbounded=True) * (-part + floor)  # these rows were not checked
             part = part.with_integer_limit(min(part.integer_limit, part.format.limit(geometry.cols)))
         inverse = inverse_square_root(part, bits)
         return inverse.with_integer_limit(min(inverse.integer_limit, inverse.format.limit(largest_inverse(geometry))))
 
-    return in_batches(inverse_roots, [squares], TEMPORARIES_PER_BIT * formats.ring.bits, x.size)
+    return in_batches(inverse_roots, [squares], held_by_root(formats.ring.bits), x.size)
 
 
 def largest_inverse(geometry: Geometry) -> Fraction:

@@ -49,7 +49,7 @@ _NOT_NEGATIVE = ("delta", "check_delta", "sampler_distance", "epochs")
 _HASH = "a SHA-256 in hexadecimal (a study's is null for a run without one)"
 _MEAN_STEPS = 8  # by which the means of two equal rows may differ, as computed
 _LEAST_STRETCHED = Fraction(4)  # rows are at most 1 from 0, as their mean is, and stretched by 2 or more
-_NARROWEST_LENGTH = Fraction(31, 64)  # lengths are clamped to [1/64, 1/2], and computed with an error
+_NARROWEST_LENGTH = Fraction(31, 64)  # lengths are clamped to [1/64, 1/2]
 _WIDEST_MEAN = 2 + Fraction(1, 1 << 10)  # values are from -1 to 1, in units of their bound
 _ROUNDED_SUM, _ROUNDED_UP = 1e-12, 1 + 2.0**-19  # of floats, relatively
 _TOLERANCE = 1 + Fraction(1, 1 << 40)  # floats beside fractions, and fractions that were rounded
@@ -269,13 +269,13 @@ def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[s
     width = descent.mean_width
     if LEVEL in extras or RADIUS in extras:
         _require(c, "normalised_by", by_parties or RADIUS in extras, "'parties' where there is a level")
-        least = _MEAN_STEPS * _step(c.releases[0].grid)
+        least, must_be = _MEAN_STEPS * _step(c.releases[0].grid), "above"
         if RADIUS in extras:
-            least = _NARROWEST_LENGTH + 2 * _step(c.releases[1].grid)
+            least, must_be = _NARROWEST_LENGTH, "at least"
         _require_part(
             "statement.mean_width",
-            least < width <= _WIDEST_MEAN,
-            f"above {float(least):.6g} and at most {float(_WIDEST_MEAN):.6g}",
+            (least < width or (RADIUS in extras and least == width)) and width <= _WIDEST_MEAN,
+            f"{must_be} {float(least):.6g} and at most {float(_WIDEST_MEAN):.6g}",
             width,
         )
     else:

@@ -97,7 +97,7 @@ def two_to_minus(v: SecretArray, fraction_bits: int, scale: int) -> SecretArray:
     if v.bound >= 1 << _INTEGER_BITS:
         raise RangeError(f"The exponent must be below {1 << _INTEGER_BITS} by its public bound, which is {v.bound:g}.")
     ring, bits = v.format.ring, working_bits(v.format.ring)
-    digits = bits_to_array(v.bits()[bits : bits + _INTEGER_BITS], ring)
+    digits = bits_to_array(v.bits(bits + _INTEGER_BITS)[bits:], ring)
     whole = digits.reshape(_INTEGER_BITS, -1).weighted_by(np.array([1 << j for j in range(_INTEGER_BITS)]))
     rest = tighten((v - whole.reshape(v.shape).widen(bits)), Fraction(1))
     power = tighten(_power_of_fraction(bits).evaluate(rest * 2 - 1, bits), 1 + Fraction(1, 1 << 16))

@@ -4,8 +4,8 @@ The bits of x, their prefix OR from the top, and its differences give a one-hot 
 normalisation; Aliasgari, Blanton, Zhang, Steele, "Secure computation on floating point numbers", NDSS 2013, section 4).
 Any public function of the position is then a local linear map of the one-hot bits, and one product scales x exactly.
 
-Rounds with ``rep3``: bits 2 + ceil(log2(k-1)), prefix ceil(log2 B), ring elements 2, scaling 3, where B is the number
-of bits that the public bound of x admits: give tight bounds.
+Rounds with ``rep3``: bits 2 + ceil(log2(m-1)), prefix ceil(log2 B), ring elements 2, scaling 2, where m is the number
+of bits that the public bound of x admits, and at B of them a top bit may be: give tight bounds, from below too.
 
 Domain: x > 0. For x = 0 all one-hot bits are 0 and the mantissa is 0, which is outside the interval: callers must prove
 x > 0, or accept a meaningless (but well-formed) result. For x < 0 the same.
@@ -14,6 +14,7 @@ x > 0, or accept a meaningless (but well-formed) result. For x < 0 the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -32,27 +33,30 @@ class OfPosition(Protocol):
 
 @dataclass(frozen=True)
 class TopBit:
-    """Where the top bit of every element is: ``one_hot[i]`` is 1 for the elements in [2^i, 2^(i+1)), as integers."""
+    """Where the top bit of every element is: ``one_hot[i - lowest]`` is 1 for the elements in [2^i, 2^(i+1)), as
+    integers."""
 
     one_hot: SecretArray
+    lowest: int = 0
 
     def lookup(self, table: OfPosition, format: FixedPoint) -> SecretArray:
         """Return table(i) 2^-f for every element, in ``format`` with f fractional bits. Local and exact."""
-        weights = [table(i) for i in range(len(self.one_hot))]
+        weights = [table(self.lowest + i) for i in range(len(self.one_hot))]
         rows = self.one_hot.reshape(len(weights), -1)
         looked_up = rows.weighted_by(np.array(weights, dtype=object)).ldexp(-format.fraction_bits)
         limit = max(abs(w) for w in weights)
         return looked_up.reshape(self.one_hot.shape[1:]).with_integer_limit(limit)
 
 
-def top_bit(x: SecretArray) -> TopBit:
-    """Find the top bit of positive elements."""
-    width = max(x.integer_limit.bit_length(), 1)
-    reached = prefix_or(x.bits()[:width])  # bit i: there is a 1 at i or above
-    one_hot = reached if width == 1 else reached[: width - 1] ^ reached[1:]
-    if width > 1:
-        one_hot = one_hot.join(reached[width - 1])
-    return TopBit(bits_to_array(one_hot, x.format.ring))
+def top_bit(x: SecretArray, least: int = 1) -> TopBit:
+    """Find the top bit of positive elements; ``least``: no encoded integer is smaller, which the caller has proved."""
+    width = max(x.integer_limit.bit_length(), least.bit_length())
+    lowest = least.bit_length() - 1
+    reached = prefix_or(x.bits(width)[lowest:])  # bit i: there is a 1 at i or above
+    one_hot = reached
+    if reached.width > 1:
+        one_hot = (reached[: reached.width - 1] ^ reached[1:]).join(reached[reached.width - 1])
+    return TopBit(bits_to_array(one_hot, x.format.ring), lowest)
 
 
 def scaled_to(x: SecretArray, top: TopBit, target: OfPosition, bits: int) -> SecretArray:
@@ -63,9 +67,9 @@ def scaled_to(x: SecretArray, top: TopBit, target: OfPosition, bits: int) -> Sec
     ring = x.format.ring
     ceiling = ring.bits - 2
     factor = top.lookup(lambda i: 1 << (ceiling - target(i)), FixedPoint(0, ring))
-    integers = x.ldexp(x.format.fraction_bits)
-    scaled = integers.multiply(factor, proven_bound=(1 << ceiling) - 1)
-    return scaled.ldexp(-ceiling).truncate(bits).with_bound(1)
+    fractions = x.ldexp(x.format.fraction_bits - ceiling)
+    below_one = Fraction((1 << ceiling) - 1, 1 << ceiling)
+    return fractions.multiply(factor, bits, proven_bound=below_one).with_bound(1)
 
 
 def prefix_or(bits: SecretBits) -> SecretBits:

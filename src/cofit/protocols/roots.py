@@ -7,7 +7,8 @@ are no special case); one product joins them.
 Domain: square_root 0 < x <= 4^D, inverse_square_root 4^-D <= x, with D = ``domain_exponent(format)`` = W - f - 1 (the
 guard bits of ``working``): results are at most 2^D, and their absolute error stays below 4 units in the last place. The
 upper bound of the square root is checked against the public bound of x; the lower one of the inverse is the caller's to
-prove. For x = 0 and for x < 0 the results are meaningless (square_root(0) is 0).
+prove. For x = 0 and for x < 0 the results are meaningless (square_root(0) is 0). Where the caller has proved a larger
+lower bound, ``least``, every power of two below it saves a bit in ``normalise``, and elements below it are meaningless.
 The result has the format of x, or ``fraction_bits`` fractional bits where given; then x may have any number of them and
 the domain and the errors are those of the format of the result: m keeps W bits whatever the format of x is.
 Error: at most ``square_root_error(format)`` and ``inverse_square_root_error(format)``, for the format of the result.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from math import floor
 from typing import Protocol
 
 from cofit.arithmetic import FixedPoint
@@ -52,9 +54,9 @@ def square_root(x: SecretArray, fraction_bits: int | None = None) -> SecretArray
     return _scaled_root(x, result, _root, sign=1)
 
 
-def inverse_square_root(x: SecretArray, fraction_bits: int | None = None) -> SecretArray:
+def inverse_square_root(x: SecretArray, fraction_bits: int | None = None, least: Fraction | None = None) -> SecretArray:
     """Return 1 / sqrt(x), for x in the domain, in the format of x or with ``fraction_bits`` fractional bits."""
-    return _scaled_root(x, _result_format(x, fraction_bits, "inverse_square_root"), _inverse_root, sign=-1)
+    return _scaled_root(x, _result_format(x, fraction_bits, "inverse_square_root"), _inverse_root, sign=-1, least=least)
 
 
 def domain_exponent(format: FixedPoint) -> int:
@@ -72,11 +74,13 @@ def _result_format(x: SecretArray, fraction_bits: int | None, function: str) -> 
     return FixedPoint(fraction_bits, x.format.ring)
 
 
-def _scaled_root(x: SecretArray, result: FixedPoint, root: _Root, sign: int) -> SecretArray:
+def _scaled_root(
+    x: SecretArray, result: FixedPoint, root: _Root, sign: int, least: Fraction | None = None
+) -> SecretArray:
     """Return m^(sign/2) 2^(sign t/2), for x = m 2^t."""
     bits = working_bits(x.format.ring)
     largest = domain_exponent(result)
-    top = top_bit(x)
+    top = top_bit(x) if least is None else top_bit(x, max(1, floor(least * (1 << x.format.fraction_bits))))
     of_mantissa = tighten(root(bits).evaluate(mantissa_argument(x, top), bits), Fraction(3, 2))
     power_format = FixedPoint(_power_bits(result), x.format.ring)
 

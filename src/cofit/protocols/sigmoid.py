@@ -100,14 +100,15 @@ def _one_over_one_plus(bits: int) -> Approximation:
     return approximate(lambda y: 2 / (3 + y), 5.5, 14, Fraction(1, 1 << (bits + 3)), bits)
 
 
-def sigmoid(z: SecretArray) -> SecretArray:
-    """Return 1 / (1 + exp(-z)), for any z, in the format of z."""
+def sigmoid(z: SecretArray, *, unbounded: bool = False) -> SecretArray:
+    """Return 1 / (1 + exp(-z)), for any z, in the format of z. ``unbounded``: as in ``comparison``."""
     check_format(z, "sigmoid")
     bits, fraction_bits = working_bits(z.format.ring), z.format.fraction_bits
-    negative = is_negative(z)
+    negative = is_negative(z, unbounded=unbounded)
     magnitude = ((1 - negative * 2) * z).with_integer_limit(z.integer_limit)
     if z.bound > _CLAMP:
-        magnitude = tighten(less(magnitude, _CLAMP) * (magnitude - _CLAMP) + _CLAMP, Fraction(_CLAMP))
+        small = less(magnitude, _CLAMP, unbounded=unbounded)
+        magnitude = tighten(small * (magnitude - _CLAMP) + _CLAMP, Fraction(_CLAMP))
     decay = two_to_minus(exponent_of(-magnitude, 0), bits, 0)
     half = _one_over_one_plus(bits).evaluate(tighten(decay * 2 - 1, 1 + Fraction(1, 1 << 16)), fraction_bits)
     return tighten(half + negative * (1 - half * 2), 1 + Fraction(1, 1 << 12))

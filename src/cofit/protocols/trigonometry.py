@@ -67,7 +67,7 @@ def sine_cosine_of_turns(t: SecretArray, fraction_bits: int) -> tuple[SecretArra
     """Return sin(2 pi t) and cos(2 pi t) with ``fraction_bits`` fractional bits, for t with W + 3 fractional bits."""
     ring, point = t.format.ring, t.format.fraction_bits
     sign_row = max(t.integer_limit.bit_length(), point)
-    digits = bits_to_array(t.bits()[point - 2 : sign_row + 1], ring)
+    digits = bits_to_array(t.bits(sign_row + 1)[point - 2 :], ring)
     weights = [1 << (point - 2 + i) for i in range(len(digits))]
     weights[-1] = -weights[-1]  # two's complement
     whole = digits.reshape(len(digits), -1).weighted_by(np.array(weights, dtype=object)).reshape(t.shape)

@@ -16,6 +16,7 @@ import numpy as np
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, RingArray, Shape
 from cofit.errors import FormatMismatchError, InvalidInputError, RangeError, RingMismatchError, parameter_error
 from cofit.secret.bits import SecretBits
+from cofit.secret.constants import encoded, factor_format
 from cofit.secret.ranges import Bound, checked, product_format, product_limit
 from cofit.sharing import Scheme, Share
 from cofit.sharing.operands import check_plus
@@ -133,7 +134,7 @@ class SecretArray:
         if isinstance(other, SecretArray):
             self._same_format(other, "+")
             return self._like(self._scheme.add(self._share, other._share), self._limit + other._limit)
-        values, limit = self._encode(other, self.format)
+        values, limit = encoded(other, self._format)
         return self._like(self._scheme.add_public(self._share, values), self._limit + limit)
 
     __radd__ = __add__
@@ -145,7 +146,7 @@ class SecretArray:
         if isinstance(other, SecretArray):
             self._same_format(other, "-")
             return self._like(self._scheme.sub(self._share, other._share), self._limit + other._limit)
-        values, limit = self._encode(other, self.format)
+        values, limit = encoded(other, self._format)
         negated = self.format.ring.neg(values)
         return self._like(self._scheme.add_public(self._share, negated), self._limit + limit)
 
@@ -263,7 +264,7 @@ class SecretArray:
         shift = self.format.fraction_bits - fraction_bits
         if shift < 0:
             raise parameter_error("fraction_bits", "truncate", f"at most {self.format.fraction_bits}", fraction_bits)
-        format = FixedPoint(fraction_bits, self.format.ring)
+        format = FixedPoint.cached(fraction_bits, self._format.ring)
         limit = (self._limit >> shift) + 1 if shift else self._limit
         return SecretArray(self._scheme, self._scheme.truncate(self._share, shift), format, limit)
 
@@ -272,9 +273,9 @@ class SecretArray:
         more = fraction_bits - self.format.fraction_bits
         if more < 0:
             raise parameter_error("fraction_bits", "widen", f"at least {self.format.fraction_bits}", fraction_bits)
-        format = FixedPoint(fraction_bits, self.format.ring)
+        format = FixedPoint.cached(fraction_bits, self._format.ring)
         limit = checked(self._limit << more, format, "A widened value")
-        factor = format.ring.from_int(np.asarray(1 << more, dtype=object))
+        factor, _ = encoded(1 << more, FixedPoint.cached(0, format.ring))
         return SecretArray(self._scheme, self._scheme.mul_public(self._share, factor), format, limit)
 
     def narrow(self, ring: PowerOfTwoRing) -> SecretArray:
@@ -293,9 +294,8 @@ class SecretArray:
 
     def ldexp(self, exponent: int) -> SecretArray:
         """Return self * 2^exponent, exactly and for free: only the number of fractional bits changes."""
-        return SecretArray(
-            self._scheme, self._share, FixedPoint(self.format.fraction_bits - exponent, self.format.ring), self._limit
-        )
+        format = FixedPoint.cached(self._format.fraction_bits - exponent, self._format.ring)
+        return SecretArray(self._scheme, self._share, format, self._limit)
 
     # --- shape -------------------------------------------------------------------------------------------
 
@@ -315,6 +315,10 @@ class SecretArray:
         except (ValueError, TypeError):
             raise parameter_error("shape", "reshape", f"a shape of {self.size} elements", wanted) from None
 
+    def repeated(self, count: int) -> SecretArray:
+        """Return one element ``count`` times, all in one place in memory."""
+        return self._like(self._share.linear(lambda part: np.broadcast_to(part.reshape(1), (count,))), self._limit)
+
     @property
     def T(self) -> SecretArray:  # noqa: N802
         """The transpose."""
@@ -322,17 +326,25 @@ class SecretArray:
 
     # --- bits --------------------------------------------------------------------------------------------
 
-    def bits(self) -> SecretBits:
-        """Return the bits of the encoded integers (two's complement), least significant first."""
-        return SecretBits(self._scheme, self._scheme.to_bits(self._share), self.shape)
+    def bits(self, count: int | None = None) -> SecretBits:
+        """Return the bits of the encoded integers (two's complement), least significant first: all, or ``count``."""
+        return SecretBits(self._scheme, self._scheme.to_bits(self._share, count), self.shape)
 
     def sign_bits(self, low: int = 0) -> SecretBits:
-        """Return one bit for every element: 1 where it is negative.
+        """Return one bit for every element: 1 where it is negative, whatever the ring holds: no bound is relied on.
 
         low: for less traffic, of an integer that is below the element's by less than ``summands`` 2^low, modulo the
         ring.
         """
         return SecretBits(self._scheme, self._scheme.sign_bits(self._share, low), self.shape)
+
+    def bounded_sign_bits(self) -> SecretBits:
+        """Return the same bit for less: as many bits are added as ``integer_limit`` takes, with its sign.
+
+        If the bound is wrong, so is the bit. What comes from rows that were not checked has no bound to rely on.
+        """
+        bits = min(self._limit.bit_length() + 1, self.format.ring.bits)
+        return SecretBits(self._scheme, self._scheme.sign_bits(self._share, bits=bits), self.shape)
 
     def top_bits(self, low: int = 0) -> SecretBits:
         """Return the two top bits of every element, or of an integer below it as in ``sign_bits``; the lower first."""
@@ -358,9 +370,11 @@ class SecretArray:
     # --- helpers -----------------------------------------------------------------------------------------
 
     def _like(self, share: Share, limit: int) -> SecretArray:
-        return SecretArray(self._scheme, share, self.format, limit)
+        return SecretArray(self._scheme, share, self._format, limit)
 
     def _same_format(self, other: SecretArray, operator: str) -> None:
+        if self._format is other._format:
+            return
         if self.format.ring is not other.format.ring:
             raise RingMismatchError(f"'{operator}' needs one ring; got {self.format} and {other.format}.")
         if self.format != other.format:
@@ -368,17 +382,10 @@ class SecretArray:
                 f"'{operator}' needs one format; got {self.format} and {other.format}. Use truncate() or multiply()."
             )
 
-    def _encode(self, values: Public, format: FixedPoint) -> tuple[RingArray, int]:
-        encoded = format.encode(values)
-        return encoded, format.ring.largest_magnitude(encoded)
-
     def _public_factor(self, values: Public) -> tuple[FixedPoint, RingArray, int]:
         """Integers multiply exactly (f = 0), reals in our own format."""
-        array = np.asarray(0.0 if isinstance(values, Fraction) else values)
-        exact = array.dtype.kind in "bui" or (array.dtype.kind == "O" and all(isinstance(v, int) for v in array.flat))
-        format = FixedPoint(0, self.format.ring) if exact else self.format
-        encoded, limit = self._encode(values, format)
-        return format, encoded, limit
+        format = factor_format(values, self._format)
+        return format, *encoded(values, format)
 
     def _product_rules(
         self,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TypeAlias
 
 from cofit.arithmetic import FixedPoint
-from cofit.arithmetic.fixed import as_bound
+from cofit.arithmetic.fixed import as_bound, scaled_up
 from cofit.errors import FormatMismatchError, RangeError, RingMismatchError, parameter_error
 
 Bound: TypeAlias = float | int | Fraction
@@ -36,7 +35,7 @@ def product_format(
         raise RingMismatchError(f"A product needs one ring; got {left} and {right}.")
     exact = left.fraction_bits + right.fraction_bits
     if fraction_bits is None:
-        if left != right and left.fraction_bits and right.fraction_bits:
+        if left is not right and left != right and left.fraction_bits and right.fraction_bits:
             raise FormatMismatchError(
                 f"'*' and '@' need one format, or an integer; got {left} and {right}. "
                 f"Use multiply() or matmul() with fraction_bits=..."
@@ -49,7 +48,7 @@ def product_format(
     if plus is not None and plus.fraction_bits != exact:
         wanted = f"in the format of the product before its truncation, with {exact} fractional bits"
         raise parameter_error("plus", "a product", wanted, str(plus), FormatMismatchError)
-    return FixedPoint(fraction_bits, left.ring), exact - fraction_bits
+    return FixedPoint.cached(fraction_bits, left.ring), exact - fraction_bits
 
 
 def product_limit(exact: int, result: FixedPoint, shift: int, proven: Bound | None) -> int:
@@ -58,6 +57,6 @@ def product_limit(exact: int, result: FixedPoint, shift: int, proven: Bound | No
     Only the total must fit the ring: partial sums that wrap modulo 2^k are harmless.
     """
     if proven is not None:
-        exact = min(exact, math.ceil(as_bound(proven, "a product") * (1 << (result.fraction_bits + shift))))
+        exact = min(exact, scaled_up(as_bound(proven, "a product"), result.fraction_bits + shift))
     checked(exact, result, "A product before its truncation")
     return (exact >> shift) + 1 if shift else exact

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from cofit.arithmetic import PowerOfTwoRing
-from cofit.errors import InvalidInputError
+from cofit.errors import InvalidInputError, parameter_error
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Share
 
@@ -21,25 +21,29 @@ from cofit.sharing.shares import BitShare, Share
 class TakesBits(Scheme):
     """A scheme that takes bits by adding numbers whose bits are shared: it says how their carry signals are made."""
 
-    def to_bits(self, a: Share) -> BitShare:
-        """Rounds: those of the signals and ceil(log2(k-1)) ANDs."""
+    def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
+        """Rounds: those of the signals and ceil(log2(k-1)) ANDs; k: as many bits as are taken."""
         with self.label("to_bits"):
-            return add_from_signals(self, *self._carry_signals(a, _with_bits(a)))
+            return add_from_signals(self, *self._signals(a, 0, bits))
 
-    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
+    def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
         """As ``to_bits``, with the carry into the top position only: 2 (k-2) ANDs instead of k log2 k."""
         with self.label("sign_bits"):
-            return top_bit_from_signals(self, *self._carry_signals(a, _with_bits(a), low))
+            return top_bit_from_signals(self, *self._signals(a, low, bits))
 
     def top_bits(self, a: Share, low: int = 0) -> BitShare:
         """As ``sign_bits``, with one more AND, which takes a round of its own."""
         with self.label("top_bits"):
-            return top_two_from_signals(self, *self._carry_signals(a, _with_bits(a), low))
+            return top_two_from_signals(self, *self._signals(a, low, None))
+
+    def _signals(self, a: Share, low: int, bits: int | None) -> tuple[BitShare, BitShare]:
+        return self._carry_signals(a, *planes_of(a, low, bits))
 
     @abstractmethod
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
-        """Return the bits of u AND v and of u XOR v, for two numbers u and v whose sum is a; without those below
-        ``low`` of all summands, so that the sum is that of a less than ``summands`` 2^low below it."""
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
+        """Return the bits of u AND v and of u XOR v, for two numbers u and v whose sum is a, at the places ``planes``:
+        without those above in any summand the sum is that of a modulo a smaller power of two, without those below it is
+        less than ``summands`` 2^low below that."""
 
 
 def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
@@ -55,11 +59,8 @@ def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) ->
         upper = [i for i in range(width - 1) if i & block]
         before = [(i >> level << level) - 1 for i in upper]
         open_ended = [n for n, j in enumerate(before) if j >= block]  # prefixes that do not yet reach position 0
-        p_upper = scheme.select_rows(p, upper)
-        left = scheme.stack_rows([p_upper, scheme.select_rows(p_upper, open_ended)])
-        right = scheme.stack_rows(
-            [scheme.select_rows(g, before), scheme.select_rows(p, [before[n] for n in open_ended])]
-        )
+        left = scheme.select_rows(p, [*upper, *(upper[n] for n in open_ended)])
+        right = scheme.gather_rows([(g, before), (p, [before[n] for n in open_ended])])
         product = scheme.and_(left, right)
         g_upper = scheme.xor(scheme.select_rows(g, upper), scheme.select_rows(product, slice(0, len(upper))))
         g = _replace_rows(scheme, g, upper, g_upper)
@@ -67,12 +68,14 @@ def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) ->
         p = _replace_rows(scheme, p, changed, scheme.select_rows(product, slice(len(upper), product.rows)))
         level += 1
     sums = scheme.xor(scheme.select_rows(propagate, slice(1, width)), g)
-    return scheme.stack_rows([scheme.select_rows(propagate, slice(0, 1)), sums])
+    return scheme.gather_rows([(propagate, slice(0, 1)), (sums, slice(0, width - 1))])
 
 
 def top_bit_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
     """Return the top sum bit only: a balanced tree over the positions below it, at most 2 ANDs for each."""
     top = generate.rows - 1
+    if not top:
+        return propagate
     carry = _carry_out(scheme, generate, propagate, top)
     return scheme.xor(scheme.select_rows(propagate, slice(top, top + 1)), carry)
 
@@ -94,18 +97,14 @@ def _carry_out(scheme: Scheme, generate: BitShare, propagate: BitShare, position
     while g.rows > 1:
         pairs = g.rows // 2
         low, high = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
-        p_high = scheme.select_rows(p, high)
         # The lowest group reaches position 0, so its propagate signal is never needed again.
-        left = scheme.stack_rows([p_high, scheme.select_rows(p_high, slice(1, pairs))])
-        right = scheme.stack_rows([scheme.select_rows(g, low), scheme.select_rows(p, slice(2, 2 * pairs, 2))])
+        left = scheme.gather_rows([(p, high), (p, slice(3, 2 * pairs, 2))])
+        right = scheme.gather_rows([(g, low), (p, slice(2, 2 * pairs, 2))])
         product = scheme.and_(left, right)
-        joined_g = scheme.xor(scheme.select_rows(g, high), scheme.select_rows(product, slice(0, pairs)))
-        joined_p = scheme.stack_rows(
-            [scheme.select_rows(p, slice(0, 1)), scheme.select_rows(product, slice(pairs, product.rows))]
-        )
+        joined = scheme.xor(scheme.select_rows(g, high), scheme.select_rows(product, slice(0, pairs)))
         odd = slice(2 * pairs, g.rows)
-        g = scheme.stack_rows([joined_g, scheme.select_rows(g, odd)])
-        p = scheme.stack_rows([joined_p, scheme.select_rows(p, odd)])
+        p = scheme.gather_rows([(p, slice(0, 1)), (product, slice(pairs, product.rows)), (p, odd)])
+        g = joined if 2 * pairs == g.rows else scheme.stack_rows([joined, scheme.select_rows(g, odd)])
     return g
 
 
@@ -116,7 +115,17 @@ def _replace_rows(scheme: Scheme, bits: BitShare, rows: list[int], new: BitShare
     return scheme.select_rows(scheme.stack_rows([bits, new]), order)
 
 
-def _with_bits(a: Share) -> PowerOfTwoRing:
-    if not isinstance(a.ring, PowerOfTwoRing):
-        raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
-    return a.ring
+def planes_of(a: Share, low: int = 0, bits: int | None = None) -> tuple[PowerOfTwoRing, slice]:
+    """Return the ring of a, and which bits of its summands are added: from ``low`` to below ``bits``, or to the top."""
+    ring = a.ring
+    if not isinstance(ring, PowerOfTwoRing):
+        raise InvalidInputError(f"Elements of {ring.name} have no bits to take.")
+    end = ring.bits if bits is None else bits
+    if not 0 <= low < end <= ring.bits:
+        raise parameter_error("bits", "taking bits", f"above {low} and at most {ring.bits}", bits)
+    return ring, slice(low, end)
+
+
+def plane_count(planes: slice) -> int:
+    """Return how many bits of every summand ``planes`` are."""
+    return int(planes.stop - planes.start)

@@ -166,8 +166,7 @@ class Blank(Scheme):
         return self._blank_bits(a.rows, a.count)
 
     def select_rows(self, a: BitShare, rows: slice | Sequence[int]) -> BitShare:
-        selected = len(range(a.rows)[rows]) if isinstance(rows, slice) else len(rows)
-        return self._blank_bits(selected, a.count)
+        return self._blank_bits(_selected(a, rows), a.count)
 
     def high_part(self, a: Share, shift: int) -> Share:
         return self._blank(a.ring, a.shape)
@@ -177,6 +176,13 @@ class Blank(Scheme):
 
     def stack_rows(self, pieces: Sequence[BitShare]) -> BitShare:
         return self._blank_bits(sum(piece.rows for piece in pieces), common_count(*pieces))
+
+    def gather_rows(self, pieces: Sequence[tuple[BitShare, slice | Sequence[int]]]) -> BitShare:
+        return self._blank_bits(sum(_selected(*piece) for piece in pieces), common_count(*(bits for bits, _ in pieces)))
+
+
+def _selected(bits: BitShare, rows: slice | Sequence[int]) -> int:
+    return len(range(bits.rows)[rows]) if isinstance(rows, slice) else len(rows)
 
 
 def nothing(ring: Ring, shape: Shape) -> RingArray:

@@ -16,6 +16,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import InvalidInputError
+from cofit.sharing.adder import planes_of
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.info import SchemeInfo
@@ -163,13 +164,13 @@ class Clear(Scheme):
     def random_bits(self, rows: int, count: int) -> BitShare:
         return BitShare(Share(BITS, (self._coins.ring(BITS, (rows, packed_length(count))),)), count)
 
-    def to_bits(self, a: Share) -> BitShare:
-        if not isinstance(a.ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
-        return BitShare(Share(BITS, (to_planes(a.ring, a.parts[0]),)), a.parts[0].size)
+    def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
+        ring, planes = planes_of(a, 0, bits)
+        return BitShare(Share(BITS, (to_planes(ring, a.parts[0])[planes],)), a.parts[0].size)
 
-    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
-        return self.select_rows(self.to_bits(a), slice(a.ring.bits - 1, a.ring.bits))
+    def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
+        _, planes = planes_of(a, low, bits)
+        return self.select_rows(self.to_bits(a, bits), slice(planes.stop - 1, planes.stop))
 
     def top_bits(self, a: Share, low: int = 0) -> BitShare:
         return self.select_rows(self.to_bits(a), slice(a.ring.bits - 2, a.ring.bits))

@@ -19,7 +19,13 @@ from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import add_from_signals, top_bit_from_signals, top_two_from_signals
+from cofit.sharing.adder import (
+    add_from_signals,
+    plane_count,
+    planes_of,
+    top_bit_from_signals,
+    top_two_from_signals,
+)
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.costs import Cost, Costs
@@ -219,25 +225,24 @@ class Meter(FromNumbers, Blank):
 
     # --- bits --------------------------------------------------------------------------------------------
 
-    def to_bits(self, a: Share) -> BitShare:
-        return self._bits_of(a, a.ring.bits, add_from_signals)
+    def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
+        _, planes = planes_of(a, 0, bits)
+        return self._bits_of(a, planes, plane_count(planes), add_from_signals)
 
-    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
-        return self._bits_of(a, 1, top_bit_from_signals, low)
+    def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
+        return self._bits_of(a, planes_of(a, low, bits)[1], 1, top_bit_from_signals)
 
     def top_bits(self, a: Share, low: int = 0) -> BitShare:
-        return self._bits_of(a, 2, top_two_from_signals, low)
+        return self._bits_of(a, planes_of(a, low)[1], 2, top_two_from_signals)
 
     def _bits_of(
-        self, a: Share, rows: int, adder: Callable[[Scheme, BitShare, BitShare], BitShare], low: int = 0
+        self, a: Share, planes: slice, rows: int, adder: Callable[[Scheme, BitShare, BitShare], BitShare]
     ) -> BitShare:
-        if not isinstance(a.ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
         count, signals = math.prod(a.shape), self._costs.carry_signals
         if signals is None:
             return self._blank_bits(rows, count)
-        planes = BitShare(self._count(signals, BITS, (a.ring.bits - low, packed_length(count))), count)
-        return adder(self, planes, planes)
+        signal = BitShare(self._count(signals, BITS, (plane_count(planes), packed_length(count))), count)
+        return adder(self, signal, signal)
 
     def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         return self._product(BITS, a.shape, b.shape, shape, 0)

@@ -27,7 +27,8 @@ Cost in ring elements per output element (all parties together) and rounds:
     bits of a number -> element  2  4          and the additions and words of ``from_numbers`` (``numbers.py``)
     public bilinear forms        1  3          for each row of the result (``bilinear``)
     ring element -> k bits       2 + ceil(log2(k-1)); 3 k bits and the ANDs of ``add_from_signals``
-    sign of a ring element       2 + ceil(log2(k-1)); 3 k bits and 2 (k-2) ANDs at most
+    sign of a ring element       2 + ceil(log2(k-1)); 3 k bits and 2 (k-2) ANDs at most; k: the bits of the ring, or as
+                                 many as a proven range takes
 
 Security of the messages. Every message is a value plus a mask drawn from a seed that its receiver lacks, and no two
 messages to one receiver use the same mask, so a simulator replaces them by uniform elements. The argument for
@@ -36,7 +37,9 @@ truncation and conversion stands in ``rep3_proof.md`` beside this file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,7 +48,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import TakesBits
+from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
@@ -56,7 +59,21 @@ from cofit.sharing.rep3_dealing import DIGEST_BYTES, DealtByOwners
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
+_CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
 _SPREAD = 0x9E3779B1  # an odd number, so that different positions give different states
+
+
+_DEALER = 2  # the party that knows the mask of a truncation
+_TRUNCATION_DRAWS = ((4, 0), (0, 2), (2, 4))  # by rank: arrays drawn from k_i and from k_{i+1}
+
+
+class _Masks(NamedTuple):
+    """What is added to and subtracted from our summand, and what was drawn for a truncation from either stream."""
+
+    plus: list[RingArray]
+    minus: list[RingArray]
+    own: list[RingArray]
+    following: list[RingArray]
 
 
 class Rep3(DealtByOwners, TakesBits, FromNumbers):
@@ -170,39 +187,71 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
     # --- products ----------------------------------------------------------------------------------------
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        return self._reduce("mul", ring, ring.mul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
+        if plus is None and ring.element_bytes * math.prod(shape) > _CACHED and _in_one_piece(shape, a, b):
+            summand = self._masked_product(ring, a, b, shape)
+            masks = self._masks(ring, shape, shift, None, zero=False)
+            if masks.plus:
+                summand = ring.signed_sum([summand, *masks.plus])
+            return self._reduce("mul", ring, summand, shape, shift, masks)
+        masks = self._masks(ring, shape, shift, plus)
+        summand = ring.cross_product(a.parts, b.parts, masks.plus, masks.minus)
+        return self._reduce("mul", ring, summand, shape, shift, masks)
+
+    def _masked_product(self, ring: Ring, a: Share, b: Share, shape: Shape) -> RingArray:
+        """Return the summands of a product of many elements, with a sharing of zero, made in pieces that stay in the
+        cache. Streams are read in the order of ``_masks``.
+        """
+        left, right = ([part.reshape(-1) for part in share.parts] for share in (a, b))
+        out = ring.empty((math.prod(shape),))
+        step = _CACHED // ring.element_bytes
+        for start in range(0, len(out), step):
+            piece = slice(start, start + step)
+            x, y = ([part[piece] for part in side] for side in (left, right))
+            own, following = self._own.ring(ring, x[0].shape), self._next.ring(ring, x[0].shape)
+            out[piece] = ring.cross_product(x, y, [own], [following])
+        return out.reshape(shape)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        return self._reduce("matmul", ring, ring.matmul_sum(a.parts, self._cross(ring, b)), shape, shift, plus)
+        """z_i = a_i (b_i + b_{i+1}) + a_{i+1} b_i: the factors of a_i and of a_{i+1} are vectors or small matrices."""
+        product = ring.matmul_sum(a.parts, (ring.add(b.parts[0], b.parts[1]), b.parts[0]))
+        masks = self._masks(ring, shape, shift, plus)
+        summand = ring.signed_sum([product, *masks.plus], masks.minus)
+        return self._reduce("matmul", ring, summand, shape, shift, masks)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, each: LocalMap | None = None) -> Share:
         """The three terms of z_i one by one: the sum b_i + b_{i+1} would be a temporary as large as b."""
         (a_own, a_next), (b_own, b_next) = a.parts, b.parts
-        summand = ring.inner_sum((a_own, a_own, a_next), (b_own, b_next, b_own), each=each)
-        return self._reduce("inner", ring, summand, shape, shift, None)
+        product = ring.inner_sum((a_own, a_own, a_next), (b_own, b_next, b_own), each=each)
+        masks = self._masks(ring, shape, shift, None)
+        summand = ring.signed_sum([product, *masks.plus], masks.minus)
+        return self._reduce("inner", ring, summand, shape, shift, masks)
 
     def high_squares(self, a: Share, shift: int) -> Share:
         """Some rows at a time: no second matrix."""
         return self._inner(a.ring, a, a, a.shape[:-1], 0, shifting(a.ring, shift))
 
-    @staticmethod
-    def _cross(ring: Ring, b: Share) -> tuple[RingArray, RingArray]:
-        """z_i = a_i (b_i + b_{i+1}) + a_{i+1} b_i: the factors of a_i and of a_{i+1}."""
-        return ring.add(b.parts[0], b.parts[1]), b.parts[0]
+    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> _Masks:
+        """Draw all masks of an operation from both streams, those of a sharing of zero first.
 
-    def _reduce(
-        self, operation: str, ring: Ring, summand: RingArray, shape: Shape, shift: int, plus: Share | None
-    ) -> Share:
-        """Turn additive summands z_i, one at each party, into a replicated sharing of (z + plus) / 2^shift.
-
-        Party i adds the first of its two parts of ``plus``: p_0, p_1 and p_2 are each added by one party.
+        a_i = F(k_i) - F(k_{i+1}) is our summand of that. Party i adds the first of its two parts of ``plus``: p_0, p_1
+        and p_2 are each added by one party. Parties 0 and 1 add their part of the mask r of the truncation.
         """
-        if plus is not None:
-            summand = ring.add(summand, plus.parts[0])
-        masked = ring.add(summand, self._zero(ring, shape))
+        from_own, from_next = _TRUNCATION_DRAWS[self.rank] if shift else (0, 0)
+        own = self._own.rings(ring, shape, from_own + zero)
+        following = self._next.rings(ring, shape, from_next + zero)
+        masks = _Masks([] if plus is None else [plus.parts[0]], [], own[zero:], following[zero:])
+        if zero:
+            masks.plus.append(own[0])
+            masks.minus.append(following[0])
+        if shift and self.rank != _DEALER:
+            masks.plus.append(masks.own[0] if self.rank == 0 else masks.following[0])
+        return masks
+
+    def _reduce(self, operation: str, ring: Ring, summand: RingArray, shape: Shape, shift: int, masks: _Masks) -> Share:
+        """Turn additive summands, masked, one at each party, into a replicated sharing of their sum over 2^shift."""
         if shift:
-            return self._masked_truncation(operation, ring, masked, shape, shift, third_summand=True)
-        return self._reshare(operation, ring, masked)
+            return self._masked_truncation(operation, ring, summand, shape, shift, masks, third_summand=True)
+        return self._reshare(operation, ring, summand)
 
     def _zero(self, ring: Ring, shape: Shape) -> RingArray:
         """Return our summand a_i = F(k_i) - F(k_{i+1}) of a random sharing of zero."""
@@ -216,8 +265,11 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
     # --- truncation that never fails ---------------------------------------------------------------------
 
     def _truncate(self, a: Share, shift: int) -> Share:
-        summand = a.ring.add(*a.parts) if self.rank == 0 else a.parts[1]  # x_0 + x_1 and x_2; party 2 adds nothing
-        return self._masked_truncation("truncate", a.ring, summand, a.shape, shift, third_summand=False)
+        ring = a.ring
+        masks = self._masks(ring, a.shape, shift, None, zero=False)
+        parts = a.parts if self.rank == 0 else (a.parts[1],)  # x_0 + x_1 and x_2; party 2 adds nothing
+        summand = ring.signed_sum([*parts, *masks.plus]) if self.rank != _DEALER else parts[0]
+        return self._masked_truncation("truncate", ring, summand, a.shape, shift, masks, third_summand=False)
 
     def _masked_truncation(
         self,
@@ -226,6 +278,7 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
         summand: RingArray,
         shape: Shape,
         shift: int,
+        masks: _Masks,
         *,
         third_summand: bool,
     ) -> Share:
@@ -238,42 +291,31 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
             z / 2^shift = (c >> shift) - (r >> shift) + (1 - top(c)) top(r) 2^(k-shift) - 2^(k-2-shift)
 
         up to the carry out of the low bits, which is 0 or 1 (1 with probability frac(z / 2^shift): unbiased).
+        ``summand`` holds r_0 or r_1 already.
         """
         if not isinstance(ring, PowerOfTwoRing):
             raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
-        if self.rank == 2:
-            r_0, share_0, top_0, out_0 = (self._next.ring(ring, shape) for _ in range(4))
-            r_1, out_2 = (self._own.ring(ring, shape) for _ in range(2))
-            mask = ring.add(r_0, r_1)
-            share_1 = ring.sub(ring.shr(mask, shift), share_0)
-            top_1 = ring.sub(ring.shr(mask, ring.bits - 1), top_0)
+        if self.rank == _DEALER:
+            r_0, share_0, top_0, out_0 = masks.following
+            r_1, out_2 = masks.own
+            parts = ring.mask_parts((r_0, r_1), share_0, top_0, shift)
             if third_summand:
-                self._exchange(operation, {0: [summand], 1: [summand, share_1, top_1]})
+                self._exchange(operation, {0: [summand], 1: [summand, parts]})
             else:
-                self._exchange(operation, {1: [share_1, top_1]})
+                self._exchange(operation, {1: [parts]})
             return Share(ring, (out_2, out_0))
 
         other = 1 - self.rank
-        if self.rank == 0:
-            r_i, share, top, out = (self._own.ring(ring, shape) for _ in range(4))
-        else:
-            r_i, out = (self._next.ring(ring, shape) for _ in range(2))
-        ours = ring.add(summand, r_i)
         theirs = ring.empty(shape)
         from_dealer = ring.empty((third_summand + 2 * self.rank, *shape))
-        receive = {other: theirs, 2: from_dealer} if len(from_dealer) else {other: theirs}
-        self._exchange(operation, {other: [ours]}, receive)
-        masked = ring.add(ring.add(ours, theirs), _element(ring, ring.bits - 2))
-        if third_summand:
-            masked = ring.add(masked, from_dealer[0])
-        if self.rank == 1:
-            share, top = from_dealer[-2], from_dealer[-1]
-        not_wrapped = ring.shr(masked, ring.bits - 1)
-        wrap = ring.shl(ring.sub(top, ring.mul(top, not_wrapped)), ring.bits - shift)
-        result = ring.sub(wrap, share)
+        receive = {other: theirs, _DEALER: from_dealer} if len(from_dealer) else {other: theirs}
+        self._exchange(operation, {other: [summand]}, receive)
+        opened = [summand, theirs, from_dealer[0]] if third_summand else [summand, theirs]
         if self.rank == 0:
-            result = ring.add(result, ring.sub(ring.shr(masked, shift), _element(ring, ring.bits - 2 - shift)))
-        ours = ring.sub(result, out)
+            _, share, top, out = masks.own
+        else:
+            share, top, out = from_dealer[-2], from_dealer[-1], masks.following[1]
+        ours = ring.unmask(opened, share, top, out, shift, adds_opened=self.rank == 0)
         self._exchange(operation, {other: [ours]}, {other: theirs})
         joint = ring.add(ours, theirs)
         return Share(ring, (out, joint) if self.rank == 0 else (joint, out))
@@ -295,18 +337,20 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
             v = self._known_summand_2(ring, v_known, shape)
             return self.sub(self.add(u, v), self.add(product, product))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
         """u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2. 2 rounds."""
         count = int(np.prod(a.shape, dtype=np.int64))
-        shape = (ring.bits - low, packed_length(count))
-        u_known = to_planes(ring, ring.add(*a.parts))[low:] if self.rank == 0 else None
-        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[low:]
+        shape = (plane_count(planes), packed_length(count))
+        u_known = to_planes(ring, ring.add(*a.parts))[planes] if self.rank == 0 else None
+        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[planes]
         u, generate = self._product_of_known(BITS, u_known, v_known, shape)
         propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
         return BitShare(generate, count), BitShare(propagate, count)
 
     def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
-        return self._reduce("forms", BITS, form.sum(a.parts, self._cross(BITS, b)), shape, 0, None)
+        product = form.sum(a.parts, (BITS.add(b.parts[0], b.parts[1]), b.parts[0]))
+        masks = self._masks(BITS, shape, 0, None)
+        return self._reduce("forms", BITS, BITS.signed_sum([product, *masks.plus], masks.minus), shape, 0, masks)
 
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
         """r = r_0 XOR r_2, drawn from k_0 and k_2: party 2 knows it, and the others one part each. Free."""
@@ -369,6 +413,11 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
         self._exchange("product", {other: [ours]}, {other: theirs})
         joint = ring.add(ours, theirs)
         return shared, Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
+
+
+def _in_one_piece(shape: Shape, *shares: Share) -> bool:
+    """Whether all parts have this shape and lie in memory as one row of elements."""
+    return all(part.shape == shape and part.flags.c_contiguous for share in shares for part in share.parts)
 
 
 def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:

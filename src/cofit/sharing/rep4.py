@@ -24,7 +24,8 @@ Cost in ring elements per output element, digests of 32 bytes per operation (all
     bits of a number -> element  2  10             12   and the additions and words of ``from_numbers``
     public bilinear forms        1  6               6   for each row of the result (``bilinear``)
     ring element -> k bits       1 + ceil(log2(k-1)); 8 k bits and the ANDs of ``add_from_signals``
-    sign of a ring element       1 + ceil(log2(k-1)); 8 k bits and 2 (k-2) ANDs at most
+    sign of a ring element       1 + ceil(log2(k-1)); 8 k bits and 2 (k-2) ANDs at most; k: the bits of the ring, or as
+                                 many as a proven range takes
 
 Security. Every element that is sent carries a mask of its own, drawn from a key that its receiver lacks; every digest
 is of data that its receiver gets or has. What a party receives it checks before it sends anything more. The argument
@@ -45,7 +46,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import TakesBits
+from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES
@@ -53,7 +54,7 @@ from cofit.sharing.info import SchemeInfo
 from cofit.sharing.numbers import FromNumbers, plain_numbers
 from cofit.sharing.operands import LocalMap, shifting
 from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint, Schedule
-from cofit.sharing.rep4_known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts, total
+from cofit.sharing.rep4_known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
 from cofit.sharing.scheme import as_bytes
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
@@ -173,12 +174,17 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         received = self._jointly("open", share.ring, share.shape, schedule, known)
         if self.rank not in receivers:
             return None
-        return total(share.ring, [*share.parts, received[receivers.index(self.rank)][0]])
+        return share.ring.signed_sum([*share.parts, received[receivers.index(self.rank)][0]])
 
     # --- products ----------------------------------------------------------------------------------------
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        return self._reduce("mul", ring, self._terms(ring, a, b, ring.mul_sum), shape, shift, plus)
+        terms = {}
+        for n in self._known_pairs:
+            g, h = PAIRS[n]
+            x, y = ((self._summand(value, g), self._summand(value, h)) for value in (a, b))
+            terms[n] = ring.cross_product(x, y) if n < _WITH_SQUARE else ring.mul_sum(x, y[::-1])
+        return self._reduce("mul", ring, terms, shape, shift, plus)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         if isinstance(ring, PowerOfTwoRing) and len(a.shape) + len(b.shape) == 3:  # x @ B = B^T @ x
@@ -200,7 +206,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         return terms
 
     def _matvec_terms(self, ring: PowerOfTwoRing, a: Share, b: Share) -> dict[int, RingArray]:
-        """As ``_terms`` for a matrix and a vector: each x_j is in two of the three terms, and is read once for both."""
+        """The same for a matrix and a vector: each x_j is in two of the three terms, and is read once for both."""
         places, factors = [], []
         for index in self._others:
             for n in self._known_pairs:
@@ -209,7 +215,9 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
                     places.append(n)
                     factors.append(self._first_factor(ring, b, n) if index == g else self._summand(b, g))
         products = ring.matvec_pairs(a.parts, factors)
-        return {n: total(ring, [p for p, m in zip(products, places, strict=True) if m == n]) for n in self._known_pairs}
+        return {
+            n: ring.signed_sum([p for p, m in zip(products, places, strict=True) if m == n]) for n in self._known_pairs
+        }
 
     def _first_factor(self, ring: Ring, b: Share, n: int) -> RingArray:
         """What x_g is multiplied with in v_gh: y_h, and y_g too where the pair carries the square."""
@@ -251,9 +259,8 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         return Share(
             ring,
             tuple(
-                total(
-                    ring,
-                    [(masks if PRODUCT[n].receiver == j else dealt)[n] for n, pair in enumerate(PAIRS) if j in pair],
+                ring.signed_sum(
+                    [(masks if PRODUCT[n].receiver == j else dealt)[n] for n, pair in enumerate(PAIRS) if j in pair]
                 )
                 for j in self._others
             ),
@@ -263,7 +270,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
 
     def _truncate(self, a: Share, shift: int) -> Share:
         """Party 2 lacks x_2 and party 3 lacks x_3; 0 and 1 know both."""
-        own = total(a.ring, a.parts) if self.rank in (2, 3) else None
+        own = a.ring.signed_sum(a.parts) if self.rank in (2, 3) else None
         lacked = {index: {0: self._summand(a, index)} for index in (2, 3) if index != self.rank}
         return self._masked_truncation("truncate", a.ring, a.shape, shift, lacked, own, TRUNCATION)
 
@@ -275,7 +282,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
             for n in self._known_pairs:
                 if n < _WITH_SQUARE:
                     terms[n] = ring.add(terms[n], self._summand(plus, PAIRS[n][0]))
-        own = total(ring, list(terms.values())) if self.rank in (2, 3) else None
+        own = ring.signed_sum(list(terms.values())) if self.rank in (2, 3) else None
         lacked = {
             index: {place: terms[n] for place, n in enumerate(numbers) if n in terms}
             for index, numbers in _LACKED.items()
@@ -296,10 +303,10 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         u, v, product = self._halves("from_bits", ring, known, (bits.rows, bits.count))
         return self.sub(self.add(u, v), self.add(product, product))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
         """u = x_0 + x_1, known to 2 and 3, and v = x_2 + x_3, known to 0 and 1. 1 round."""
-        planes, count = to_planes(ring, self._half(a))[low:], math.prod(a.shape)
-        u, v, generate = self._halves("product", BITS, planes, (ring.bits - low, packed_length(count)))
+        half, count = to_planes(ring, self._half(a))[planes], math.prod(a.shape)
+        u, v, generate = self._halves("product", BITS, half, (plane_count(planes), packed_length(count)))
         return BitShare(generate, count), BitShare(self.add(u, v), count)
 
     def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
@@ -312,7 +319,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         parts = {key: one[0] for key, one in drawn.items() if len(one)}
         zeros = BITS.zeros(shape)
         share = Share(BITS, tuple(parts.get(j, zeros) for j in self._others))
-        return BitShare(share, count), total(BITS, list(parts.values()))
+        return BitShare(share, count), BITS.signed_sum(list(parts.values()))
 
     def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
         """2 and 3 learn c; with u = 1 - top(c) and v = top(r), T = c - r + 2^K u v; see ``rep4_proof.md``."""

@@ -185,7 +185,7 @@ class KnownProducts(DealtByOwners):
             told = received.pop(self.rank - 2)
             dealt |= {n: value[0] for n, value in received.items()}
             arrived = [told[0], *(value[1] for value in received.values() if count > 1)]
-            c = ring.add(total(ring, [own, *arrived, sums[5 - self.rank]]), _element(ring, ring.bits - 2))
+            c = ring.add(ring.signed_sum([own, *arrived, sums[5 - self.rank]]), _element(ring, ring.bits - 2))
             u = ring.sub(_element(ring, 0), ring.shr(c, ring.bits - 1))
             epsilon = ring.sub(u, ring.add(drawn[0][0], drawn[1][0]))
             high = ring.add(ring.shr(c, shift), ring.shl(ring.mul(u, told[1]), ring.bits - shift))
@@ -202,11 +202,6 @@ class KnownProducts(DealtByOwners):
         for j in lacked:
             wraps[j] = ring.add(wraps[j], ring.mul(epsilon, drawn[j][0]))
         return Share(ring, tuple(ring.add(plain[j], ring.shl(wraps[j], ring.bits - shift)) for j in self._others))
-
-
-def total(ring: Ring, arrays: Sequence[RingArray]) -> RingArray:
-    """Return the sum of some arrays of one shape."""
-    return functools.reduce(ring.add, arrays)
 
 
 @functools.cache

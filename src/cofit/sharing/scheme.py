@@ -86,15 +86,19 @@ class Scheme(ABC):
         receive: Mapping[int, RingArray] | None = None,
     ) -> None:
         """Exchange arrays with ranks; ``receive`` gives the array to fill from each."""
-        self.mesh.exchange(
-            self._label + operation,
-            {self._members[rank]: [as_bytes(array) for array in arrays] for rank, arrays in (send or {}).items()},
-            {self._members[rank]: as_bytes(array) for rank, array in (receive or {}).items()},
-            {
-                self._members[rank]: self._common_state(rank) ^ self._agreement
-                for rank in {**(send or {}), **(receive or {})}
-            },
-        )
+        members, agreement, states = self._members, self._agreement, {}
+        outgoing: dict[str, list[Bytes]] = {}
+        incoming: dict[str, Bytes] = {}
+        if send:
+            for rank, arrays in send.items():
+                outgoing[members[rank]] = list(map(as_bytes, arrays))
+                states[members[rank]] = self._common_state(rank) ^ agreement
+        if receive:
+            for rank, array in receive.items():
+                incoming[members[rank]] = as_bytes(array)
+                if members[rank] not in states:
+                    states[members[rank]] = self._common_state(rank) ^ agreement
+        self.mesh.exchange(self._label + operation, outgoing, incoming, states)
 
     def _common_state(self, rank: int) -> int:
         """Return 32 bits that the party of this rank must have in common with us now, such as a position in a shared
@@ -356,14 +360,19 @@ class Scheme(ABC):
         """Return shared uniform bits that nobody knows."""
 
     @abstractmethod
-    def to_bits(self, a: Share) -> BitShare:
-        """Return the k bits of every element of a (two's complement), least significant row first."""
+    def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
+        """Return the k bits of every element of a (two's complement), least significant row first.
+
+        bits: for less, only so many of them, the lowest.
+        """
 
     @abstractmethod
-    def sign_bits(self, a: Share, low: int = 0) -> BitShare:
+    def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
         """Return the top bit of every element of a, one row: 1 where it is negative, reading a as signed.
 
         low: for less, of a number that is below a by less than ``summands`` 2^low, modulo the ring.
+        bits: for less, of that number modulo 2^bits, a sum of shares modulo 2^bits: its sign if the caller has proved
+        -2^(bits-1) <= a < 2^(bits-1), and nothing to rely on where not.
         """
 
     @abstractmethod
@@ -455,6 +464,14 @@ class Scheme(ABC):
         parts = zip(*(piece.packed.parts for piece in pieces), strict=True)
         return BitShare(Share(BITS, tuple(np.concatenate(part) for part in parts)), count)
 
+    def gather_rows(self, pieces: Sequence[tuple[BitShare, slice | Sequence[int]]]) -> BitShare:
+        """Return some rows of each piece, in order: ``select_rows`` and ``stack_rows`` at once. Local."""
+        count = common_count(*(bits for bits, _ in pieces))
+        parts = zip(*(bits.packed.parts for bits, _ in pieces), strict=True)
+        chosen = [rows for _, rows in pieces]
+        gathered = (np.concatenate([x[rows] for x, rows in zip(part, chosen, strict=True)]) for part in parts)
+        return BitShare(Share(BITS, tuple(gathered)), count)
+
     def open_bits(self, bits: BitShare, to: Sequence[int] | None = None) -> npt.NDArray[np.uint8] | None:
         """Reveal bits to the ranks in ``to`` (by default all)."""
         words = self.open(bits.packed, to)
@@ -467,4 +484,6 @@ def _nothing() -> None:
 
 def as_bytes(array: RingArray) -> Bytes:
     """Return the bytes of an array, without copying when it is contiguous."""
+    if array.dtype.names is None and array.flags.c_contiguous and array.size:  # most calls
+        return array.data.cast("B")
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

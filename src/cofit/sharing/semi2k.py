@@ -333,9 +333,8 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         plus: Share | None,
     ) -> Share:
         """Add our share of the masks' product, and ``plus``; truncate."""
-        summand = ring.add(product.reshape(shape), rest)
-        if plus is not None:
-            summand = ring.add(summand, plus.parts[0])
+        terms = [product.reshape(shape), rest] if plus is None else [product.reshape(shape), rest, plus.parts[0]]
+        summand = ring.signed_sum(terms)
         return self._masked_truncation(operation, ring, summand, shift) if shift else Share(ring, (summand,))
 
     # --- truncation that never fails ---------------------------------------------------------------------
@@ -349,12 +348,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
             raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
         masks = self._source.truncation(ring, summand.shape, shift)
         (opened,) = self._opened(operation, ring, [ring.add(summand, masks.mask)])
-        masked = ring.add(opened, _element(ring, ring.bits - 2))
-        not_wrapped = ring.shr(masked, ring.bits - 1)
-        wrap = ring.shl(ring.sub(masks.top, ring.mul(masks.top, not_wrapped)), ring.bits - shift)
-        result = ring.sub(wrap, masks.shifted)
-        if self.rank == 0:
-            result = ring.add(result, ring.sub(ring.shr(masked, shift), _element(ring, ring.bits - 2 - shift)))
+        result = ring.unmask([opened], masks.shifted, masks.top, None, shift, adds_opened=self.rank == 0)
         return Share(ring, (result,))
 
     # --- bits --------------------------------------------------------------------------------------------
@@ -385,18 +379,14 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         result = ring.sub(without_wrap(ring, mask.top, c_top, masked.rows), mask.value)
         return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
         """The bits of every party's summand, each shared as itself by that party and zero elsewhere, are added."""
         count = math.prod(a.shape)
-        planes = to_planes(ring, a.parts[0])[low:]
-        zeros = BITS.zeros(planes.shape)
-        parts = [planes if rank == self.rank else zeros for rank in range(len(self.names))]
+        own = to_planes(ring, a.parts[0])[planes]
+        zeros = BITS.zeros(own.shape)
+        parts = [own if rank == self.rank else zeros for rank in range(len(self.names))]
         return carry_signals(self, [BitShare(Share(BITS, (part,)), count) for part in parts])
 
 
 def _rows_product(ring: Ring, a: RingArray, b: RingArray) -> RingArray:
     return ring.inner_sum([a], [b])
-
-
-def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:
-    return ring.from_int(np.asarray(1 << exponent, dtype=object))

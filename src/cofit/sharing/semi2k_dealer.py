@@ -19,7 +19,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.arithmetic.prg import derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
-from cofit.sharing.adder import TakesBits
+from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.carry_save import carry_signals
@@ -142,6 +142,7 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
         self._send("unmask", self._sure.number(ring, kept, masked.count))
         return self._blank(ring, (masked.count,))
 
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, low: int = 0) -> tuple[BitShare, BitShare]:
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
+        del ring
         count = int(np.prod(a.shape, dtype=np.int64))
-        return carry_signals(self, [self._blank_bits(ring.bits - low, count) for _ in self.names])
+        return carry_signals(self, [self._blank_bits(plane_count(planes), count) for _ in self.names])

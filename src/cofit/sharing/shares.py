@@ -31,7 +31,7 @@ class Share:
 
     def linear(self, local: Callable[[RingArray], RingArray]) -> Share:
         """As ``map``; the result is an ordinary share, whatever kind this one is."""
-        return Share(self.ring, tuple(local(part) for part in self.parts))
+        return Share(self.ring, tuple(map(local, self.parts)))
 
     def __repr__(self) -> str:
         return f"<Share of {self.ring.name}, shape {self.shape}>"

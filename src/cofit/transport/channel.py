@@ -32,6 +32,8 @@ from cofit.transport.terms import REFUSE_BYTES, Refusal, Terms, refusal_error
 
 SMALL_BYTES = 16384 - HEADER_BYTES
 """Up to here header and payload travel in one TLS record, and arrive with one read."""
+_JOINED_BYTES = 1 << 17
+"""Up to here header and payload are copied together, which costs less than a record for every piece."""
 
 MAX_NOTICES = 64
 """How many notices are read in a row before the clock is looked at; see Channel.interrupted."""
@@ -96,6 +98,7 @@ class Channel:
         "_in",
         "_label",
         "_label_tag",
+        "_link_frame",
         "_link_receive",
         "_link_send",
         "_members",
@@ -143,6 +146,7 @@ class Channel:
         self._done = 0
         self._notices = 0
         self._awaiting = False
+        self._link_frame = link.send_frame
         self._link_send = link.pump_send
         self._link_receive = link.pump_receive
 
@@ -153,7 +157,9 @@ class Channel:
         header = _pack(MAGIC, self._version, _DATA, 0, tag, self._send_tag, self._send_turn, size)
         self._send_turn += 1
         try:
-            self.link.queue((b"".join((header, *pieces)),) if size <= SMALL_BYTES else (header, *pieces))
+            if size <= _JOINED_BYTES:
+                return self._link_frame(b"".join((header, *pieces)))
+            self.link.queue((header, *pieces))
         except (LinkClosedError, LinkRefusedError, LinkTamperedError):
             self._fail_sending()
         return self.pump_send()
@@ -187,10 +193,10 @@ class Channel:
 
     def expect(self, label: str, tag: int, target: memoryview) -> None:
         """Await one DATA frame whose payload fills ``target`` exactly."""
+        size = len(target)
         self._label = label
         self._label_tag = tag
         self._target = target
-        size = len(target)
         self._head_need = self._need = HEADER_BYTES + size if size <= SMALL_BYTES else HEADER_BYTES
         self._have = self._done = 0
         self._body = False

@@ -142,6 +142,11 @@ class FaultyLink:
         for late in held:
             self.pass_on(late)
 
+    def send_frame(self, frame: bytes) -> bool:
+        """Add one frame, as the plan will have it, and send on the inner link."""
+        self.queue((frame,))
+        return self.pump_send()
+
     def pass_on(self, frame: bytes) -> None:
         """Hand bytes to the inner link."""
         self._link.queue([frame])

@@ -5,7 +5,7 @@ A link knows nothing of frames except that each call of ``queue`` hands over a w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class Link(Protocol):
     def queue(self, pieces: Sequence[Buffer]) -> None:
         """Add one whole frame to what is to be sent. The pieces must not change until they are sent."""
 
+    def send_frame(self, frame: bytes) -> bool:
+        """As ``queue`` of one piece and ``pump_send`` together, for the many frames that go at once."""
+
     def pump_send(self) -> bool:
         """Send what the stream accepts now; True when everything queued is handed over."""
 
@@ -56,8 +59,11 @@ class Link(Protocol):
 class Waiter(Protocol):
     """Sleeps until one of several links can go on."""
 
-    def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> None:
-        """Return when a link may have news, or after ``seconds``. It may return early for no reason."""
+    def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> Container[int] | None:
+        """Return when a link may have news, or after ``seconds``. It may return early for no reason.
+
+        Returns the descriptors that have news; None if any of the links may have some.
+        """
 
 
 Wrap = Callable[[str, Link], Link]

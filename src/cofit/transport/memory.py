@@ -24,7 +24,7 @@ class Bell:
         self.ring = self._event.set
 
     def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> None:
-        """Sleep until the bell rings. A ring between two waits is not lost."""
+        """Sleep until the bell rings, whoever rang it. A ring between two waits is not lost."""
         del receiving, sending
         self._event.wait(seconds)
         self._event.clear()
@@ -99,6 +99,11 @@ class MemoryLink:
     def queue(self, pieces: Sequence[Buffer]) -> None:
         """Add one frame."""
         self._pending.extend(view for piece in pieces if (view := memoryview(piece)).nbytes)
+
+    def send_frame(self, frame: bytes) -> bool:
+        """Add one frame and move what fits into the pipe."""
+        self.queue((frame,))
+        return self.pump_send()
 
     def pump_send(self) -> bool:
         """Move what fits into the pipe."""

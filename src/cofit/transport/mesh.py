@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cofit.errors import (
     InvalidInputError,
@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 _FAREWELL_SECONDS = 0.5
 _NOTICE_AFTER = 0.25
 """After this part of the time-out a waiting party tells the others whom it waits for."""
+_SHORT_WAITS = 4
+"""So many times an exchange waits before it looks at who makes progress."""
+
+
+def _no_state(peer: str, default: int) -> int:
+    del peer
+    return default
 
 
 class Mesh:
@@ -124,35 +131,45 @@ class Mesh:
         if tag is None:
             tag = self._tags[label] = label_tag(label)
         channels = self._channels
-        outgoing: list[tuple[Channel, list[memoryview], int, int]] = []
+        state_of = _no_state if states is None else states.get
+        outgoing: list[tuple[Channel, int, list[memoryview], int]] = []
         bytes_sent = bytes_received = largest = 0
         for peer, message in send.items():
-            pieces = [byte_view(m) for m in (message if isinstance(message, list | tuple) else (message,))]
-            size = len(pieces[0]) if len(pieces) == 1 else sum(map(len, pieces))
+            if isinstance(message, list | tuple):
+                pieces = list(map(byte_view, message))
+                size = sum(map(len, pieces))
+            else:
+                pieces = [byte_view(cast("Bytes", message))]
+                size = len(pieces[0])
             if peer not in channels:
                 raise self._unknown_peer(peer)
             largest = max(largest, size)
-            outgoing.append((channels[peer], pieces, size, tag ^ states.get(peer, 0) if states else tag))
+            outgoing.append((channels[peer], tag ^ state_of(peer, 0), pieces, size))
             bytes_sent += size
-        incoming: list[tuple[Channel, memoryview, int]] = []
+        incoming: list[tuple[Channel, int, memoryview]] = []
         for peer, buffer in receive.items():
             target = byte_view(buffer)
             if target.readonly:
                 raise InvalidInputError(f"The buffer to receive into from {peer!r} must be writable.")
             if peer not in channels:
                 raise self._unknown_peer(peer)
-            largest = max(largest, len(target))
-            incoming.append((channels[peer], target, tag ^ states.get(peer, 0) if states else tag))
-            bytes_received += len(target)
+            size = len(target)
+            largest = max(largest, size)
+            incoming.append((channels[peer], tag ^ state_of(peer, 0), target))
+            bytes_received += size
         if largest > self._max_frame_bytes:
             raise self._oversized(label, largest)
         try:
-            sending = [channel for channel, pieces, size, mark in outgoing if not channel.send(mark, pieces, size)]
-            receiving = []
-            for channel, target, mark in incoming:
+            sending: list[Channel] = []
+            for channel, mark, pieces, size in outgoing:
+                if not channel.send(mark, pieces, size):
+                    sending.append(channel)
+            receiving: list[Channel] = []
+            for channel, mark, target in incoming:
                 channel.expect(label, mark, target)
                 receiving.append(channel)
-            self._run(label, sending, receiving)
+            if sending or receiving:
+                self._run(label, sending, receiving)
         except TransportError as error:
             self._die(error)
             raise
@@ -175,17 +192,25 @@ class Mesh:
     # --- the loop ------------------------------------------------------------------------------------------
 
     def _run(self, label: str, sending: list[Channel], receiving: list[Channel]) -> None:
+        """Most exchanges end here, after as many waits as messages are awaited, or with none."""
         for channel in receiving:
             if channel.link.has_unread():
                 receiving = [each for each in receiving if not each.pump_receive()]
                 break
-        if not sending and not receiving:
-            return
-        start = time.monotonic()
-        self._wait(sending, receiving, self._patience)
-        if sending:
-            sending = [each for each in sending if not each.pump_send()]
-        receiving = [each for each in receiving if not each.pump_receive()]
+        start = now = time.monotonic()
+        for _ in range(_SHORT_WAITS):
+            if not sending and not receiving:
+                return
+            ready = self._wait(sending, receiving, start + self._patience - now)
+            if sending:
+                sending = [each for each in sending if not each.pump_send()]
+            if ready is None:
+                receiving = [each for each in receiving if not each.pump_receive()]
+            else:
+                receiving = [each for each in receiving if each.link.fileno() not in ready or not each.pump_receive()]
+            now = time.monotonic()
+            if now >= start + self._patience:
+                break
         if sending or receiving:
             self._persist(label, sending, receiving, start)
 
@@ -213,11 +238,13 @@ class Mesh:
             sending = [each for each in sending if not each.pump_send()]
             receiving = [each for each in receiving if not each.pump_receive()]
 
-    def _wait(self, sending: list[Channel], receiving: list[Channel], seconds: float) -> None:
+    def _wait(self, sending: list[Channel], receiving: list[Channel], seconds: float) -> Container[int] | None:
+        links = []
         for channel in receiving:
             if channel.interrupted:
-                return
-        self._waiter.wait([each.link for each in receiving], [each.link for each in sending], seconds)
+                return None
+            links.append(channel.link)
+        return self._waiter.wait(links, [each.link for each in sending] if sending else (), seconds)
 
     def _notify(self, waiting: list[Channel], told: set[str]) -> None:
         """Tell all peers, once per culprit, that we live and whom we wait for, so that they blame the right one.

@@ -9,8 +9,8 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Container, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DEFAULT_SPIN = 200e-6
 """Seconds of busy waiting before a sleep; see PollWaiter."""
+_MOST_QUESTIONS = 256
+_now, _yield = time.monotonic, os.sched_yield
 _SEND_TURN_BYTES = 1 << 20
 """After this much a sender looks at what came in, so that both directions of a link stay busy."""
 
@@ -42,6 +44,23 @@ class TlsLink:
             view = memoryview(piece)
             if view.nbytes:
                 self._pending.append(view)
+
+    def send_frame(self, frame: bytes) -> bool:
+        """Encrypt and send one frame; what the socket does not take at once waits."""
+        if not self._pending:
+            try:
+                size = self._send(frame)
+            except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+                size = 0
+            except OSError as error:
+                raise _link_error(error) from None
+            self.sent_bytes += size
+            if size == len(frame):
+                return True
+            self._pending.append(memoryview(frame)[size:])
+        else:
+            self._pending.append(memoryview(frame))
+        return self.pump_send()
 
     def pump_send(self) -> bool:
         """Encrypt and send what the socket accepts."""
@@ -125,43 +144,49 @@ def _link_error(error: OSError) -> Exception:
 class PollWaiter:
     """Waits for sockets with ``poll``: for up to ``spin`` seconds by asking again and again, then asleep.
 
-    Asking keeps a short message from paying for a wake-up; between two questions others may have the core.
+    Asking keeps a short message from paying for a wake-up; between two questions others may have the core. The links of
+    a mesh are waited for in few combinations, again and again, so each has a ``poll`` object of its own.
     """
 
     def __init__(self, spin: float = 0.0) -> None:
         self._spin = spin
-        self._poll = select.poll()
-        self._ask = self._poll.poll
-        self._registered: dict[int, int] = {}
-        self._receiving: Sequence[Link] = []
-        self._sending: Sequence[Link] = []
+        self._questions: dict[Any, _Question] = {}
 
-    def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> None:
+    def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> Container[int] | None:
         """Sleep until a link is readable or writable as asked, or broken."""
-        if receiving != self._receiving or sending != self._sending:
-            self._register(receiving, sending)
-        if -1 in self._registered:
-            return
-        ask = self._ask
-        if ask(0):
-            return
-        spin_until = time.monotonic() + min(self._spin, seconds)
-        while time.monotonic() < spin_until:
-            os.sched_yield()
-            if ask(0):
-                return
-        ask(max(0.0, seconds) * 1000)
+        key = receiving[0] if len(receiving) == 1 and not sending else (*receiving, None, *sending)
+        question = self._questions.get(key)
+        if question is None:
+            if len(self._questions) >= _MOST_QUESTIONS:  # many peers, each slow in its own way
+                self._questions.clear()
+            question = self._questions[key] = _Question(receiving, sending)
+        for fileno in question.filenos:
+            if fileno() < 0:
+                return None
+        ask = question.ask
+        found = ask(0)
+        if not found:
+            spin_until = _now() + min(self._spin, seconds)
+            while not found and _now() < spin_until:
+                _yield()
+                found = ask(0)
+            if not found:
+                found = ask(max(0.0, seconds) * 1000)
+        return [descriptor for descriptor, _ in found] if len(question.filenos) > 1 else None
 
-    def _register(self, receiving: Sequence[Link], sending: Sequence[Link]) -> None:
+
+class _Question:
+    """Which of some links can go on: ``ask`` takes the milliseconds to wait for an answer."""
+
+    def __init__(self, receiving: Sequence[Link], sending: Sequence[Link]) -> None:
         wanted: dict[int, int] = {}
         for links, event in (receiving, select.POLLIN), (sending, select.POLLOUT):
             for link in links:
                 descriptor = link.fileno()
                 wanted[descriptor] = wanted.get(descriptor, 0) | event
-        for descriptor in self._registered.keys() - wanted.keys() - {-1}:
-            self._poll.unregister(descriptor)
+        poll = select.poll()
         for descriptor, events in wanted.items():
             if descriptor >= 0:
-                self._poll.register(descriptor, events)
-        self._registered = wanted
-        self._receiving, self._sending = receiving, sending
+                poll.register(descriptor, events)
+        self.ask = poll.poll
+        self.filenos = [link.fileno for link in (*receiving, *sending)]

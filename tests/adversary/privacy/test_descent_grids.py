@@ -248,7 +248,10 @@ _LEVEL = "_sum_of_means(offset, passed, plan) + noise.of(LEVEL)"
 _CENTRE = "_sum(rows, passed, plan) + noise.of(CENTRE)"
 _TO_GRID = ("rows.y.T.matmul(scale, formats.grid,", "rows.y.T.matmul(scale, exact,")
 _FINE = "plan.formats.data + plan.formats.scaled"
-_RESIDUALS = ("with_bits(residuals.sum().reshape(1), formats.grid)", "residuals.sum().reshape(1)")
+_RESIDUALS = (
+    "gradient = _sum_of_residuals(rows, plan, residuals)",
+    "gradient = rows.sign.inner(residuals, formats.scaled).reshape(1)",
+)
 _OFFSET = ("formats.of(formats.grid + formats.offset_exponent)", "formats.of(formats.scaled + formats.offset_exponent)")
 _INTERCEPT = "(gradient + noise).ldexp(-formats.offset_exponent)"
 _WIDER = "(gradient + noise.widen(formats.scaled))"
@@ -305,7 +308,7 @@ LEAKS = {
     ),
     "intercept": (
         "    return offset\n\n",
-        "    return offset + with_bits(scores[:1], offset.format.fraction_bits)\n\n",
+        "    return offset + with_bits(margins[:1], offset.format.fraction_bits)\n\n",
     ),
 }
 

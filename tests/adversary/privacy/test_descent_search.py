@@ -54,7 +54,7 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
     step, intercept_step = program._step, program._intercept_step
 
     def one(rows: Rows, i: int) -> Rows:
-        parts = {name: getattr(rows, name) for name in ("y", "offset", "scale", "tilt")}
+        parts = {name: getattr(rows, name) for name in ("y", "offset", "scale", "tilt", "signs")}
         return replace(rows, **{name: part[i : i + 1] for name, part in parts.items() if part is not None})
 
     def note(name: str, values: list[SecretArray]) -> None:
@@ -70,26 +70,22 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
         note("centre", [total(one(rows, i), passed[i : i + 1], plan) for i in range(len(rows.y))])
         return total(rows, passed, plan)
 
-    def spied_step(
-        rows: Rows, labels: SecretArray, plan: DescentPlan, weights: SecretArray, noise: SecretArray
-    ) -> SecretArray:
+    def spied_step(rows: Rows, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
         name = plan.steps[sum(name.startswith("step") for name in found)].name
         no_noise = noise * 0
-        count = len(rows.y)
-        note(name, [step(one(rows, i), labels[i : i + 1], plan, weights, no_noise) - weights for i in range(count)])
-        return step(rows, labels, plan, weights, noise)
+        note(name, [step(one(rows, i), plan, weights, no_noise) - weights for i in range(len(rows.y))])
+        return step(rows, plan, weights, noise)
 
     def spied_intercept(
-        rows: Rows, labels: SecretArray, plan: DescentPlan, scores: SecretArray, offset: SecretArray, noise: SecretArray
+        rows: Rows, plan: DescentPlan, margins: SecretArray, offset: SecretArray, noise: SecretArray
     ) -> SecretArray:
         name = plan.calibration[sum(name.startswith("intercept") for name in found)].name
 
         def alone(i: int) -> SecretArray:
-            here = slice(i, i + 1)
-            return intercept_step(one(rows, i), labels[here], plan, scores[here], offset, noise * 0) - offset
+            return intercept_step(one(rows, i), plan, margins[i : i + 1], offset, noise * 0) - offset
 
         note(name, [alone(i) for i in range(len(rows.y))])
-        return intercept_step(rows, labels, plan, scores, offset, noise)
+        return intercept_step(rows, plan, margins, offset, noise)
 
     with (
         mock.patch.object(program, "_prepared", spied_prepared),
@@ -248,8 +244,8 @@ def longer_means(y: SecretArray) -> SecretArray:
     return longer(means(y))
 
 
-def longer_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
-    rows = scaled_rows(y, offset, plan)
+def longer_rows(y: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    rows = scaled_rows(y, offset, passed, plan)
     assert rows.scale is not None
     return replace(rows, scale=longer(rows.scale))
 
@@ -257,8 +253,8 @@ def longer_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
 _RESIDUALS = program._residuals
 
 
-def longer_residuals(rows: Rows, labels: SecretArray, plan: DescentPlan, scores: SecretArray) -> SecretArray:
-    return longer(_RESIDUALS(rows, labels, plan, scores))
+def longer_residuals(rows: Rows, plan: DescentPlan, margins: SecretArray) -> SecretArray:
+    return longer(_RESIDUALS(rows, plan, margins))
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,18 @@ def test_ring_elements_are_the_stream(ring: PowerOfTwoRing, shape: tuple[int, ..
     assert elements.tobytes() == Generator(SEED).draw(count * ring.element_bytes).tobytes()
 
 
+@pytest.mark.parametrize("ring", [BITS, Z64, Z128], ids=str)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 5), (0,), (40, 300)], ids=str)  # small, and beyond a chunk in all
+@pytest.mark.parametrize("count", [0, 1, 3, 5])
+def test_several_arrays_are_those_of_as_many_draws(ring: Ring, shape: tuple[int, ...], count: int) -> None:
+    once, one_by_one = Generator(SEED), Generator(SEED)
+    arrays = once.rings(ring, shape, count)
+    expected = [one_by_one.ring(ring, shape) for _ in range(count)]
+    assert [array.tobytes() for array in arrays] == [array.tobytes() for array in expected]
+    assert all(isinstance(array, np.ndarray) and array.shape == shape for array in arrays)
+    assert once.position == one_by_one.position
+
+
 def test_words_are_the_stream() -> None:
     words = Generator(SEED).words((3, 5))
     assert words.dtype == np.uint64

@@ -18,7 +18,7 @@ from cofit.learn import batches
 from cofit.learn.batches import batch_count, in_batches
 from cofit.learn.contribution import encoded_features, prepared_features
 from cofit.learn.losses import Evaluation, loss_named
-from cofit.learn.norm import TEMPORARIES_PER_BIT
+from cofit.learn.norm import held_by_root
 from cofit.protocols import inverse_square_root
 from support.training import planned
 
@@ -102,8 +102,10 @@ def test_inverse_norms_hold_no_more_than_they_say(ring: PowerOfTwoRing) -> None:
     bits = 28 if ring is Z64 else 60
     values = np.full(3000, 0.3)
     values[0] = 1000.0
-    found = held(ring, values, 2 * bits - 8, functools.partial(inverse_square_root, fraction_bits=bits))
-    assert 0.4 * TEMPORARIES_PER_BIT * ring.bits < found < TEMPORARIES_PER_BIT * ring.bits, found
+    for least, positions in ((None, ring.bits), (Fraction(1, 64), 16)):
+        root = functools.partial(inverse_square_root, fraction_bits=bits, least=least)
+        found = held(ring, values, 2 * bits - 8, root)
+        assert 0.4 * held_by_root(positions) < found < held_by_root(positions), found
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical"])

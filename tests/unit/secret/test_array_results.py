@@ -37,6 +37,10 @@ SAME_SHAPE: dict[str, Program] = {
 }
 ONE_OPERAND: dict[str, Callable[[Any], Any]] = {
     "-a": lambda a: -a,
+    "a[0, 1] five times": lambda a: a[0, 1].repeated(5) if isinstance(a, SecretArray) else np.repeat(a[0, 1], 5),
+    "a[0, 1] five times, squared": lambda a: (
+        a[0, 1].repeated(5) * a[0, 1].repeated(5) if isinstance(a, SecretArray) else np.repeat(a[0, 1] ** 2, 5)
+    ),
     "a.sum()": lambda a: a.sum(),
     "a.sum(axis=0)": lambda a: a.sum(axis=0),
     "a.sum(axis=1)": lambda a: a.sum(axis=1),

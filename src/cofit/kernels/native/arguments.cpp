@@ -48,8 +48,8 @@ void refuse_value(const char* function, const std::string& name, const std::stri
 
 ArrayView::ArrayView(const char* function, std::string name, nb::handle object, char kind, std::size_t ndim,
                      Access access)
-    : function_(function), name_(std::move(name)) {
-  const std::string wanted = kind == 'B' ? "a NumPy array of uint8" : "a NumPy array of uint64";
+    : function_(function), name_(std::move(name)), flat_(ndim == kAnyShape) {
+  const char* const wanted = kind == 'B' ? "a NumPy array of uint8" : "a NumPy array of uint64";
   if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
     refuse_type(function_, name_, wanted, object);
@@ -62,7 +62,7 @@ ArrayView::ArrayView(const char* function, std::string name, nb::handle object, 
     }
   } release{&buffer_};
   if (!has_kind(buffer_, kind)) refuse_type(function_, name_, wanted, object);
-  if (static_cast<std::size_t>(buffer_.ndim) != ndim)
+  if (!flat_ && static_cast<std::size_t>(buffer_.ndim) != ndim)
     refuse_value(function_, name_, "an array with " + std::to_string(ndim) + (ndim == 1 ? " axis" : " axes"),
                  describe(object));
   if (!PyBuffer_IsContiguous(&buffer_, 'C'))
@@ -75,14 +75,14 @@ ArrayView::ArrayView(const char* function, std::string name, nb::handle object, 
 }
 
 ArrayView::ArrayView(ArrayView&& other) noexcept
-    : function_(other.function_), name_(std::move(other.name_)), buffer_(other.buffer_) {
+    : function_(other.function_), name_(std::move(other.name_)), buffer_(other.buffer_), flat_(other.flat_) {
   other.buffer_.obj = nullptr;  // makes its release do nothing
 }
 
 ArrayView::~ArrayView() { PyBuffer_Release(&buffer_); }
 
 std::string ArrayView::shape_text() const {
-  return buffer_.ndim == 1 ? "(" + std::to_string(shape(0)) + ",)"
+  return flat_ ? "of " + std::to_string(size()) + " words" : buffer_.ndim == 1 ? "(" + std::to_string(shape(0)) + ",)"
                            : "(" + std::to_string(shape(0)) + ", " + std::to_string(shape(1)) + ")";
 }
 
@@ -118,11 +118,11 @@ void ArrayView::require_same_or_apart_from(const ArrayView& input) const {
 }
 
 std::size_t WordArray::elements(std::size_t words) const {
-  const std::size_t axis = static_cast<std::size_t>(buffer_.ndim) - 1;
-  if (shape(axis) % words != 0)
+  const std::size_t along = flat_ ? size() : shape(static_cast<std::size_t>(buffer_.ndim) - 1);
+  if (along % words != 0)
     refuse_value(function_, name_, "an array of whole elements (" + std::to_string(words) + " words each)",
-                 std::to_string(shape(axis)) + " words along the last axis");
-  return shape(axis) / words;
+                 std::to_string(along) + " words along the last axis");
+  return along / words;
 }
 
 std::vector<WordArray> word_arrays(const char* function, const char* name, nb::handle object,

@@ -19,7 +19,9 @@ enum class Access { read, write };
 [[noreturn]] void refuse_value(const char* function, const std::string& name, const std::string& must_be,
                                const std::string& got);
 
-// A C-contiguous array of one or two dimensions, held for as long as the view lives.
+constexpr std::size_t kAnyShape = 0;  // of dimensions: as many as the array has, all taken as one
+
+// A C-contiguous array of one or two dimensions, or of any shape, held for as long as the view lives.
 class ArrayView {
  public:
   ArrayView(const char* function, std::string name, nanobind::handle object, char kind, std::size_t ndim,
@@ -29,7 +31,7 @@ class ArrayView {
   ArrayView& operator=(const ArrayView&) = delete;
   ~ArrayView();
 
-  std::size_t size() const { return shape(0) * (buffer_.ndim == 2 ? shape(1) : 1); }
+  std::size_t size() const { return static_cast<std::size_t>(buffer_.len / buffer_.itemsize); }
   std::size_t shape(std::size_t axis) const { return static_cast<std::size_t>(buffer_.shape[axis]); }
 
   void require_size(std::size_t size) const;
@@ -41,6 +43,7 @@ class ArrayView {
   const char* function_;
   std::string name_;
   Py_buffer buffer_;
+  bool flat_;  // any shape, taken as one axis
 
  private:
   bool overlaps(const ArrayView& other) const;

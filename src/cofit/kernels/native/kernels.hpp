@@ -51,6 +51,25 @@ using MulSumFn = void (*)(const Word* const* lhs, const Word* const* rhs, const 
                           size_t terms, size_t n, Word* out);
 using ShiftFn = void (*)(const Word* a, unsigned bits, size_t n, Word* out);
 
+// Arrays that are added to a result, and arrays that are subtracted from it.
+struct Addends {
+  const Word* plus[kMaxTerms];
+  const Word* minus[kMaxTerms];
+  size_t plus_count = 0, minus_count = 0;
+};
+// The kernels below are indexed by words - 1 or, for 64 bits of GF(2) in a word, by kBitsIndex.
+constexpr size_t kBitsIndex = 2;
+using SignedSumFn = void (*)(const Addends& addends, size_t n, Word* out);
+// out = a[0] (b[0] + b[1]) + a[1] b[0] + the addends.
+using CrossProductFn = void (*)(const Word* const* a, const Word* const* b, const Addends& addends, size_t n, Word* out);
+// With r = r_0 + r_1 of k bits: out_share = (r >> shift) - share, out_top = (r >> (k - 1)) - top.
+using MaskPartsFn = void (*)(const Word* r_0, const Word* r_1, const Word* share, const Word* top, unsigned shift,
+                             size_t n, Word* out_share, Word* out_top);
+// With c = opened + 2^(k-2): out = (1 - top(c)) top 2^(k-shift) - share - out_mask, and if adds_opened
+// + (c >> shift) - 2^(k-2-shift). 0 < shift < k.
+using UnmaskFn = void (*)(const Addends& opened, const Word* share, const Word* top, const Word* out_mask, unsigned shift,
+                          bool adds_opened, size_t n, Word* out);
+
 struct Kernels {
   const char* name;
   MatvecFn matvec[2];
@@ -71,6 +90,10 @@ struct Kernels {
   // Bilinear forms over GF(2): see bit_forms.inc. At most 64 rows of ``right``.
   void (*bit_forms)(const Word* matrix, size_t forms, const Word* left, size_t lefts, const Word* right,
                     size_t rights, size_t width, size_t begin, size_t end, Word* out);
+  SignedSumFn signed_sum[3];
+  CrossProductFn cross_product[3];
+  MaskPartsFn mask_parts[2];
+  UnmaskFn unmask[2];
 };
 
 extern const Kernels kBaselineKernels;

@@ -4,6 +4,7 @@
 
 #include "arguments.hpp"
 #include "dispatch.hpp"
+#include "masked.hpp"
 #include "products.hpp"
 
 namespace nb = nanobind;
@@ -314,6 +315,7 @@ NB_MODULE(_native, m) {
   m.def("from_planes", &py_from_planes, "planes"_a.none(), "out"_a.none(), "words"_a.noconvert());
   m.def("bit_forms", &py_bit_forms, "matrix"_a.none(), "left"_a.none(), "right"_a.none(), "out"_a.none(),
         "begin"_a.noconvert(), "end"_a.noconvert());
+  def_masked(m);
   m.def("available_isas", &py_available_isas);
   m.def("isa", [] { return std::string(current_kernels().name); });
   m.def("set_isa", &py_set_isa, "name"_a);

@@ -22,26 +22,24 @@ from cofit.learn.descent.clip import (
 )
 from cofit.learn.descent.formats import FLOAT_SLACK, DescentFormats, Layout, log2_up
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up, significant_up
-from cofit.protocols.roots import square_root_error
 from cofit.protocols.working import working_bits
 
+RADIUS_WIDTH = LONGEST - SHORTEST
+"""Of the interval that a length lies in: computed lengths are clamped, exactly."""
 _FLOOR_BITS = 8
 _MOST_FLOOR = Fraction(1, 4)
 
 
-def length_error(formats: DescentFormats) -> Fraction:
-    """Return how far a computed length of a row may be off."""
-    return square_root_error(formats.of(RADIUS_BITS))
+def largest_length(clip: ClipFormats) -> Fraction:
+    """Return a bound of a computed length before it is clamped: the inverse of the length, which is off by less than
+    1/64, times its square."""
+    distance = 1 + clip.mean
+    return distance + SHORTEST * distance**2
 
 
 def mean_sensitivity(formats: DescentFormats, cols: int) -> Fraction:
     """A record moves the sum of rows by two lengths, and its truncation by two units a coordinate."""
     return 2 * Fraction(1 << formats.grid) + 2 * root_up(Fraction(cols), ROOT_BITS)
-
-
-def radius_width(formats: DescentFormats) -> Fraction:
-    """Return the width of the interval that a clamped length lies in, as computed."""
-    return LONGEST - SHORTEST + 2 * length_error(formats)
 
 
 def shift_sensitivity(formats: DescentFormats, clip: ClipFormats, cols: int) -> Fraction:

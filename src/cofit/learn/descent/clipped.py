@@ -1,7 +1,7 @@
 """Clipped rows on secrets: the party program behind ``clip.py``. What it releases, and why: ``clip_proof.md``.
 
 Who learns what: nobody anything. Mean, radius and spread are noisy releases, yet stay secret until the one opening.
-Cost beside that of the noise: three roots and four comparisons a row, and two squares of every value.
+Cost beside that of the noise: two roots and five comparisons a row, and two squares of every value.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from cofit.learn.descent.clip import (
     STRETCH_BITS,
     ClipFormats,
 )
+from cofit.learn.descent.clip_formats import largest_length
 from cofit.learn.descent.formats import DescentFormats, log2_up
 from cofit.learn.descent.plan import MEAN, RADIUS, SHIFT, SPREAD, DescentPlan
 from cofit.learn.descent.rows import Rows, inverse_roots, repeated, with_bits
-from cofit.learn.norm import TEMPORARIES_PER_BIT
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
-from cofit.protocols import inverse_square_root, square_root
+from cofit.protocols import inverse_square_root, less
 from cofit.protocols.clamp import clamp
 from cofit.protocols.working import tighten
 from cofit.secret import SecretArray, concatenate
 
 _HELD_A_VALUE = 4  # shared elements that a batch of squares holds for every value
+_HELD_BY_CLAMP = 40  # and a comparison and its products for every row
 
 
 def clipped_rows(
@@ -49,9 +50,10 @@ def clipped_rows(
     sums = y.T.matmul(passed, data, proven_bound=rows)
     total = with_bits(sums, formats.grid) + noise.of(MEAN)
     first = tighten(noisy.divided(total, rows, data), clip.mean)
-    squares = _squared_distances(y, first, formats, clip)
-    radius = _radius(squares, passed, plan, noise, y.size)
-    inverse = with_bits(_first_inverse(squares, radius, formats, clip, y.size), formats.scaled) * passed
+    squares = _squared_distances(y, first, formats, clip) * passed
+    inverse = inverse_roots(squares, None, SHORTEST, formats.of(clip.first_bits), y.size)
+    radius = _radius(squares, inverse, passed, plan, noise, y.size)
+    inverse = with_bits(_first_factors(inverse, radius, y.size), formats.scaled) * passed
 
     exact = data + formats.scaled
     aside = -first.multiply(repeated(inverse.sum(), cols), exact)
@@ -61,7 +63,7 @@ def clipped_rows(
     variances = noisy.divided(total, rows, data) - shift.multiply(shift, data)
     mean = tighten(first + shift.multiply(repeated(radius, cols), data), clip.moved)
     stretch = _stretch(variances, formats, clip)
-    return _stretched(y, mean, stretch, radius, formats, clip), [mean, stretch, radius]
+    return _stretched(y, passed, mean, stretch, radius, formats, clip), [mean, stretch, radius]
 
 
 def _squared_distances(y: SecretArray, mean: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
@@ -73,25 +75,43 @@ def _squared_distances(y: SecretArray, mean: SecretArray, formats: DescentFormat
     return tighten(squares - along * 2 + repeated(square, len(y)), (1 + clip.mean) ** 2)
 
 
-def _radius(squares: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise, data: int) -> SecretArray:
-    """The noisy mean of clamped lengths, itself clamped; one element. A record that failed counts as the shortest."""
-    bits = plan.formats.ring.bits
+def _radius(
+    squares: SecretArray,
+    inverse: SecretArray,
+    passed: SecretArray,
+    plan: DescentPlan,
+    noise: noisy.Noise,
+    data: int,
+) -> SecretArray:
+    """The noisy mean of clamped lengths, itself clamped; one element. A record that failed counts as the shortest.
 
-    def of(part: SecretArray) -> SecretArray:
-        return square_root(clamp(part, SHORTEST**2, LONGEST**2), RADIUS_BITS)
+    inverse: 1 / max(length, SHORTEST) for every row; times the square it is the length, where that is not too short.
+    """
+    clip = plan.formats.clip
+    if clip is None:
+        raise ValueError("The rows of this plan are not clipped.")
+    longest = largest_length(clip)
 
-    lengths = in_batches(of, [squares], TEMPORARIES_PER_BIT * bits, data)
+    def of(square: SecretArray, inverse: SecretArray) -> SecretArray:
+        return clamp(square.multiply(inverse, RADIUS_BITS, proven_bound=longest), SHORTEST, LONGEST)
+
+    lengths = in_batches(of, [squares, inverse], _HELD_BY_CLAMP, data)
     counted = (passed * (lengths - SHORTEST)).sum() + SHORTEST * len(squares)
     total = counted.reshape(1).widen(plan.grid_of(RADIUS)) + noise.of(RADIUS)
     return clamp(noisy.divided(total, len(squares), RADIUS_BITS), SHORTEST, LONGEST)
 
 
-def _first_inverse(
-    squares: SecretArray, radius: SecretArray, formats: DescentFormats, clip: ClipFormats, data: int
-) -> SecretArray:
-    """1 / max(||y - m0||, r) for every row."""
-    least = radius.multiply(radius, 2 * RADIUS_BITS).widen(2 * formats.data)
-    return inverse_roots(squares, least, SHORTEST, formats.of(clip.first_bits), data)
+def _first_factors(inverse: SecretArray, radius: SecretArray, data: int) -> SecretArray:
+    """1 / max(||y - m0||, r) for every row: 1 / r where that is less than the inverse of the length."""
+    square = radius.multiply(radius, 2 * RADIUS_BITS)
+    largest = inverse_square_root(square, inverse.format.fraction_bits, SHORTEST**2)
+    largest = largest.with_integer_limit(min(largest.integer_limit, inverse.integer_limit))
+
+    def of(part: SecretArray) -> SecretArray:
+        top = repeated(largest, len(part))
+        return (part + less(top, part) * (top - part)).with_integer_limit(part.integer_limit)
+
+    return in_batches(of, [inverse], _HELD_BY_CLAMP, data)
 
 
 def _spread(
@@ -129,6 +149,7 @@ def _stretch(variances: SecretArray, formats: DescentFormats, clip: ClipFormats)
 
 def _stretched(
     y: SecretArray,
+    passed: SecretArray,
     mean: SecretArray,
     stretch: SecretArray,
     radius: SecretArray,
@@ -152,7 +173,7 @@ def _stretched(
     offset = (sums * round(part * (1 << shift))).ldexp(-shift).truncate(data)
     # ||t (y - m) - c||^2 = ||t (y - m)||^2 - c (2 sum t (y - m) - d c), exactly
     cross = offset.multiply(sums * 2 - offset.widen(fine) * cols, data + fine, proven_bound=largest)
-    squares = tighten(squares - cross.widen(2 * fine), largest)
+    squares = tighten(squares - cross.widen(2 * fine), largest) * passed
     factor = RADIUS_SQUARED * cols
     least = radius.multiply(radius, 2 * RADIUS_BITS) * factor.numerator
     least = least.ldexp(-log2_up(Fraction(factor.denominator))).widen(2 * fine)

@@ -38,56 +38,54 @@ def descend(party: Party, plan: DescentPlan, holders: Holders, coin: bytes) -> S
     with party.label("norm"):
         signs = (passed * (labels * 2 - 1)).with_integer_limit(1)
         rows, extras = _prepared(y, passed, plan, noise)
+        rows = rows.signed(signs)
     weights = party.constant([0.0] * plan.cols, plan.formats.of(plan.formats.weights))
     total = weights
     for step in range(plan.epochs):
         with party.label("epoch"):
-            weights = _step(rows, signs, plan, weights, noise.of_step(step))
+            weights = _step(rows, plan, weights, noise.of_step(step))
         if step >= plan.epochs - plan.averaged:
             total = total + weights
         party.progress("train", step + 1, plan.epochs)
     if plan.calibration:
         with party.label("intercept"):
-            extras.insert(0, _calibrated(party, rows, signs, plan, total, noise))
+            extras.insert(0, _calibrated(party, rows, plan, total, noise))
     del rows, y
     party.forget_inputs()
     return concatenate([value.ldexp(value.format.fraction_bits) for value in (total, *extras)])
 
 
-def _calibrated(
-    party: Party, rows: Rows, signs: SecretArray, plan: DescentPlan, total: SecretArray, noise: noisy.Noise
-) -> SecretArray:
+def _calibrated(party: Party, rows: Rows, plan: DescentPlan, total: SecretArray, noise: noisy.Noise) -> SecretArray:
     """Return one number to add to all scores: steps as those before, for it alone, with the released weights fixed."""
     formats = plan.formats
     inverse = round(Fraction(1 << _INVERSE_BITS, plan.averaged))
     weights = (total * inverse).ldexp(-_INVERSE_BITS).truncate(formats.weights)
-    scores = rows.scores(*_parts(plan, tighten(weights, formats.radius)))
+    margins = rows.margins(*_parts(plan, tighten(weights, formats.radius)))
     offset = party.constant([0.0], formats.of(formats.grid + formats.offset_exponent))
     for event in plan.calibration:
-        offset = _intercept_step(rows, signs, plan, scores, offset, noise.of(event.name))
+        offset = _intercept_step(rows, plan, margins, offset, noise.of(event.name))
     return offset
 
 
 def _intercept_step(
-    rows: Rows, signs: SecretArray, plan: DescentPlan, scores: SecretArray, offset: SecretArray, noise: SecretArray
+    rows: Rows, plan: DescentPlan, margins: SecretArray, offset: SecretArray, noise: SecretArray
 ) -> SecretArray:
     """offset + 2^-m (the sum of residuals + noise)."""
     formats = plan.formats
-    moved = scores + repeated(with_bits(offset, formats.argument), len(rows.y))
-    residuals = _residuals(rows, signs, plan, tighten(moved, formats.argument_radius))
-    gradient = with_bits(residuals.sum().reshape(1), formats.grid)
+    moved = margins + rows.sign * with_bits(offset, formats.argument)
+    residuals = _residuals(rows, plan, tighten(moved, formats.argument_radius))
+    gradient = _sum_of_residuals(rows, plan, residuals)
     return tighten(offset + (gradient + noise).ldexp(-formats.offset_exponent), formats.offset_radius)
 
 
-def _step(rows: Rows, signs: SecretArray, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
+def _step(rows: Rows, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
     """w + kappa (the sum of residuals times rows + noise)."""
     formats, layout = plan.formats, plan.layout
-    residuals = _residuals(rows, signs, plan, rows.scores(*_parts(plan, weights)))
+    residuals = _residuals(rows, plan, rows.margins(*_parts(plan, weights)))
     most = layout.rows * reach(formats, layout)
     gradient = rows.weighted_sum(residuals, formats.grid, most)
     if layout.intercept:
-        total = (residuals.sum() * _beta(plan)).ldexp(-CONSTANT_BITS).reshape(1)
-        gradient = concatenate([gradient, with_bits(total, formats.grid)])
+        gradient = concatenate([gradient, _sum_of_residuals(rows, plan, residuals, formats.constant)])
     return tighten(weights + (gradient + noise).ldexp(-formats.exponent), formats.radius)
 
 
@@ -102,9 +100,24 @@ def _beta(plan: DescentPlan) -> int:
     return int(plan.formats.constant * (1 << CONSTANT_BITS))
 
 
-def _residuals(rows: Rows, signs: SecretArray, plan: DescentPlan, scores: SecretArray) -> SecretArray:
+def _residuals(rows: Rows, plan: DescentPlan, margins: SecretArray) -> SecretArray:
+    """Return e = a clip(3/2 - m, 0, 1) for every row, exactly: how far its signed row moves the weights.
+
+    The margins have a proven range whatever an owner put in: that of a record that failed the check is 0.
+    """
     evaluation = plan.formats.evaluation
-    return -in_batches(evaluation.of_signs, [scores, signs], evaluation.temporaries, rows.y.size)
+    return evaluation.scaled(in_batches(evaluation.clipped, [margins], evaluation.temporaries, rows.y.size))
+
+
+def _sum_of_residuals(
+    rows: Rows, plan: DescentPlan, residuals: SecretArray, factor: Fraction = Fraction(1)
+) -> SecretArray:
+    """Return the sum of s e times a public factor of few bits, truncated to the grid; exact before that."""
+    bits = factor.denominator.bit_length() - 1
+    weighted = (residuals * factor.numerator).ldexp(-bits)
+    kept = min(plan.formats.grid, weighted.format.fraction_bits)
+    most = plan.layout.rows * factor * plan.formats.largest_residual
+    return with_bits(rows.sign.inner(weighted, kept, proven_bound=most), plan.formats.grid).reshape(1)
 
 
 def _prepared(
@@ -121,12 +134,12 @@ def _prepared(
             level = noisy.divided(_sum_of_means(offset, passed, plan) + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
             extras.append(level.reshape(1))
             offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(y))).ldexp(-2)
-        rows = scaled_rows(y, offset.ldexp(-1), plan)
+        rows = scaled_rows(y, offset.ldexp(-1), passed, plan)
     if plan.centre is not None:
         centre = noisy.divided(_sum(rows, passed, plan) + noise.of(CENTRE), plan.layout.rows, plan.formats.data)
         centre = tighten(centre, plan.formats.centre)
         extras.append(centre)
-        rows = centred_rows(rows, centre, plan)
+        rows = centred_rows(rows, centre, passed, plan)
     return rows, extras
 
 

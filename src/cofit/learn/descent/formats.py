@@ -3,16 +3,22 @@
 One step computes, on secrets (c: the row's offset, u and v: factors of the row, M: the centre; none of them where the
 owners have scaled the rows and nothing is centred):
 
-    t = Y w - c S                  w, and S, the sum of the weights, with ``carried`` bits; truncated to ``product``
-    z = u t - v <M, w> + beta b    truncated to ``argument``
-    e = a l'(y, z)                 ``scaled``, by two comparisons; |e| <= a + 2^-scaled
-    G = -(Y^T p - <c, p> - (sum q) M, beta sum e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
+    t = Y w - c S                  w, and S, the sum of the weights, with ``carried`` bits; truncated to ``product``,
+                                   where the rows have factors
+    z = u t - v <M, w> + s beta b  truncated to ``argument``; u and v have the sign s = +-1 of the label in them, so
+                                   that z is the margin; s = 0 for a record that failed the check: then z = 0
+    e = a clip(3/2 - z, 0, 1)      exact, by two comparisons of as many bits as the range of z takes; 0 <= e <= a
+    G = (Y^T p - <c, p> - (sum q) M, beta sum s e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
     w = w + 2^-m (G + noise)       noise on the grid; exact
 
 **One record's part in G** before the truncation is p (y - c) - q M, an exact multiple of 2^-(data + scaled), beside
-beta e. Its Euclidean length is at most ``reach``: y - c, u and v are such that ||u (y - c) - v M|| <= 1 + eta, and p, q
-are within 2^-scaled of u e, v e. Where nothing is centred v and M are absent. G is truncated as a whole: within one
-unit of the grid a coordinate, always.
+beta s e. Its Euclidean length is at most ``reach``: y - c, u and v are such that ||u (y - c) - v M|| <= 1 + eta, and p
+and q are within 2^-scaled of u e and v e. Where nothing is centred v and M are absent. Where nothing is scaled u is s,
+and p is within 2^-scaled of s e, at most a + 2^-scaled. G is truncated as a whole: within one unit of the grid a
+coordinate, always.
+
+**A margin is only compared, and clipped**: the clip is exact for the margin as it was truncated, whatever its error, so
+the bound of e does not depend on ``argument``. MARGIN_BITS is what utility needs: a residual off by 2^-12.
 
 **eta.** Owners scale: rows are rounded towards zero, so ||y|| <= 1 and eta only covers floating point. Parties scale:
 D = ||y - c||^2 is exact, and u is within err, the error of ``inverse_square_root``, of 1 / sqrt(max(D, rho^2)), so
@@ -36,9 +42,10 @@ from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.ring_choice import SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
 from cofit.protocols.roots import inverse_square_root_error
-from cofit.protocols.working import working_bits
+from cofit.protocols.working import GUARD_BITS, working_bits
 
 FLOAT_SLACK = Fraction(1, 1 << 30)
+MARGIN_BITS = 12
 _BITS = 16
 _FINE = 10  # what rounding adds to a sensitivity is about 2^-10 of it
 
@@ -109,11 +116,11 @@ class DescentFormats:
     @property
     def evaluation(self) -> ClippedMargin:
         """How residuals are computed."""
-        return ClippedMargin(self.ring, self.factor, self.scaled)
+        return ClippedMargin(self.ring, self.factor, self.scaled, MARGIN_BITS)
 
     @property
     def argument(self) -> int:
-        """The fractional bits of a score."""
+        """The fractional bits of a margin."""
         return self.evaluation.argument_bits
 
     @property
@@ -124,7 +131,7 @@ class DescentFormats:
 
     @property
     def largest_residual(self) -> Fraction:
-        """|e| is at most this."""
+        """|e| is at most this, truncated or not."""
         return self.factor + Fraction(1, 1 << self.scaled)
 
     @property
@@ -182,7 +189,7 @@ def with_centre(formats: DescentFormats, layout: Layout, largest: Fraction) -> D
 
 def inner_bits(formats: DescentFormats) -> int:
     """Return the fractional bits of <y - c, M>, and of the squared length of M: no more than products have."""
-    return min(formats.argument, 2 * formats.data)
+    return min(working_bits(formats.ring) - GUARD_BITS, 2 * formats.data)
 
 
 def truncated_factors(formats: DescentFormats, layout: Layout) -> Fraction:

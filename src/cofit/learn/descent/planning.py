@@ -11,8 +11,8 @@ from cofit.errors import InvalidInputError, RangeError
 from cofit.learn.base_plan import large_delta
 from cofit.learn.descent.clip import RADIUS_BITS
 from cofit.learn.descent.clip_formats import (
+    RADIUS_WIDTH,
     mean_sensitivity,
-    radius_width,
     shift_sensitivity,
     spread_sensitivity,
     with_mean,
@@ -169,7 +169,7 @@ def _clipped(
     cols = layout.features
     noise = gaussian.release(MEAN, mean_sensitivity(formats, cols), budget.mean, cols)
     formats = with_mean(formats, _largest_mean(layout, formats, noise, Fraction(1)), finer)
-    gaussian.release(RADIUS, radius_width(formats) * (1 << (RADIUS_BITS + finer)), budget.radius, 1)
+    gaussian.release(RADIUS, RADIUS_WIDTH * (1 << (RADIUS_BITS + finer)), budget.radius, 1)
     if formats.clip is None:
         raise ValueError("with_mean returns the formats of clipped rows.")
     noise = gaussian.release(SHIFT, shift_sensitivity(formats, formats.clip, cols), budget.shift, cols)

@@ -11,9 +11,9 @@ program that stated more would be refused when it runs, and forecasts run it.
 **Weights that rows are multiplied by** have ``carried`` fractional bits: all that the weights have, unless the product
 with a row, Y w, would be too large for the ring; then as many as fit. They are truncated for scores alone. The weights
 themselves, the sums of gradients and the grid of the noise keep all bits, so no sensitivity changes (``proof.md``,
-point 5). A score moves by at most (1 + eta) sqrt(d) 2^-carried, which is at most about 2^-8 of half a margin: fewer
-bits are refused. The truncation of d numbers costs 2 rounds a step with ``rep3``, and none where rows are clipped: the
-weights are stretched and truncated there anyway.
+point 5). A score moves by at most (1 + eta) sqrt(d) 2^-carried; where rows are clipped, by u ||y - m|| times as much as
+sqrt(d) 2^-carried. That is at most about 2^-8 of half a margin: fewer bits are refused. The truncation of d numbers
+costs 2 rounds a step with ``rep3``, and none where rows are clipped: weights are stretched and truncated there anyway.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ from cofit.learn.descent.clip import (
     STRETCH_BITS,
     ClipFormats,
 )
+from cofit.learn.descent.clip_formats import largest_length
 from cofit.learn.descent.formats import DescentFormats, Layout, inner_bits, log2_up, reach
 from cofit.learn.descent.plan import MEAN_BITS
 from cofit.learn.descent.recipe import CENTRED_FLOOR, CONSTANT_BITS
 from cofit.learn.facts import DEFAULT_NORM_FLOOR
+from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.ring_choice import SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols.working import working_bits
@@ -56,7 +58,8 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
     if formats.weights < 1 or finest > formats.weights + STRETCH_BITS:
         raise _coarse(formats, layout)
     root = root_up(Fraction(layout.features), ROOT_BITS)
-    fewest = min(finest, _FINE_SCORE + log2_up(root))
+    steepest = 1 if formats.clip is None else _steepest(formats, layout) * formats.clip.distance
+    fewest = min(finest, _FINE_SCORE + log2_up(root * steepest))
     for carried in range(finest, fewest - 1, -1):
         exact = formats.clip is None and carried == formats.weights
         error = Fraction(0) if exact else root / (1 << carried)
@@ -133,13 +136,18 @@ def _of_any(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
         "the sum of the last iterates": _at(
             formats.weights + (_FACTOR_BITS if formats.offset_radius else CONSTANT_BITS), formats.radius
         ),
-        "a sum of residuals": _at(max(formats.scaled + CONSTANT_BITS, formats.grid), rows * residual),
+        "a sum of residuals": _at(max(_residual_bits(formats) + CONSTANT_BITS, formats.grid), rows * residual),
         "the intercept's offset": _at(formats.grid + formats.offset_exponent, 2 * formats.offset_radius),
     }
     if _unscaled(formats, layout):
         found["a score before its truncation"] = _at(formats.data + formats.carried, formats.argument_radius)
         found["a sum of gradients"] = _at(formats.data + formats.scaled, rows * reach(formats, layout))
     return found
+
+
+def _residual_bits(formats: DescentFormats) -> int:
+    """Return the fractional bits of an exact residual: a margin's, and those of the factor a."""
+    return formats.argument + STEP_BITS
 
 
 def _unscaled(formats: DescentFormats, layout: Layout) -> bool:
@@ -163,6 +171,7 @@ def _of_scaled(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
         "a score before its truncation": _at(
             formats.inverse_norm + formats.product, max(formats.argument_radius, apart)
         ),
+        "a residual times the factor of its row": _at(formats.inverse_norm + _residual_bits(formats), scale * residual),
         "a sum of gradients": _at(
             data + formats.scaled,
             rows * max(reach(formats, layout), offset * (scale * residual + unit) + centred),
@@ -195,8 +204,7 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
     exact, fine = data + formats.scaled, data + STRETCH_BITS
     root, unit = root_up(Fraction(cols), ROOT_BITS), Fraction(1, 1 << formats.scaled)
     first = clip.mean * (1 / SHORTEST + 1)
-    steepest = root_up(1 / (RADIUS_SQUARED * cols), ROOT_BITS) / SHORTEST + formats.inverse_error
-    aside = clip.moved * (steepest * formats.largest_residual + unit)
+    aside = clip.moved * (_steepest(formats, layout) * formats.largest_residual + unit)
     least = LONGEST**2 * RADIUS_SQUARED * cols
     means = clip.mean + clip.first_reach**2 + 2 * clip.moved
     return {
@@ -204,6 +212,10 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
             data + formats.carried, 2 * formats.longest * formats.carried_radius
         ),
         "a score before its truncation": _at(formats.inverse_norm + formats.product, formats.argument_radius),
+        "a residual times the factor of its row": _at(
+            formats.inverse_norm + _residual_bits(formats), _steepest(formats, layout) * formats.largest_residual
+        ),
+        "a length": _at(2 * data + clip.first_bits, largest_length(clip)),
         "the stretched weights": _at(STRETCH_BITS + formats.weights, clip.stretch * formats.radius),
         "a sum of gradients": max(
             _at(exact + STRETCH_BITS, rows * max(Fraction(2), reach(formats, layout))), _at(exact, 6 * rows)
@@ -214,6 +226,11 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
         "the mean of a row": _at(fine + _FACTOR_BITS, root * formats.longest + cols * clip.moved * clip.stretch),
         "the mean of all rows": _noisy_mean(max(formats.grid, clip.radius_grid), rows, means),
     }
+
+
+def _steepest(formats: DescentFormats, layout: Layout) -> Fraction:
+    """Return what no factor u of a clipped row exceeds."""
+    return root_up(1 / (RADIUS_SQUARED * layout.features), ROOT_BITS) / SHORTEST + formats.inverse_error
 
 
 def _noisy_mean(grid: int, rows: int, largest: Fraction) -> Fraction:

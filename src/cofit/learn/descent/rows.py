@@ -4,8 +4,11 @@ A row z is u (y - c) - v M: y as it was shared, c its offset, M the centre, u an
 u (t (y - m) - c) with the mean m and the stretch t of every column. A product with all rows costs one matrix product
 and a few products of n numbers; so does a sum of them.
 
+The steps see signed rows, s z with s = (2 label - 1) times the verdict of the check: s is part of the factors u and v.
+A row that failed has u = v = 0: its margin is exactly 0, whatever it holds, and so is its part in every sum.
+
 Who learns what: nobody anything. The level and the centre are noisy releases, yet stay secret until the one opening.
-Rounds, with ``rep3`` and where the parties scale: 2 more for each product with v or M.
+Rounds, with ``rep3``: those of the matrix product, and 2 for that with the factors.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from cofit.learn.batches import in_batches
 from cofit.learn.descent.formats import DescentFormats, inner_bits, log2_up
 from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
 from cofit.learn.descent.recipe import CENTRED_FLOOR
-from cofit.learn.norm import TEMPORARIES_PER_BIT
+from cofit.learn.norm import held_by_root
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols import inverse_square_root, less
 from cofit.protocols.roots import inverse_square_root_error
@@ -32,7 +35,7 @@ _CONSTANT_BITS = 16
 @dataclass(frozen=True)
 class Rows:
     """All rows. ``offset``, ``scale`` (u), ``tilt`` (v), ``centre``, ``mean`` and ``stretch`` are None where they are
-    0, 1, 0, 0, 0 and 1."""
+    0, 1, 0, 0, 0 and 1. ``signs``: s, once it is a part of the factors."""
 
     y: SecretArray
     formats: DescentFormats
@@ -42,24 +45,50 @@ class Rows:
     centre: SecretArray | None = None
     mean: SecretArray | None = None
     stretch: SecretArray | None = None
+    signs: SecretArray | None = None
 
-    def scores(self, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
-        """Return <w, z> + plus for every row; ``plus``: one secret number. ||w|| <= R and |plus| <= beta R."""
-        formats = self.formats
-        largest = formats.argument_radius
-        bits = formats.data + formats.carried if self.scale is None else formats.inverse_norm + formats.product
-        kept = min(bits, formats.argument)
-        added = None if plus is None else repeated(with_bits(plus, bits), len(self.y))
+    def signed(self, signs: SecretArray) -> Rows:
+        """Return the rows times s, for integers s of -1, 0 and 1. 1 round; none where there are no factors."""
+        if self.scale is None:
+            return replace(self, scale=signs, signs=signs)
+        if self.tilt is None:
+            return replace(self, scale=_times_sign(self.scale, signs), signs=signs)
+        factors = concatenate([self.scale.reshape(1, -1), self.tilt.reshape(1, -1)])
+        both = _times_sign(factors, signs)
+        return replace(self, scale=both[0], tilt=both[1], signs=signs)
+
+    @property
+    def sign(self) -> SecretArray:
+        """s, of signed rows."""
+        if self.signs is None:
+            raise ValueError("These rows are not signed.")
+        return self.signs
+
+    def margins(self, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
+        """Return <w, s z> + s plus for every row; ``plus``: one secret number. ||w|| <= R and |plus| <= beta R.
+
+        Off by less than a unit of ``argument``, for the product that is scaled. A sum of products in one truncation.
+        """
+        formats, scale, signs = self.formats, self.scale, self.sign
+        if scale is None:
+            raise ValueError("Signed rows have factors.")
         if self.stretch is None and formats.carried < formats.weights:
             weights = weights.truncate(formats.carried)
-        if self.scale is None:
-            return self.y.matmul(weights, kept, plus=added, proven_bound=largest).widen(formats.argument)
+        of_scale = scale.format.fraction_bits
+        bits = formats.product if of_scale else formats.data + formats.carried
+        products = self.products(weights, bits, formats.carried_radius)
+        left, right = [scale], [products]
+        if plus is not None:
+            added = with_bits(plus, min(of_scale + bits, plus.format.fraction_bits))
+            more = of_scale + bits - added.format.fraction_bits
+            left.append((signs * (1 << more)).ldexp(-of_scale))
+            right.append(repeated(added.ldexp(added.format.fraction_bits - bits), len(self.y)))
         if self.tilt is not None and self.centre is not None:
-            along = self.centre.inner(weights, formats.product, proven_bound=formats.centre * formats.carried_radius)
-            tilted = self.tilt.multiply(repeated(along, len(self.y)), bits)
-            added = -tilted if added is None else added - tilted
-        products = self.products(weights, formats.product, formats.carried_radius)
-        return self.scale.multiply(products, kept, plus=added, proven_bound=largest).widen(formats.argument)
+            along = self.centre.inner(weights, bits, proven_bound=formats.centre * formats.carried_radius)
+            left.append(self.tilt)
+            right.append(repeated(-along, len(self.y)))
+        kept = min(of_scale + bits, formats.argument)
+        return _columns(left).inner(_columns(right), kept, proven_bound=formats.argument_radius).widen(formats.argument)
 
     def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
         """Return <t (y - m) - c, vector> for every row, truncated to ``bits``.
@@ -96,20 +125,24 @@ class Rows:
         """Return the sum of z times its factor over all rows, truncated to ``bits``; one exact multiple of the grid
         data + scaled for every record before that.
 
-        factors: with ``scaled`` fractional bits. largest: a bound of every entry of the sum.
+        factors: at most 1, exact. largest: a bound of every entry of the sum.
         """
         formats = self.formats
         if self.scale is None:
-            return self.y.T.matmul(factors, bits, proven_bound=largest)
-        scaled = self.scale.multiply(factors, formats.scaled)
+            raise ValueError("These rows are not signed.")
+        tilted = None
+        if self.tilt is None:
+            scaled = self.scale.multiply(factors, formats.scaled)
+        else:
+            both = _columns([self.scale, self.tilt]).T.multiply(_columns([factors, factors]).T, formats.scaled)
+            scaled, tilted = both[0], both[1].sum()
         exact = formats.data + formats.scaled
         if self.stretch is not None and self.mean is not None and self.offset is not None:
             return self._stretched_sum(scaled, bits, largest)
         plus = None
         if self.offset is not None:
             plus = -repeated(self.offset.inner(scaled, exact), self.y.shape[1])
-        if self.tilt is not None and self.centre is not None:
-            tilted = self.tilt.multiply(factors, formats.scaled).sum()
+        if tilted is not None and self.centre is not None:
             along = self.centre.multiply(repeated(tilted, self.y.shape[1]), exact)
             plus = -along if plus is None else plus - along
         return self.y.T.matmul(scaled, bits, plus=plus, proven_bound=largest)
@@ -129,6 +162,15 @@ class Rows:
         return stretch.multiply(total, bits, plus=common, proven_bound=largest)
 
 
+def _times_sign(factors: SecretArray, signs: SecretArray) -> SecretArray:
+    return (factors * signs).with_integer_limit(factors.integer_limit)
+
+
+def _columns(values: list[SecretArray]) -> SecretArray:
+    """Return vectors of one length as the columns of a table, each in one piece of memory."""
+    return concatenate([value.reshape(1, -1) for value in values]).T
+
+
 def means(y: SecretArray) -> SecretArray:
     """Return the mean of every row with MEAN_BITS fractional bits, from the row alone. 2 rounds."""
     cols = y.shape[1]
@@ -136,8 +178,8 @@ def means(y: SecretArray) -> SecretArray:
     return (y.sum(axis=1) * round(Fraction(1 << bits, cols))).ldexp(-bits).truncate(MEAN_BITS)
 
 
-def scaled_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
-    """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1."""
+def scaled_rows(y: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1; passed: see ``inverse_roots``."""
     formats, floor = plan.formats, plan.layout.floor or Fraction(1)
     c = tighten(with_bits(offset, formats.data), plan.layout.width - 1 + Fraction(4, 1 << formats.data))
     exact = 2 * formats.data
@@ -147,11 +189,11 @@ def scaled_rows(y: SecretArray, offset: SecretArray, plan: DescentPlan) -> Rows:
     # ||y - c||^2 = ||y||^2 - c (2 sum y - d c), exactly
     cross = c.multiply(sums * 2 - c * y.shape[1], exact)
     lengths = tighten(squares - cross, largest)
-    scale = inverse_roots(lengths, None, floor, formats.of(formats.inverse_norm), y.size)
+    scale = inverse_roots(lengths * passed, None, floor, formats.of(formats.inverse_norm), y.size)
     return Rows(y, formats, offset=c, scale=scale)
 
 
-def centred_rows(rows: Rows, centre: SecretArray, plan: DescentPlan) -> Rows:
+def centred_rows(rows: Rows, centre: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
     """Return rows less the centre (``data`` fractional bits), scaled again to a length of at most 1."""
     formats = plan.formats
     bits = inner_bits(formats)
@@ -163,7 +205,7 @@ def centred_rows(rows: Rows, centre: SecretArray, plan: DescentPlan) -> Rows:
         along = rows.scale.multiply(products, bits, proven_bound=largest)
     square = centre.inner(centre, bits, proven_bound=formats.centre**2)
     apart = repeated(square, len(along)) - along * 2 + 1
-    tilt = inverse_roots(apart, None, CENTRED_FLOOR, formats.of(formats.inverse_norm), rows.y.size)
+    tilt = inverse_roots(apart * passed, None, CENTRED_FLOOR, formats.of(formats.inverse_norm), rows.y.size)
     scale = tilt
     if rows.scale is not None:
         scale = rows.scale.multiply(tilt, formats.inverse_norm)
@@ -176,6 +218,7 @@ def inverse_roots(
     """Return 1 / sqrt(max(s, least)) for every s, in ``format``; ``data``: how many elements are held anyway.
 
     least: one secret element in the format of the squares, at least floor^2; None: floor^2, rounded up.
+    The squares have a proven range: the verdicts of the check are multiplied in, so those of rows that failed are 0.
     """
     limit = format.limit(1 / floor + inverse_square_root_error(format))
     units = 1 << squares.format.fraction_bits
@@ -184,13 +227,14 @@ def inverse_roots(
     def of(part: SecretArray) -> SecretArray:
         bottom = lowest if least is None else repeated(least, len(part))
         raised = part + less(part, bottom) * (-part + bottom)
-        inverse = inverse_square_root(tighten(raised, raised_limit), format.fraction_bits)
+        inverse = inverse_square_root(tighten(raised, raised_limit), format.fraction_bits, lowest)
         return inverse.with_integer_limit(min(inverse.integer_limit, limit))
 
     raised_limit = Fraction(squares.integer_limit, units)
     if least is not None:
         raised_limit = max(raised_limit, Fraction(least.integer_limit, units))
-    return in_batches(of, [squares], TEMPORARIES_PER_BIT * format.ring.bits, data)
+    positions = log2_up(raised_limit / lowest) + 1
+    return in_batches(of, [squares], held_by_root(positions), data)
 
 
 def with_bits(value: SecretArray, bits: int) -> SecretArray:
@@ -199,8 +243,5 @@ def with_bits(value: SecretArray, bits: int) -> SecretArray:
 
 
 def repeated(value: SecretArray, count: int) -> SecretArray:
-    """Return one secret number ``count`` times. Joined, not selected: a meter then holds no list of places."""
-    many = value.reshape(1)
-    while len(many) < count:
-        many = concatenate([many, many])
-    return many[:count]
+    """Return one secret number ``count`` times, without a copy."""
+    return value.repeated(count)

@@ -6,7 +6,7 @@
 h = 1/2.) l' = -s clip(3/2 - m, 0, 1), so |l'| <= 1 and l'' <= 1.
 
 Secure evaluation: with u = 3/2 - m and the bits a = [u < 0], b = [u < 1], where a <= b, the clipped value is
-(b - a) u + (1 - b). Exact; then the factor c and a truncation.
+(b - a) u + (1 - b): one product. Exact. Then the sign, the factor c and a truncation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from cofit.arithmetic import PowerOfTwoRing
-from cofit.learn.losses.loss import Evaluation, Loss, Reals, times_scale
+from cofit.learn.losses.loss import STEP_BITS, Evaluation, Loss, Reals, times_scale
 from cofit.protocols import is_negative
 from cofit.protocols.working import GUARD_BITS, working_bits
 from cofit.secret import SecretArray, concatenate
@@ -46,21 +46,22 @@ class HuberHinge(Loss):
         self, ring: PowerOfTwoRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
     ) -> Evaluation:
         del radius, tolerance  # exact for every z
-        return ClippedMargin(ring, scale, fraction_bits)
+        return ClippedMargin(ring, scale, fraction_bits, working_bits(ring) - GUARD_BITS)
 
 
 @dataclass(frozen=True)
 class ClippedMargin(Evaluation):
-    """By two comparisons."""
+    """By two comparisons. ``bits``: how many fractional bits it takes z with."""
 
     ring: PowerOfTwoRing
     scale: Fraction
     fraction_bits: int
+    bits: int
 
     @property
     def argument_bits(self) -> int:
-        """A usual format."""
-        return working_bits(self.ring) - GUARD_BITS
+        """As many as it is made for."""
+        return self.bits
 
     @property
     def error(self) -> Fraction:
@@ -78,13 +79,19 @@ class ClippedMargin(Evaluation):
         return 28
 
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
-        return self.of_signs(z, y * 2 - 1)
+        """Rows that were not checked may have brought any z: the comparisons are of all of the ring."""
+        sign = y * 2 - 1
+        clipped = self.clipped((sign * z).with_integer_limit(z.integer_limit), unbounded=True)
+        return times_scale(-(sign * clipped).with_bound(1), self.scale, self.fraction_bits)
 
-    def of_signs(self, z: SecretArray, sign: SecretArray) -> SecretArray:
-        """Return the same for s = 2 y - 1; where s is 0, exactly 0 whatever z is."""
-        u = float(_EDGE) - (sign * z).with_integer_limit(z.integer_limit)
-        below = is_negative(concatenate([u.reshape(1, -1), (u - 1).reshape(1, -1)]))
-        a, b = below[0].reshape(z.shape), below[1].reshape(z.shape)
-        one = 1 << self.argument_bits
-        clipped = ((b - a) * u).with_bound(1) + ((1 - b) * one).ldexp(-self.argument_bits)
-        return times_scale(-(sign * clipped.with_bound(1)).with_bound(1), self.scale, self.fraction_bits)
+    def clipped(self, margin: SecretArray, *, unbounded: bool = False) -> SecretArray:
+        """Return clip(3/2 - m, 0, 1), with the fractional bits of m. ``unbounded``: as in ``comparison``."""
+        u = float(_EDGE) - margin
+        below = is_negative(concatenate([u.reshape(1, -1), (u - 1).reshape(1, -1)]), unbounded=unbounded)
+        a, b = below[0].reshape(u.shape), below[1].reshape(u.shape)
+        bits = u.format.fraction_bits
+        return (((b - a) * u).with_bound(1) + ((1 - b) * (1 << bits)).ldexp(-bits)).with_bound(1)
+
+    def scaled(self, clipped: SecretArray) -> SecretArray:
+        """Return c times a clipped value, exactly: with so many more fractional bits."""
+        return (clipped * int(self.scale * (1 << STEP_BITS))).ldexp(-STEP_BITS)

@@ -169,7 +169,9 @@ class AnySigmoid(Evaluation):
         return 3 * self.ring.bits // 2
 
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
-        return times_scale(sigmoid(z) - y.widen(self.argument_bits), self.scale, self.fraction_bits)
+        """Rows that were not checked may have brought any z: the comparisons are of all of the ring."""
+        likely = sigmoid(z, unbounded=True)
+        return times_scale(likely - y.widen(self.argument_bits), self.scale, self.fraction_bits)
 
 
 def _next_power(radius: Fraction) -> int:

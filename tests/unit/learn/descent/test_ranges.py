@@ -23,6 +23,7 @@ from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
 from cofit.learn.descent.planning import plan_descent
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
+from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.plan import plan_training
 from cofit.sampling import discrete_gaussian
 from support.descent import FEW, KINDS, TABLES, extreme_noise, integers, plan_of, seen, table_of, truncating
@@ -162,19 +163,19 @@ def lengths_of_contributions(rows: Any, residuals: Any, plan: DescentPlan) -> li
     """The length of every record's part in a step's sum, from exact integers; beta e included."""
     formats, layout = plan.formats, plan.layout
     y, e = integers(rows.y), residuals
-    p, tilted = e, None
+    tilted = None
     unit = Fraction(1, 1 << (formats.data + formats.scaled))
-    if rows.scale is not None:
-        p = (integers(rows.scale) * e) >> formats.inverse_norm
+    exact = formats.argument + STEP_BITS
+    p = (integers(rows.scale) * e) >> (rows.scale.format.fraction_bits + exact - formats.scaled)
     if rows.mean is not None:  # stretched: so many bits more
         y, unit = (y - integers(rows.mean)) * integers(rows.stretch), unit / (1 << STRETCH_BITS)
     if rows.offset is not None:
         y = y - integers(rows.offset)[:, None] * (1 if rows.mean is None else 1 << STRETCH_BITS)
     parts = p[:, None] * y
     if rows.tilt is not None:
-        tilted = (integers(rows.tilt) * e) >> formats.inverse_norm
+        tilted = (integers(rows.tilt) * e) >> (formats.inverse_norm + exact - formats.scaled)
         parts = parts - tilted[:, None] * integers(rows.centre)[None, :]
-    beta = [formats.constant * Fraction(int(v), 1 << formats.scaled) for v in e]
+    beta = [formats.constant * Fraction(int(v), 1 << exact) for v in e * integers(rows.signs)]
     if layout.norm == "l1":
         return [float(unit * int(np.abs(part).sum()) + abs(b)) for part, b in zip(parts, beta, strict=True)]
     squares = [unit**2 * int((part * part).sum()) + b * b for part, b in zip(parts, beta, strict=True)]
@@ -189,10 +190,10 @@ def assert_ranges(plan: DescentPlan, kind: str, labels: str, signs: int, seed: i
     assert len(used) > 20
     unit = 2.0**-formats.weights
     weights = [float(np.linalg.norm(after.astype(np.float64))) * unit for after in run.after]
-    scores = max(int(np.abs(values).max()) for values in run.scores)
+    margins = max(int(np.abs(values).max()) for values in run.margins)
     residuals = max(int(np.abs(values).max()) for values in run.residuals)
-    assert Fraction(scores, 1 << formats.argument) <= formats.argument_radius
-    assert Fraction(residuals, 1 << formats.scaled) <= formats.largest_residual
+    assert Fraction(margins, 1 << formats.argument) <= formats.argument_radius
+    assert Fraction(residuals, 1 << (formats.argument + STEP_BITS)) <= formats.factor <= formats.largest_residual
     longest = max(max(lengths_of_contributions(rows, e, plan)) for rows, e in zip(run.rows, run.residuals, strict=True))
     shares = max(weights) / float(formats.radius), longest / float(reach(formats, plan.layout))
     assert max(shares) <= 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from cofit.arithmetic import Z64, Z128
 from cofit.errors import RangeError
-from cofit.learn.descent import planning
+from cofit.learn.descent import planning, ranges
+from cofit.learn.descent.formats import DescentFormats, Layout
 from cofit.learn.descent.plan import DescentPlan
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
@@ -17,6 +20,7 @@ from cofit.learn.plan import plan_training
 from support.descent import fixed_noise, opened, plan_of, table_of, truncating
 
 RANGES = {"feature_bound": 1.0, "feature_lower": 0.0}
+PRODUCT = "a product of a row with the weights"
 
 
 def planned(rows: int, cols: int, **facts: Any) -> DescentPlan:
@@ -50,7 +54,7 @@ def test_these_sizes_fit_the_smaller_ring_with_as_little_noise(rows: int, cols: 
 def test_truncated_weights_cost_two_rounds_a_step_and_less_than_the_larger_ring() -> None:
     plan = planned(2_000, 20_000, **RANGES)
     assert plan.formats.carried < plan.formats.weights
-    wide, full = planning._in_ring(plan.facts, Z128), planned(2_000, 10_000, **RANGES)
+    wide, full = planning._in_ring(plan.facts, Z128), planned(2_000, 5_000, **RANGES)
     assert full.formats.carried == full.formats.weights
     narrow, usual, larger = (forecast(one) for one in (plan, full, wide))
     assert narrow.epoch.rounds == usual.epoch.rounds + 2
@@ -79,6 +83,24 @@ def test_truncated_weights_move_the_release_by_little_of_its_noise(kind: str) ->
     moved = np.abs((full - coarse)[:cols]).max() * 2.0**-plan.formats.weights / plan.averaged
     assert 0 < moved < plan.noise_of_weights / 20
     assert (full == coarse)[cols:].all() or plan.calibration, "the preparation of rows has no weights"
+
+
+@pytest.mark.parametrize(("kind", "fewest"), [("owners", 10), ("parties, level, centred", 10), ("clipped", 17)])
+def test_no_plan_has_fewer_bits_of_weights_than_keep_a_score_fine(kind: str, fewest: int) -> None:
+    """However little room there is: 2^-8 sqrt(d), times what u and the row make of it where rows are clipped."""
+    plan, every = plan_of(kind), ranges.largest_integers
+
+    def products(formats: DescentFormats, layout: Layout) -> dict[str, int]:
+        found = every(formats, layout)
+        name = PRODUCT if PRODUCT in found else "a score before its truncation"
+        return {name: found[name]}
+
+    found = set()
+    with mock.patch.object(ranges, "largest_integers", products):
+        for room in range(20, 63):
+            with mock.patch.object(ranges, "_room", return_value=room), suppress(RangeError):
+                found.add(ranges.with_radius(plan.formats, plan.layout, plan.formats.radius).carried)
+    assert found == set(range(fewest, plan.formats.carried + 1))
 
 
 def test_a_size_beyond_the_smaller_ring_takes_the_larger_one() -> None:

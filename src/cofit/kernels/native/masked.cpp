@@ -1,0 +1,129 @@
+#include "masked.hpp"
+
+#include <vector>
+
+#include "arguments.hpp"
+#include "dispatch.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace cofit {
+namespace {
+
+using Arrays = std::vector<WordArray>;
+
+// The index of a table of three: 0 words stand for bits of GF(2), 64 in a word.
+std::size_t kind_of(const char* function, int words) {
+  if (words < 0 || words > 2)
+    refuse_value(function, "words", "1 (Z_2^64), 2 (Z_2^128) or 0 (bits of GF(2))", std::to_string(words));
+  return words == 0 ? kBitsIndex : static_cast<std::size_t>(words) - 1;
+}
+
+std::size_t words_of(std::size_t kind) { return kind == 1 ? 2 : 1; }
+
+// The arrays of a list that may be empty, all as long as out, each out itself or apart from it.
+Arrays addends_of(const char* function, const char* name, nb::handle list, const WordArray& out) {
+  Arrays arrays;
+  if (nb::isinstance<nb::list>(list) && nb::len(list) == 0) return arrays;
+  arrays = word_arrays(function, name, list, kAnyShape);
+  for (const WordArray& array : arrays) {
+    array.require_size(out.size());
+    out.require_same_or_apart_from(array);
+  }
+  return arrays;
+}
+
+Addends pointers(const Arrays& plus, const Arrays& minus) {
+  Addends addends;
+  for (const WordArray& array : plus) addends.plus[addends.plus_count++] = array.data();
+  for (const WordArray& array : minus) addends.minus[addends.minus_count++] = array.data();
+  return addends;
+}
+
+void py_signed_sum(nb::object plus_arg, nb::object minus_arg, nb::object out_arg, int words_arg) {
+  const char* const function = "signed_sum";
+  const std::size_t kind = kind_of(function, words_arg);
+  const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
+  const std::size_t n = out.elements(words_of(kind));
+  const Arrays plus = addends_of(function, "plus", plus_arg, out), minus = addends_of(function, "minus", minus_arg, out);
+  const Addends addends = pointers(plus, minus);
+  nb::gil_scoped_release unlocked;
+  current_kernels().signed_sum[kind](addends, n, out.data());
+}
+
+void py_cross_product(nb::object a_arg, nb::object b_arg, nb::object plus_arg, nb::object minus_arg, nb::object out_arg,
+                      int words_arg) {
+  const char* const function = "cross_product";
+  const std::size_t kind = kind_of(function, words_arg);
+  const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
+  const std::size_t n = out.elements(words_of(kind));
+  const Arrays a = addends_of(function, "a", a_arg, out), b = addends_of(function, "b", b_arg, out);
+  require_same_length(function, "a", a.size(), 2);
+  require_same_length(function, "b", b.size(), 2);
+  const Arrays plus = addends_of(function, "plus", plus_arg, out), minus = addends_of(function, "minus", minus_arg, out);
+  const Addends addends = pointers(plus, minus);
+  const Word* const left[2] = {a[0].data(), a[1].data()};
+  const Word* const right[2] = {b[0].data(), b[1].data()};
+  nb::gil_scoped_release unlocked;
+  current_kernels().cross_product[kind](left, right, addends, n, out.data());
+}
+
+unsigned checked_shift(const char* function, long long shift, std::size_t words) {
+  const long long bits = static_cast<long long>(64 * words);
+  if (shift <= 0 || shift >= bits)
+    refuse_value(function, "shift", "a number from 1 to " + std::to_string(bits - 1), std::to_string(shift));
+  return static_cast<unsigned>(shift);
+}
+
+void py_mask_parts(nb::object r_0_arg, nb::object r_1_arg, nb::object share_arg, nb::object top_arg, long long shift_arg,
+                   nb::object out_arg, int words_arg) {
+  const char* const function = "mask_parts";
+  const std::size_t words = checked_words(function, words_arg);
+  const unsigned shift = checked_shift(function, shift_arg, words);
+  const WordArray r_0(function, "r_0", r_0_arg, kAnyShape), r_1(function, "r_1", r_1_arg, kAnyShape);
+  const WordArray share(function, "share", share_arg, kAnyShape), top(function, "top", top_arg, kAnyShape);
+  const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
+  const std::size_t n = r_0.elements(words);
+  out.require_size(2 * n * words);
+  for (const WordArray* array : {&r_0, &r_1, &share, &top}) {
+    array->require_size(n * words);
+    out.require_apart_from(*array);
+  }
+  nb::gil_scoped_release unlocked;
+  current_kernels().mask_parts[words - 1](r_0.data(), r_1.data(), share.data(), top.data(), shift, n, out.data(),
+                                          out.data() + n * words);
+}
+
+void py_unmask(nb::object opened_arg, nb::object share_arg, nb::object top_arg, nb::object mask_arg, long long shift_arg,
+               bool adds_opened, nb::object out_arg, int words_arg) {
+  const char* const function = "unmask";
+  const std::size_t words = checked_words(function, words_arg);
+  const unsigned shift = checked_shift(function, shift_arg, words);
+  const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
+  const std::size_t n = out.elements(words);
+  const Arrays opened = addends_of(function, "opened", opened_arg, out);
+  const WordArray share(function, "share", share_arg, kAnyShape), top(function, "top", top_arg, kAnyShape);
+  const WordArray mask(function, "out_mask", mask_arg, kAnyShape);
+  for (const WordArray* array : {&share, &top, &mask}) {
+    array->require_size(n * words);
+    out.require_same_or_apart_from(*array);
+  }
+  const Addends addends = pointers(opened, Arrays());
+  nb::gil_scoped_release unlocked;
+  current_kernels().unmask[words - 1](addends, share.data(), top.data(), mask.data(), shift, adds_opened, n, out.data());
+}
+
+}  // namespace
+
+void def_masked(nb::module_& m) {
+  m.def("signed_sum", &py_signed_sum, "plus"_a.none(), "minus"_a.none(), "out"_a.none(), "words"_a.noconvert());
+  m.def("cross_product", &py_cross_product, "a"_a.none(), "b"_a.none(), "plus"_a.none(), "minus"_a.none(),
+        "out"_a.none(), "words"_a.noconvert());
+  m.def("mask_parts", &py_mask_parts, "r_0"_a.none(), "r_1"_a.none(), "share"_a.none(), "top"_a.none(),
+        "shift"_a.noconvert(), "out"_a.none(), "words"_a.noconvert());
+  m.def("unmask", &py_unmask, "opened"_a.none(), "share"_a.none(), "top"_a.none(), "out_mask"_a.none(),
+        "shift"_a.noconvert(), "adds_opened"_a.noconvert(), "out"_a.none(), "words"_a.noconvert());
+}
+
+}  // namespace cofit

@@ -1,0 +1,152 @@
+"""Comparisons cost what a proven range needs; a liar's values have none, and yet change not one bit of what is opened.
+
+Every lie is planted in the same place of the same table, without noise and with the same masks in every run: then the
+whole release must be the same integers. A comparison that is narrowed before the verdict of the check is multiplied in
+must show, or these runs would prove nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cofit.arithmetic import FixedPoint, Generator, PowerOfTwoRing
+from cofit.learn.base_plan import Plan
+from cofit.learn.contribution import prepared_features
+from cofit.learn.descent import descend as program
+from cofit.learn.descent import noisy
+from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import plan_training
+from cofit.learn.train import train
+from cofit.roles.local import run_local
+from cofit.secret import Party, SecretArray, SecretBits
+from cofit.sharing.rep3 import Rep3
+from support.lies import COIN, contributions, lying
+
+ROWS, COLS, LIAR = 70, 6, 41
+GEOMETRIES: dict[str, dict[str, Any]] = {
+    "owners scale": {"clip_rows": False, "feature_bound": None},
+    "level and centre": {"clip_rows": False},
+    "clipped": {"clip_rows": True},
+    "paper, any sigmoid": {"recipe": "paper", "l2": 0.1, "initial": "zeros", "allow_unproven": True, "epochs": 4},
+    "paper, parties": {"recipe": "paper", "normalised_by": "parties", "fit_intercept": False},
+}
+Integers = npt.NDArray[Any]
+Lie = tuple[str, Any, int | None]
+
+
+def lies(data: int, ring: PowerOfTwoRing) -> Iterator[Lie]:
+    """What one owner puts into its row, or (second) into its label: where narrow comparisons would look away.
+
+    data: the fractional bits of honest rows.
+    """
+    half = 1 << (ring.bits - 1)
+    yield "an honest label and a row that is too long", 1 << (data + 8), None
+    yield "half of the ring, 2^63", half, None
+    yield "half of the ring in one place", [half, *[0] * (COLS - 1)], None
+    for bits in range(data + 3, ring.bits, 5):  # nothing in the lowest bits: 0 for whoever looks at those alone
+        yield f"a multiple of 2^{bits}", [3 << bits, *[-5 << bits] * (COLS - 1)], None
+        yield f"2^{bits} beside half of the ring", [1 << bits, *[half] * (COLS - 1)], None
+    yield "label of half of the ring", 0, half
+    yield "label 1 + 2^33", 0, 1 + (1 << 33)
+    yield "label 2^33", 0, 1 << 33
+    yield "both", half, half + 1
+
+
+_SETUP = Rep3.setup
+
+
+def seeded_setup(self: Rep3) -> None:
+    """The same masks in every run, so that every truncation of the same value returns the same."""
+    _SETUP(self)
+    self._own, self._next = (Generator(bytes([1 + rank % 3] * 32)) for rank in (self.rank, self.rank + 1))
+
+
+@cache
+def planned(geometry: str, scheme: str) -> Plan:
+    facts = {"epsilon": 8.0, "feature_bound": 1.0, **GEOMETRIES[geometry]}
+    return plan_training(training_facts(ROWS, COLS, scheme=scheme, **{k: v for k, v in facts.items() if v is not None}))
+
+
+def without_noise(party: Party, shape: tuple[int], scale: Any, ring: PowerOfTwoRing, precision: int) -> SecretArray:
+    del scale, precision
+    return party.constant(np.zeros(shape), FixedPoint(0, ring))
+
+
+def opened(geometry: str, lie: Lie, scheme: str = "clear") -> Integers:
+    """All that a run opens, as integers."""
+    _, row, label = lie
+    plan = planned(geometry, scheme)
+    rng = np.random.default_rng(6)
+    rows = prepared_features(plan, rng.uniform(-1, 1, (ROWS, COLS)))
+    values = np.rint(np.ldexp(rows, plan.formats.data)).astype(np.int64).astype(object)
+    labels = rng.integers(0, 2, ROWS).astype(object)
+    values[LIAR, :COLS] = row
+    labels[LIAR] = labels[LIAR] if label is None else label
+    given, holders = contributions(plan, [values[:30], values[30:]], [labels[:30], labels[30:]])
+
+    def whole(party: Party) -> Integers:
+        if isinstance(plan, DescentPlan):
+            result = program.descend(party, plan, holders, COIN)
+        else:
+            weights = train(party, plan, holders, COIN)  # type: ignore[arg-type]
+            result = weights.ldexp(weights.format.fraction_bits)
+        return np.asarray(party.open(result, reason="a test of lies")).astype(object)
+
+    with (
+        lying(),
+        mock.patch.object(noisy, "discrete_gaussian", without_noise),
+        mock.patch.object(noisy, "discrete_laplace", without_noise),
+        mock.patch.object(Rep3, "setup", seeded_setup) if scheme == "rep3" else nullcontext(),
+    ):
+        run = run_local(whole, scheme=scheme, parties=1 if scheme == "clear" else None, owners=given, timeout=120)
+    return next(iter(run.results.values()))
+
+
+@contextmanager
+def narrowed() -> Iterator[None]:
+    """The tests of the check take as few bits as the bounds of what they test would need if nobody lied."""
+
+    def sign_bits(self: SecretArray, low: int = 0) -> SecretBits:
+        bits = max(low + 1, min(self.integer_limit.bit_length() + 1, self.format.ring.bits))
+        return SecretBits(self._scheme, self._scheme.sign_bits(self._share, low, bits), self.shape)
+
+    def top_bits(self: SecretArray, low: int = 0) -> SecretBits:
+        sign = sign_bits(self, low)
+        return sign.join(sign)
+
+    with mock.patch.object(SecretArray, "sign_bits", sign_bits), mock.patch.object(SecretArray, "top_bits", top_bits):
+        yield
+
+
+def differing(geometry: str, scheme: str = "clear", tried: slice = slice(None)) -> Iterator[str]:
+    """The lies that open anything else than the first one."""
+    formats = planned(geometry, scheme).formats
+    first, *others = lies(formats.data, formats.ring)
+    wanted = opened(geometry, first, scheme)
+    assert np.abs(wanted).max() > 0
+    return (lie[0] for lie in others[tried] if (opened(geometry, lie, scheme) != wanted).any())
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_no_lie_changes_a_bit_of_what_is_opened(geometry: str) -> None:
+    assert list(differing(geometry)) == []
+
+
+@pytest.mark.parametrize("geometry", ["level and centre", "clipped"])
+def test_nor_on_shares(geometry: str) -> None:
+    assert list(differing(geometry, "rep3", slice(0, None, 7))) == []
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_a_check_that_is_narrowed_is_noticed(geometry: str) -> None:
+    with narrowed():
+        assert next(differing(geometry), None) is not None

@@ -1,0 +1,146 @@
+"""The local steps of replicated sharing against Python integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cofit import kernels
+
+from .reference import Integers, Words, decode, encode, random_words, reduce
+
+pytestmark = pytest.mark.usefixtures("isa")
+
+SIZES = [0, 1, 7, 8, 65, 511, 512, 513, 1030]
+
+
+def drawn(rng: np.random.Generator, count: int, n: int, words: int) -> list[Words]:
+    return [random_words(rng, (n,), max(words, 1)) for _ in range(count)]
+
+
+def values(arrays: list[Words], words: int) -> list[Integers]:
+    return [decode(array, max(words, 1)) for array in arrays]
+
+
+def total(words: int, plus: list[Integers], minus: list[Integers], n: int) -> Words:
+    """The sum over the ring, or the XOR where ``words`` is 0."""
+    result = np.zeros(n, dtype=object)
+    for value in plus:
+        result = result ^ value if words == 0 else result + value
+    for value in minus:
+        result = result ^ value if words == 0 else result - value
+    return encode(reduce(result, max(words, 1)), max(words, 1))
+
+
+@pytest.mark.parametrize("words", [0, 1, 2])
+def test_signed_sum(rng: np.random.Generator, words: int) -> None:
+    for n in SIZES:
+        for adds, subtracts in ((1, 0), (0, 1), (2, 2), (8, 8)):
+            plus, minus = drawn(rng, adds, n, words), drawn(rng, subtracts, n, words)
+            expected = total(words, values(plus, words), values(minus, words), n)
+            out = np.full(n * max(words, 1), 7, np.uint64)
+            kernels.signed_sum(plus, minus, out, words)
+            np.testing.assert_array_equal(out, expected)
+            target = (plus or minus)[0]
+            kernels.signed_sum(plus, minus, target, words)
+            np.testing.assert_array_equal(target, expected)
+
+
+@pytest.mark.parametrize("words", [0, 1, 2])
+def test_cross_product(rng: np.random.Generator, words: int) -> None:
+    for n in SIZES:
+        a, b, plus, minus = (drawn(rng, count, n, words) for count in (2, 2, 3, 1))
+        (a_0, a_1), (b_0, b_1) = values(a, words), values(b, words)
+        terms = [a_0 & (b_0 ^ b_1), a_1 & b_0] if words == 0 else [a_0 * (b_0 + b_1), a_1 * b_0]
+        expected = total(words, [*terms, *values(plus, words)], values(minus, words), n)
+        out = np.full(n * max(words, 1), 7, np.uint64)
+        kernels.cross_product(a, b, plus, minus, out, words)
+        np.testing.assert_array_equal(out, expected)
+        kernels.cross_product(a, b, plus, minus, b[1], words)
+        np.testing.assert_array_equal(b[1], expected)
+        kernels.cross_product(a, [b[0], b[0]], [], [], out, words)
+        squares = [a_0 & (b_0 ^ b_0), a_1 & b_0] if words == 0 else [a_0 * (b_0 + b_0), a_1 * b_0]
+        np.testing.assert_array_equal(out, total(words, squares, [], n))
+
+
+def test_mask_parts(rng: np.random.Generator, words: int) -> None:
+    bits = 64 * words
+    for n in SIZES:
+        r_0, r_1, share, top = drawn(rng, 4, n, words)
+        mask = reduce(decode(r_0, words) + decode(r_1, words), words)
+        for shift in (1, 24, 63, bits - 1):
+            out = np.full((2, n * words), 7, np.uint64)
+            kernels.mask_parts(r_0, r_1, share, top, shift, out, words)
+            np.testing.assert_array_equal(out[0], total(words, [mask >> shift], [decode(share, words)], n))
+            np.testing.assert_array_equal(out[1], total(words, [mask >> (bits - 1)], [decode(top, words)], n))
+
+
+def test_unmask(rng: np.random.Generator, words: int) -> None:
+    bits = 64 * words
+    for n in SIZES:
+        opened, (share, top, out_mask) = drawn(rng, 3, n, words), drawn(rng, 3, n, words)
+        c = reduce(sum(values(opened, words), np.full(n, 1 << (bits - 2), dtype=object)), words)
+        for shift in (1, 24, 63, bits - 1):
+            wrap = (1 - (c >> (bits - 1))) * decode(top, words) * (1 << (bits - shift))
+            minus = [decode(share, words), decode(out_mask, words)]
+            for adds_opened in (False, True):
+                shifted = [(c >> shift) - ((1 << (bits - 2)) >> shift)] if adds_opened else []
+                out = np.full(n * words, 7, np.uint64)
+                kernels.unmask(opened, share, top, out_mask, shift, adds_opened, out, words)
+                np.testing.assert_array_equal(out, total(words, [wrap, *shifted], minus, n))
+
+
+def test_a_whole_truncation(rng: np.random.Generator, words: int) -> None:
+    """Shares of r >> shift and of its top bit, and the masked value in the open, make z / 2^shift up to the carry."""
+    bits, shift, n = 64 * words, 20, 1000
+    limit = 1 << (bits - 2)
+    z = np.array([int(v) % (2 * limit) - limit for v in decode(random_words(rng, (n,), words), words)], dtype=object)
+    r_0, r_1, share_0, top_0, out_0, out_1 = drawn(rng, 6, n, words)
+    dealt = np.empty((2, n * words), np.uint64)
+    kernels.mask_parts(r_0, r_1, share_0, top_0, shift, dealt, words)
+    opened = [encode(reduce(z, words), words), r_0, r_1]
+    parts = np.empty((2, n * words), np.uint64)
+    kernels.unmask(opened, share_0, top_0, out_0, shift, True, parts[0], words)
+    kernels.unmask(opened, dealt[0], dealt[1], out_1, shift, False, parts[1], words)
+    result = total(words, values([parts[0], parts[1], out_0, out_1], words), [], n)
+    errors = reduce(decode(result, words) - (z >> shift), words)
+    assert set(errors) == {0, 1}
+
+
+def test_any_shape_is_taken_as_flat(rng: np.random.Generator) -> None:
+    a, b = (rng.integers(0, 2**64, (2, 3, 5), dtype=np.uint64) for _ in range(2))
+    out = np.empty((2, 3, 5), np.uint64)
+    kernels.signed_sum([a], [b], out, 1)
+    np.testing.assert_array_equal(out, a - b)
+    single = np.empty((), np.uint64)
+    kernels.signed_sum([np.asarray(a[0, 0, 0])], [], single, 1)
+    assert single == a[0, 0, 0]
+    with pytest.raises(ValueError, match=r"'plus\[0\]' parameter of signed_sum must be a C-contiguous array"):
+        kernels.signed_sum([a[:, ::2]], [], np.empty((2, 2, 5), np.uint64), 1)
+
+
+def z(n: int) -> Words:
+    return np.zeros(n, np.uint64)
+
+
+def test_arguments_that_do_not_fit_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"'words' parameter of signed_sum must be 1 .* or 0 .* Got 3"):
+        kernels.signed_sum([z(2)], [], z(2), 3)
+    with pytest.raises(ValueError, match=r"'plus\[1\]' parameter of signed_sum must be an array of shape \(2,\)"):
+        kernels.signed_sum([z(2), z(3)], [], z(2), 1)
+    with pytest.raises(ValueError, match=r"'minus' parameter of signed_sum must be a list of 1 to 8 arrays"):
+        kernels.signed_sum([], [z(2)] * 9, z(2), 1)
+    with pytest.raises(ValueError, match=r"'b' parameter of cross_product must be a list of 2 arrays"):
+        kernels.cross_product([z(2), z(2)], [z(2)], [], [], z(2), 1)
+    with pytest.raises(ValueError, match=r"'out' parameter of cross_product must be memory of its own or exactly"):
+        shared = z(6)
+        kernels.cross_product([shared[:4], z(4)], [z(4), z(4)], [], [], shared[2:], 1)
+    with pytest.raises(ValueError, match=r"'out' parameter of signed_sum must be an array of whole elements"):
+        kernels.signed_sum([z(3)], [], z(3), 2)
+    for shift in (0, 64):
+        with pytest.raises(ValueError, match=r"'shift' parameter of unmask must be a number from 1 to 63"):
+            kernels.unmask([z(2)], z(2), z(2), z(2), shift, True, z(2), 1)
+    with pytest.raises(ValueError, match=r"'out' parameter of mask_parts must be an array of shape \(6,\)"):
+        kernels.mask_parts(z(3), z(3), z(3), z(3), 1, np.zeros((3, 3), np.uint64), 1)
+    with pytest.raises(ValueError, match=r"'top' parameter of mask_parts must be an array of shape \(3,\)"):
+        kernels.mask_parts(z(3), z(3), z(3), z(2), 1, np.zeros((2, 3), np.uint64), 1)
