@@ -12,7 +12,9 @@ from cofit import Party, run_local
 from cofit.arithmetic import Z64, FixedPoint, RingArray
 from cofit.errors import PartyFailedError, TransportError
 from cofit.sharing import Scheme, Share
+from cofit.sharing.bit_forms import Each, Lookup, Spread
 from cofit.sharing.semi2k import Semi2k
+from cofit.sharing.shares import PlacedBits
 from conformance.semi2k_runs import put_in, some
 from support.runs import TIMEOUT, run_scheme
 
@@ -76,7 +78,25 @@ def another_length(s: Scheme) -> object:
     return s.open(s.from_bits(bits, Z64))
 
 
+def another_table(s: Scheme) -> object:
+    entries = np.array([[1, 2]], dtype=np.uint64) << np.uint64(first_opened(s, 1))
+    return s.open_bits(s.bilinear(s.random_bits(2, 64), s.random_bits(3, 64), Lookup(3, [(1, entries)])))
+
+
+def another_form(s: Scheme) -> object:
+    form = Each() if first_opened(s, 1) else Spread(1)
+    return s.open_bits(s.bilinear(s.random_bits(2, 64), s.random_bits(2, 64), form))
+
+
+def another_place(s: Scheme) -> object:
+    """The numbers have another place, and so another mask."""
+    return s.open(s.from_numbers([PlacedBits(first_opened(s, 1), s.random_bits(2, 64))], Z64))
+
+
 BRANCHING = [
+    another_table,
+    another_form,
+    another_place,
     more_steps,
     more_steps_before_an_announcement,
     fewer_steps_before_an_announcement,

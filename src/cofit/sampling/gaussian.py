@@ -12,7 +12,7 @@ E < 2^-41 / pairs, where the root is steep), every draw is within ``coupling_err
 variable, and those are independent: less than 2^-50 in Z_2^128 with f = 52 (2^-50.8), 2^-53 with f = 56, and 2^-21 in
 Z_2^64 with f = 24.
 Who learns what: nobody anything.
-Cost with ``rep3``, B = 64: 66 rounds and 9.5 kB a draw in Z_2^128 with f = 52; 60 and 3.1 kB in Z_2^64 with f = 24.
+Cost with ``rep3``, B = 64: 65 rounds and 9.4 kB a draw in Z_2^128 with f = 52; 59 and 3.1 kB in Z_2^64 with f = 24.
 
 Proof: ``gaussian_proof.md``.
 """

@@ -8,7 +8,7 @@ Distance and coupling: outside an event of probability ``tv_distance(d, format) 
 is within ``coupling_error(d, format)`` of that of an exact draw: 2^-43 for d = 1874 in Z_2^128 with f = 52, where the
 norm is about 1874. In Z_2^64 it is 2^-11 for d = 1874 with f = 24: use Z_2^128 where the distance matters.
 Who learns what: nobody anything.
-Cost with ``rep3``: those of ``unit_vector`` and ``gamma``, and one product: 127 rounds and 21 MB for d = 1874, f = 52.
+Cost with ``rep3``: those of ``unit_vector`` and ``gamma``, and one product: 125 rounds and 20 MB for d = 1874, f = 52.
 
 Proof: ``knorm_proof.md``.
 """

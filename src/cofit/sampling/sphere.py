@@ -10,7 +10,7 @@ coordinate is within ``coupling_error(d, format)`` of that of an exactly uniform
 Z_2^128 with f >= 52, with ``exception`` below 2^-40. In Z_2^64 with f = 24 less than 2^-18, with an exception of 2^-40
 from d = 25 on, and below 2^-15 for d = 3 .. 24.
 Who learns what: nobody anything, not even how many attempts it took.
-Cost with ``rep3``: that of ``gaussian`` for attempts(d) d draws, one inverse root and two products: 105 rounds, 19 MB
+Cost with ``rep3``: that of ``gaussian`` for attempts(d) d draws, one inverse root and two products: 103 rounds, 18 MB
 for d = 1874 in Z_2^128.
 
 Proof: ``sphere_proof.md``.

@@ -120,6 +120,23 @@ def test_variances_add_up_exactly_and_every_step_meets_the_condition(sigma: Frac
         rest = part.variance + 4**step * rest
 
 
+@pytest.mark.parametrize("precision", [1, 64, 256])
+def test_a_plan_exists_on_both_sides_of_the_largest_table(precision: int) -> None:
+    """The proof rests on V > 11,000 at every precision, V the largest variance of a table of 2^12 slots."""
+    most = module._largest_variance(12, precision)
+    assert most > 11_000
+    assert module.reach(most, precision) <= 2047 < module.reach(most + Fraction(1, 8), precision)
+    for variance in (most, most + Fraction(1, 1000), 2 * most, 2 * most + Fraction(1, 1000), 300 * most):
+        made = plan(variance, precision)
+        assert sum(part.variance * 4**part.place for part in made.parts) == variance
+        for part, after in pairwise(made.parts):
+            rest = sum(
+                later.variance * 4 ** (later.place - after.place) for later in made.parts if later.place >= after.place
+            )
+            wrapped = wrap_of(part.variance, Fraction(rest), after.place - part.place)
+            assert wrapped < mpmath.ldexp(1, -(precision + 16))
+
+
 @pytest.mark.parametrize("sigma", [*SMALL, *LARGE], ids=str)
 def test_no_other_size_of_tables_is_cheaper(sigma: Fraction) -> None:
     made = plan(Fraction(sigma) ** 2, 64)
