@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -138,7 +139,7 @@ def _update(
         -residuals,
         formats.weights - solver.exponent,
         plus=plus,
-        proven_bound=formats.radius * Fraction(2) ** solver.exponent,
+        proven_bound=_scaled_radius(formats.radius, solver.exponent),
     )
     return _within(scaled.ldexp(-solver.exponent), formats.radius)
 
@@ -147,8 +148,19 @@ def _times(value: SecretArray, factor: Fraction, plan: MinimiserPlan) -> SecretA
     """Return 2^m factor value with the fractional bits of X^T q, exactly, for the rounded public factor."""
     formats = plan.formats
     bits = formats.data + formats.scaled
-    numerator = round(factor * Fraction(2) ** (bits + plan.solver.exponent - formats.weights))
+    numerator = _numerator(factor, bits + plan.solver.exponent - formats.weights)
     return (value.ldexp(formats.weights) * numerator).ldexp(-bits)
+
+
+@lru_cache(maxsize=64)
+def _numerator(factor: Fraction, exponent: int) -> int:
+    """The same in every epoch."""
+    return round(factor * Fraction(2) ** exponent)
+
+
+@lru_cache(maxsize=64)
+def _scaled_radius(radius: Fraction, exponent: int) -> Fraction:
+    return radius * Fraction(2) ** exponent
 
 
 def _within(value: SecretArray, bound: Fraction) -> SecretArray:

@@ -108,20 +108,26 @@ def rounded_radius(radius: Fraction) -> Fraction:
 
 def odd_sigmoid(z: SecretArray, radius: Fraction, scale: Fraction, fraction_bits: int) -> SecretArray:
     """Return scale (sigmoid(z) - 1/2) for |z| <= radius with F fractional bits, ``fraction_bits`` in the result."""
-    polynomial = odd_sigmoid_polynomial(rounded_radius(radius), scale)
-    bits = _bits(z.format.ring, polynomial)
+    bits, (c_1, c_3, c_5, c_7), largest = _numbers(z.format.ring, radius, scale)
     if z.format.fraction_bits != bits.argument:
         raise parameter_error("z", "odd_sigmoid", f"with {bits.argument} fractional bits", str(z.format))
-    c_1, *rest = polynomial.coefficients
     z = z.reshape(1, -1)
     u = z.multiply(z, bits.powers)
     both = concatenate([z, u.widen(bits.argument)]).multiply(concatenate([u, u]), bits.powers)
     b, t = both[0], both[1]
-    one = 1 << bits.coefficients
-    c_3, c_5, c_7 = (round(c * one) for c in rest)
-    inner = (u[0] * c_5 + t * c_7).ldexp(-bits.coefficients) + Fraction(c_3, one)
-    linear = (z[0] * round(Fraction(c_1) * (1 << (bits.total - bits.argument)))).ldexp(bits.argument - bits.total)
-    return b.multiply(inner, fraction_bits, plus=linear, proven_bound=Fraction(polynomial.largest * 1.01))
+    inner = (u[0] * c_5 + t * c_7).ldexp(-bits.coefficients) + Fraction(c_3, 1 << bits.coefficients)
+    linear = (z[0] * c_1).ldexp(bits.argument - bits.total)
+    return b.multiply(inner, fraction_bits, plus=linear, proven_bound=largest)
+
+
+@cache
+def _numbers(ring: PowerOfTwoRing, radius: Fraction, scale: Fraction) -> tuple[_Bits, tuple[int, ...], Fraction]:
+    """Return the formats, the coefficients as integers in them, and the bound: the same in every step of training."""
+    polynomial = odd_sigmoid_polynomial(rounded_radius(radius), scale)
+    bits = _bits(ring, polynomial)
+    c_1, *rest = polynomial.coefficients
+    linear = round(Fraction(c_1) * (1 << (bits.total - bits.argument)))
+    return bits, (linear, *(round(c * (1 << bits.coefficients)) for c in rest)), Fraction(polynomial.largest * 1.01)
 
 
 def odd_sigmoid_error(ring: PowerOfTwoRing, radius: Fraction, scale: Fraction, fraction_bits: int) -> Fraction:

@@ -135,7 +135,7 @@ class Mesh:
         outgoing: list[tuple[Channel, int, list[memoryview], int]] = []
         bytes_sent = bytes_received = largest = 0
         for peer, message in send.items():
-            if isinstance(message, list | tuple):
+            if isinstance(message, (list, tuple)):
                 pieces = list(map(byte_view, message))
                 size = sum(map(len, pieces))
             else:

@@ -22,7 +22,9 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 @kinds
-@pytest.mark.parametrize("size", [0, 1, 64, SMALL_BYTES - 1, SMALL_BYTES, SMALL_BYTES + 1, 16384, 65537, 3_000_001])
+@pytest.mark.parametrize(
+    "size", [0, 1, 64, SMALL_BYTES - 1, SMALL_BYTES, SMALL_BYTES + 1, 16384, 65537, 1 << 17, (1 << 17) + 1, 3_000_001]
+)
 def test_messages_of_every_size_arrive(kind: Kind, size: int) -> None:
     def program(mesh: Mesh) -> bool:
         left, right = neighbours(mesh)
@@ -45,6 +47,25 @@ def test_all_may_send_large_messages_to_all_at_once(kind: Kind) -> None:
         mesh.exchange("all", {peer: np.full(words, own, np.uint64) for peer in mesh.peers}, got)
         for peer, array in got.items():
             assert (array == NAMES.index(peer)).all()
+
+    results(run_cluster(kind, program))
+
+
+@kinds
+def test_frames_that_the_stream_does_not_take_at_once_arrive_in_order(kind: Kind) -> None:
+    """More than any buffer on the way holds, sent before the receiver reads at all."""
+    count, size = 120, 100_000
+
+    def program(mesh: Mesh) -> None:
+        if mesh.name == "P0":
+            for step in range(count):
+                mesh.exchange("many", {"P1": np.full(size, step, np.uint8)}, {})
+        elif mesh.name == "P1":
+            time.sleep(0.3)
+            for step in range(count):
+                got = np.zeros(size, np.uint8)
+                mesh.exchange("many", {}, {"P0": got})
+                assert (got == step).all()
 
     results(run_cluster(kind, program))
 
