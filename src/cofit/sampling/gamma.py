@@ -2,12 +2,12 @@
 
 Domain: k >= 1 public; a format in which k 2^K fits, k 2^(K+f) < 2^(bits-2), with 2^K the bound of one summand (K = 6 at
 B = 64).
-Coupling: outside an event of probability ``tv_distance`` = k ((K + f) 2^-B + 2^-(B+16)) a draw, the sum lies below a
+Coupling: outside an event of probability ``tv_distance``, k times that of an exponential draw, the sum lies below a
 true Gamma(k, 1) variable by at least 0 and less than k 2^-f (``coupling_error``): each summand is below its own by less
 than 2^-f. The mean is low by k (1 - h / (exp(h) - 1)) with h = 2^-f, which is less than k 2^-(f+1).
 Who learns what: nobody anything.
 Cost: that of k exponential draws; the sum is local.
-Memory: some ten times k (K + f) B bits a draw, so draw many Gamma variables of large k in several calls.
+Memory: some 40 bytes for every one of k (K + f) digits a draw, so draw many Gamma variables of large k in several calls.
 
 A caller who rounds the result to a coarser grid must allow for the coupling error: choose f so that k 2^-f is far below
 that grid, or count the probability that the rounding differs.
