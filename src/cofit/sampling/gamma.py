@@ -7,7 +7,7 @@ true Gamma(k, 1) variable by at least 0 and less than k 2^-f (``coupling_error``
 than 2^-f. The mean is low by k (1 - h / (exp(h) - 1)) with h = 2^-f, which is less than k 2^-(f+1).
 Who learns what: nobody anything.
 Cost: that of k exponential draws; the sum is local.
-Memory: some 40 bytes for every one of k (K + f) digits a draw, so draw many Gamma variables of large k in several calls.
+Memory: some 40 bytes for every one of k (K + f) digits a draw: draw many Gamma variables of large k in several calls.
 
 A caller who rounds the result to a coarser grid must allow for the coupling error: choose f so that k 2^-f is far below
 that grid, or count the probability that the rounding differs.
