@@ -10,15 +10,20 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Container, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+_Events: TypeAlias = list[tuple[int, int]]
+
 DEFAULT_SPIN = 200e-6
 """Seconds of busy waiting before a sleep; see PollWaiter."""
+_LONG_YIELD = 150e-6
+"""Seconds that others kept the core: longer than a party takes for its part in an exchange of small messages."""
+_FEWEST_SLEEPS, _MOST_SLEEPS = 16, 4096
 _MOST_QUESTIONS = 256
 _now, _yield = time.monotonic, os.sched_yield
 _SEND_TURN_BYTES = 1 << 20
@@ -144,13 +149,17 @@ def _link_error(error: OSError) -> Exception:
 class PollWaiter:
     """Waits for sockets with ``poll``: for up to ``spin`` seconds by asking again and again, then asleep.
 
-    Asking keeps a short message from paying for a wake-up; between two questions others may have the core. The links of
-    a mesh are waited for in few combinations, again and again, so each has a ``poll`` object of its own.
+    Asking keeps a short message from paying for a wake-up; between two questions others may have the core. Where others
+    keep it, a party that sleeps is served sooner than one that asks for its turn: then the next waits are asleep at
+    once, twice as many each time that others still keep the core.
+    The links of a mesh are waited for in few combinations, again and again, so each has a ``poll`` object of its own.
     """
 
     def __init__(self, spin: float = 0.0) -> None:
         self._spin = spin
         self._questions: dict[Any, _Question] = {}
+        self._sleeps = 0
+        self._longest_sleeps = _FEWEST_SLEEPS
 
     def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> Container[int] | None:
         """Sleep until a link is readable or writable as asked, or broken."""
@@ -164,15 +173,30 @@ class PollWaiter:
             if fileno() < 0:
                 return None
         ask = question.ask
-        found = ask(0)
+        if self._sleeps:
+            self._sleeps -= 1
+            found = []
+        else:
+            found = ask(0) or self._ask_again(ask, seconds)
         if not found:
-            spin_until = _now() + min(self._spin, seconds)
-            while not found and _now() < spin_until:
-                _yield()
-                found = ask(0)
-            if not found:
-                found = ask(max(0.0, seconds) * 1000)
+            found = ask(max(0.0, seconds) * 1000)
         return [descriptor for descriptor, _ in found] if len(question.filenos) > 1 else None
+
+    def _ask_again(self, ask: Callable[[float], _Events], seconds: float) -> _Events:
+        """Ask until there is an answer or ``spin`` is over, if nobody else wants the core for long."""
+        now = _now()
+        until = now + min(self._spin, seconds)
+        while now < until:
+            _yield()
+            before, now = now, _now()
+            found = ask(0)
+            if now - before > _LONG_YIELD:
+                self._sleeps = self._longest_sleeps = min(2 * self._longest_sleeps, _MOST_SLEEPS)
+                return found
+            if found:
+                self._longest_sleeps = _FEWEST_SLEEPS
+                return found
+        return []
 
 
 class _Question:

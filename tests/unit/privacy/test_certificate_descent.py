@@ -307,7 +307,7 @@ def test_releases_of_clipped_rows_that_cannot_be(name: str) -> None:
         [replace(mean, name="level", dimension=1), *base.releases],
     ):
         refused(base, "releases", recounted(base, releases))
-    for width in (Fraction(0), Fraction(31, 64), Fraction(1, 4), Fraction(3)):
+    for width in (Fraction(0), Fraction(30, 64), Fraction(1, 4), Fraction(3)):
         refused(base, "statement.mean_width", forged(base, mean_width=width))
     refused(base, "releases[1].sensitivity", forged(base, mean_width=base.descent.mean_width * 2))
     refused(base, "statement.rounding", forged(base, rounding=Fraction(1, 1 << 17)))
