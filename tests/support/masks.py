@@ -12,11 +12,15 @@ cannot be settled is not proved to be hidden. Reused, missing or known masks all
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pytest
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
+from cofit.sharing import Share
+from cofit.sharing.rep3 import Rep3
 
 _SHIFT = 0x0123456789ABCDEF
 
@@ -53,3 +57,17 @@ def _effect(plain: RingArray, changed: RingArray) -> str:
         if np.array_equal(ring.add(plain, shift), changed) or np.array_equal(ring.sub(plain, shift), changed):
             return "shift"
     return "otherwise"
+
+
+def without_zero_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Break ``rep3``: what a product reshares has no mask of a sharing of zero."""
+    drawn = Rep3._masks
+
+    def masks(self: Rep3, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> Any:
+        found = drawn(self, ring, shape, shift, plus, zero=zero)
+        if zero:
+            found.minus.clear()
+            del found.plus[0 if plus is None else 1]
+        return found
+
+    monkeypatch.setattr(Rep3, "_masks", masks)

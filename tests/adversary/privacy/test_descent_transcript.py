@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Party, run_local
-from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.errors import CofitError
 from cofit.learn.descent.descend import descend
 from cofit.learn.descent.plan import DescentPlan
@@ -21,8 +20,8 @@ from cofit.learn.private_training import private_training, release_reason
 from cofit.roles import LocalRun
 from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
-from cofit.sharing.rep3 import Rep3
 from support.descent import Table, contributed, plan_of, table_of
+from support.masks import without_zero_sharing
 from support.training import COIN
 from support.views import Views, p_uniform_bytes, watched
 
@@ -86,11 +85,8 @@ def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(kind: st
 def test_unmasked_products_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Broken on purpose: resharing without the mask of zero shares."""
 
-    def nothing(self: Rep3, ring: Ring, shape: Shape) -> RingArray:
-        return ring.zeros(shape)
-
     plan = plan_of("parties, level, centred", scheme="rep3")
-    monkeypatch.setattr(Rep3, "_zero", nothing)
+    without_zero_sharing(monkeypatch)
     _, views = observed(plan, tables(plan)[0])
     assert p_uniform_bytes(masked(views, PARTIES[0])) < ALPHA
 

@@ -13,14 +13,13 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Party, run_local
-from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.learn.plan import MinimiserPlan
 from cofit.learn.private_training import REASON, private_training
 from cofit.learn.train import train
 from cofit.roles import LocalRun
 from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
-from cofit.sharing.rep3 import Rep3
+from support.masks import without_zero_sharing
 from support.training import COIN, contributions, planned
 from support.views import Views, p_uniform_bytes, watched
 
@@ -101,10 +100,7 @@ def test_unmasked_products_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> 
     """Broken on purpose: resharing without the mask of zero shares."""
     plan = planned(24, 5)
 
-    def nothing(self: Rep3, ring: Ring, shape: Shape) -> RingArray:
-        return ring.zeros(shape)
-
-    monkeypatch.setattr(Rep3, "_zero", nothing)
+    without_zero_sharing(monkeypatch)
     _, views = observed(plan, plain(plan))
     masked = b"".join(data for _, label, data in views.received[PARTIES[0]] if not is_public(label))
     assert p_uniform_bytes(masked) < ALPHA
