@@ -292,10 +292,12 @@ def test_the_high_part_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.
 
 
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
-@pytest.mark.parametrize("shift", [1, 9])
-def test_squares_of_the_high_part_are_those_of_the_high_part(scheme: str, ring: PowerOfTwoRing, shift: int) -> None:
-    """Also where there are more rows than are shifted at a time."""
-    shape = (5, 70_000)
+@pytest.mark.parametrize(("shift", "cols"), [(1, 70_000), (9, 1), (9, 2), (9, 8), (9, 9), (9, 70_000)])
+def test_squares_of_the_high_part_are_those_of_the_high_part(
+    scheme: str, ring: PowerOfTwoRing, shift: int, cols: int
+) -> None:
+    """Also where there are more rows than are shifted at a time, and where few columns are multiplied one by one."""
+    shape = (5, cols)
     encoded = ring.from_int(np.random.default_rng(4).integers(-(2**62), 2**62, shape).astype(object))
 
     def program(s: Scheme) -> tuple[list[int], list[int]]:

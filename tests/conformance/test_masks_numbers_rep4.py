@@ -43,10 +43,10 @@ def seen_with_rep4(kind: type[Rep4], ring: PowerOfTwoRing, receiver: int, change
             self.masked = ()
             return made
 
-        def _check(self, operation: str, items: Iterable[tuple[Joint, RingArray, bytes]]) -> None:
+        def _check(self, operation: str, items: Iterable[tuple[int, Joint, RingArray, bytes]]) -> None:
             items = list(items)
             super()._check(operation, items)
-            for joint, data, _ in items if self.rank == receiver else []:
+            for _, joint, data, _ in items if self.rank == receiver else []:
                 if self.masked and operation == "open":  # the last part of the sum
                     part = data.copy().view(np.uint64).reshape(self.masked[0].shape)
                     seen.opened(functools.reduce(BITS.add, (*self.masked, part)))

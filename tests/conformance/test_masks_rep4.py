@@ -109,10 +109,10 @@ def messages(
             for k in list(self._keys):
                 self._keys[k] = Scripted(k, row if k == key else None)
 
-        def _check(self, operation: str, items: Iterable[tuple[Joint, RingArray, bytes]]) -> None:
+        def _check(self, operation: str, items: Iterable[tuple[int, Joint, RingArray, bytes]]) -> None:
             items = list(items)
             super()._check(operation, items)
-            for joint, data, digest in items if self.rank == key else []:
+            for _, joint, data, digest in items if self.rank == key else []:
                 arrived.extend(data.copy().view(self.in_use.dtype).reshape(joint.arrays, -1))
                 compared.append(digest)
 

@@ -133,7 +133,8 @@ class Ring(ABC):
         if not cols:
             return out.reshape(leading)
         if cols <= _FEW:
-            left, right = ([x[..., j] for x in side for j in range(cols)] for side in (lhs, rhs))
+            columns = ([x[..., j] for x in side for j in range(cols)] for side in (lhs, rhs))
+            left, right = (side if each is None else [each(x) for x in side] for side in columns)
             parts = [slice(i, i + _FEW) for i in range(0, len(left), _FEW)]
             return reduce(self.add, (self.mul_sum(left[part], right[part]) for part in parts))
         left, right = ([x.reshape(-1, cols) for x in side] for side in (lhs, rhs))

@@ -79,10 +79,7 @@ def draw_sums(party: Party, laws: Sequence[tuple[TableSum, int]], ring: PowerOfT
         total = numbers_to_array([(place, digits[some]) for place, some in zip(places, rows, strict=True)], ring)
     drawn, start = [], 0
     for (law, size), width in zip(laws, words, strict=True):
-        one = total[start : start + size]
-        # Limits of a sum that is never negative and of an offset that is never positive need not be added up.
-        centred = one.with_integer_limit(min(one.integer_limit, law.largest)) + law.offset
-        drawn.append(centred.with_integer_limit(min(centred.integer_limit, law.largest)))
+        drawn.append(total[start : start + size].moved(law.offset, law.largest))
         start += _WORD * width
     return drawn
 

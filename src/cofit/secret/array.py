@@ -102,6 +102,14 @@ class SecretArray:
             raise parameter_error("limit", "loosened", f"at least {self._limit}", limit, RangeError)
         return self._like(self._share, limit)
 
+    def moved(self, offset: int, limit: int) -> SecretArray:
+        """Return integers plus a public one, none of them beyond ``limit``, which the caller has proved.
+
+        For sums and offsets of opposite signs, whose limits need not be added up.
+        """
+        values, _ = encoded(offset, self._format)
+        return self._like(self._scheme.add_public(self._share, values), limit)
+
     def with_bound(self, bound: Bound) -> SecretArray:
         """Return the same value with a tighter public bound, which the caller has proved.
 

@@ -106,7 +106,7 @@ class Lookup(BitForm):
         self._rights = rights
         self._matrices = tuple(matrices)
         self._forms, self._lefts = matrices[0][1].shape
-        self._facts = tuple(zlib.crc32(matrix.tobytes(), words) for words, matrix in matrices)
+        self._facts = (rights, *(zlib.crc32(matrix.tobytes(), words) for words, matrix in matrices))
 
     def __repr__(self) -> str:
         return f"Lookup({self._facts})"
@@ -121,6 +121,8 @@ class Lookup(BitForm):
 
     def apply(self, left: RingArray, right: RingArray) -> RingArray:
         left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+        if sum(words for words, _ in self._matrices) != left.shape[1]:
+            raise ShapeError(f"{self} is of other words than the {left.shape[1]} of its operands.")
         out = np.empty((self._forms, left.shape[1]), np.uint64)
         start = 0
         for words, matrix in self._matrices:

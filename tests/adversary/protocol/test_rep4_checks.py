@@ -316,11 +316,11 @@ class Late(Rep4):
 
     _waiting: tuple[str, list[tuple[Joint, bytes, bytes]]] = ("", [])
 
-    def _check(self, operation: str, arrived: Iterable[tuple[Joint, RingArray, bytes]]) -> None:
+    def _check(self, operation: str, arrived: Iterable[tuple[int, Joint, RingArray, bytes]]) -> None:
         before, waiting = self._waiting
         self._waiting = (
             operation,
-            [(joint, self._digest(joint, data.data), vouched) for joint, data, vouched in arrived],
+            [(joint, self._digest(n, joint, data.data), vouched) for n, joint, data, vouched in arrived],
         )
         for joint, own, vouched in waiting:
             if own != vouched:
@@ -371,7 +371,7 @@ def guess(log: Log) -> int | None:
     data = np.frombuffer(shown[NAMES[VICTIM], 3][: N * 8], np.uint64)
     vouched = shown[NAMES[3], 3]
     known = [Generator(bytes([70 + i] * 32)).ring(Z64, (N,)) for i in (0, 1, 3)]
-    binding = bytes(16) + (2).to_bytes(8, "little") + bytes([VICTIM, 3, ATTACKER])
+    binding = bytes(16) + (2).to_bytes(8, "little") + bytes([PAIRS.index((0, 2)), VICTIM, 3, ATTACKER])
     for value in range(20):
         d_2 = Z64.sub(Z64.from_int(np.full(N, value)), Z64.sum(np.stack(known), axis=0))
         candidate = np.concatenate([data[:1] - d_2[:1], data[1:]])

@@ -206,6 +206,7 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
     first = clip.mean * (1 / SHORTEST + 1)
     aside = clip.moved * (_steepest(formats, layout) * formats.largest_residual + unit)
     least = LONGEST**2 * RADIUS_SQUARED * cols
+    together = root if formats.carried < formats.weights else Fraction(1)  # their sum is truncated with them
     means = clip.mean + clip.first_reach**2 + 2 * clip.moved
     return {
         "a product of a row with the weights": _at(
@@ -216,7 +217,7 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
             formats.inverse_norm + _residual_bits(formats), _steepest(formats, layout) * formats.largest_residual
         ),
         "a length": _at(2 * data + clip.first_bits, largest_length(clip)),
-        "the stretched weights": _at(STRETCH_BITS + formats.weights, clip.stretch * formats.radius),
+        "the stretched weights": _at(STRETCH_BITS + formats.weights, clip.stretch * together * formats.radius),
         "a sum of gradients": max(
             _at(exact + STRETCH_BITS, rows * max(Fraction(2), reach(formats, layout))), _at(exact, 6 * rows)
         ),

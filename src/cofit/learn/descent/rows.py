@@ -55,7 +55,9 @@ class Rows:
             return replace(self, scale=_times_sign(self.scale, signs), signs=signs)
         factors = concatenate([self.scale.reshape(1, -1), self.tilt.reshape(1, -1)])
         both = _times_sign(factors, signs)
-        return replace(self, scale=both[0], tilt=both[1], signs=signs)
+        scale = both[0].with_integer_limit(self.scale.integer_limit)  # not that of the other one
+        tilt = both[1].with_integer_limit(self.tilt.integer_limit)
+        return replace(self, scale=scale, tilt=tilt, signs=signs)
 
     @property
     def sign(self) -> SecretArray:
@@ -135,7 +137,9 @@ class Rows:
             scaled = self.scale.multiply(factors, formats.scaled)
         else:
             both = _columns([self.scale, self.tilt]).T.multiply(_columns([factors, factors]).T, formats.scaled)
-            scaled, tilted = both[0], both[1].sum()
+            shift = self.tilt.format.fraction_bits + factors.format.fraction_bits - formats.scaled
+            own = (self.tilt.integer_limit * factors.integer_limit >> shift) + 1  # not that of the other column
+            scaled, tilted = both[0], both[1].with_integer_limit(min(both[1].integer_limit, own)).sum()
         exact = formats.data + formats.scaled
         if self.stretch is not None and self.mean is not None and self.offset is not None:
             return self._stretched_sum(scaled, bits, largest)
