@@ -104,6 +104,14 @@ def test_a_plan_is_refused_or_its_program_fits_long(given_facts: dict[str, Any])
             **{"rows": 30_306_839, "cols": 2237, "delta": 1e-5, "partition": "vertical", "feature_bound": 1.0},
             **{"norm_floor": 1 / 3, "budget_shares": {"centre": 0.4, "level": 0.0001}},
         },
+        {  # centred, and far more rows than columns: the two factors of a row have limits far apart
+            **{"rows": 13_736_630, "cols": 3, "epsilon": 1.7256, "feature_bound": 0.3, "feature_lower": 0.0},
+            **{"normalised_by": "parties", "clip_rows": False, "norm_floor": 0.09026},
+        },
+        {
+            **{"rows": 392_536, "cols": 93, "epsilon": 12.13, "delta": 1e-4, "feature_bound": 1.0, "clip_rows": False},
+            **{"normalised_by": "parties", "norm_floor": 0.0015343747993075282, "calibrate_intercept": True},
+        },
         {"rows": 3000, "cols": 3, "epsilon": 50.0, "delta": 0.0, "row_nonzeros": 1, "fit_intercept": False},
         {"rows": 2, "cols": 5, "delta": 1e-5, "feature_bound": 2.0, "budget_shares": {"level": 0.001, "centre": 0.002}},
         {"rows": 100, "cols": 4, "epsilon": 30.0, "delta": 1e-5},  # needs a finer grid
