@@ -28,6 +28,7 @@ from adversary.privacy.test_descent_precision import coarser_noise
 from cofit.errors import PartyFailedError
 from cofit.learn.descent import descend as program
 from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.losses.loss import STEP_BITS
 from cofit.sampling.discrete_gaussian import largest_draw
 from cofit.sampling.discrete_laplace import largest_draw as largest_laplace
 from statistical.sampling.checks import accept, reject
@@ -248,13 +249,14 @@ _LEVEL = "_sum_of_means(offset, passed, plan) + noise.of(LEVEL)"
 _CENTRE = "_sum(rows, passed, plan) + noise.of(CENTRE)"
 _TO_GRID = ("rows.y.T.matmul(scale, formats.grid,", "rows.y.T.matmul(scale, exact,")
 _FINE = "plan.formats.data + plan.formats.scaled"
+_EXACT = f"formats.argument + {STEP_BITS}"
 _RESIDUALS = (
     "gradient = _sum_of_residuals(rows, plan, residuals)",
-    "gradient = rows.sign.inner(residuals, formats.scaled).reshape(1)",
+    f"gradient = rows.sign.inner(residuals, {_EXACT}).reshape(1)",
 )
-_OFFSET = ("formats.of(formats.grid + formats.offset_exponent)", "formats.of(formats.scaled + formats.offset_exponent)")
+_OFFSET = ("formats.of(formats.grid + formats.offset_exponent)", f"formats.of({_EXACT} + formats.offset_exponent)")
 _INTERCEPT = "(gradient + noise).ldexp(-formats.offset_exponent)"
-_WIDER = "(gradient + noise.widen(formats.scaled))"
+_WIDER = f"(gradient + noise.widen({_EXACT}))"
 FINER: dict[str, tuple[tuple[str, str], ...]] = {
     "level, more bits than its noise": ((_LEVEL, f"{_MEANS} + noise.of(LEVEL).widen(20)"),),
     "level, rounded after its noise": ((_LEVEL, f"({_MEANS} + noise.of(LEVEL).widen(20)).truncate(MEAN_BITS)"),),
@@ -284,9 +286,7 @@ def test_a_value_finer_than_its_noise_is_noticed(name: str) -> None:
             check_grids(plan, ROWS[:1])
         if "more bits" in name:
             release = next(event.name for event in plan.events if event.name.startswith(name.split(",", 1)[0]))
-            p_values = low_bits(
-                plan, coupled(plan, ("next to the bound", "smallest", "label")), noise_for("calibrated", 1), release
-            )
+            p_values = low_bits(plan, coupled(plan, ROWS), noise_for("calibrated", 1), release)
             reject({key: p for key, p in p_values.items() if "released" in key})
 
 
