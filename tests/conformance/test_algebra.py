@@ -292,7 +292,7 @@ def test_the_high_part_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.
 
 
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
-@pytest.mark.parametrize(("shift", "cols"), [(1, 70_000), (9, 1), (9, 2), (9, 8), (9, 9), (9, 70_000)])
+@pytest.mark.parametrize(("shift", "cols"), [(9, 1), (9, 8), (9, 9), (9, 70_000)])
 def test_squares_of_the_high_part_are_those_of_the_high_part(
     scheme: str, ring: PowerOfTwoRing, shift: int, cols: int
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.rep4 import Rep4
@@ -73,6 +73,7 @@ def exposed_with_rep4(kind: type[Rep4], ring: PowerOfTwoRing, receiver: int) -> 
     return exposed(functools.partial(seen_with_rep4, kind, ring, receiver), totals(4))
 
 
+@pytest.mark.parametrize("ring", [Z64, pytest.param(Z128, marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize("receiver", range(4))
 def test_rep4_hides_all_that_is_sent(ring: PowerOfTwoRing, receiver: int) -> None:
     seen = seen_with_rep4(Rep4, ring, receiver, Change())
@@ -111,7 +112,7 @@ def broken_rep4(key: int, number: int, what: str) -> type[Rep4]:
 # rows that are drawn from K_0 to K_3: masks of x and y first, then those of the product
 ROWS = (2, 1, 4, 3)
 BROKEN_REP4 = [
-    (key, row, what)
+    pytest.param(key, row, what, marks=[pytest.mark.slow] if row != (key > 0) and (key, row) != (0, 0) else [])
     for key, count in enumerate(ROWS)
     for row in range(count)
     for what in (("zero", "repeat") if row else ("zero",))

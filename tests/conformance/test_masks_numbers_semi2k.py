@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, PowerOfTwoRing, Ring, RingArray
+from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme
 from cofit.sharing.semi2k import Semi2k
@@ -95,6 +95,7 @@ def exposed_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken:
     return exposed(functools.partial(seen_with_semi2k, parties, ring, honest, broken), totals(parties))
 
 
+@pytest.mark.parametrize("ring", [Z64, pytest.param(Z128, marks=pytest.mark.slow)], ids=str)
 @pytest.mark.parametrize(("parties", "honest"), [(2, 0), (2, 1), (3, 0), (3, 2)])
 def test_semi2k_hides_all_that_is_sent(ring: PowerOfTwoRing, parties: int, honest: int) -> None:
     seen = seen_with_semi2k(parties, ring, honest, "", Change())

@@ -142,7 +142,7 @@ def test_no_lie_changes_a_bit_of_what_is_opened(geometry: str) -> None:
     assert list(differing(geometry)) == []
 
 
-@pytest.mark.parametrize("geometry", ["level and centre", "clipped"])
+@pytest.mark.parametrize("geometry", [pytest.param("level and centre", marks=pytest.mark.slow), "clipped"])
 def test_nor_on_shares(geometry: str) -> None:
     assert list(differing(geometry, "rep3", slice(0, None, 7))) == []
 
