@@ -6,6 +6,7 @@ A receiver lacks one seed. Party 2 knows the mask: it sees no sum. How that is s
 from __future__ import annotations
 
 import functools
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -95,8 +96,9 @@ class KnownToParty0(Rep3):
 class WithMask(Rep3):
     """A mask that is changed at all who have a part of it."""
 
+    @abstractmethod
     def changed(self, words: RingArray) -> RingArray:
-        raise NotImplementedError
+        """Return what is shared in the place of these words."""
 
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
         share, _ = super()._number_mask(width, count)

@@ -9,7 +9,7 @@ which takes more bytes and fewer rounds.
 Who learns what: nobody anything. Exact but for the distances of the tables.
 Cost with ``rep3`` at B = 64, for all laws that have J and the places in common: 8 rounds, and a table of J = 12 takes
 305 ANDs of 3 bits, of which 114 are products of the slot's bits, 76 its numbers, 103 the coin, 12 the move; J = 9 takes
-222. Then 2 rounds and 3 elements a bit for few draws; for many, 9 rounds for 27 digits, 4 elements and about 170 ANDs.
+222. Then 2 rounds and 3 elements a bit for few draws; for many, 9 rounds for 27 digits, 4 elements and about 140 ANDs.
 """
 
 from __future__ import annotations

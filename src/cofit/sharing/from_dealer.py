@@ -91,16 +91,8 @@ class FromDealer(Preprocessing):
         self._asked.note("known matrix", ring, shape, (holder,))
         return self._stream.ring(ring, shape) if self._rank == holder else None
 
-    def product(
-        self,
-        multiply: Bilinear,
-        ring: Ring,
-        left: Shape,
-        right: Shape | None,
-        shape: Shape,
-        facts: tuple[int, ...] = (),
-    ) -> ProductMask:
-        self._asked.note("product", ring, left, right, shape, facts)
+    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> ProductMask:
+        self._asked.note("product", ring, left, right, shape)
         a = self._stream.ring(ring, left)
         b = a if right is None else self._stream.ring(ring, right)
         return ProductMask(a, b, self._fitting(ring, shape))
@@ -166,16 +158,8 @@ class Dealing:
         self._asked.note("known matrix", ring, shape, (holder,))
         return self._streams[holder].ring(ring, shape)
 
-    def product(
-        self,
-        multiply: Bilinear,
-        ring: Ring,
-        left: Shape,
-        right: Shape | None,
-        shape: Shape,
-        facts: tuple[int, ...] = (),
-    ) -> RingArray:
-        self._asked.note("product", ring, left, right, shape, facts)
+    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> RingArray:
+        self._asked.note("product", ring, left, right, shape)
         a = self._drawn(ring, left)
         b = a if right is None else self._drawn(ring, right)
         return self._rest(ring, multiply(a, b), shape)

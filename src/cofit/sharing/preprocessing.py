@@ -86,19 +86,10 @@ class Preprocessing(ABC):
         """The same for an operand that the party ``holder`` knows: that party has all of the mask, the others None."""
 
     @abstractmethod
-    def product(
-        self,
-        multiply: Bilinear,
-        ring: Ring,
-        left: Shape,
-        right: Shape | None,
-        shape: Shape,
-        facts: tuple[int, ...] = (),
-    ) -> ProductMask:
+    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> ProductMask:
         """Return masks of operands of these shapes, and our share of the masks' product, of ``shape``.
 
-        right: None for the product of the left operand with itself. facts: what tells this product from others of the
-        same shapes, where shapes alone do not.
+        right: None for the product of the left operand with itself.
         """
 
     @abstractmethod

@@ -288,7 +288,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
 
     def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         left, right = a.parts[0], b.parts[0]
-        masks = self._source.product(form.apply, BITS, left.shape, right.shape, shape, form.facts)
+        masks = self._source.product(form.apply, BITS, left.shape, right.shape, shape)
         e, f = self._opened("forms", BITS, [BITS.sub(left, masks.left), BITS.sub(right, masks.right)])
         product = form.sum((e, masks.left), (right, f))
         return self._finished("forms", BITS, product, masks.product, shape, 0, None)

@@ -131,7 +131,7 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
         return self._blank(ring, (bits.rows, bits.count))
 
     def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
-        self._send("forms", self._sure.product(form.apply, BITS, a.shape, b.shape, shape, form.facts))
+        self._send("forms", self._sure.product(form.apply, BITS, a.shape, b.shape, shape))
         return self._blank(BITS, shape)
 
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
