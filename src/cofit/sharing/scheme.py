@@ -11,10 +11,8 @@ is a field; bits are field elements, so ``BitShare`` is opaque).
 
 from __future__ import annotations
 
-import zlib
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -27,17 +25,17 @@ from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Costs
-from cofit.sharing.info import SchemeInfo
+from cofit.sharing.member import Bytes, Member, as_bytes
 from cofit.sharing.operands import check_plus, check_shift, common_count, common_ring, shifting
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, PlacedBits, Share
-from cofit.transport import Mesh
 
-Bytes: TypeAlias = memoryview
+__all__ = ["Bytes", "Place", "Scheme", "as_bytes"]
+
 Place: TypeAlias = tuple[slice, ...]
 _FEWEST_SUMMANDS = 4
 
 
-class Scheme(ABC):
+class Scheme(Member):
     """One party's running instance of a secret-sharing scheme.
 
     ``mesh`` connects this party to the other computing parties ``names`` (in the order of their ranks), to the owners,
@@ -45,98 +43,14 @@ class Scheme(ABC):
     must be called by all computing parties (and the dealer) in the same order with the same public arguments.
     """
 
-    info: ClassVar[SchemeInfo]
     holds_values: ClassVar[bool] = True
     """Whether this member has shares, and something to say: not so of a dealer or a meter (``blank``)."""
     _constant_part: int | None  # which of our parts carries a public constant
-
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        self.info.check_parties(len(names))
-        self.info.check_dealer(dealer)
-        self.mesh = mesh
-        self.names = tuple(names)
-        self._members = self.names if dealer is None else (*self.names, dealer)
-        self.rank = self._members.index(mesh.name)
-        self._label = ""
-        self._agreement = 0
-        self.on_failure: Callable[[], None] = _nothing
-        """Called when a check of an active scheme has failed, before anybody is told."""
 
     @classmethod
     @abstractmethod
     def costs(cls, parties: int) -> Costs:
         """Return what the primitive operations cost among this many parties; the conformance suite holds it true."""
-
-    # --- labels and messages -----------------------------------------------------------------------------
-
-    @contextmanager
-    def label(self, name: str) -> Iterator[None]:
-        """Count the traffic inside under ``name`` (nested labels are joined by a slash)."""
-        outer = self._label
-        self._label = f"{outer}{name}/"
-        try:
-            yield
-        finally:
-            self._label = outer
-
-    def _exchange(
-        self,
-        operation: str,
-        send: Mapping[int, Sequence[RingArray]] | None = None,
-        receive: Mapping[int, RingArray] | None = None,
-    ) -> None:
-        """Exchange arrays with ranks; ``receive`` gives the array to fill from each."""
-        members, agreement, states = self._members, self._agreement, {}
-        outgoing: dict[str, list[Bytes]] = {}
-        incoming: dict[str, Bytes] = {}
-        if send:
-            for rank, arrays in send.items():
-                outgoing[members[rank]] = list(map(as_bytes, arrays))
-                states[members[rank]] = self._common_state(rank) ^ agreement
-        if receive:
-            for rank, array in receive.items():
-                incoming[members[rank]] = as_bytes(array)
-                if members[rank] not in states:
-                    states[members[rank]] = self._common_state(rank) ^ agreement
-        self.mesh.exchange(self._label + operation, outgoing, incoming, states)
-
-    def _common_state(self, rank: int) -> int:
-        """Return 32 bits that the party of this rank must have in common with us now, such as a position in a shared
-        random stream: if programs part ways, masks would be used twice, so the next message must not be accepted.
-        """
-        del rank
-        return 0
-
-    @contextmanager
-    def agreeing_on(self, text: str) -> Iterator[None]:
-        """Refuse messages inside from a party that does not agree on ``text``."""
-        self._agreement = zlib.crc32(text.encode())
-        try:
-            yield
-        finally:
-            self._agreement = 0
-
-    def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
-        """Tell every other party a public message; return everybody's, by rank. All messages must be equally long.
-
-        1 round; every party sends the message to each other one, and to the dealer. The dealer has nothing to say, but
-        sends the last party an empty message: if its program is here and theirs is not, nobody waits for the other.
-        """
-        dealer = len(self.names)
-        others = [rank for rank in range(len(self._members)) if rank != self.rank]
-        heard = {rank: np.empty(len(message), np.uint8) for rank in others if rank < dealer}
-        told = {rank: [np.frombuffer(message, np.uint8)] for rank in others}
-        if self.rank == dealer:
-            told = {dealer - 1: [np.empty(0, np.uint8)]}
-        elif self.rank == dealer - 1 and dealer in others:
-            heard[dealer] = np.empty(0, np.uint8)
-        with self.label(label):
-            self._exchange("announce", told, heard)
-        return tuple(message if rank == self.rank else heard[rank].tobytes() for rank in range(len(self.names)))
-
-    def barrier(self, label: str) -> None:
-        """Return when every party has reached this barrier. 1 round; one byte from every party to each other one."""
-        self.announce(label, b"\x01")
 
     # --- life --------------------------------------------------------------------------------------------
 
@@ -439,12 +353,8 @@ class Scheme(ABC):
         """Return a public bilinear map of two shared arrays of bits; messages are for its results, as for ANDs."""
         count = common_count(a, b)
         shape = (form.rows(a.rows, b.rows), packed_length(count))
-        other = self._agreement
-        self._agreement = other ^ zlib.crc32(repr(form.facts).encode())  # whoever has another form is refused
-        try:
+        with self.agreeing_on(repr(form.facts)):
             return BitShare(self._bilinear(a.packed, b.packed, form, shape), count)
-        finally:
-            self._agreement = other
 
     @abstractmethod
     def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share: ...
@@ -481,14 +391,3 @@ class Scheme(ABC):
         """Reveal bits to the ranks in ``to`` (by default all)."""
         words = self.open(bits.packed, to)
         return None if words is None else unpack(words, bits.count)
-
-
-def _nothing() -> None:
-    pass
-
-
-def as_bytes(array: RingArray) -> Bytes:
-    """Return the bytes of an array, without copying when it is contiguous."""
-    if array.dtype.names is None and array.flags.c_contiguous and array.size:  # most calls
-        return array.data.cast("B")
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
