@@ -82,7 +82,7 @@ def test_every_release_has_noise_of_the_stated_law_with_rep3() -> None:
 
 
 WRONG: dict[str, Callable[[Values], Values]] = {
-    "too small": lambda noise: np.rint(noise * 0.85),
+    "too small": lambda noise: np.rint(noise * 0.75),
     "coarse": lambda noise: np.rint(noise / 8) * 8,
     "of one sign": np.abs,
     "seldom odd": lambda noise: noise - noise % 2 * (np.arange(len(noise)) % 4 == 0),
