@@ -48,9 +48,9 @@ def align(
 ) -> None:
     """Compare the rows of the owners of a vertical STUDY, by keyed hashes of their row keys.
 
-    One owner makes the secret (--new-secret FILE) and hands it to the other owners, by a way that they trust and never
-    to a computing party. Then each writes its row file (--out) for the other owners. With the secret, a row file tells
-    for every row key that one can think of whether its owner has it; without the secret it tells the number of rows.
+    One owner makes the secret (--new-secret FILE) and hands it to the other owners over a channel that they trust,
+    never to a computing party. Then each writes its row file (--out) for the other owners. Whoever has the secret and a
+    row file can find out of any given row key whether its owner has it; without the secret, only the number of rows.
 
     \b
     One owner; then each for the others; then each with what the others sent:
@@ -85,7 +85,7 @@ def _make_secret(path: Path, rest: tuple[object, ...]) -> None:
         raise click.UsageError("--new-secret goes alone.")
     new_secret(path)
     click.echo(
-        f"{path}: a new secret. Give it to the other owners, by a way that you trust, and to no computing party."
+        f"{path}: a new secret. Give it to the other owners over a channel that you trust, and to no computing party."
     )
 
 

@@ -35,15 +35,15 @@ from cofit.units import size
 )
 @click.option("--l2", default=1.0, show_default=True, type=float, help="The penalty Lambda of the mean loss.")
 @click.option(
-    "--mechanism", type=click.Choice(MECHANISMS), help="Of the noise.  [default: knorm without delta, gaussian with it]"
+    "--mechanism", type=click.Choice(MECHANISMS), help="Kind of noise.  [default: knorm if delta is 0, else gaussian]"
 )
-@click.option("--delta", default=0.0, show_default=True, type=float, help="Of differential privacy; epsilon is 1.")
+@click.option("--delta", default=0.0, show_default=True, type=float, help="Privacy parameter delta; epsilon is 1.")
 @click.option(
     "--recipe",
     default="paper",
     show_default=True,
     type=click.Choice(RECIPES),
-    help="With best, epochs, penalty and mechanism are its own, and delta is 1e-6 if 0.",
+    help="best sets epochs, penalty and mechanism by itself, and delta to 1e-6 if it is 0.",
 )
 @click.option("--owners", default=2, show_default=True, type=click.IntRange(1, 26), help="Data owners.")
 @click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads a party.")

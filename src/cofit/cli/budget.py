@@ -45,7 +45,8 @@ _FIRST_DELTA = Fraction(1, 100_000)
 @click.option(
     "--set-cap",
     metavar="EPSILON[,DELTA]",
-    help="The most that all studies may spend of the data set. Without DELTA it stays as it is, at first 1e-5.",
+    help="The privacy budget of the data set: the most that all studies may spend. Without DELTA, the delta stays as "
+    "it is (at first 1e-5).",
 )
 @click.option("--releases", is_flag=True, help="Show every noisy release of each study: noise, scale, share.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else, with all releases.")
@@ -54,12 +55,12 @@ def budget(
 ) -> None:
     """Show the ledger of an owner: the charges of each data set, their sums, and the cap; or set the cap.
 
-    Every study that an owner contributes to is charged once, before anything is sent, and once more if its parties
-    have begun anew with empty state: they could release a second time. Epsilons and deltas add up (basic
+    Every study that an owner contributes to is charged once, before anything is sent, and again if its parties
+    lost their state: they could release a second time. Epsilons and deltas add up (basic
     composition, which always holds). A contribution that would exceed the cap is refused.
 
-    A charge is one epsilon and delta for all noisy releases of the study together. Which they are is in the ledger too,
-    as in the certificate: their names are shown below the charges, and all of their numbers with --releases.
+    A charge is one epsilon and delta for all noisy releases of the study together. The ledger lists them, as the
+    certificate does: their names are shown below the charges, all their numbers with --releases.
 
     \b
     Examples:

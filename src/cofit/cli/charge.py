@@ -59,8 +59,8 @@ def show_charge(account: Account, study: Path) -> None:
         click.echo(f"  {_in_words(account.cost)}")
     else:
         click.echo(
-            f"  was made before, with {_in_words(account.cost)}; nothing more is due, but as much again if a party has "
-            "begun anew"
+            f"  was made before, with {_in_words(account.cost)}; nothing more is due. "
+            "It is charged again if a party lost its state"
         )
     _show_sums(account, due)
     if account.state.resolve().is_relative_to(study.resolve().parent):
@@ -68,7 +68,7 @@ def show_charge(account: Account, study: Path) -> None:
 
 
 def show_if_again(account: Account, parties: Collection[str]) -> None:
-    """Say that the study is charged once more, if these parties have begun anew."""
+    """Say that the study is charged once more, if these parties lost their state."""
     if account.due(parties) and not account.due():
         click.echo(f"\n{NO_MEMORY}. It is charged once more: {_in_words(account.cost)}")
         _show_sums(account, due=True)

@@ -46,7 +46,7 @@ from cofit.study.statement import expected_certificate, learned
 from cofit.transport import Identity, RequestRefusedError
 from cofit.units import size
 
-_AGAIN = "Repeat the command: it goes on where it was, and the ledger is not charged again for the same parties."
+_AGAIN = "Repeat the command: it resumes, and the ledger is not charged again for the same parties."
 
 
 @click.command()
@@ -89,10 +89,10 @@ def contribute(
 ) -> None:
     """Check a table against STUDY, split it into random shares, and send every computing party its own.
 
-    Nothing is sent, and the ledger is not charged, if anything is wrong with the table. Then it shows what the study
-    costs and what the ledger has before and after, and asks; without a terminal give --yes. The command may be
-    repeated: after an interruption it goes on where it was, and with another table it replaces what was sent before,
-    until the parties have sealed the contributions.
+    If anything is wrong with the table, nothing is sent and the ledger is not charged. Otherwise the command shows what
+    the study costs, and the ledger before and after, and asks; without a terminal give --yes. It may be repeated: after
+    an interruption it resumes, and with another table it replaces what was sent before, until the parties have sealed
+    the contributions.
 
     The ledger of all studies that this owner takes part in is in its private directory, beside its key, wherever the
     command is run. Keep that directory, and use the same one for every study: a second ledger knows nothing of what

@@ -25,9 +25,9 @@ from cofit.roles.study_files import load_identity_for, load_study
 def dealer(study: Path, key: Path, name: str | None, state: Path, listen: tuple[str, int] | None) -> None:
     """Run the dealer of STUDY: hand out correlated randomness to the computing parties, session by session.
 
-    Schemes for two parties (`cofit schemes`) need one. It sees no data and no masked data, but together with any one
-    computing party it could read everything: let somebody run it who colludes with none of them, on a machine of its
-    own. It may start and stop at any time; the parties wait for it. SIGTERM and SIGINT stop it.
+    The scheme semi2k needs one. It sees no data and no masked data, but together with any one computing party it could
+    read everything: let somebody run it who colludes with none of them, on a separate machine. It may start and stop at
+    any time; the parties wait for it. SIGTERM and SIGINT stop it.
 
     \b
     Example:

@@ -51,14 +51,14 @@ REHEARSAL = (
     help="The hospitals hold different patients (horizontal), or different columns of all patients (vertical).",
 )
 @click.option(
-    "--epsilon", default=1.0, show_default=True, type=float, help="Of differential privacy; smaller is more private."
+    "--epsilon", default=1.0, show_default=True, type=float, help="Privacy parameter: smaller is more private."
 )
 @click.option(
     "--recipe",
     default="best",
     show_default=True,
     type=click.Choice(RECIPES),
-    help="The most accurate method (delta is 1e-6), or the paper's (delta is 0).",
+    help="The most accurate method (delta = 1e-6), or the paper's (delta = 0).",
 )
 @click.option(
     "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
@@ -79,7 +79,7 @@ REHEARSAL = (
 )
 @click.option("--force", is_flag=True, help="Overwrite a release in the folder.")
 def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, out: Path, force: bool) -> None:
-    """Two hospitals train one private model: a few seconds, each hospital and party a process, over TLS.
+    """Let two hospitals train one private model: every hospital and party is a process, with TLS between them.
 
     The hospitals hold scikit-learn's breast-cancer data and show them to nobody. They send random shares to two to
     four computing parties, who train a logistic regression on the shares, add noise that nobody knows, and open the
@@ -89,7 +89,7 @@ def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, ou
     \b
     Different columns of the same patients, and more privacy:
         cofit demo --partition vertical --epsilon 0.5 --out vertical-demo
-    Two parties and a dealer; four parties of whom one may cheat:
+    Two parties and a dealer; four parties, one of which may cheat:
         cofit demo --scheme semi2k --out two-parties
         cofit demo --scheme rep4 --out four-parties
 

@@ -79,7 +79,7 @@ def experiment(
     runs as its cleartext twin there. Times are of real processes over TLS. The data must be public: accuracies are
     computed in the clear. Results go to OUT/tables.md, and to OUT/tableN-DATA.json, .md and .csv.
 
-    Whatever is measured is kept in OUT. Stop it at any time; the same command goes on.
+    Whatever is measured is kept in OUT. Stop it at any time; the same command resumes.
 
     \b
     A quick look (minutes), and the real thing (up to an hour at 1713 x 1874):

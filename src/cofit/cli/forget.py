@@ -25,12 +25,12 @@ from cofit.roles.study_files import load_study
     help="Its state directory; the party must not be running.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--force", is_flag=True, help="Even if the model is not released: it then never will be.")
+@click.option("--force", is_flag=True, help="Delete even if the model is not released: then it never will be.")
 def forget(study: Path, name: str | None, state: Path, yes: bool, force: bool) -> None:
     """Delete the shares that a party holds of STUDY: of the data, of checkpoints, and of the release.
 
-    The model, the facts, the ledger and the audit log stay, and the log says what was done; the party can go on
-    answering analysts. It cannot take part in this study again: delete when every party has the model. Files are
+    The model, the facts, the ledger and the audit log stay, and the log says what was done; the party can still
+    answer analysts. It cannot take part in this study again: delete when every party has the model. Files are
     removed, not overwritten; on most disks and in backups, what was deleted can be found until its place is used again.
 
     \b

@@ -38,7 +38,8 @@ def keygen(name: str, out: Path) -> None:
     click.echo(f"Certificate: {certificate}")
     click.echo(f"Fingerprint: {fingerprint(identity.certificate_pem)}")
     click.echo(
-        f"\nNext: send {certificate.name} to whoever writes study.toml, and tell them the fingerprint by another way, "
-        f'such as the telephone.\nIn study.toml your entry says: certificate = "{certificate.name}". When you get the '
-        "study, run `cofit check study.toml`\nand compare the fingerprints, yours and the others', before you agree."
+        f"\nNext: send {certificate.name} to whoever writes study.toml, and tell them the fingerprint over another "
+        f'channel, such as the telephone.\nIn study.toml your entry says: certificate = "{certificate.name}". When you '
+        "get the study, run\n`cofit check study.toml` and compare the fingerprints, yours and the others', before you "
+        "agree."
     )

@@ -22,9 +22,9 @@ EXIT_INTERRUPTED = 130
 SECTIONS = {
     "Try it": {
         "demo": ("demo:demo", "Two hospitals train a private model on this machine."),
-        "plan": ("plan:plan", "What a training would prove, need and cost."),
-        "schemes": ("schemes:schemes", "Who computes, whom one must trust, at what cost."),
-        "experiment": ("experiment:experiment", "The paper's tables on public data, with honest noise."),
+        "plan": ("plan:plan", "Show what a training run would prove, need and cost."),
+        "schemes": ("schemes:schemes", "Compare the schemes: parties, adversary tolerated, cost."),
+        "experiment": ("experiment:experiment", "Reproduce the paper's tables on public data, with honest noise."),
         "bench": ("bench:bench", "Measure this machine."),
     },
     "Prepare a study": {
@@ -33,22 +33,22 @@ SECTIONS = {
         "run": ("run_study:run_study", "Rehearse a whole study on this machine."),
     },
     "Bring data": {
-        "align": ("align:align", "Find the common rows of owners of columns."),
+        "align": ("align:align", "Compare rows before a vertical study."),
         "contribute": ("contribute:contribute", "Share a table with the computing parties."),
-        "budget": ("budget:budget", "What an owner's data have spent."),
+        "budget": ("budget:budget", "Show the privacy budget that a data set has spent."),
     },
     "Compute": {
         "party": ("party:party", "Run a computing party."),
-        "dealer": ("dealer:dealer", "Run the dealer of randomness."),
-        "status": ("status:status", "How far everybody is."),
+        "dealer": ("dealer:dealer", "Run the dealer of correlated randomness."),
+        "status": ("status:status", "Show how far every party is."),
         "forget": ("forget:forget", "Delete the shares that a party holds."),
     },
     "Use the model": {
         "model": ("model:model", "Fetch the released model."),
-        "verify": ("verify:verify", "Check a model file, also years later."),
-        "predict": ("predict:predict", "Score rows with it."),
-        "evaluate": ("evaluate:evaluate_model", "Compare it with known labels."),
-        "report": ("report:report", "Write a page about it, for people."),
+        "verify": ("verify:verify", "Check a model file, offline."),
+        "predict": ("predict:predict", "Score the rows of a table."),
+        "evaluate": ("evaluate:evaluate_model", "Compare predictions with known labels."),
+        "report": ("report:report", "Write a page about a model, for people."),
     },
 }
 """Each command by what it is for: where in ``cofit.cli`` it is, and one line."""

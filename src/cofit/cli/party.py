@@ -35,7 +35,7 @@ def party(
     """Run one computing party of STUDY: wait for contributions and for the other parties, train, release, answer.
 
     Parties may start in any order and stop at any time; what they have acknowledged is on disk in the state directory,
-    and a party that starts again goes on where it was. Events go to the standard error, one line each, and to the
+    and a party that starts again resumes. Events go to the standard error, one line each, and to the
     audit log in the state directory. SIGTERM and SIGINT stop it.
 
     Whoever is an owner too keeps the two apart: the state of a party goes with its study, that of an owner has the

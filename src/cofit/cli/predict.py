@@ -23,8 +23,8 @@ from cofit.roles.text_tables import TextLayout
 from cofit.study.document import value_text
 
 THRESHOLD_HELP = (
-    "Decide for the second class where its probability is above this one (a vector machine: where the score is)."
-    "  [default: 0.5; 0]"
+    "Predict the second class where its probability (linear SVM: the score) is above this."
+    "  [default: 0.5; linear SVM: 0]"
 )
 
 
@@ -43,7 +43,7 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool, threshold: fl
 
     Writes CSV with the study's row key, if the table has it, the score, the probability of the second class (logistic
     regression only: sigmoid of twice the score with recipe 'best', of the score with recipe 'paper'), and the class.
-    A file that is there and has no scores in these columns is not overwritten. Which weights it used goes to standard
+    An existing file is overwritten only if it holds such scores. Which weights were used is said on standard
     error, and a warning where 100 rows or more get one class only.
 
     \b

@@ -50,8 +50,8 @@ def run_study(
     """Run the whole of STUDY on this machine, for trying it out: parties, owners and analyst, each a process, over TLS.
 
     The parties' addresses in the study must be of this machine, as 127.0.0.1. Whoever runs this holds all keys and all
-    data: it is a rehearsal, and protects nothing from that person. Repeated with the same --out it goes on where it
-    was. The model is released once; it goes to OUT/model.json with OUT/certificate.txt.
+    data: it is a rehearsal, and protects nothing from that person. Repeated with the same --out it resumes.
+    The model is released once; it goes to OUT/model.json with OUT/certificate.txt.
 
     \b
     Example:
@@ -66,7 +66,7 @@ def run_study(
         with console.status("") as status:
             signed = run_rehearsal(rehearsal, click.echo, lambda told: _watch(status, told))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("Everybody was stopped; the same command goes on, and releases once.") from None
+        raise KeyboardInterrupt("Everybody was stopped; the same command resumes, and releases once.") from None
     model = model_of_release(rehearsal.study, signed)
     certificate = model.model.certificate
     write_model(model, out / MODEL)

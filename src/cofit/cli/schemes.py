@@ -21,12 +21,12 @@ from cofit.sharing import SCHEMES
     "--partition", default="horizontal", show_default=True, type=click.Choice(PARTITIONS), help="What owners hold."
 )
 def schemes(rows: int, cols: int, partition: str) -> None:
-    """List the secret-sharing schemes: parties, adversary, threshold, assumptions, and the cost for data of this size.
+    """List the secret-sharing schemes: parties, adversary tolerated, assumptions, and the cost for data of this size.
 
     \b
-    No two of three organisations would collude, nobody cheats:      rep3
-    Only two organisations compute, somebody else can deal:          semi2k
-    One of four organisations might cheat, not only look:            rep4
+    Three organisations; no two of them collude, and none cheats:    rep3
+    Two organisations, and a third one that runs a dealer:           semi2k
+    Four organisations; one of them might cheat:                     rep4
 
     \b
     Example:

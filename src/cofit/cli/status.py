@@ -39,7 +39,7 @@ def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool)
     Example:
         cofit status study.toml --key office.key --watch
 
-    Exit codes: 0 all parties answered and none has failed, 1 not so, 2 wrong usage or input.
+    Exit codes: 0 all parties answered and none has failed, 1 otherwise, 2 wrong usage or input.
     """
     loaded = load_study(study)
     identity = load_identity_for(loaded, key, name)

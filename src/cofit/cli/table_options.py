@@ -16,10 +16,10 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @click.option(
         "--separator",
-        help=f"CSV, TSV: what is between columns ({', '.join(SEPARATORS)}, or the character).  [default: found out]",
+        help=f"CSV, TSV: what is between columns ({', '.join(SEPARATORS)}, or the character).  [default: detected]",
     )
     @click.option(
-        "--decimal", help=f"CSV, TSV: the decimal mark ({', '.join(DECIMALS)}, or the character).  [default: found out]"
+        "--decimal", help=f"CSV, TSV: the decimal mark ({', '.join(DECIMALS)}, or the character).  [default: detected]"
     )
     @click.option("--encoding", help="CSV, TSV: the encoding, as latin-1 or windows-1252.  [default: UTF-8]")
     @wraps(command)

@@ -113,7 +113,7 @@ def _of_study(model: StudyModel, study: Study | None) -> Verification:
         caveats.append(
             f"{_NOBODY}THE KEYS: they are in the file itself, and whoever forged it would have put in names and keys "
             f"of their own. Give the study (--study) from a source that you trust, or compare every one of these "
-            f"fingerprints with the party itself, by another way:{prints}"
+            f"fingerprints with the party itself, over another channel:{prints}"
         )
     rebuilt, holds = _rebuilt(certificate, caveats)
     who = f"{parties} have" if study is not None else "All keys in this file have"

@@ -264,7 +264,7 @@ def test_parties_that_are_down_are_named(tmp_path: Path, capsys: pytest.CaptureF
         code, _, err = site.contribute("owner-a")
     assert code == 1
     assert "'party-b' cannot be reached" in err
-    assert "Repeat the command: it goes on where it was" in err
+    assert "Repeat the command: it resumes" in err
 
 
 def test_an_interruption_says_how_to_go_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +275,7 @@ def test_an_interruption_says_how_to_go_on(site: Site, monkeypatch: pytest.Monke
     monkeypatch.setattr(command, "send", interrupted)
     code, _, err = site.contribute("owner-a")
     assert code == 130
-    assert "Interrupted. Repeat the command: it goes on where it was" in err
+    assert "Interrupted. Repeat the command: it resumes" in err
 
 
 def test_a_bar_for_each_party_on_a_terminal_only(

@@ -86,5 +86,5 @@ def test_wrong_usage(arguments: list[str], words: str) -> None:
 
 def test_help_teaches() -> None:
     text = CliRunner().invoke(cli, ["experiment", "--help"]).output
-    for words in (*TABLES, "--quick", "goes on", "must be public", "Exit codes"):
+    for words in (*TABLES, "--quick", "resumes", "must be public", "Exit codes"):
         assert words in text
