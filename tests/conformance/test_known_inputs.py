@@ -20,6 +20,7 @@ from cofit.sharing.meter import Meter
 from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Place
 from cofit.sharing.semi2k import Semi2k
+from support.pairwise import pairwise
 from support.runs import run_scheme
 
 RNG = np.random.default_rng(77)
@@ -74,24 +75,26 @@ def joint_of(ring: PowerOfTwoRing, blocks: Sequence[RingArray], axis: int, const
 
 
 def all_holders(parties: int) -> list[Holders]:
-    """Two parties: whatever may be; three: those that differ in kind."""
+    """Two parties: any two owners in all their ways; three: those that differ in kind."""
     if parties == 2:
-        return list(itertools.product((None, 0, 1), repeat=3))
+        return pairwise(*3 * [(None, 0, 1)])  # type: ignore[return-value]
     return [(0, 1, 2), (2, 1, 0), (None, 2, 1), (1, None, 1), (2, 2, None), (1, 1, 1)]
 
 
 CASES = [(n, holders) for n in (2, 3) for holders in all_holders(n)]
+every_case = pytest.mark.parametrize(
+    ("case", "axis", "constant", "ring"), pairwise(CASES, (0, 1), (False, True), (Z64, Z128)), ids=str
+)
 
 
 # --- results --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("constant", [False, True])
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize(("parties", "holders"), CASES, ids=str)
+@every_case
 def test_products_with_what_parties_know(
-    parties: int, holders: Holders, axis: int, constant: bool, ring: PowerOfTwoRing
+    case: tuple[int, Holders], axis: int, constant: bool, ring: PowerOfTwoRing
 ) -> None:
+    parties, holders = case
     blocks = blocks_of(ring, axis)
     x = joint_of(ring, blocks, axis, constant)
     w, v, m, y = (elements(ring, *shape) for shape in ((x.shape[1],), (len(x),), (x.shape[1], 2), x.shape))
@@ -184,18 +187,19 @@ def test_a_party_that_holds_nothing_of_a_region_has_no_mask_of_it() -> None:
 # --- messages -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("constant", [False, True])
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize(("parties", "holders"), CASES, ids=str)
-def test_holding_sends_what_is_known_once(parties: int, holders: Holders, axis: int, constant: bool) -> None:
-    blocks = blocks_of(Z64, axis)
+@every_case
+def test_holding_sends_what_is_known_once(
+    case: tuple[int, Holders], axis: int, constant: bool, ring: PowerOfTwoRing
+) -> None:
+    parties, holders = case
+    blocks = blocks_of(ring, axis)
     run = run_scheme(
-        "semi2k", lambda s: s.hold(owned(s, Z64, blocks, holders, axis, constant)) and None, parties=parties
+        "semi2k", lambda s: s.hold(owned(s, ring, blocks, holders, axis, constant)) and None, parties=parties
     )
     sizes = [block.size + (len(block) if constant and (axis == 0 or i == 2) else 0) for i, block in enumerate(blocks)]
     for rank, counts in enumerate(run.traffic):
         sent = sum(size for size, holder in zip(sizes, holders, strict=True) if holder in (None, rank))
-        assert counts.total.bytes_sent == (parties - 1) * sent * 8
+        assert counts.total.bytes_sent == (parties - 1) * sent * ring.element_bytes
     assert run.dealer is not None and run.dealer.total.bytes_sent == 0
 
 
@@ -303,33 +307,34 @@ def test_a_member_that_thinks_otherwise_is_noticed(holders: tuple[Holders, Holde
 # --- the meter ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("constant", [False, True])
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize(("parties", "holders"), CASES, ids=str)
-def test_the_meter_agrees_with_the_run(parties: int, holders: Holders, axis: int, constant: bool) -> None:
-    blocks = blocks_of(Z128, axis)
+@every_case
+def test_the_meter_agrees_with_the_run(
+    case: tuple[int, Holders], axis: int, constant: bool, ring: PowerOfTwoRing
+) -> None:
+    parties, holders = case
+    blocks = blocks_of(ring, axis)
 
     def steps(s: Scheme, held: Share) -> None:
-        z = s.matmul(held, s.constant(Z128, Z128.zeros(held.shape[1:])), 5)
+        z = s.matmul(held, s.constant(ring, ring.zeros(held.shape[1:])), 5)
         s.matmul(held.map(np.transpose), z)
 
     def program(s: Scheme) -> None:
-        steps(s, s.hold(owned(s, Z128, blocks, holders, axis, constant)))
+        steps(s, s.hold(owned(s, ring, blocks, holders, axis, constant)))
 
     run = run_scheme("semi2k", program, parties=parties)
     meter = Meter(scheme_named("semi2k"), parties)
-    shape = tuple(int(n) for n in joint_of(Z128, blocks, axis, constant).shape)
+    shape = tuple(int(n) for n in joint_of(ring, blocks, axis, constant).shape)
     starts = [0, *np.cumsum([block.shape[axis] for block in blocks]).tolist()]
     places: list[Place] = [
         (slice(a, b), slice(0, WIDTH)) if axis == 0 else (slice(0, WIDTH), slice(a, b))
         for a, b in itertools.pairwise(starts)
     ]
     dealt = [
-        meter.assemble(Z128, block.shape, 0, {}) if holder is None else meter.known(Z128, block.shape, 0, holder, None)
+        meter.assemble(ring, block.shape, 0, {}) if holder is None else meter.known(ring, block.shape, 0, holder, None)
         for block, holder in zip(blocks, holders, strict=True)
     ]
-    column = (Z128.zeros(()), (slice(None), slice(shape[1] - 1, shape[1]))) if constant else None
-    share = meter.expand_joined(Z128, shape, zip(dealt, places, strict=True), column)
+    column = (ring.zeros(()), (slice(None), slice(shape[1] - 1, shape[1]))) if constant else None
+    share = meter.expand_joined(ring, shape, zip(dealt, places, strict=True), column)
     before = meter.tally
     steps(meter, meter.hold(share))
     assert (meter.tally - before).bytes == run.everything().bytes_sent

@@ -1,8 +1,12 @@
-"""Every operation of every scheme, over every mesh, against the cleartext twin."""
+"""Every operation of every scheme, in every ring, against the cleartext twin; and all of them over every mesh.
+
+What an operation computes does not depend on what carries its messages. So operations run in memory, one test for a
+scheme and a ring; and one program that has them all runs over TLS and over links that delay messages.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +29,22 @@ def random_elements(ring: PowerOfTwoRing, *shape: int, magnitude_bits: int | Non
     return ring.from_int(np.array(values, dtype=object).reshape(shape))
 
 
+Opened = dict[str, RingArray | None]
+
+
 def both(
-    scheme: str, mesh: str, program: Callable[[Scheme], RingArray | None], ring: PowerOfTwoRing
-) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_]]:
-    """What all parties of ``scheme`` opened, and what the cleartext twin opened."""
+    scheme: str, mesh: str, program: Callable[[Scheme], Opened], ring: PowerOfTwoRing
+) -> Iterator[tuple[str, npt.NDArray[np.object_], npt.NDArray[np.object_]]]:
+    """By name: what all parties of ``scheme`` opened, and what the cleartext twin opened."""
     golden = run_scheme("clear", program).results[0]
     opened = run_scheme(scheme, program, mesh=mesh).results
-    assert golden is not None
-    decoded = [ring.to_int(o).astype(object) for o in opened if o is not None]
-    assert len(decoded) == len(opened)
-    for other in decoded[1:]:
-        np.testing.assert_array_equal(other, decoded[0])
-    return decoded[0], ring.to_int(golden).astype(object)
+    for name, expected in golden.items():
+        assert expected is not None
+        decoded = [ring.to_int(own).astype(object) for one in opened if (own := one[name]) is not None]
+        assert len(decoded) == len(opened)
+        for other in decoded[1:]:
+            np.testing.assert_array_equal(other, decoded[0], name)
+        yield name, decoded[0], ring.to_int(expected).astype(object)
 
 
 def from_first(s: Scheme, ring: PowerOfTwoRing, values: RingArray) -> Share:
@@ -66,37 +74,61 @@ OPERATIONS: dict[str, Callable[[Scheme, Share, Share], Share]] = {
 }
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_operation_equals_the_cleartext_twin(scheme: str, mesh: str, ring: PowerOfTwoRing, operation: str) -> None:
+def check_operations(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
+    """Every operation gives what the twin gives, exactly."""
     a, b = random_elements(ring, 4, 5), random_elements(ring, 4, 5)
 
-    def program(s: Scheme) -> RingArray | None:
-        return s.open(OPERATIONS[operation](s, from_first(s, ring, a), from_first(s, ring, b)))
+    def program(s: Scheme) -> Opened:
+        x, y = from_first(s, ring, a), from_first(s, ring, b)
+        return {name: s.open(operation(s, x, y)) for name, operation in OPERATIONS.items()}
 
-    got, golden = both(scheme, mesh, program, ring)
-    np.testing.assert_array_equal(got, golden)
+    for name, got, golden in both(scheme, mesh, program, ring):
+        np.testing.assert_array_equal(got, golden, name)
 
 
-@pytest.mark.parametrize("kind", ["truncate", "mul", "matmul", "inner"])
-def test_truncating_operation_is_the_twin_or_one_more(scheme: str, mesh: str, ring: PowerOfTwoRing, kind: str) -> None:
+def check_truncating_operations(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
+    """Every operation that divides by a power of two gives what the twin gives, or one more."""
     half = (ring.bits - 2) // 2 - 2
     a, b = random_elements(ring, 40, 5, magnitude_bits=half), random_elements(ring, 40, 5, magnitude_bits=half)
 
-    def program(s: Scheme) -> RingArray | None:
+    def program(s: Scheme) -> Opened:
         x, y = from_first(s, ring, a), from_first(s, ring, b)
-        if kind == "truncate":
-            return s.open(s.truncate(x, 7))
-        if kind == "mul":
-            return s.open(s.mul(x, y, shift=half))
-        if kind == "inner":
-            return s.open(s.inner(x, y, shift=half))
-        return s.open(s.matmul(x, y.map(lambda part: part[0]), shift=half))
+        shares = {
+            "truncate": s.truncate(x, 7),
+            "mul": s.mul(x, y, shift=half),
+            "inner": s.inner(x, y, shift=half),
+            "matmul": s.matmul(x, y.map(lambda part: part[0]), shift=half),
+        }
+        return {name: s.open(share) for name, share in shares.items()}
 
-    got, golden = both(scheme, mesh, program, ring)
-    assert set((got - golden).flat) <= {0, 1}
+    for name, got, golden in both(scheme, mesh, program, ring):
+        assert set((got - golden).flat) <= {0, 1}, name
 
 
-def test_inputs_from_every_party_and_from_an_owner(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
+def test_every_operation_equals_the_cleartext_twin(scheme: str, ring: PowerOfTwoRing) -> None:
+    check_operations(scheme, "memory", ring)
+
+
+def test_truncating_operations_are_the_twin_or_one_more(scheme: str, ring: PowerOfTwoRing) -> None:
+    check_truncating_operations(scheme, "memory", ring)
+
+
+@pytest.mark.parametrize("mesh", ["tls", "faulty"])
+def test_everything_over_real_and_slow_links(scheme: str, mesh: str) -> None:
+    for ring in (Z64, Z128):
+        check_operations(scheme, mesh, ring)
+        check_truncating_operations(scheme, mesh, ring)
+        check_inputs(scheme, mesh, ring)
+        check_joining(scheme, mesh, ring, axis=0)
+        check_random_bits(scheme, mesh, ring)
+    check_boolean_operations(scheme, mesh)
+
+
+def test_inputs_from_every_party_and_from_an_owner(scheme: str, ring: PowerOfTwoRing) -> None:
+    check_inputs(scheme, "memory", ring)
+
+
+def check_inputs(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
     dealt = {"x": (ring, random_elements(ring, 3, 4)), "empty": (ring, ring.zeros((0, 4)))}
     own = [random_elements(ring, 2) for _ in range(SCHEMES[scheme].info.default_parties)]
 
@@ -125,7 +157,11 @@ def test_an_owners_large_matrix_arrives_over_many_messages(scheme: str, mesh: st
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_dealt_shares_are_expanded_into_their_places(scheme: str, mesh: str, ring: PowerOfTwoRing, axis: int) -> None:
+def test_dealt_shares_are_expanded_into_their_places(scheme: str, ring: PowerOfTwoRing, axis: int) -> None:
+    check_joining(scheme, "memory", ring, axis)
+
+
+def check_joining(scheme: str, mesh: str, ring: PowerOfTwoRing, axis: int) -> None:
     shapes = [(3, 4), (2, 4), (0, 4), (1, 4)] if axis == 0 else [(4, 3), (4, 2), (4, 0), (4, 1)]
     dealt = {f"x{i}": (ring, random_elements(ring, *shape)) for i, shape in enumerate(shapes)}
     whole = np.concatenate([values for _, values in dealt.values()], axis=axis)
@@ -167,7 +203,11 @@ def test_opening_to_some_parties_only(scheme: str, ring: PowerOfTwoRing, receive
             assert opened is None
 
 
-def test_boolean_operations(scheme: str, mesh: str) -> None:
+def test_boolean_operations(scheme: str) -> None:
+    check_boolean_operations(scheme, "memory")
+
+
+def check_boolean_operations(scheme: str, mesh: str) -> None:
     a, b = RNG.integers(0, 2, (5, 130), dtype=np.uint8), RNG.integers(0, 2, (5, 130), dtype=np.uint8)
 
     def program(s: Scheme) -> list[npt.NDArray[np.uint8] | None]:
@@ -183,7 +223,11 @@ def test_boolean_operations(scheme: str, mesh: str) -> None:
             np.testing.assert_array_equal(got, want)
 
 
-def test_random_bits_are_the_same_in_both_worlds(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
+def test_random_bits_are_the_same_in_both_worlds(scheme: str, ring: PowerOfTwoRing) -> None:
+    check_random_bits(scheme, "memory", ring)
+
+
+def check_random_bits(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
     def program(s: Scheme) -> tuple[npt.NDArray[np.uint8] | None, RingArray | None]:
         bits = s.random_bits(3, 500)
         return s.open_bits(bits), s.open(s.from_bits(bits, ring))
