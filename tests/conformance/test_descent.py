@@ -17,8 +17,8 @@ import pytest
 
 from cofit.arithmetic import Z128
 from cofit.learn.contribution import prepared_features
-from cofit.learn.descent import rows as rows_module
-from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.recipes.descent import rows as rows_module
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.sharing import SCHEMES
 from support.descent import (
     FEW,
@@ -260,7 +260,7 @@ def test_a_wrong_offset_is_noticed() -> None:
     plan = plan_of("parties, level, centred")
     table = table_of("random", plan, np.random.default_rng(48))
     means = rows_module.means
-    with mock.patch("cofit.learn.descent.descend.means", lambda y: means(y) * 2):
+    with mock.patch("cofit.learn.recipes.descent.program.means", lambda y: means(y) * 2):
         assert disagreement(plan, table, "clear") > 0.05
         with fixed_noise(42):
             run = seen(plan, table)

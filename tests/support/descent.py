@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from cofit import Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Ring, RingArray
-from cofit.learn.descent import descend as program
-from cofit.learn.descent import noisy
-from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.descent.rows import Rows
 from cofit.learn.facts import training_facts
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent import descend as program
+from cofit.learn.recipes.descent import noisy
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.rows import Rows
 from cofit.privacy.events import Event
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.sampling import discrete_gaussian, discrete_laplace

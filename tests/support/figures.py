@@ -26,10 +26,10 @@ from cofit import Contribution, FixedPoint, Party, SecretArray, protocols, run_l
 from cofit.cli.main import cli
 from cofit.experiments.result import Figure
 from cofit.learn.comparison import compare_schemes
-from cofit.learn.descent.recipe import MOST_CLIPPED, clipping_pays
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import Forecast, forecast
 from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.budget import MOST_CLIPPED, clipping_pays
 from cofit.learn.usefulness import shown
 from support.certified import certified
 from support.pages import PAGES, ROOT

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from cofit import Party, SecretArray, run_local
 from cofit.learn.certify import certify
-from cofit.learn.descent import noisy
-from cofit.learn.descent.formats import log2_up
-from cofit.learn.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.recipes.descent import noisy
+from cofit.learn.recipes.descent.formats import log2_up
+from cofit.learn.recipes.descent.plan import MEAN_BITS, DescentPlan
 from cofit.privacy.certificate import CertifiedRelease
 from support.descent import Integers, holding, integers
 

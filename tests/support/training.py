@@ -20,7 +20,7 @@ from cofit.learn.contribution import normalised_rows, prepared_features
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.losses import Loss
 from cofit.learn.plan import MinimiserPlan, plan_minimiser
-from cofit.learn.train import train
+from cofit.learn.recipes.minimiser.program import train
 from cofit.privacy.mechanisms import Mechanism
 from cofit.sharing import Scheme, Share
 from cofit.sharing.clear import Clear

@@ -19,7 +19,7 @@ from cofit.learn.facts import training_facts
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.plan import MinimiserPlan, Plan, plan_training
 from cofit.learn.private_training import private_training
-from cofit.learn.row_map import RowMap
+from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.roles import Contribution, LocalRun, run_local
 from cofit.roles.local import party_names
 from cofit.roles.progress import PROGRAM, SHARE, START

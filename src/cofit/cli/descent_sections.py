@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cofit.cli.sections import Row, Section, as_number, check_row, format_section
-from cofit.learn.descent.plan import CENTRE, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, DescentPlan
+from cofit.learn.recipes.descent.plan import CENTRE, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, DescentPlan
 from cofit.privacy.events import Event
 
 _PREPARING = {

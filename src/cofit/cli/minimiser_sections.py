@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from cofit.cli.sections import Row, Section, as_number, as_percent, check_row, format_section
-from cofit.learn.minimiser_plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 
 _TAU_PARTS = {
     "iterations": "epochs left out",

@@ -10,11 +10,11 @@ import click
 from rich.console import Console
 
 from cofit.cli.plan_table import print_plan
-from cofit.learn.descent.shares import SHARED
 from cofit.learn.facts import DEFAULT_NORM_FLOOR, PARTITIONS, RECIPES, SOLVERS, training_facts
 from cofit.learn.forecast import LOCAL_LATENCY, forecast
 from cofit.learn.losses import LOSSES
 from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.shares import SHARED
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES

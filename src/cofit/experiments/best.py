@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from cofit.experiments.cells import Best
 from cofit.experiments.datasets import DataSet
-from cofit.learn.descent.cleartext import cleartext_descent
-from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.descent.planning import plan_descent
 from cofit.learn.facts import training_facts
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.planning import plan_descent
+from cofit.learn.recipes.descent.twin import cleartext_descent
 
 Reals = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]

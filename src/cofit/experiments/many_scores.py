@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cofit.learn.descent.plan import CENTRE, INTERCEPT, LEVEL, DescentPlan
-from cofit.learn.descent.recipe import CENTRED_FLOOR
-from cofit.learn.row_map import RowMap, offsets
+from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
+from cofit.learn.recipes.descent.plan import CENTRE, INTERCEPT, LEVEL, DescentPlan
+from cofit.learn.recipes.descent.row_map import RowMap, offsets
 
 Reals = npt.NDArray[np.float64]
 

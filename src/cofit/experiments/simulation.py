@@ -22,10 +22,10 @@ from cofit.errors import CofitError, InvalidInputError
 from cofit.experiments.many_scores import scores_of_releases
 from cofit.experiments.public_rows import Split
 from cofit.learn.contribution import normalised_rows
-from cofit.learn.descent.cleartext import cleartext_descent
 from cofit.learn.facts import Facts, training_facts
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan, plan_training
+from cofit.learn.recipes.descent.twin import cleartext_descent
 
 _SEED = 1
 _ROW = 150  # what a row costs beside its cells, in cells

@@ -5,7 +5,7 @@ have the same results as those of the secret schemes but for truncation: there a
 last place higher, which the plan's tau counts. So a draw of the twin has the distribution of a real release, up to
 2 tau in the weights (a thousandth of what one record can move them); tests/statistical/experiments shows it for every
 scheme. Drawing several times from one training is only for data that are no secret: each draw is a release. The twin of
-recipe "best" is ``learn.descent.cleartext``.
+recipe "best" is ``learn.recipes.descent.twin``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import parameter_error
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import MinimiserPlan
-from cofit.learn.train import train
+from cofit.learn.recipes.minimiser.program import train
 from cofit.roles import run_local
 from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
 from cofit.secret import Party

@@ -14,10 +14,10 @@ from typing import Any
 
 from cofit.arithmetic import Shape
 from cofit.errors import parameter_error
-from cofit.learn.descent.formats import truncated_factors
-from cofit.learn.descent.plan import LEVEL, RADIUS
 from cofit.learn.inputs import FEATURES, LABELS
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
+from cofit.learn.recipes.descent.formats import truncated_factors
+from cofit.learn.recipes.descent.plan import LEVEL, RADIUS
 from cofit.learn.releases import certified_releases, opened_in_words
 from cofit.learn.stated_facts import facts_as_stated
 from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedMinimiser, CertifiedOpening

@@ -8,8 +8,8 @@ integer of the ring, whatever public bound travels with it. A comparison of it m
 (``sign_bits``, or ``unbounded=True``), and nothing joins it to other records but a product with the verdict. These are:
 
 - here: all that is tested (``sign_bits`` and ``top_bits``, of all of the ring);
-- recipe ``paper``: squared lengths (``norm.py``), scores and what a loss makes of them (``losses``), until ``train.py``
-  multiplies residuals, or inverse lengths, by the verdict;
+- recipe ``paper``: squared lengths (``minimiser/norm.py``), scores and what a loss makes of them (``losses``), until
+  ``minimiser/program.py`` multiplies residuals, or inverse lengths, by the verdict;
 - recipe ``best``: means and offsets of rows, products of rows with weights and with the centre, which are not compared;
   and squared lengths, until ``scaled_rows``, ``centred_rows`` and ``clipped_rows`` multiply them by the verdict. Then
   those of a row that failed are 0, and roots and comparisons of them have their proven ranges. ``Rows.signed`` puts the
@@ -32,8 +32,8 @@ import numpy.typing as npt
 from cofit.learn.base_plan import Plan
 from cofit.learn.batches import batch_count, even_parts
 from cofit.learn.bounds import TOLERANCE
-from cofit.learn.descent.plan import DescentPlan
 from cofit.learn.inputs import FEATURES, Holders
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.row_check import BlockCheck, check_of, projection_matrix
 from cofit.secret import Party, SecretArray, SecretBits, concatenate
 from cofit.secret.array import bits_to_array

@@ -19,10 +19,10 @@ from cofit.arithmetic import FixedPoint, RingArray
 from cofit.errors import InvalidInputError, RangeError
 from cofit.learn.base_plan import Plan
 from cofit.learn.bounds import TOLERANCE, beyond
-from cofit.learn.descent.formats import FLOAT_SLACK
 from cofit.learn.facts import DESCENT
-from cofit.learn.minimiser_plan import MinimiserPlan
-from cofit.learn.row_map import RowMap, cut
+from cofit.learn.recipes.descent.formats import FLOAT_SLACK
+from cofit.learn.recipes.descent.row_map import RowMap, cut
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 
 Reals = npt.NDArray[np.float64]
 _BLOCK_BYTES = 2 << 20

@@ -9,10 +9,10 @@ from typing import Any
 
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.checked import OWNER, flag, integer, one_of, positive, real
-from cofit.learn.descent.clip import row_limit
-from cofit.learn.descent.recipe import clipping_pays, pure_penalty, spend
-from cofit.learn.descent.shares import Shares, checked_shares, refuse_clipped, refuse_level
 from cofit.learn.losses import LOSSES
+from cofit.learn.recipes.descent.budget import clipping_pays, pure_penalty, spend
+from cofit.learn.recipes.descent.clip import row_limit
+from cofit.learn.recipes.descent.shares import Shares, checked_shares, refuse_clipped, refuse_level
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.privacy.zcdp import LARGEST_EPSILON

@@ -31,7 +31,7 @@ from cofit.errors import parameter_error
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
-from cofit.learn.train import _gather, _initial, _step
+from cofit.learn.recipes.minimiser.program import _gather, _initial, _step
 from cofit.secret import InputFacts, Party, SecretArray
 from cofit.sharing import Scheme, scheme_named
 from cofit.sharing.meter import Meter, Tally

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from cofit.learn.base_plan import Plan
-from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.descent.planning import plan_descent
 from cofit.learn.facts import Facts
-from cofit.learn.minimiser_plan import MinimiserPlan, plan_minimiser
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.planning import plan_descent
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan, plan_minimiser
 
 __all__ = ["DescentPlan", "MinimiserPlan", "Plan", "plan_descent", "plan_minimiser", "plan_training"]
 

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.learn.checkpoints import Checkpoints
-from cofit.learn.descent.descend import descend
-from cofit.learn.descent.plan import OPENED
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
-from cofit.learn.train import train
+from cofit.learn.recipes.descent.plan import OPENED
+from cofit.learn.recipes.descent.program import descend
+from cofit.learn.recipes.minimiser.program import train
 from cofit.secret import Party, SecretArray
 from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.secret.release import release_once

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cofit.learn.descent.clip import LONGEST
-from cofit.learn.descent.plan import INTERCEPT, OPENED
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
+from cofit.learn.recipes.descent.clip import LONGEST
+from cofit.learn.recipes.descent.plan import INTERCEPT, OPENED
 from cofit.privacy.accounted import AccountedRelease, accounted
 from cofit.privacy.certified import CertifiedRelease
 

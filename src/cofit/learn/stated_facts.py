@@ -15,9 +15,9 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.learn.descent.clip import row_limit
-from cofit.learn.descent.shares import SHARED, Shares
 from cofit.learn.facts import AUTO_PURE, PAPER_DEFAULTS, Facts, training_facts
+from cofit.learn.recipes.descent.clip import row_limit
+from cofit.learn.recipes.descent.shares import SHARED, Shares
 from cofit.privacy.certificate import Fact
 from cofit.privacy.strict_fields import exact_text
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import OneClassWarning, parameter_error
-from cofit.learn.row_map import RowMap
+from cofit.learn.recipes.descent.row_map import RowMap
 
 MANY_ROWS = 100
 """A batch so large that one class alone is worth a warning."""

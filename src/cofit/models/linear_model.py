@@ -4,7 +4,7 @@ Recipe 'best':
 
     score(x) = <weights, z> + intercept
 
-with z the row as it was prepared in training (``cofit.learn.row_map``: centred, and scaled to length 1 or less).
+with z the row as it was prepared in training (``recipes.descent.row_map``: centred, and scaled to length 1 or less).
 Half of the margin that the loss speaks of, so sigmoid(2 score) is what ``predict_proba`` returns.
 
 Recipe 'paper':
@@ -17,7 +17,7 @@ without an intercept scores 0. The divisor is never negative, so the sign, and w
 <weights, x> + intercept.
 
 The weights are those that were released (``coef``), after a threshold where there is a ``shrinkage``: by default
-where noise is normal, of recipe 'best', and the release itself shows that it helps (``cofit.learn.shrinkage``).
+where noise is normal, of recipe 'best', and the release itself shows that it helps (``recipes.descent.shrinkage``).
 
 Everything in a model is public: it is the noisy release and its certificate. Reading is strict and executes nothing.
 """
@@ -40,8 +40,8 @@ import numpy.typing as npt
 from cofit.errors import CofitError, InvalidInputError, ShapeError, parameter_error
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import DescentPlan, Plan
-from cofit.learn.row_map import RowMap
-from cofit.learn.shrinkage import shrunk_weights
+from cofit.learn.recipes.descent.row_map import RowMap
+from cofit.learn.recipes.descent.shrinkage import shrunk_weights
 from cofit.models.decisions import checked_threshold, second_class, warn_of_one_class, warn_of_other_units
 from cofit.models.model_text import model_text, written_by
 from cofit.models.planned import check_planned

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cofit.errors import parameter_error
-from cofit.learn.row_map import NORMS, RowMap
+from cofit.learn.recipes.descent.row_map import NORMS, RowMap
 from cofit.privacy.certificate import Certificate
 
 _CLIPPED = {"mean", "stretch", "radius"}

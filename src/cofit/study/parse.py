@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cofit.errors import InvalidInputError
-from cofit.learn.descent.shares import SHARED
 from cofit.learn.facts import DEFAULT_DELTA, DEFAULT_NORM_FLOOR, PARTITIONS, RECIPES, SOLVERS
+from cofit.learn.recipes.descent.shares import SHARED
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES

@@ -24,8 +24,8 @@ from scipy import stats
 
 from cofit import Party, SecretArray
 from cofit.arithmetic import PowerOfTwoRing
-from cofit.learn.descent import noisy
-from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.recipes.descent import noisy
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.sampling.discrete_gaussian import discrete_gaussians
 from cofit.sampling.discrete_laplace import discrete_laplace
 from support.descent import Integers, Table, opened, plan_of

@@ -22,9 +22,9 @@ import numpy.typing as npt
 import pytest
 
 from cofit import SecretArray
-from cofit.learn.descent import descend as program
-from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.descent.rows import Rows, means, scaled_rows
+from cofit.learn.recipes.descent import descend as program
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.rows import Rows, means, scaled_rows
 from support.descent import (
     Reals,
     Table,

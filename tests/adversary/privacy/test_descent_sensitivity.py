@@ -20,9 +20,9 @@ import pytest
 from cofit import SecretArray
 from cofit.errors import RangeError
 from cofit.learn import contribution
-from cofit.learn.descent import descend
-from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.descent.rows import Rows, scaled_rows
+from cofit.learn.recipes.descent import descend
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.rows import Rows, scaled_rows
 from support.descent import (
     FEW,
     KINDS,

@@ -14,9 +14,9 @@ import pytest
 
 from cofit import Party, run_local
 from cofit.errors import CofitError
-from cofit.learn.descent.descend import descend
-from cofit.learn.descent.plan import DescentPlan
 from cofit.learn.private_training import private_training, release_reason
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.program import descend
 from cofit.roles import LocalRun
 from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore

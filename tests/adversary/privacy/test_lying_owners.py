@@ -18,11 +18,11 @@ import pytest
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
 from cofit.learn.base_plan import Plan
 from cofit.learn.contribution import prepared_features
-from cofit.learn.descent import descend as program
-from cofit.learn.descent import noisy
-from cofit.learn.descent.plan import DescentPlan
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent import descend as program
+from cofit.learn.recipes.descent import noisy
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.roles.local import run_local
 from cofit.secret import Party, SecretArray
 from support.lies import COIN, all_pass, contributions, lying

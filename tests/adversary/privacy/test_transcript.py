@@ -15,7 +15,7 @@ import pytest
 from cofit import Party, run_local
 from cofit.learn.plan import MinimiserPlan
 from cofit.learn.private_training import REASON, private_training
-from cofit.learn.train import train
+from cofit.learn.recipes.minimiser.program import train
 from cofit.roles import LocalRun
 from cofit.roles.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore

@@ -1,4 +1,4 @@
-"""The claims of ``learn/shrinkage.py``: estimates without bias, errors of the stated size, and few false alarms."""
+"""The claims of ``recipes/descent/shrinkage.py``: estimates without bias, errors as stated, and few false alarms."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 
 from cofit.experiments.best import best_accuracies
 from cofit.experiments.datasets import DataSet
-from cofit.learn.descent.cleartext import cleartext_descent
-from cofit.learn.descent.planning import plan_descent
 from cofit.learn.facts import training_facts
-from cofit.learn.shrinkage import Reals, believed_shrinkage, gain_of, shrunk_weights
+from cofit.learn.recipes.descent.planning import plan_descent
+from cofit.learn.recipes.descent.shrinkage import Reals, believed_shrinkage, gain_of, shrunk_weights
+from cofit.learn.recipes.descent.twin import cleartext_descent
 
 DRAWS = 600
 Z = 5.0  # two-sided, alpha below 1e-6

@@ -22,8 +22,8 @@ from scipy import stats
 
 from cofit import Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
-from cofit.learn.descent import descend, noisy
-from cofit.learn.descent.plan import DescentPlan
+from cofit.learn.recipes.descent import descend, noisy
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from statistical.sampling.checks import ALPHA, PValues, Values, accept, mean_of, reject, unrelated, variance_of
 from support.descent import Table, contributed, plan_of

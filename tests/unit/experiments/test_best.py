@@ -20,10 +20,10 @@ from cofit.experiments.folds import folds
 from cofit.experiments.measure import measure
 from cofit.experiments.settings import QUICK
 from cofit.experiments.tables.best import EPSILONS, table9
-from cofit.learn.descent.plan import DescentPlan
-from cofit.learn.descent.planning import plan_descent
 from cofit.learn.facts import training_facts
-from cofit.learn.row_map import RowMap
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.planning import plan_descent
+from cofit.learn.recipes.descent.row_map import RowMap
 
 RNG = np.random.default_rng(4)
 BOOLEAN = load_data_set("claims:rows=400,cols=20,density=0.3,signal=20,seed=2")

@@ -18,7 +18,7 @@ from cofit.learn import batches
 from cofit.learn.batches import batch_count, in_batches
 from cofit.learn.contribution import encoded_features, prepared_features
 from cofit.learn.losses import Evaluation, loss_named
-from cofit.learn.norm import held_by_root
+from cofit.learn.recipes.minimiser.norm import held_by_root
 from cofit.protocols import inverse_square_root
 from support.training import planned
 

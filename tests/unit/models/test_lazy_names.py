@@ -29,7 +29,7 @@ def test_importing_cofit_does_not_import_scikit_learn() -> None:
 def test_a_party_process_does_not_import_scikit_learn() -> None:
     run = cofit.run_local(programs.loaded_modules, processes=True)
     for modules in run.results.values():
-        assert "cofit.learn.train" in modules
+        assert "cofit.learn.recipes.minimiser.program" in modules
         assert not [name for name in modules if name.partition(".")[0] in ("sklearn", "scipy")]
 
 

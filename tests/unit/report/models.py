@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from cofit.learn.certify import certify
-from cofit.learn.descent.cleartext import cleartext_descent
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan, plan_minimiser, plan_training
 from cofit.learn.private_training import release_reason
+from cofit.learn.recipes.descent.twin import cleartext_descent
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.report.accuracy_forecast import AccuracyCurve, AccuracyForecast

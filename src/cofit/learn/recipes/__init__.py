@@ -1,0 +1,1 @@
+"""Ways to train with privacy, a package each: settings, plan, party program, statement, cleartext twin."""

@@ -1,0 +1,189 @@
+"""The recipe "best": how a budget is spent on noisy gradient descent. Public numbers only; nothing is tuned on data.
+
+T = 20 full-batch steps from 0 on rows of length at most 1, each with the gradient's own noise; the released weights are
+the mean of the last 6 iterates. Where the constants come from, and what other choices cost: docs/explanation/recipe.md.
+
+- **Time instead of a penalty.** The step is such that the noise of all steps moves the score of a row of length 1 by a
+  standard deviation of 1.6, against margins from 1 to 3, whatever n, epsilon and the data are: kappa = (8/10) mu_g / T
+  times the *sum* of gradients. A larger budget then takes longer steps: it trains longer, with the same noise. But no
+  more than (d + 10) / n: beyond that, twenty steps overshoot and nothing is left to learn.
+- **Residual** r(m) = clip((3 - m) / 2, 0, 1) of the margin m: a record on the wrong side counts as 1, one beyond 3 not
+  at all. In units of half margins this is the derivative of the Huberised hinge, so the parties keep w / 2.
+- **Noise** mu_t^2 in proportion to how many of the averaged iterates contain step t: 1 up to the first of them, then
+  5/6 ... 1/6.
+- **Offset.** Half of a row's own mean is subtracted from it; with a level, 3/8 of that and 5/8 of the level. All of the
+  mean would take away what the columns have in common, which may be what matters; none of it would waste length on a
+  constant.
+- **Level**: where features have agreed ranges, the mean of all values. It gets what brings its noise to 5 % of the
+  range, from 1/200 to 1/10 of mu^2, and is left out where the noise would still exceed 15 %.
+- **Calibrated intercept** (5 % of mu^2, only where it is asked for): three more steps after the last, for one number
+  that is added to all scores. It never gained more than a fifth of a point beside the constant, so it is not the rule.
+- **Centre** (5 % of mu^2): the mean of the centred rows of length 1, subtracted from each before it is scaled again.
+  Only if the noise in it is short: d s^2 <= 1/10.
+- **Clipped rows** (20 % of mu^2, in the place of level and centre): with few columns and many rows, the mean of the
+  rows, their spread in every column and their usual length are found privately, so that the scaling of the columns
+  does not matter (``clip.py``). The rule of public facts: ``clipping_pays``.
+
+Users may set the shares of level, centre and intercept themselves (``shares.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cofit.learn.recipes.descent.shares import Shares, check_together
+from cofit.privacy.accountant import split
+from cofit.privacy.safe_rounding import root_up, significant_up
+
+STEPS = 20
+AVERAGED = 6
+CONSTANT, CENTRED_CONSTANT = Fraction(13, 256), Fraction(51, 256)
+"""The entry of the intercept's column, beside a row of length 1; larger where the rows are centred, because a common
+direction of all rows, which serves as an intercept too, is gone then."""
+CONSTANT_BITS = 8
+LEAST_LEVEL_SHARE, MOST_LEVEL_SHARE, CENTRE_SHARE = Fraction(1, 200), Fraction(1, 10), Fraction(5, 100)
+GOOD_LEVEL, WIDEST_LEVEL = Fraction(5, 100), Fraction(15, 100)
+LONGEST_CENTRE = Fraction(1, 10)
+PACE = Fraction(8, 10)
+CALIBRATION_STEPS, CALIBRATION_SHARE = 3, Fraction(5, 100)
+OWN_PARTS, LEVEL_PARTS = 3, 5
+"""Of 8, in the offset of a row: its own mean and the level."""
+MEAN_SHARE, RADIUS_SHARE, SHIFT_SHARE, SPREAD_SHARE = (Fraction(part, 100) for part in (5, 1, 4, 10))
+MOST_CLIPPED = 128
+LONGEST_MEAN, WIDEST_SPREAD = Fraction(1, 10), Fraction(1, 4)
+CENTRED_FLOOR = Fraction(1, 4)
+"""A centred row that is shorter is not stretched to length 1, but divided by this."""
+PURE_CONSTANT = Fraction(3, 256)
+_PACE_BITS = 32
+
+
+@dataclass(frozen=True)
+class ClipBudget:
+    """mu^2 of the releases that prepare clipped rows."""
+
+    mean: Fraction
+    radius: Fraction
+    shift: Fraction
+    spread: Fraction
+
+
+@dataclass(frozen=True)
+class Budget:
+    """mu^2 of every part for data of this size; None where a part is not worth its price."""
+
+    level: Fraction | None
+    centre: Fraction | None
+    clip: ClipBudget | None
+    steps: tuple[Fraction, ...]
+    calibration: tuple[Fraction, ...]
+    rows: int
+    cols: int
+
+    @property
+    def constant(self) -> Fraction:
+        """beta."""
+        return CONSTANT if self.centre is None and self.clip is None else CENTRED_CONSTANT
+
+    @property
+    def pace(self) -> Fraction:
+        """kappa: what a step multiplies the noisy sum of gradients by, in units of half margins."""
+        fastest = Fraction(self.cols + 10, 2 * self.rows)
+        return min(fastest, PACE * root_up(sum(self.steps, Fraction(0)), _PACE_BITS) / (2 * STEPS))
+
+    @property
+    def calibration_pace(self) -> Fraction:
+        """Of the steps for the intercept: their noise moves it by 1/4 of a margin, or they move it by 4 at most."""
+        slow = root_up(sum(self.calibration, Fraction(0)), _PACE_BITS) / (8 * CALIBRATION_STEPS)
+        return min(Fraction(2, self.rows), slow)
+
+
+def shares_of_steps() -> tuple[Fraction, ...]:
+    """Return the share of each step in mu_g^2: how many of the averaged iterates contain its noise."""
+    first = STEPS - AVERAGED
+    counts = [Fraction(AVERAGED)] * first + [Fraction(STEPS - t) for t in range(first, STEPS)]
+    return tuple(count / sum(counts) for count in counts)
+
+
+def clipping_pays(rows: int, cols: int, epsilon: Fraction, delta: Fraction) -> bool:
+    """Return whether rows are clipped unless somebody says otherwise: few columns, and so many rows that the noise in
+    their mean is at most 1/10 of the longest row, and that in the spread of a column 1/4 of the average."""
+    whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
+    mean = 4 * cols <= LONGEST_MEAN**2 * rows**2 * whole * MEAN_SHARE
+    spread = 2 * cols**2 <= WIDEST_SPREAD**2 * rows**2 * whole * SPREAD_SHARE
+    return cols <= MOST_CLIPPED and mean and spread
+
+
+def spend(
+    rows: int,
+    cols: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    *,
+    ranges: bool,
+    clip: bool = False,
+    calibrate: bool = False,
+    chosen: Shares = (),
+) -> Budget:
+    """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges. ``clip``: rows are clipped.
+    ``chosen``: shares that users have chosen in the place of the recipe's."""
+    asked = dict(chosen)
+    whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
+    share = min(max(1 / (GOOD_LEVEL**2 * rows**2 * whole), LEAST_LEVEL_SHARE), MOST_LEVEL_SHARE)
+    level = ranges and not clip and WIDEST_LEVEL**2 * rows**2 * whole * share >= 1
+    centre = not clip and 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
+    level_share = asked.get("level", significant_up(share, _PACE_BITS) if level else Fraction(0))
+    centre_share = asked.get("centre", CENTRE_SHARE if centre else Fraction(0))
+    extras = {name: part for name, part in (("level", level_share), ("centre", centre_share)) if part}
+    if clip:
+        extras = {"mean": MEAN_SHARE, "radius": RADIUS_SHARE, "shift": SHIFT_SHARE, "spread": SPREAD_SHARE}
+    calibration = asked.get("intercept", CALIBRATION_SHARE)
+    if chosen:
+        check_together(extras | ({"intercept": calibration} if calibrate else {}), asked)
+    shares = [calibration / CALIBRATION_STEPS] * (CALIBRATION_STEPS if calibrate else 0)
+    extras |= {f"intercept {k + 1}": one for k, one in enumerate(shares)}
+    left = 1 - sum(extras.values(), Fraction(0))
+    parts: Mapping[str, Fraction] = split(
+        epsilon, delta, extras | {f"step {t + 1}": left * share for t, share in enumerate(shares_of_steps())}
+    )
+    steps = tuple(parts[f"step {t + 1}"] for t in range(STEPS))
+    offsets = tuple(parts[f"intercept {k + 1}"] for k in range(len(shares)))
+    clipped = ClipBudget(parts["mean"], parts["radius"], parts["shift"], parts["spread"]) if clip else None
+    return Budget(parts.get("level"), parts.get("centre"), clipped, steps, offsets, rows, cols)
+
+
+@dataclass(frozen=True)
+class PureBudget:
+    """For delta = 0 and sparse rows, of a sum of absolute values of at most 1: Laplace noise, few steps.
+
+    In pure privacy the epsilons of steps add up, so more than two cost more than they bring, and below epsilon = 2 one
+    is best: the difference of the classes' means. The pace is such that the noise moves the score of a row with
+    ``nonzeros`` equal values by a standard deviation of 1.6, as above.
+    """
+
+    epsilon: Fraction
+    rows: int
+    nonzeros: int
+
+    @property
+    def steps(self) -> int:
+        """How many."""
+        return 1 if self.epsilon < 2 else 2
+
+    @property
+    def constant(self) -> Fraction:
+        """beta: small, because a row's own values are small too."""
+        return PURE_CONSTANT
+
+    @property
+    def pace(self) -> Fraction:
+        """kappa."""
+        steps, root = self.steps, root_up(Fraction(self.nonzeros, 2 * self.steps), _PACE_BITS)
+        return min(Fraction(25 * self.nonzeros, self.rows), PACE * root * self.epsilon / (2 * steps))
+
+
+def pure_penalty(rows: int, cols: int, epsilon: Fraction) -> Fraction:
+    """Return Lambda of the minimiser for delta = 0: K-norm noise has a length of about 4/5 a weight then."""
+    penalty = 2 * root_up(Fraction(cols + 1), _PACE_BITS) / (PACE * rows * epsilon)
+    return min(max(penalty, Fraction(1, 100)), Fraction(4))

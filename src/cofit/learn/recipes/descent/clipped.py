@@ -1,0 +1,199 @@
+"""Clipped rows on secrets: the party program behind ``clip.py``. What it releases, and why: ``clip_proof.md``.
+
+Who learns what: nobody anything. Mean, radius and spread are noisy releases, yet stay secret until the one opening.
+Cost beside that of the noise: two roots and five comparisons a row, and two squares of every value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from cofit.learn.batches import batch_count, even_parts, in_batches
+from cofit.learn.recipes.descent import noisy
+from cofit.learn.recipes.descent.clip import (
+    LONGEST,
+    OWN_MEAN,
+    PART_BITS,
+    RADIUS_BITS,
+    RADIUS_SQUARED,
+    SHORTEST,
+    SQUARE_BITS,
+    STRETCH_BITS,
+    ClipFormats,
+)
+from cofit.learn.recipes.descent.clip_formats import largest_length
+from cofit.learn.recipes.descent.formats import DescentFormats, log2_up
+from cofit.learn.recipes.descent.plan import MEAN, RADIUS, SHIFT, SPREAD, DescentPlan
+from cofit.learn.recipes.descent.rows import Rows, inverse_roots, repeated, with_bits
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
+from cofit.protocols import inverse_square_root, less
+from cofit.protocols.clamp import clamp
+from cofit.protocols.working import tighten
+from cofit.secret import SecretArray, concatenate
+
+_HELD_A_VALUE = 4  # shared elements that a batch of squares holds for every value
+_HELD_BY_CLAMP = 40  # and a comparison and its products for every row
+
+
+def clipped_rows(
+    y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
+) -> tuple[Rows, list[SecretArray]]:
+    """Return the rows as the steps see them, and what of their preparation is opened: mean, stretch, radius.
+
+    passed: 0 for records that the check of rows has found bad; they have no part in any sum.
+    """
+    formats, clip = plan.formats, plan.formats.clip
+    if clip is None:
+        raise ValueError("The rows of this plan are not clipped.")
+    rows, cols, data = *y.shape, formats.data
+    sums = y.T.matmul(passed, data, proven_bound=rows)
+    total = with_bits(sums, formats.grid) + noise.of(MEAN)
+    first = tighten(noisy.divided(total, rows, data), clip.mean)
+    squares = _squared_distances(y, first, formats, clip) * passed
+    inverse = inverse_roots(squares, None, SHORTEST, formats.of(clip.first_bits), y.size)
+    radius = _radius(squares, inverse, passed, plan, noise, y.size)
+    inverse = with_bits(_first_factors(inverse, radius, y.size), formats.scaled) * passed
+
+    exact = data + formats.scaled
+    aside = -first.multiply(repeated(inverse.sum(), cols), exact)
+    total = y.T.matmul(inverse, formats.grid, plus=aside, proven_bound=rows * clip.first_reach) + noise.of(SHIFT)
+    shift = tighten(noisy.divided(total, rows, data), (clip.moved - clip.mean) / LONGEST)
+    total = _spread(y, passed, first, inverse, formats, clip) + noise.of(SPREAD)
+    variances = noisy.divided(total, rows, data) - shift.multiply(shift, data)
+    mean = tighten(first + shift.multiply(repeated(radius, cols), data), clip.moved)
+    stretch = _stretch(variances, formats, clip)
+    return _stretched(y, passed, mean, stretch, radius, formats, clip), [mean, stretch, radius]
+
+
+def _squared_distances(y: SecretArray, mean: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
+    """||y - mean||^2 for every row, exactly."""
+    exact = 2 * formats.data
+    squares = y.inner(y, exact, proven_bound=1)
+    along = y.matmul(mean, exact, proven_bound=clip.mean)
+    square = mean.inner(mean, exact, proven_bound=clip.mean**2)
+    return tighten(squares - along * 2 + repeated(square, len(y)), (1 + clip.mean) ** 2)
+
+
+def _radius(
+    squares: SecretArray,
+    inverse: SecretArray,
+    passed: SecretArray,
+    plan: DescentPlan,
+    noise: noisy.Noise,
+    data: int,
+) -> SecretArray:
+    """The noisy mean of clamped lengths, itself clamped; one element. A record that failed counts as the shortest.
+
+    inverse: 1 / max(length, SHORTEST) for every row; times the square it is the length, where that is not too short.
+    """
+    clip = plan.formats.clip
+    if clip is None:
+        raise ValueError("The rows of this plan are not clipped.")
+    longest = largest_length(clip)
+
+    def of(square: SecretArray, inverse: SecretArray) -> SecretArray:
+        return clamp(square.multiply(inverse, RADIUS_BITS, proven_bound=longest), SHORTEST, LONGEST)
+
+    lengths = in_batches(of, [squares, inverse], _HELD_BY_CLAMP, data)
+    counted = (passed * (lengths - SHORTEST)).sum() + SHORTEST * len(squares)
+    total = counted.reshape(1).widen(plan.grid_of(RADIUS)) + noise.of(RADIUS)
+    return clamp(noisy.divided(total, len(squares), RADIUS_BITS), SHORTEST, LONGEST)
+
+
+def _first_factors(inverse: SecretArray, radius: SecretArray, data: int) -> SecretArray:
+    """1 / max(||y - m0||, r) for every row: 1 / r where that is less than the inverse of the length."""
+    square = radius.multiply(radius, 2 * RADIUS_BITS)
+    largest = inverse_square_root(square, inverse.format.fraction_bits, SHORTEST**2)
+    largest = largest.with_integer_limit(min(largest.integer_limit, inverse.integer_limit))
+
+    def of(part: SecretArray) -> SecretArray:
+        top = repeated(largest, len(part))
+        return (part + less(top, part) * (top - part)).with_integer_limit(part.integer_limit)
+
+    return in_batches(of, [inverse], _HELD_BY_CLAMP, data)
+
+
+def _spread(
+    y: SecretArray,
+    passed: SecretArray,
+    mean: SecretArray,
+    inverse: SecretArray,
+    formats: DescentFormats,
+    clip: ClipFormats,
+) -> SecretArray:
+    """The sum of w (y - m0)^2 over all rows, for every column, truncated to the grid; w is at most ``inverse``^2."""
+    weights = inverse.multiply(inverse, SQUARE_BITS) - Fraction(1, 1 << SQUARE_BITS)
+    weights = weights * passed
+    bits = 2 * formats.data + SQUARE_BITS
+    each = clip.first_reach**2
+    parts = _by_squares(
+        y,
+        mean,
+        1 + clip.mean,
+        lambda squares, a, b: squares.T.matmul(weights[a:b], bits, proven_bound=(b - a) * each),
+    )
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return with_bits(total, formats.grid)
+
+
+def _stretch(variances: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
+    """1 / sqrt(q) for every column, q clamped to the floor and 1."""
+    units = 1 << variances.format.fraction_bits
+    floor = Fraction(-(-clip.variance_floor.numerator * units // clip.variance_floor.denominator), units)
+    clamped = clamp(variances, floor, Fraction(1))
+    return tighten(inverse_square_root(clamped, clip.first_bits).truncate(STRETCH_BITS), clip.stretch)
+
+
+def _stretched(
+    y: SecretArray,
+    passed: SecretArray,
+    mean: SecretArray,
+    stretch: SecretArray,
+    radius: SecretArray,
+    formats: DescentFormats,
+    clip: ClipFormats,
+) -> Rows:
+    """The rows t (y - m) - c, with their offsets c and inverse lengths."""
+    rows, cols, data = *y.shape, formats.data
+    fine = data + STRETCH_BITS
+    squared = stretch.multiply(stretch, 2 * STRETCH_BITS)
+    largest = formats.longest**2
+    parts = _by_squares(
+        y, mean, clip.distance, lambda squares, a, b: squares.matmul(squared, 2 * fine, proven_bound=largest)
+    )
+    squares = concatenate(parts)
+    along = -repeated(mean.inner(stretch, fine), rows)
+    widest = root_up(Fraction(cols), ROOT_BITS) * formats.longest
+    sums = y.matmul(stretch, fine, plus=along, proven_bound=widest)
+    part = OWN_MEAN / cols
+    shift = log2_up(1 / part) + PART_BITS
+    offset = (sums * round(part * (1 << shift))).ldexp(-shift).truncate(data)
+    # ||t (y - m) - c||^2 = ||t (y - m)||^2 - c (2 sum t (y - m) - d c), exactly
+    cross = offset.multiply(sums * 2 - offset.widen(fine) * cols, data + fine, proven_bound=largest)
+    squares = tighten(squares - cross.widen(2 * fine), largest) * passed
+    factor = RADIUS_SQUARED * cols
+    least = radius.multiply(radius, 2 * RADIUS_BITS) * factor.numerator
+    least = least.ldexp(-log2_up(Fraction(factor.denominator))).widen(2 * fine)
+    shortest = SHORTEST / root_up(1 / factor, ROOT_BITS)
+    scale = inverse_roots(squares, least, shortest, formats.of(formats.inverse_norm), y.size)
+    return Rows(y, formats, offset=offset, scale=scale, mean=mean, stretch=stretch)
+
+
+def _by_squares(
+    y: SecretArray,
+    mean: SecretArray,
+    distance: Fraction,
+    use: Callable[[SecretArray, int, int], SecretArray],
+) -> list[SecretArray]:
+    """Return ``use`` of the squares (y - mean)^2 of a batch of rows, and of where it begins and ends, for all rows."""
+    rows, cols = y.shape
+    exact = 2 * y.format.fraction_bits
+    count = batch_count(y.format.ring, rows, _HELD_A_VALUE * cols, y.size)
+    parts = []
+    for start, end in even_parts(rows, count):
+        apart = tighten(y[start:end] - mean, distance)
+        parts.append(use(apart.multiply(apart, exact, proven_bound=distance**2), start, end))
+    return parts

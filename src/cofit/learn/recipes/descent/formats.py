@@ -1,0 +1,222 @@
+"""Fixed-point formats of noisy descent, with proven ranges and the proven length of one record's contribution.
+
+One step computes, on secrets (c: the row's offset, u and v: factors of the row, M: the centre; none of them where the
+owners have scaled the rows and nothing is centred):
+
+    t = Y w - c S                  w, and S, the sum of the weights, with ``carried`` bits; truncated to ``product``,
+                                   where the rows have factors
+    z = u t - v <M, w> + s beta b  truncated to ``argument``; u and v have the sign s = +-1 of the label in them, so
+                                   that z is the margin; s = 0 for a record that failed the check: then z = 0
+    e = a clip(3/2 - z, 0, 1)      exact, by two comparisons of as many bits as the range of z takes; 0 <= e <= a
+    G = (Y^T p - <c, p> - (sum q) M, beta sum s e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
+    w = w + 2^-m (G + noise)       noise on the grid; exact
+
+**One record's part in G** before the truncation is p (y - c) - q M, an exact multiple of 2^-(data + scaled), beside
+beta s e. Its Euclidean length is at most ``reach``: y - c, u and v are such that ||u (y - c) - v M|| <= 1 + eta, and p
+and q are within 2^-scaled of u e and v e. Where nothing is centred v and M are absent. Where nothing is scaled u is s,
+and p is within 2^-scaled of s e, at most a + 2^-scaled. G is truncated as a whole: within one unit of the grid a
+coordinate, always.
+
+**A margin is only compared, and clipped**: the clip is exact for the margin as it was truncated, whatever its error, so
+the bound of e does not depend on ``argument``. MARGIN_BITS is what utility needs: a residual off by 2^-12.
+
+**eta.** Owners scale: rows are rounded towards zero, so ||y|| <= 1 and eta only covers floating point. Parties scale:
+D = ||y - c||^2 is exact, and u is within err, the error of ``inverse_square_root``, of 1 / sqrt(max(D, rho^2)), so
+eta = N err, N >= ||y - c||. Centred: with z = u' (y - c), ||z|| <= 1 + eta', the parties take
+s = 1 + ||M||^2 - 2 <z, M>, as computed at least ||z - M||^2 - e_s. Dividing by the root of max(s, 1/16) leaves a length
+of at most 1 + 8 e_s, plus ||z - M|| err for that root, plus N 2^-inverse_norm for the product u of both factors.
+
+**Ranges** are those of ``ranges.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.learn.losses.huber_hinge import ClippedMargin
+from cofit.learn.losses.loss import STEP_BITS
+from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
+from cofit.learn.recipes.descent.clip import ClipFormats
+from cofit.learn.ring_choice import SmallRingError
+from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
+from cofit.protocols.roots import inverse_square_root_error
+from cofit.protocols.working import GUARD_BITS, working_bits
+
+FLOAT_SLACK = Fraction(1, 1 << 30)
+MARGIN_BITS = 12
+_BITS = 16
+_FINE = 10  # what rounding adds to a sensitivity is about 2^-10 of it
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The public shape of the data: rows, features, whether there is an intercept, and how rows are scaled.
+
+    floor: rho where the parties scale rows to length 1, else None. width: the largest magnitude of a value less its
+    row's offset, where the parties scale. norm: 'l2', or 'l1' where rows have a sum of absolute values of at most 1.
+    clipped: rows are not scaled to length 1, but clipped at a private radius.
+    """
+
+    rows: int
+    features: int
+    intercept: bool
+    norm: str
+    floor: Fraction | None
+    width: Fraction
+    clipped: bool = False
+
+    @property
+    def cols(self) -> int:
+        """How many weights there are, with the intercept."""
+        return self.features + int(self.intercept)
+
+
+@dataclass(frozen=True)
+class DescentFormats:
+    """The fractional bits of every quantity, all in one ring, and what they prove.
+
+    factor, exponent: kappa = factor 2^-exponent. constant: beta. longest: N. eta: how much longer than 1 a row may
+    be in effect. radius: R. centre: a bound of ||M||, 0 without one. offset_exponent, offset_radius: of the calibrated
+    intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one. clip: of rows that
+    are clipped (``clip_formats.py``). carried: the fractional bits of the weights that rows are multiplied by,
+    stretched first where rows are clipped; carried_error: how far these are off at most, for their truncation.
+    """
+
+    ring: PowerOfTwoRing
+    data: int
+    scaled: int
+    grid: int
+    factor: Fraction
+    exponent: int
+    constant: Fraction
+    inverse_norm: int
+    longest: Fraction
+    eta: Fraction
+    centre: Fraction = Fraction(0)
+    radius: Fraction = Fraction(0)
+    product: int = 0
+    offset_exponent: int = 0
+    offset_radius: Fraction = Fraction(0)
+    clip: ClipFormats | None = None
+    carried: int = 0
+    carried_error: Fraction = Fraction(0)
+
+    @property
+    def weights(self) -> int:
+        """The fractional bits of the weights: those of the grid, times 2^-exponent."""
+        return self.grid + self.exponent
+
+    @property
+    def carried_radius(self) -> Fraction:
+        """No vector of weights that rows are multiplied by is longer: R, and the truncation to ``carried`` bits."""
+        return self.radius + self.carried_error
+
+    @property
+    def evaluation(self) -> ClippedMargin:
+        """How residuals are computed."""
+        return ClippedMargin(self.ring, self.factor, self.scaled, MARGIN_BITS)
+
+    @property
+    def argument(self) -> int:
+        """The fractional bits of a margin."""
+        return self.evaluation.argument_bits
+
+    @property
+    def argument_radius(self) -> Fraction:
+        """No score is larger: (1 + eta) R for the row, beta R for the intercept, and roundings: of t, times u, at most
+        1/16, and a few units."""
+        return self.radius * (1 + self.eta + self.constant) + self.offset_radius + 1
+
+    @property
+    def largest_residual(self) -> Fraction:
+        """|e| is at most this, truncated or not."""
+        return self.factor + Fraction(1, 1 << self.scaled)
+
+    @property
+    def inverse_error(self) -> Fraction:
+        """How far a computed inverse length may be off."""
+        return inverse_square_root_error(self.of(self.inverse_norm))
+
+    @property
+    def rounded(self) -> None:
+        """Owners round towards zero."""
+        return
+
+    def of(self, fraction_bits: int) -> FixedPoint:
+        """Return the format with that many fractional bits."""
+        return FixedPoint(fraction_bits, self.ring)
+
+
+def base_formats(
+    ring: PowerOfTwoRing, layout: Layout, pace: Fraction, constant: Fraction, finer: int = 0
+) -> DescentFormats:
+    """Return the formats before any centre is taken; ``pace``: kappa, ``constant``: beta, ``finer``: bits of the grid
+    beyond those that rounding asks for."""
+    factor, exponent = _factored(pace)
+    root = root_up(Fraction(layout.cols), ROOT_BITS)
+    data = max(_BITS, _FINE + log2_up(root))
+    if layout.floor is None:
+        longest, scaled = Fraction(1), _BITS
+    else:
+        longest = root * (layout.width + Fraction(4, 1 << data))
+        scaled = max(_BITS, _FINE + log2_up(longest))
+    grid = _FINE + finer + (log2_up(Fraction(layout.cols)) if layout.norm == "l1" else log2_up(root))
+    grid = min(grid, data + scaled)
+    inverse_norm = working_bits(ring) - max(4, 1 + log2_up(1 / (layout.floor or Fraction(1))))
+    if inverse_norm < 1:
+        raise SmallRingError(
+            f"{ring.bits} bits cannot hold the inverse of so small a norm_floor. Use a larger norm_floor.",
+            f"{ring.name} cannot hold the inverse of so small a norm_floor; a larger one would fit",
+        )
+    beta = constant if layout.intercept else Fraction(0)
+    formats = DescentFormats(ring, data, scaled, grid, factor, exponent, beta, inverse_norm, longest, FLOAT_SLACK)
+    if layout.floor is None:
+        return formats
+    return replace(formats, eta=FLOAT_SLACK + longest * formats.inverse_error)
+
+
+def with_centre(formats: DescentFormats, layout: Layout, largest: Fraction) -> DescentFormats:
+    """Return the formats for rows that are centred by M, ||M|| <= ``largest``."""
+    distance = 1 + formats.eta + largest
+    steep = 1 / (layout.floor or Fraction(1)) + formats.inverse_error
+    of_square = (1 + formats.eta) ** 2 - 1 + (2 * steep + 8) / (1 << inner_bits(formats))
+    eta = of_square / (2 * CENTRED_FLOOR**2) + distance * formats.inverse_error
+    eta += formats.longest / (1 << formats.inverse_norm)
+    return replace(formats, eta=FLOAT_SLACK + eta, centre=largest)
+
+
+def inner_bits(formats: DescentFormats) -> int:
+    """Return the fractional bits of <y - c, M>, and of the squared length of M: no more than products have."""
+    return min(working_bits(formats.ring) - GUARD_BITS, 2 * formats.data)
+
+
+def truncated_factors(formats: DescentFormats, layout: Layout) -> Fraction:
+    """Return what the truncations of p and q add to the length of a record's part in G."""
+    if layout.floor is None and not formats.centre and formats.clip is None:
+        return Fraction(0)
+    return (formats.longest + formats.centre) / (1 << formats.scaled)
+
+
+def reach(formats: DescentFormats, layout: Layout) -> Fraction:
+    """Return the bound of the length of one record's part in G, in the norm of the layout; beta e included."""
+    residual = formats.largest_residual
+    row = residual * (1 + formats.eta) + truncated_factors(formats, layout)
+    constant = formats.constant * residual
+    if layout.norm == "l1":
+        return row + constant
+    return root_up(row**2 + constant**2, ROOT_BITS)
+
+
+def _factored(pace: Fraction) -> tuple[Fraction, int]:
+    """Return (a, m) with a 2^-m close to the pace, a in [1/2, 1] with ``STEP_BITS`` bits."""
+    exponent = -log2_up(pace)
+    factor = Fraction(round(pace * Fraction(2) ** (exponent + STEP_BITS)), 1 << STEP_BITS)
+    return factor, exponent
+
+
+def log2_up(value: Fraction) -> int:
+    """Return the smallest integer k with value <= 2^k, for a positive value."""
+    least = floor_log2(value)
+    return least if value == Fraction(2) ** least else least + 1

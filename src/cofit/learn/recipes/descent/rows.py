@@ -1,0 +1,251 @@
+"""Rows as the descent sees them, never formed: centred and scaled lazily, by one number or two for every row.
+
+A row z is u (y - c) - v M: y as it was shared, c its offset, M the centre, u and v its factors. A clipped row is
+u (t (y - m) - c) with the mean m and the stretch t of every column. A product with all rows costs one matrix product
+and a few products of n numbers; so does a sum of them.
+
+The steps see signed rows, s z with s = (2 label - 1) times the verdict of the check: s is part of the factors u and v.
+A row that failed has u = v = 0: its margin is exactly 0, whatever it holds, and so is its part in every sum.
+
+Who learns what: nobody anything. The level and the centre are noisy releases, yet stay secret until the one opening.
+Rounds, with ``rep3``: those of the matrix product, and 2 for that with the factors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from cofit.arithmetic import FixedPoint
+from cofit.learn.batches import in_batches
+from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
+from cofit.learn.recipes.descent.formats import DescentFormats, inner_bits, log2_up
+from cofit.learn.recipes.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.recipes.minimiser.norm import held_by_root
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
+from cofit.protocols import inverse_square_root, less
+from cofit.protocols.roots import inverse_square_root_error
+from cofit.protocols.working import tighten
+from cofit.secret import SecretArray, concatenate
+
+_CONSTANT_BITS = 16
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows. ``offset``, ``scale`` (u), ``tilt`` (v), ``centre``, ``mean`` and ``stretch`` are None where they are
+    0, 1, 0, 0, 0 and 1. ``signs``: s, once it is a part of the factors."""
+
+    y: SecretArray
+    formats: DescentFormats
+    offset: SecretArray | None = None
+    scale: SecretArray | None = None
+    tilt: SecretArray | None = None
+    centre: SecretArray | None = None
+    mean: SecretArray | None = None
+    stretch: SecretArray | None = None
+    signs: SecretArray | None = None
+
+    def signed(self, signs: SecretArray) -> Rows:
+        """Return the rows times s, for integers s of -1, 0 and 1. 1 round; none where there are no factors."""
+        if self.scale is None:
+            return replace(self, scale=signs, signs=signs)
+        if self.tilt is None:
+            return replace(self, scale=_times_sign(self.scale, signs), signs=signs)
+        factors = concatenate([self.scale.reshape(1, -1), self.tilt.reshape(1, -1)])
+        both = _times_sign(factors, signs)
+        scale = both[0].with_integer_limit(self.scale.integer_limit)  # not that of the other one
+        tilt = both[1].with_integer_limit(self.tilt.integer_limit)
+        return replace(self, scale=scale, tilt=tilt, signs=signs)
+
+    @property
+    def sign(self) -> SecretArray:
+        """s, of signed rows."""
+        if self.signs is None:
+            raise ValueError("These rows are not signed.")
+        return self.signs
+
+    def margins(self, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
+        """Return <w, s z> + s plus for every row; ``plus``: one secret number. ||w|| <= R and |plus| <= beta R.
+
+        Off by less than a unit of ``argument``, for the product that is scaled. A sum of products in one truncation.
+        """
+        formats, scale, signs = self.formats, self.scale, self.sign
+        if scale is None:
+            raise ValueError("Signed rows have factors.")
+        if self.stretch is None and formats.carried < formats.weights:
+            weights = weights.truncate(formats.carried)
+        of_scale = scale.format.fraction_bits
+        bits = formats.product if of_scale else formats.data + formats.carried
+        products = self.products(weights, bits, formats.carried_radius)
+        left, right = [scale], [products]
+        if plus is not None:
+            added = with_bits(plus, min(of_scale + bits, plus.format.fraction_bits))
+            more = of_scale + bits - added.format.fraction_bits
+            left.append((signs * (1 << more)).ldexp(-of_scale))
+            right.append(repeated(added.ldexp(added.format.fraction_bits - bits), len(self.y)))
+        if self.tilt is not None and self.centre is not None:
+            along = self.centre.inner(weights, bits, proven_bound=formats.centre * formats.carried_radius)
+            left.append(self.tilt)
+            right.append(repeated(-along, len(self.y)))
+        kept = min(of_scale + bits, formats.argument)
+        return _columns(left).inner(_columns(right), kept, proven_bound=formats.argument_radius).widen(formats.argument)
+
+    def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
+        """Return <t (y - m) - c, vector> for every row, truncated to ``bits``.
+
+        ||vector|| <= ``length``; where rows are clipped, with the truncation of t * vector to ``carried`` bits.
+        """
+        largest = self.formats.longest * length
+        root = root_up(Fraction(len(vector)), ROOT_BITS)
+        total = None if self.offset is None else tighten(vector.sum().reshape(1), root * length)
+        if self.stretch is not None:
+            vector, total = self._stretched(vector, total)
+        plus = None
+        if self.offset is not None and total is not None:
+            exact = self.offset.format.fraction_bits + total.format.fraction_bits
+            plus = -self.offset.multiply(repeated(total, len(self.y)), exact, proven_bound=largest)
+        if self.mean is not None:
+            exact = self.mean.format.fraction_bits + vector.format.fraction_bits
+            along = -repeated(self.mean.inner(vector, exact, proven_bound=largest), len(self.y))
+            plus = along if plus is None else plus.widen(exact) + along
+        return self.y.matmul(vector, bits, plus=plus, proven_bound=largest)
+
+    def _stretched(self, vector: SecretArray, total: SecretArray | None) -> tuple[SecretArray, SecretArray | None]:
+        """Return t * vector with ``carried`` bits, and ``total`` with no more: all of it one product."""
+        if self.stretch is None:
+            raise ValueError("These rows are not clipped.")
+        fine = self.formats.carried
+        if total is None or vector.format.fraction_bits <= fine:
+            return self.stretch.multiply(vector, fine), total
+        one = self.stretch[:1] * 0 + 1
+        both = concatenate([self.stretch, one]).multiply(concatenate([vector, total]), fine)
+        return both[:-1], both[-1:]
+
+    def weighted_sum(self, factors: SecretArray, bits: int, largest: Fraction) -> SecretArray:
+        """Return the sum of z times its factor over all rows, truncated to ``bits``; one exact multiple of the grid
+        data + scaled for every record before that.
+
+        factors: at most 1, exact. largest: a bound of every entry of the sum.
+        """
+        formats = self.formats
+        if self.scale is None:
+            raise ValueError("These rows are not signed.")
+        tilted = None
+        if self.tilt is None:
+            scaled = self.scale.multiply(factors, formats.scaled)
+        else:
+            both = _columns([self.scale, self.tilt]).T.multiply(_columns([factors, factors]).T, formats.scaled)
+            shift = self.tilt.format.fraction_bits + factors.format.fraction_bits - formats.scaled
+            own = (self.tilt.integer_limit * factors.integer_limit >> shift) + 1  # not that of the other column
+            scaled, tilted = both[0], both[1].with_integer_limit(min(both[1].integer_limit, own)).sum()
+        exact = formats.data + formats.scaled
+        if self.stretch is not None and self.mean is not None and self.offset is not None:
+            return self._stretched_sum(scaled, bits, largest)
+        plus = None
+        if self.offset is not None:
+            plus = -repeated(self.offset.inner(scaled, exact), self.y.shape[1])
+        if tilted is not None and self.centre is not None:
+            along = self.centre.multiply(repeated(tilted, self.y.shape[1]), exact)
+            plus = -along if plus is None else plus - along
+        return self.y.T.matmul(scaled, bits, plus=plus, proven_bound=largest)
+
+    def _stretched_sum(self, scaled: SecretArray, bits: int, largest: Fraction) -> SecretArray:
+        """Return the sum of (t (y - m) - c) times ``scaled``, exact before its truncation to ``bits``."""
+        y, mean, stretch, offset = self.y, self.mean, self.stretch, self.offset
+        if mean is None or stretch is None or offset is None:
+            raise ValueError("These rows are not clipped.")
+        exact = self.formats.data + self.formats.scaled
+        aside = -mean.multiply(repeated(scaled.sum(), y.shape[1]), exact)
+        # t (y - m) is at most about twice as long as t (y - m) - c, which times its factor is hardly longer than 1;
+        # sqrt(d) |c| is no longer than that; and t is at least 1/2
+        total = y.T.matmul(scaled, exact, plus=aside, proven_bound=6 * len(y))
+        common = -repeated(offset.inner(scaled, exact, proven_bound=2 * len(y)), y.shape[1])
+        common = common.widen(exact + stretch.format.fraction_bits)
+        return stretch.multiply(total, bits, plus=common, proven_bound=largest)
+
+
+def _times_sign(factors: SecretArray, signs: SecretArray) -> SecretArray:
+    return (factors * signs).with_integer_limit(factors.integer_limit)
+
+
+def _columns(values: list[SecretArray]) -> SecretArray:
+    """Return vectors of one length as the columns of a table, each in one piece of memory."""
+    return concatenate([value.reshape(1, -1) for value in values]).T
+
+
+def means(y: SecretArray) -> SecretArray:
+    """Return the mean of every row with MEAN_BITS fractional bits, from the row alone. 2 rounds."""
+    cols = y.shape[1]
+    bits = log2_up(Fraction(cols)) + _CONSTANT_BITS
+    return (y.sum(axis=1) * round(Fraction(1 << bits, cols))).ldexp(-bits).truncate(MEAN_BITS)
+
+
+def scaled_rows(y: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1; passed: see ``inverse_roots``."""
+    formats, floor = plan.formats, plan.layout.floor or Fraction(1)
+    c = tighten(with_bits(offset, formats.data), plan.layout.width - 1 + Fraction(4, 1 << formats.data))
+    exact = 2 * formats.data
+    largest = formats.longest**2
+    squares = y.inner(y, exact, proven_bound=largest)
+    sums = y.sum(axis=1)
+    # ||y - c||^2 = ||y||^2 - c (2 sum y - d c), exactly
+    cross = c.multiply(sums * 2 - c * y.shape[1], exact)
+    lengths = tighten(squares - cross, largest)
+    scale = inverse_roots(lengths * passed, None, floor, formats.of(formats.inverse_norm), y.size)
+    return Rows(y, formats, offset=c, scale=scale)
+
+
+def centred_rows(rows: Rows, centre: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    """Return rows less the centre (``data`` fractional bits), scaled again to a length of at most 1."""
+    formats = plan.formats
+    bits = inner_bits(formats)
+    largest = (1 + formats.eta) * formats.centre + 1
+    if rows.scale is None:
+        along = rows.y.matmul(centre, bits, proven_bound=largest)
+    else:
+        products = rows.products(centre, bits, formats.centre)
+        along = rows.scale.multiply(products, bits, proven_bound=largest)
+    square = centre.inner(centre, bits, proven_bound=formats.centre**2)
+    apart = repeated(square, len(along)) - along * 2 + 1
+    tilt = inverse_roots(apart * passed, None, CENTRED_FLOOR, formats.of(formats.inverse_norm), rows.y.size)
+    scale = tilt
+    if rows.scale is not None:
+        scale = rows.scale.multiply(tilt, formats.inverse_norm)
+    return replace(rows, scale=scale, tilt=tilt, centre=centre)
+
+
+def inverse_roots(
+    squares: SecretArray, least: SecretArray | None, floor: Fraction, format: FixedPoint, data: int
+) -> SecretArray:
+    """Return 1 / sqrt(max(s, least)) for every s, in ``format``; ``data``: how many elements are held anyway.
+
+    least: one secret element in the format of the squares, at least floor^2; None: floor^2, rounded up.
+    The squares have a proven range: the verdicts of the check are multiplied in, so those of rows that failed are 0.
+    """
+    limit = format.limit(1 / floor + inverse_square_root_error(format))
+    units = 1 << squares.format.fraction_bits
+    lowest = Fraction(math.ceil(floor**2 * units), units)
+
+    def of(part: SecretArray) -> SecretArray:
+        bottom = lowest if least is None else repeated(least, len(part))
+        raised = part + less(part, bottom) * (-part + bottom)
+        inverse = inverse_square_root(tighten(raised, raised_limit), format.fraction_bits, lowest)
+        return inverse.with_integer_limit(min(inverse.integer_limit, limit))
+
+    raised_limit = Fraction(squares.integer_limit, units)
+    if least is not None:
+        raised_limit = max(raised_limit, Fraction(least.integer_limit, units))
+    positions = log2_up(raised_limit / lowest) + 1
+    return in_batches(of, [squares], held_by_root(positions), data)
+
+
+def with_bits(value: SecretArray, bits: int) -> SecretArray:
+    """Return the value with so many fractional bits: widened, or truncated."""
+    return value.widen(bits) if bits >= value.format.fraction_bits else value.truncate(bits)
+
+
+def repeated(value: SecretArray, count: int) -> SecretArray:
+    """Return one secret number ``count`` times, without a copy."""
+    return value.repeated(count)

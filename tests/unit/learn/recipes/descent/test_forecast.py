@@ -1,0 +1,75 @@
+"""Rounds and bytes of noisy descent: a forecast is what a run counts, and an epoch has few rounds."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cofit import run_local
+from cofit.learn.forecast import forecast
+from cofit.learn.private_training import private_training
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.roles import LocalRun
+from cofit.roles.local import party_names
+from cofit.roles.release_store import MemoryStore
+from cofit.secret.stored import ReleaseStore
+from cofit.sharing import scheme_named
+from support.descent import FEW, KINDS, contributed, plan_of, table_of, truncating
+from support.phases import PHASES
+
+
+def run_of(plan: DescentPlan) -> LocalRun[Any]:
+    owners, holders = contributed(plan, table_of("random", plan, np.random.default_rng(51)))
+    names = party_names(scheme_named(plan.facts.scheme).info.default_parties)
+    stores: dict[str, ReleaseStore] = {name: MemoryStore() for name in names}
+    program = partial(private_training, plan=plan, holders=holders, stores=stores, key="test")
+    return run_local(program, scheme=plan.facts.scheme, parties=names, owners=owners, timeout=120)
+
+
+def counted(run: LocalRun[Any]) -> dict[str, tuple[int, int]]:
+    """Rounds at the party that waits most, and payload bytes of all members, in every phase of a run."""
+    result = {}
+    for phase in ("share", "check", "train", "noise", "release"):
+        own = [
+            [counts[label] for label in counts if PHASES[label.split("/")[0]] == phase]
+            for counts in run.traffic.values()
+        ]
+        result[phase] = max(sum(c.rounds for c in part) for part in own), sum(c.bytes_sent for p in own for c in p)
+    return result
+
+
+@pytest.mark.parametrize("kind", [k if k in FEW else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
+@pytest.mark.parametrize("scheme", ["rep3", *(pytest.param(s, marks=pytest.mark.slow) for s in ("semi2k", "rep4"))])
+def test_rounds_and_bytes_are_those_of_a_run(scheme: str, kind: str) -> None:
+    plan = plan_of(kind, scheme=scheme)
+    cost = forecast(plan, owners=2)
+    assert {name: (phase.rounds, phase.bytes) for name, phase in cost.phases.items()} == counted(run_of(plan))
+
+
+@pytest.mark.parametrize("kind", ["owners", "parties, level, centred", "clipped"])
+def test_rounds_and_bytes_are_those_of_a_run_with_truncated_weights(kind: str) -> None:
+    usual = plan_of(kind, scheme="rep3")
+    plan = truncating(usual)
+    cost = forecast(plan, owners=2)
+    assert {name: (phase.rounds, phase.bytes) for name, phase in cost.phases.items()} == counted(run_of(plan))
+    assert cost.epoch.rounds <= forecast(usual).epoch.rounds + 4  # the truncation, and a wider comparison
+
+
+@pytest.mark.parametrize(
+    ("kind", "rounds"),
+    [
+        ("owners", 18),
+        ("owners, no intercept", 16),
+        ("pure", 18),
+        ("parties", 21),
+        ("parties, level", 21),
+        ("owners, centred", 22),
+        ("parties, level, centred", 24),
+    ],
+)
+def test_rounds_of_an_epoch_with_rep3(kind: str, rounds: int) -> None:
+    """Two comparisons at once, and a few products: what a wide-area network waits for."""
+    assert forecast(plan_of(kind, scheme="rep3")).epoch.rounds == rounds

@@ -1,0 +1,203 @@
+"""The cleartext twin of noisy descent: the real program's release for the same noise, and its distribution without."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from cofit.arithmetic import FixedPoint
+from cofit.errors import InvalidInputError
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import plan_training
+from cofit.learn.private_training import private_training
+from cofit.learn.recipes.descent import noisy
+from cofit.learn.recipes.descent.plan import INTERCEPT, SPREAD, DescentPlan
+from cofit.learn.recipes.descent.twin import cleartext_descent, descended, prepared_rows
+from cofit.privacy.events import Event
+from cofit.roles.local import run_local
+from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
+from cofit.roles.release_store import MemoryStore
+from cofit.secret import Party, SecretArray
+from cofit.sharing import scheme_named
+
+Reals = npt.NDArray[np.float64]
+ALPHA = 1e-6
+RNG = np.random.default_rng(11)
+RANGES = {"feature_bound": 2.0, "feature_lower": 0.0}
+KINDS: dict[str, dict[str, Any]] = {
+    "owners scale": {"rows": 60, "epsilon": 1.0, "delta": 1e-5},
+    "level": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, **RANGES},
+    "level and centre": {"rows": 900, "epsilon": 3.0, "delta": 1e-5, "clip_rows": False, **RANGES},
+    "owners scale, centre": {"rows": 900, "epsilon": 3.0, "delta": 1e-5, "clip_rows": False},
+    "columns, no level": {"rows": 30, "epsilon": 0.5, "delta": 1e-5, "partition": "vertical", **RANGES},
+    "no intercept": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "fit_intercept": False, **RANGES},
+    "clipped": {"rows": 900, "epsilon": 3.0, "delta": 1e-5},
+    "clipped, bounds": {
+        "rows": 900,
+        "epsilon": 3.0,
+        "delta": 1e-5,
+        "clip_rows": True,
+        "fit_intercept": False,
+        **RANGES,
+    },
+    "clipped, columns": {
+        **{"rows": 300, "epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "clip_rows": True},
+        **{"calibrate_intercept": True, **RANGES},
+    },
+    "pure": {"rows": 300, "epsilon": 3.0, "delta": 0.0, "row_nonzeros": 4},
+}
+EXPECTED = {
+    "owners scale": (False, False, "l2"),
+    "level": (True, False, "l2"),
+    "level and centre": (True, True, "l2"),
+    "owners scale, centre": (False, True, "l2"),
+    "columns, no level": (False, False, "l2"),
+    "no intercept": (True, False, "l2"),
+    "clipped": (False, False, "l2"),
+    "clipped, bounds": (False, False, "l2"),
+    "clipped, columns": (False, False, "l2"),
+    "pure": (False, False, "l1"),
+}
+COLS, CROWDED = 12, 900
+LARGEST = 2.0**-10
+"""Of the noise's standard deviation in a weight: how far rounding may move the released weights."""
+LARGEST_CLIPPED = 2.0**-7
+"""The same for clipped rows, whose stretch has 7 fractional bits."""
+
+
+def _plan(kind: str, scheme: str = "clear") -> DescentPlan:
+    given = dict(KINDS[kind])
+    plan = plan_training(training_facts(given.pop("rows"), COLS, scheme=scheme, **given))
+    assert isinstance(plan, DescentPlan)
+    return plan
+
+
+def _data(rows: int) -> tuple[Reals, npt.NDArray[np.int64]]:
+    rng = np.random.default_rng(rows)
+    x = 2.0 * (rng.random((rows, COLS)) < 0.3) * rng.random((rows, COLS))
+    x[:5] *= 0.01  # shorter than the floor, where no level is taken off
+    if rows >= CROWDED:
+        x[rows // 5 :] = np.linspace(0, 1, COLS) + 0.05 * x[rows // 5 :]  # near the centre: below its floor
+    return x, ((x - x.mean(axis=0)) @ rng.normal(size=COLS) + 0.2 * rng.normal(size=rows) > 0).astype(np.int64)
+
+
+def _real(plan: DescentPlan, x: Reals, labels: npt.NDArray[np.int64]) -> Reals:
+    half, cut = len(x) // 2, COLS // 2
+    owners = {"a": OwnerTable(x[:half], labels[:half]), "b": OwnerTable(x[half:], labels[half:])}
+    if plan.facts.partition == "vertical":
+        owners = {"a": OwnerTable(x[:, :cut], labels), "b": OwnerTable(x[:, cut:])}
+    contributions = {name: contributions_of(plan, name, table) for name, table in owners.items()}
+    info = scheme_named(plan.facts.scheme).info
+    names = [f"party-{i + 1}" for i in range(info.default_parties if info.secret else 1)]
+    stores = {name: MemoryStore() for name in names}
+    run = run_local(
+        partial(private_training, plan=plan, holders=holders_of(plan, owners), stores=stores, key="test"),
+        scheme=plan.facts.scheme,
+        parties=names,
+        owners=contributions,
+    )
+    return np.asarray(run.results[names[0]])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_for_the_same_noise_it_releases_what_the_party_program_releases(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    plan = _plan(kind)
+    assert (plan.level is not None, plan.centre is not None, plan.layout.norm) == EXPECTED[kind]
+    x, labels = _data(plan.facts.rows)
+    drawn: list[float] = []
+
+    def chosen(party: Party, plan: DescentPlan, batch: list[tuple[Event, int]]) -> list[SecretArray]:
+        assert sum(size for _, size in batch) <= 7
+        pieces = [np.rint(float(event.scale) * RNG.standard_normal(size)) for event, size in batch]
+        drawn.extend(np.concatenate(pieces).tolist())
+        return [party.constant(piece, FixedPoint(0, plan.formats.ring)) for piece in pieces]
+
+    monkeypatch.setattr(noisy, "_DRAWS_AT_ONCE", 7)  # so that batches begin and end within a release
+    monkeypatch.setattr(noisy, "_draws", chosen)
+    real = _real(plan, x, labels)
+    ends = np.cumsum([event.dimension for event in plan.events])
+    assert len(drawn) == ends[-1]
+    given = {event.name: one for event, one in zip(plan.events, np.split(np.array(drawn), ends[:-1]), strict=True)}
+
+    def noise(event: Event) -> Reals:
+        return given[event.name][:, np.newaxis]
+
+    (twin,) = descended(plan, prepared_rows(plan, x), labels, noise)
+    assert twin.shape == real.shape == (plan.released,)
+    largest = (LARGEST_CLIPPED if plan.clipped else LARGEST) * plan.noise_of_weights
+    np.testing.assert_allclose(twin[: plan.cols], real[: plan.cols], rtol=0, atol=largest)
+    assert np.linalg.norm(real[: plan.cols]) > 10 * largest
+    for name in plan.extras:
+        steep = plan.part(twin, SPREAD).max() ** 3 / 2 if plan.clipped else 0.0  # of a stretch in its variance
+        coarse = {SPREAD: 2.0**-6 + 2.0**-17 * steep, INTERCEPT: max(2.0**-12, largest)}.get(name, 2.0**-12)
+        np.testing.assert_allclose(plan.part(twin, name), plan.part(real, name), rtol=0, atol=coarse)
+
+
+def _least_p(plan: DescentPlan, real: Reals, twin: Reals, middle: Reals) -> float:
+    """Two-sample tests of each number that is released, and of how far the weights are from ``middle``."""
+
+    def views(released: Reals) -> list[Reals]:
+        distances = np.linalg.norm((released - middle)[:, : plan.cols], axis=1)
+        return [*released.T, distances]
+
+    pairs = zip(views(real), views(twin), strict=True)
+    return min(float(stats.ks_2samp(ours, theirs, method="asymp").pvalue) for ours, theirs in pairs)
+
+
+def _of_one_distribution(kind: str, scheme: str, runs: int) -> None:
+    plan = _plan(kind, scheme)
+    x, labels = _data(plan.facts.rows)
+    real = np.array([_real(plan, x, labels) for _ in range(runs)])
+    twin = cleartext_descent(plan, x, labels, 4000, np.random.default_rng(3))
+    middle = np.median(twin, axis=0)
+    assert _least_p(plan, real, twin, middle) > ALPHA
+    flipped = cleartext_descent(plan, x, 1 - labels, 4000, np.random.default_rng(4))
+    assert _least_p(plan, real, flipped, middle) < ALPHA, "other labels are not noticed"
+    louder = middle + 1.6 * (twin - middle)
+    assert _least_p(plan, real, louder, middle) < ALPHA, "noise that is larger by 60 % is not noticed"
+
+
+@pytest.mark.slow
+def test_releases_of_real_runs_and_the_twins_are_of_one_distribution() -> None:
+    _of_one_distribution("level", "clear", 80)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", ["owners scale", "pure"])
+def test_releases_of_the_real_protocol_and_the_twins_are_of_one_distribution(kind: str) -> None:
+    _of_one_distribution(kind, "rep3", 80)
+
+
+def test_draws_in_batches_are_independent_and_shaped_as_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = _plan("level and centre")
+    x, labels = _data(plan.facts.rows)
+    monkeypatch.setattr("cofit.learn.recipes.descent.twin._TOGETHER", 3 * 8 * plan.layout.rows)
+    released = cleartext_descent(plan, x, labels, 7, np.random.default_rng(1))
+    assert released.shape == (7, plan.released)
+    assert len(np.unique(released[:, 0])) == 7
+
+
+def test_sparse_rows_are_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = _plan("level and centre")
+    x, labels = _data(plan.facts.rows)
+    dense = cleartext_descent(plan, x, labels, 2, np.random.default_rng(1))
+    monkeypatch.setattr("cofit.learn.recipes.descent.twin._SPARSE", 1.0)
+    assert not isinstance(prepared_rows(plan, x), np.ndarray)
+    np.testing.assert_allclose(cleartext_descent(plan, x, labels, 2, np.random.default_rng(1)), dense, atol=1e-9)
+
+
+def test_other_data_than_the_plans_are_refused() -> None:
+    plan = _plan("level")
+    x, labels = _data(plan.facts.rows)
+    with pytest.raises(InvalidInputError, match="'features'"):
+        cleartext_descent(plan, x[:-1], labels[:-1], 1, RNG)
+    with pytest.raises(InvalidInputError, match="'draws'"):
+        cleartext_descent(plan, x, labels, 0, RNG)
