@@ -21,8 +21,7 @@ from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Ring, RingArray
 from cofit.learn.facts import training_facts
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import plan_training
-from cofit.learn.recipes.descent import descend as program
-from cofit.learn.recipes.descent import noisy
+from cofit.learn.recipes.descent import noisy, program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.rows import Rows
 from cofit.privacy.events import Event

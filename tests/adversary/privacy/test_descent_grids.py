@@ -27,7 +27,7 @@ from scipy import stats
 from adversary.privacy.test_descent_precision import coarser_noise
 from cofit.errors import PartyFailedError
 from cofit.learn.losses.loss import STEP_BITS
-from cofit.learn.recipes.descent import descend as program
+from cofit.learn.recipes.descent import program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.sampling.discrete_gaussian import largest_draw
 from cofit.sampling.discrete_laplace import largest_draw as largest_laplace

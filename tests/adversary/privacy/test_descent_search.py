@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pytest
 
 from cofit import SecretArray
-from cofit.learn.recipes.descent import descend as program
+from cofit.learn.recipes.descent import program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.rows import Rows, means, scaled_rows
 from support.descent import (

@@ -20,7 +20,7 @@ import pytest
 from cofit import SecretArray
 from cofit.errors import RangeError
 from cofit.learn import contribution
-from cofit.learn.recipes.descent import descend
+from cofit.learn.recipes.descent import program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.rows import Rows, scaled_rows
 from support.descent import (
@@ -178,7 +178,7 @@ def test_rows_that_are_not_scaled_are_noticed(kind: str) -> None:
         return replace(rows, scale=rows.scale * 2)
 
     cases = [(table, "all 1", "flipped label") for table in ("signs", "one-hot")]
-    with mock.patch.object(descend, "scaled_rows", longer):
+    with mock.patch.object(program, "scaled_rows", longer):
         assert max(largest_shares(plan, cases, "usual", 37).values()) > 1
 
 
@@ -195,6 +195,6 @@ def test_a_row_mean_below_the_agreed_bound_would_move_the_level_too_far() -> Non
     with fixed_noise(), mock.patch.object(contribution, "_refuse_low_means"):
         here, there = (seen(plan, data).releases(plan)["level"] for data in (table, neighbour))
         assert length(here - there, "L2") <= plan.level.sensitivity
-        with mock.patch.object(descend, "verdicts", all_pass):
+        with mock.patch.object(program, "verdicts", all_pass):
             here, there = (seen(plan, data).releases(plan)["level"] for data in (table, neighbour))
         assert length(here - there, "L2") > plan.level.sensitivity

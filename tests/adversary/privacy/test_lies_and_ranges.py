@@ -22,8 +22,7 @@ from cofit.learn.base_plan import Plan
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
-from cofit.learn.recipes.descent import descend as program
-from cofit.learn.recipes.descent import noisy
+from cofit.learn.recipes.descent import noisy, program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.minimiser.program import train
 from cofit.roles.local import run_local

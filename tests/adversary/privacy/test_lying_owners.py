@@ -20,8 +20,7 @@ from cofit.learn.base_plan import Plan
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
-from cofit.learn.recipes.descent import descend as program
-from cofit.learn.recipes.descent import noisy
+from cofit.learn.recipes.descent import noisy, program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.roles.local import run_local
 from cofit.secret import Party, SecretArray

@@ -22,8 +22,9 @@ from scipy import stats
 
 from cofit import Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
-from cofit.learn.recipes.descent import descend, noisy
+from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.program import descend
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from statistical.sampling.checks import ALPHA, PValues, Values, accept, mean_of, reject, unrelated, variance_of
 from support.descent import Table, contributed, plan_of
@@ -163,9 +164,7 @@ def releases(plan: DescentPlan, table: Table, count: int) -> Values:
     owners, holders = contributed(plan, table)
 
     def program(party: Party) -> Values:
-        opened = [
-            party.open(descend.descend(party, plan, holders, COIN), reason="a test of the noise") for _ in range(count)
-        ]
+        opened = [party.open(descend(party, plan, holders, COIN), reason="a test of the noise") for _ in range(count)]
         return np.asarray(opened).astype(np.float64)
 
     return next(iter(run_local(program, scheme="clear", parties=1, owners=owners, timeout=600).results.values()))
