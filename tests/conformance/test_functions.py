@@ -43,7 +43,7 @@ from cofit.protocols.roots import domain_exponent, inverse_square_root_error, sq
 from cofit.protocols.sigmoid import sigmoid_degree, sigmoid_error, sigmoid_polynomial_error
 from cofit.protocols.trigonometry import sine_cosine_error
 from cofit.sharing import Share
-from cofit.sharing.clear import Clear
+from cofit.sharing.clear.party import Clear
 
 Integers = npt.NDArray[np.object_]
 FORMATS = [

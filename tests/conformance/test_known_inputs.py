@@ -19,7 +19,7 @@ from cofit.sharing.known_inputs import assembled, components_of, layout_of
 from cofit.sharing.meter import Meter
 from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Place
-from cofit.sharing.semi2k import Semi2k
+from cofit.sharing.semi2k.party import Semi2k
 from support.pairwise import pairwise
 from support.runs import run_scheme
 

@@ -17,7 +17,7 @@ from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
 from cofit.sharing import BitShare, Scheme, Share, rep3
-from cofit.sharing.rep3 import Rep3
+from cofit.sharing.rep3.party import Rep3
 from support.forms import FORMS, form_of
 from support.masks import constant, unsettled
 from support.runs import run_scheme
@@ -301,7 +301,7 @@ def test_no_half_of_a_seed_is_seen_by_the_third_party() -> None:
 def first_draws(session: bytes, halves_of: Callable[[int], bytes]) -> list[tuple[bytes, bytes]]:
     counter = iter(range(1000))
     fixed: AbstractContextManager[object] = mock.patch(
-        "cofit.sharing.rep3.fresh_seed", side_effect=lambda: halves_of(next(counter))
+        "cofit.sharing.rep3.party.fresh_seed", side_effect=lambda: halves_of(next(counter))
     )
     token = mock.patch("support.runs.secrets.token_bytes", side_effect=lambda n: session[:n])
     with fixed, token, nullcontext():

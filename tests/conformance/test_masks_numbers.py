@@ -16,7 +16,7 @@ from cofit.arithmetic import Z64, Generator, PowerOfTwoRing, Ring, RingArray, Sh
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.sharing import BitShare, Scheme, Share
-from cofit.sharing.rep3 import Rep3
+from cofit.sharing.rep3.party import Rep3
 from support.numbers import COUNT, WIDTHS, Change, Scripted, Seen, exposed, masking, totals, two_sums
 from support.runs import run_scheme
 

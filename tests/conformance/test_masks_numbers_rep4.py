@@ -15,8 +15,8 @@ import pytest
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
-from cofit.sharing.rep4 import Rep4
-from cofit.sharing.rep4_joint import Joint
+from cofit.sharing.rep4.joint import Joint
+from cofit.sharing.rep4.party import Rep4
 from support.numbers import WIDTHS, Change, Scripted, Seen, exposed, masking, totals, two_sums
 from support.runs import run_scheme
 

@@ -16,8 +16,8 @@ import pytest
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme
-from cofit.sharing.semi2k import Semi2k
-from cofit.sharing.semi2k_dealer import Semi2kDealer
+from cofit.sharing.semi2k.dealer import Semi2kDealer
+from cofit.sharing.semi2k.party import Semi2k
 from support.numbers import WIDTHS, Change, Scripted, Seen, exposed, masking, totals, two_sums
 from support.runs import run_scheme
 

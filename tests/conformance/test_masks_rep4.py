@@ -17,8 +17,8 @@ from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArr
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
 from cofit.sharing import BitShare, Scheme, Share
-from cofit.sharing.rep4 import Rep4
-from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint
+from cofit.sharing.rep4.joint import DIGEST_BYTES, Joint
+from cofit.sharing.rep4.party import Rep4
 from support.forms import FORMS, form_of
 from support.masks import constant, unsettled
 from support.runs import run_scheme
@@ -257,7 +257,7 @@ def first_draws(session: bytes, seed_of: Callable[[int, int], bytes]) -> list[di
             super().setup()
 
     token = mock.patch("support.runs.secrets.token_bytes", side_effect=lambda n: session[:n])
-    with mock.patch("cofit.sharing.rep4_joint.fresh_seed", side_effect=seed), token:
+    with mock.patch("cofit.sharing.rep4.joint.fresh_seed", side_effect=seed), token:
         return run_scheme(Known, lambda s: {k: g.draw(32).tobytes() for k, g in s._keys.items()}).results  # type: ignore[attr-defined]
 
 

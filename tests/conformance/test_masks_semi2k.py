@@ -16,8 +16,8 @@ import pytest
 from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
-from cofit.sharing.semi2k import Semi2k
-from cofit.sharing.semi2k_dealer import Semi2kDealer
+from cofit.sharing.semi2k.dealer import Semi2kDealer
+from cofit.sharing.semi2k.party import Semi2k
 from support.forms import FORMS, form_of
 from support.known import partly_known
 from support.masks import constant, unsettled
@@ -385,8 +385,8 @@ def first_draws(session: bytes, seeds: Callable[[int], bytes], halves: bytes) ->
                 drawn = pair.draw(32).tobytes()
                 assert found.setdefault(f"pair {sorted((rank, s.rank))}", drawn) == drawn
 
-    dealer = mock.patch("cofit.sharing.semi2k_dealer.fresh_seed", side_effect=lambda: seeds(next(numbers_)))
-    party = mock.patch("cofit.sharing.semi2k.fresh_seed", side_effect=lambda: halves)
+    dealer = mock.patch("cofit.sharing.semi2k.dealer.fresh_seed", side_effect=lambda: seeds(next(numbers_)))
+    party = mock.patch("cofit.sharing.semi2k.party.fresh_seed", side_effect=lambda: halves)
     token = mock.patch("support.runs.secrets.token_bytes", side_effect=lambda n: session[:n])
     with dealer, party, token:
         run_scheme("semi2k", program, parties=3)

@@ -15,9 +15,9 @@ from scipy import stats
 from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
 from cofit.sharing import SCHEMES, Scheme, Share
 from cofit.sharing.bit_forms import Outer
-from cofit.sharing.rep3 import Rep3
-from cofit.sharing.semi2k import Semi2k
-from cofit.sharing.semi2k_dealer import Semi2kDealer
+from cofit.sharing.rep3.party import Rep3
+from cofit.sharing.semi2k.dealer import Semi2kDealer
+from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.shares import PlacedBits
 from support.runs import DEALER, OWNER, run_scheme
 from support.views import Views, p_uniform_bytes, watched

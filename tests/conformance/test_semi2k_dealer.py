@@ -17,7 +17,7 @@ from cofit.arithmetic.bits import packed_length
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sharing import BitShare, Scheme, Share, scheme_named
 from cofit.sharing.meter import Meter
-from cofit.sharing.semi2k import Semi2k
+from cofit.sharing.semi2k.party import Semi2k
 from conformance.semi2k_runs import elements, put_in
 from statistical.sampling.checks import ALPHA, count_of
 from support.runs import DEALER, run_scheme
@@ -100,9 +100,9 @@ def all_but_ones_coins(kind: type[Semi2k], parties: int, honest: int) -> tuple[n
         return bits, s._source.matrix(Z64, (4,)) if isinstance(s, Semi2k) else None
 
     numbers = iter(range(10, 10 + parties))
-    seeds = mock.patch("cofit.sharing.semi2k_dealer.fresh_seed", side_effect=lambda: bytes([next(numbers)] * 32))
+    seeds = mock.patch("cofit.sharing.semi2k.dealer.fresh_seed", side_effect=lambda: bytes([next(numbers)] * 32))
     session = mock.patch("support.runs.secrets.token_bytes", side_effect=bytes)
-    fresh = mock.patch("cofit.sharing.semi2k.fresh_seed", side_effect=lambda: os.urandom(32))
+    fresh = mock.patch("cofit.sharing.semi2k.party.fresh_seed", side_effect=lambda: os.urandom(32))
     with seeds, session, fresh:
         bits, drawn = run_scheme(Known, program, parties=parties).results[0]
     assert bits is not None

@@ -13,7 +13,7 @@ from cofit.arithmetic import Z64, FixedPoint, RingArray
 from cofit.errors import PartyFailedError, TransportError
 from cofit.sharing import Scheme, Share
 from cofit.sharing.bit_forms import Each, Lookup, Spread
-from cofit.sharing.semi2k import Semi2k
+from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.shares import PlacedBits
 from conformance.semi2k_runs import put_in, some
 from support.runs import TIMEOUT, run_scheme

@@ -22,7 +22,7 @@ from cofit.errors import PartyFailedError
 from cofit.learn.contribution import normalised_rows
 from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.sharing import Share
-from cofit.sharing.clear import Clear
+from cofit.sharing.clear.party import Clear
 from support.facts import paper_facts
 from support.training import LABELLINGS, TABLES, checked_ranges, labels, minimiser, planned, table, trained
 

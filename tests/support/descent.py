@@ -28,7 +28,7 @@ from cofit.privacy.events import Event
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from cofit.sharing import Share
-from cofit.sharing.clear import Clear
+from cofit.sharing.clear.party import Clear
 from support.training import COIN, Contributions, contributions
 
 Reals = npt.NDArray[np.float64]

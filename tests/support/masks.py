@@ -20,7 +20,7 @@ import pytest
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import Share
-from cofit.sharing.rep3 import Rep3
+from cofit.sharing.rep3.party import Rep3
 
 _SHIFT = 0x0123456789ABCDEF
 

@@ -20,8 +20,8 @@ from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, unpack
 from cofit.sharing import BitShare, Scheme, Share
-from cofit.sharing.rep3 import Rep3
-from cofit.sharing.rep4 import Rep4
+from cofit.sharing.rep3.party import Rep3
+from cofit.sharing.rep4.party import Rep4
 from cofit.sharing.shares import PlacedBits
 from support.masks import constant, unsettled
 

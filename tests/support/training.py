@@ -23,7 +23,7 @@ from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.learn.recipes.minimiser.program import train
 from cofit.privacy.mechanisms import Mechanism
 from cofit.sharing import Scheme, Share
-from cofit.sharing.clear import Clear
+from cofit.sharing.clear.party import Clear
 from support.facts import paper_facts
 
 Reals = npt.NDArray[np.float64]

@@ -207,7 +207,7 @@ class PowerOfTwoRing(Ring):
         """Return floor(a / 2^bits), reading a as a signed integer."""
         return self._shift(kernels.sar, a, bits)
 
-    # --- truncation by a masked opening (``sharing/rep3.py`` says what for) --------------------------------
+    # --- truncation by a masked opening (``sharing/rep3/party.py`` says what for) --------------------------------
 
     def mask_parts(self, masks: Sequence[RingArray], share: RingArray, top: RingArray, shift: int) -> RingArray:
         """Return, of the sum r of two masks, r >> shift less ``share`` and the top bit of r less ``top``: two rows."""

@@ -1,4 +1,4 @@
-"""Secret sharing: one small interface, one file a scheme."""
+"""Secret sharing: one small interface, one package a scheme."""
 
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.registry import SCHEMES, dealer_of, scheme_named

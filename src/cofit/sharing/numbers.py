@@ -8,7 +8,7 @@ to those who do not know r. The sum wrapped exactly where r has its top digit an
 
 which is exact in any ring of more than K bits. Compare the conversion of single digits, one ring element or more for
 each (``from_bits``). Sources: the sum in the Boolean world as in Mohassel and Rindal, "ABY3", CCS 2018, section 5.3;
-the corrected wrap as in truncation (``rep3_proof.md``).
+the corrected wrap as in truncation (``rep3/proof.md``).
 
 Cost: that of the carry-save and of the last addition of K digits (``added``), words to open K digits, and a few ring
 elements (``Costs.unmasked``).

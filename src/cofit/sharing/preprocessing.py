@@ -1,8 +1,8 @@
 """Where correlated randomness comes from: one interface, whatever makes it.
 
 A source hands a party its shares of random values that are related in a way the party cannot make alone. The values
-must be uniform to everybody else and used once. Here they come from a dealer (``from_dealer.py``); a source in which
-the parties make them among themselves (oblivious transfer, homomorphic encryption) gives the same objects.
+must be uniform to everybody else and used once. Here they come from a dealer (``semi2k/from_dealer.py``); a source in
+which the parties make them among themselves (oblivious transfer, homomorphic encryption) gives the same objects.
 
 **What is still on its way.** A source may need a message from outside for what it returned. Such messages are those of
 ``awaited``: the next exchange of the scheme receives them together with what it waits for anyway, so that they cost no

@@ -1,7 +1,7 @@
 """The interface of a secret-sharing scheme, as one party runs it.
 
-A scheme is one subclass of ``Scheme`` in one file, registered in ``registry.py``. It is ring-polymorphic: the ring
-travels with the share. Everything local and linear is written here once, over the ``parts`` of a share; a scheme
+A scheme is a subclass of ``Scheme`` in a package of its own, registered in ``registry.py``. It is ring-polymorphic: the
+ring travels with the share. Everything local and linear is written here once, over the ``parts`` of a share; a scheme
 adds what needs messages or its own structure. Nothing above this layer looks inside a share.
 
 The interface was checked against the schemes to come: additive sharing (one part; a dealer is one more peer on the

@@ -27,7 +27,7 @@ from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.minimiser.program import train
 from cofit.roles.local import run_local
 from cofit.secret import Party, SecretArray, SecretBits
-from cofit.sharing.rep3 import Rep3
+from cofit.sharing.rep3.party import Rep3
 from support.lies import COIN, contributions, lying
 
 ROWS, COLS, LIAR = 70, 6, 41

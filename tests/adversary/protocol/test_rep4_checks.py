@@ -22,8 +22,8 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.errors import DisputeError, ProtocolError, TransportError
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.bit_forms import Lookup, Outer
-from cofit.sharing.rep4 import PAIRS, PRODUCT, Rep4
-from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint
+from cofit.sharing.rep4.joint import DIGEST_BYTES, Joint
+from cofit.sharing.rep4.party import PAIRS, PRODUCT, Rep4
 from cofit.sharing.shares import PlacedBits
 from cofit.transport import Mesh, Terms, memory_meshes
 

@@ -15,7 +15,7 @@ from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sampling.uniform import uniform_words
 from cofit.secret import SecretBits
 from cofit.sharing import BitShare, Share
-from cofit.sharing.rep3 import Rep3
+from cofit.sharing.rep3.party import Rep3
 from statistical.sampling.checks import PValues, accept, count_of, reject
 
 COUNT = 20_000

@@ -12,7 +12,7 @@ import pytest
 
 from cofit import Z128, FixedPoint, Party, SecretArray, run_local
 from cofit.errors import InvalidInputError, PartyFailedError, ProtocolError, RangeError
-from cofit.sharing.clear import Clear
+from cofit.sharing.clear.party import Clear
 
 F = FixedPoint(24)
 ONE = 1 << 24

@@ -17,8 +17,8 @@ from cofit import Z64, Z128, Contribution, FixedPoint, Party, SecretArray
 from cofit.arithmetic import PowerOfTwoRing
 from cofit.errors import FormatMismatchError, InvalidInputError, PartyFailedError, ShapeError
 from cofit.sharing import DealtShare
-from cofit.sharing.rep3 import Rep3
-from cofit.sharing.rep3_dealing import Rep3Dealt
+from cofit.sharing.rep3.inputs import Rep3Dealt
+from cofit.sharing.rep3.party import Rep3
 from unit.secret.runs import SCHEMES, F, failure, run
 
 Array = npt.NDArray[Any]

@@ -32,7 +32,7 @@ Cost in ring elements per output element (all parties together) and rounds:
 
 Security of the messages. Every message is a value plus a mask drawn from a seed that its receiver lacks, and no two
 messages to one receiver use the same mask, so a simulator replaces them by uniform elements. The argument for
-truncation and conversion stands in ``rep3_proof.md`` beside this file.
+truncation and conversion stands in ``proof.md`` beside this file.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.operands import LocalMap, shifting
-from cofit.sharing.rep3_dealing import DIGEST_BYTES, DealtByOwners
+from cofit.sharing.rep3.inputs import DIGEST_BYTES, DealtByOwners
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
@@ -361,7 +361,7 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
         return BitShare(Share(BITS, (first, second)), count), BITS.add(first, second)
 
     def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
-        """Party 2 deals r and its top digit to 0 and 1, who open c to each other; see ``rep3_proof.md``."""
+        """Party 2 deals r and its top digit to 0 and 1, who open c to each other; see ``proof.md``."""
         width, shape = masked.rows, (masked.count,)
         own = masked.packed.parts[0]
         if self.rank == 2:
@@ -418,7 +418,3 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
 def _in_one_piece(shape: Shape, *shares: Share) -> bool:
     """Whether all parts have this shape and lie in memory as one row of elements."""
     return all(part.shape == shape and part.flags.c_contiguous for share in shares for part in share.parts)
-
-
-def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:
-    return ring.from_int(np.asarray(1 << exponent, dtype=object))

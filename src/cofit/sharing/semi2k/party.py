@@ -3,8 +3,8 @@
 x = x_0 + ... + x_{n-1} over Z_2^64, Z_2^128 or bits; party i holds x_i. Products open their operands under masks whose
 product a dealer has shared before (Beaver 1991); a matrix that takes part in many products is opened under its mask
 once (``hold``), so that a product with it sends vectors. The dealer, a trusted initialiser as in the paper, sees no
-data and no masked data. Sources, argument and what everybody sees: ``semi2k_proof.md``. The other end is
-``semi2k_dealer.py``, the correlations are behind ``preprocessing.py``.
+data and no masked data. Sources, argument and what everybody sees: ``proof.md``. The other end is
+``dealer.py``, the correlations are behind ``../preprocessing.py``.
 
 Cost in ring elements (all parties and the dealer together) and rounds; a and b are the numbers of elements of the
 operands, z that of the result, m = n (n - 1), 2 for two parties:
@@ -46,13 +46,13 @@ from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.carry_save import carry_signals, levels
 from cofit.sharing.costs import Cost, Costs, DealingCost
 from cofit.sharing.dealing import CHUNK_BYTES, chunks
-from cofit.sharing.from_dealer import SPREAD, FromDealer
 from cofit.sharing.held import HeldMask, HeldShare, known_elements
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.preprocessing import Bilinear, ProductMask
 from cofit.sharing.regions import Region, cut, paste, regions_in
-from cofit.sharing.semi2k_inputs import DealtToParties
+from cofit.sharing.semi2k.from_dealer import SPREAD, FromDealer
+from cofit.sharing.semi2k.inputs import DealtToParties
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
 
@@ -343,7 +343,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         return self._masked_truncation("truncate", a.ring, a.parts[0], shift)
 
     def _masked_truncation(self, operation: str, ring: Ring, summand: RingArray, shift: int) -> Share:
-        """Open c = z + 2^(k-2) + r and undo the mask; see ``semi2k_proof.md``, "Truncation"."""
+        """Open c = z + 2^(k-2) + r and undo the mask; see ``proof.md``, "Truncation"."""
         if not isinstance(ring, PowerOfTwoRing):
             raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
         masks = self._source.truncation(ring, summand.shape, shift)
@@ -372,7 +372,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         return BitShare(Share(BITS, (words,)), count), None
 
     def _unmasked(self, masked: BitShare, kept: None, ring: PowerOfTwoRing) -> Share:
-        """Open c to all; the dealer has shared r and its top digit; see ``semi2k_proof.md``."""
+        """Open c to all; the dealer has shared r and its top digit; see ``proof.md``."""
         mask = self._source.number(ring, masked.rows, masked.count)
         (digits,) = self._opened("unmask", BITS, [masked.packed.parts[0]])
         c, c_top = plain_numbers(ring, digits, masked.count)

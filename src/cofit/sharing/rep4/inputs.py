@@ -17,7 +17,7 @@ from cofit.arithmetic import Generator, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.dealing import chunks, last_summand
-from cofit.sharing.rep4_joint import JointMessages
+from cofit.sharing.rep4.joint import JointMessages
 from cofit.sharing.scheme import Bytes, Place, as_bytes
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare, Share
 

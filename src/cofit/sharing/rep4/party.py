@@ -1,7 +1,7 @@
 """``rep4``: replicated sharing among four parties; one of them may be actively corrupted; security with abort.
 
 Source: Dalskov, Escudero, Keller, "Fantastic Four: Honest-Majority Four-Party Secure Computation With Malicious
-Security", USENIX Security 2021: the sharing, the joint messages (``rep4_joint.py``) and the product. Every check is
+Security", USENIX Security 2021: the sharing, the joint messages (``joint.py``) and the product. Every check is
 made in the exchange that brings the data.
 
 Sharing. x = x_0 + x_1 + x_2 + x_3; party i holds all but x_i, in this order. Any one party misses one uniform summand.
@@ -29,7 +29,7 @@ Cost in ring elements per output element, digests of 32 bytes per operation (all
 
 Security. Every element that is sent carries a mask of its own, drawn from a key that its receiver lacks; every digest
 is of data that its receiver gets or has. What a party receives it checks before it sends anything more. The argument
-stands in ``rep4_proof.md`` beside this file.
+stands in ``proof.md`` beside this file.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ from cofit.sharing.dealing import CHUNK_BYTES
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.numbers import FromNumbers, plain_numbers
 from cofit.sharing.operands import LocalMap, shifting
-from cofit.sharing.rep4_joint import DIGEST_BYTES, Joint, Schedule
-from cofit.sharing.rep4_known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
+from cofit.sharing.rep4.joint import DIGEST_BYTES, Joint, Schedule
+from cofit.sharing.rep4.known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
 from cofit.sharing.scheme import as_bytes
 from cofit.sharing.shares import BitShare, Share
 from cofit.transport import Mesh
@@ -322,7 +322,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         return BitShare(share, count), BITS.signed_sum(list(parts.values()))
 
     def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
-        """2 and 3 learn c; with u = 1 - top(c) and v = top(r), T = c - r + 2^K u v; see ``rep4_proof.md``."""
+        """2 and 3 learn c; with u = 1 - top(c) and v = top(r), T = c - r + 2^K u v; see ``proof.md``."""
         digits = self.open(masked.packed, to=(2, 3))
         numbers, top = plain_numbers(ring, kept if digits is None else digits, masked.count)
         if digits is None:

@@ -15,8 +15,8 @@ import numpy as np
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.errors import InvalidInputError
-from cofit.sharing.rep4_dealing import DealtByOwners
-from cofit.sharing.rep4_joint import Joint, Schedule
+from cofit.sharing.rep4.inputs import DealtByOwners
+from cofit.sharing.rep4.joint import Joint, Schedule
 from cofit.sharing.shares import Share
 
 # The joint deals of a_0 b_2, a_1 b_2, a_0 b_3 and a_1 b_3, messages 2 to 5 of an exchange: to 2 with masks from K_2, to

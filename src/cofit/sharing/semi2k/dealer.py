@@ -2,7 +2,7 @@
 
 Shapes and control flow are public, so the program itself says which correlation every step needs. The dealer waits for
 nobody but at announcements: it streams ahead of the parties as far as the connection holds, and its work overlaps
-theirs. It sees no share, no opening and no masked value; see ``semi2k_proof.md``, "What the dealer sees".
+theirs. It sees no share, no opening and no masked value; see ``proof.md``, "What the dealer sees".
 
 A mask that is held for many products is kept here, once as large as the matrix, whoever has which part of it.
 """
@@ -23,11 +23,11 @@ from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.carry_save import carry_signals
-from cofit.sharing.from_dealer import Dealing
 from cofit.sharing.held import HeldMask, HeldShare, known_elements
 from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.regions import Region, regions_in, whole
-from cofit.sharing.semi2k import Semi2k, _rows_product
+from cofit.sharing.semi2k.from_dealer import Dealing
+from cofit.sharing.semi2k.party import Semi2k, _rows_product
 from cofit.sharing.shares import BitShare, Share
 
 

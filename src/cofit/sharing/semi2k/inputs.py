@@ -1,7 +1,7 @@
 """What owners deal to the parties of ``semi2k``, and how it is put together.
 
 An owner outside deals seeds to all parties but the first, which gets the rest. An owner that is a party keeps its
-values there and deals nothing: see ``semi2k_proof.md``, "Parts that a party knows".
+values there and deals nothing: see ``proof.md``, "Parts that a party knows".
 """
 
 from __future__ import annotations

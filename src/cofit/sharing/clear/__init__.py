@@ -1,0 +1,1 @@
+"""``clear``: the cleartext twin of the schemes."""

@@ -1,0 +1,1 @@
+"""``rep3``: replicated sharing among three parties, passive security."""

@@ -1,0 +1,1 @@
+"""``rep4``: replicated sharing among four parties, active security with abort."""
