@@ -14,8 +14,6 @@ def test_every_pair_is_there(sizes: tuple[int, ...]) -> None:
     facts = [[(i, k) for k in range(size)] for i, size in enumerate(sizes)]
     chosen = pairwise(*facts)
     there = {frozenset(pair) for one in chosen for pair in itertools.combinations(one, 2)}
-    assert there == {
-        frozenset((x, y)) for a, b in itertools.combinations(facts, 2) for x, y in itertools.product(a, b)
-    }
+    assert there == {frozenset((x, y)) for a, b in itertools.combinations(facts, 2) for x, y in itertools.product(a, b)}
     largest = sorted(sizes)[-2:]
     assert len(chosen) <= 2 * largest[0] * largest[1]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.learn.exact import exact
 from cofit.learn.facts import Facts
 from cofit.learn.losses import Evaluation
 from cofit.learn.row_check import CONSTANTS, BlockCheck, check_delta, check_of
@@ -152,7 +151,7 @@ class Plan(ABC):
     def hash(self) -> str:
         """SHA-256 of the plan, of every number of it and of the check of rows in full: equal hashes, equal runs."""
         return hashlib.sha256(
-            json.dumps([PLAN_VERSION, _exact(CONSTANTS), _exact(self)], sort_keys=True).encode()
+            json.dumps([PLAN_VERSION, exact(CONSTANTS), exact(self)], sort_keys=True).encode()
         ).hexdigest()
 
 
@@ -184,17 +183,3 @@ def plain_formats(plan: Plan) -> dict[str, Any]:
         "largest_weight_norm": float(formats.radius),
         "largest_argument": float(formats.argument_radius),
     }
-
-
-def _exact(value: object) -> object:
-    """Return a value of the plan in JSON's types, with fractions in full."""
-    if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
-    if isinstance(value, PowerOfTwoRing):
-        return value.name
-    if is_dataclass(value):
-        hashed = [field for field in fields(value) if field.compare]
-        return [type(value).__name__, {field.name: _exact(getattr(value, field.name)) for field in hashed}]
-    if isinstance(value, Mapping):
-        return {key: _exact(item) for key, item in value.items()}
-    return [_exact(item) for item in value] if isinstance(value, tuple) else value

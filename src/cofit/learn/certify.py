@@ -15,6 +15,7 @@ from typing import Any
 from cofit.arithmetic import Shape
 from cofit.errors import parameter_error
 from cofit.learn.inputs import FEATURES, LABELS
+from cofit.learn.losses import loss_named
 from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
 from cofit.learn.recipes.descent.formats import truncated_factors
 from cofit.learn.recipes.descent.plan import LEVEL, RADIUS
@@ -26,10 +27,6 @@ from cofit.sharing import scheme_named
 
 SOFTWARE = ("numpy", "cryptography", "mpmath")
 _MOST_SHOWN = 5
-_TITLES = {
-    "logistic": "logistic regression with clipped gradients (its sigmoid piecewise linear)",
-    "huber_hinge": "linear support vector machine (Huberised hinge, gradients clipped)",
-}
 
 
 def certify(
@@ -127,7 +124,7 @@ def _descent(plan: DescentPlan) -> dict[str, Any]:
             f"deviation is {plan.noise_of_weights:.6g}, but for what later steps correct"
         ),
         "noise_expected_norm": plan.noise_of_weights * math.sqrt(plan.cols),
-        "model": _TITLES[plan.facts.loss],
+        "model": loss_named(plan.facts.loss).clipped_title,
         "loss": plan.facts.loss,
         "statement": CertifiedDescent(
             norm=layout.norm,

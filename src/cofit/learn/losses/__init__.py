@@ -1,6 +1,7 @@
 """Losses of generalised linear models, one file each."""
 
 from cofit.errors import parameter_error
+from cofit.learn.losses.clipped_residual import ClippedResidual
 from cofit.learn.losses.huber_hinge import HuberHinge
 from cofit.learn.losses.logistic import Logistic
 from cofit.learn.losses.loss import Evaluation, Loss
@@ -15,4 +16,4 @@ def loss_named(name: str) -> Loss:
     return LOSSES[name]
 
 
-__all__ = ["LOSSES", "Evaluation", "HuberHinge", "Logistic", "Loss", "loss_named"]
+__all__ = ["LOSSES", "ClippedResidual", "Evaluation", "HuberHinge", "Logistic", "Loss", "loss_named"]

@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from cofit.arithmetic import Z64, FixedPoint, PowerOfTwoRing
+from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import Evaluation, Loss, Reals, times_scale
 from cofit.protocols import sigmoid
 from cofit.protocols.odd_sigmoid import LARGEST_RADIUS, odd_sigmoid, odd_sigmoid_error, rounded_radius
@@ -39,6 +40,8 @@ class Logistic(Loss):
     name: ClassVar[str] = "logistic"
     title: ClassVar[str] = "logistic regression"
     smoothness: ClassVar[Fraction] = Fraction(1, 4)
+    clipped_residual: ClassVar[ClippedResidual | None] = HALF_MARGIN
+    clipped_title: ClassVar[str] = "logistic regression with clipped gradients (its sigmoid piecewise linear)"
 
     def derivative_bound(self, radius: Fraction | None) -> Fraction:
         """|sigmoid(z) - y| <= sigmoid(|z|)."""

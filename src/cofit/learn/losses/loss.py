@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import PowerOfTwoRing
+from cofit.learn.losses.clipped_residual import ClippedResidual
 from cofit.secret import SecretArray
 
 Reals = npt.NDArray[np.float64]
@@ -48,11 +49,17 @@ class Evaluation(ABC):
 
 
 class Loss(ABC):
-    """A convex loss."""
+    """A convex loss.
+
+    title: of a model that minimises it. clipped_residual, clipped_title: what noisy descent takes of a record in the
+    place of -s l', and what a model that it trains is called; None: descent has none for this loss, and refuses it.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     smoothness: ClassVar[Fraction]
+    clipped_residual: ClassVar[ClippedResidual | None] = None
+    clipped_title: ClassVar[str] = ""
 
     @abstractmethod
     def derivative_bound(self, radius: Fraction | None) -> Fraction:

@@ -7,7 +7,8 @@ owners have scaled the rows and nothing is centred):
                                    where the rows have factors
     z = u t - v <M, w> + s beta b  truncated to ``argument``; u and v have the sign s = +-1 of the label in them, so
                                    that z is the margin; s = 0 for a record that failed the check: then z = 0
-    e = a clip(3/2 - z, 0, 1)      exact, by two comparisons of as many bits as the range of z takes; 0 <= e <= a
+    e = a r(z)                     r(z) = clip(edge - slope z, 0, 1), as the loss says; exact, by two comparisons of as
+                                   many bits as the range of z takes; 0 <= e <= a
     G = (Y^T p - <c, p> - (sum q) M, beta sum s e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
     w = w + 2^-m (G + noise)       noise on the grid; exact
 
@@ -31,11 +32,13 @@ of at most 1 + 8 e_s, plus ||z - M|| err for that root, plus N 2^-inverse_norm f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from cofit.arithmetic import FixedPoint, PowerOfTwoRing
-from cofit.learn.losses.huber_hinge import ClippedMargin
+from cofit.learn.exact import ADDED
+from cofit.learn.losses.clipped_margin import ClippedMargin
+from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
 from cofit.learn.recipes.descent.clip import ClipFormats
@@ -82,6 +85,7 @@ class DescentFormats:
     intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one. clip: of rows that
     are clipped (``clip_formats.py``). carried: the fractional bits of the weights that rows are multiplied by,
     stretched first where rows are clipped; carried_error: how far these are off at most, for their truncation.
+    residual: r, that of the loss.
     """
 
     ring: PowerOfTwoRing
@@ -102,6 +106,7 @@ class DescentFormats:
     clip: ClipFormats | None = None
     carried: int = 0
     carried_error: Fraction = Fraction(0)
+    residual: ClippedResidual = field(default=HALF_MARGIN, metadata=ADDED)
 
     @property
     def weights(self) -> int:
@@ -116,7 +121,7 @@ class DescentFormats:
     @property
     def evaluation(self) -> ClippedMargin:
         """How residuals are computed."""
-        return ClippedMargin(self.ring, self.factor, self.scaled, MARGIN_BITS)
+        return ClippedMargin(self.ring, self.factor, self.scaled, MARGIN_BITS, self.residual)
 
     @property
     def argument(self) -> int:
@@ -150,10 +155,15 @@ class DescentFormats:
 
 
 def base_formats(
-    ring: PowerOfTwoRing, layout: Layout, pace: Fraction, constant: Fraction, finer: int = 0
+    ring: PowerOfTwoRing,
+    layout: Layout,
+    pace: Fraction,
+    constant: Fraction,
+    finer: int = 0,
+    residual: ClippedResidual = HALF_MARGIN,
 ) -> DescentFormats:
     """Return the formats before any centre is taken; ``pace``: kappa, ``constant``: beta, ``finer``: bits of the grid
-    beyond those that rounding asks for."""
+    beyond those that rounding asks for, ``residual``: r."""
     factor, exponent = _factored(pace)
     root = root_up(Fraction(layout.cols), ROOT_BITS)
     data = max(_BITS, _FINE + log2_up(root))
@@ -171,7 +181,9 @@ def base_formats(
             f"{ring.name} cannot hold the inverse of so small a norm_floor; a larger one would fit",
         )
     beta = constant if layout.intercept else Fraction(0)
-    formats = DescentFormats(ring, data, scaled, grid, factor, exponent, beta, inverse_norm, longest, FLOAT_SLACK)
+    formats = DescentFormats(
+        ring, data, scaled, grid, factor, exponent, beta, inverse_norm, longest, FLOAT_SLACK, residual=residual
+    )
     if layout.floor is None:
         return formats
     return replace(formats, eta=FLOAT_SLACK + longest * formats.inverse_error)

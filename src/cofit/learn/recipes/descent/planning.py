@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
-from cofit.errors import InvalidInputError, RangeError
+from cofit.errors import InvalidInputError, RangeError, parameter_error
 from cofit.learn.base_plan import large_delta
 from cofit.learn.facts import Facts
+from cofit.learn.losses import LOSSES, loss_named
+from cofit.learn.losses.clipped_residual import ClippedResidual
 from cofit.learn.recipes.descent.budget import (
     LONGEST_CENTRE,
     LONGEST_MEAN,
@@ -97,7 +99,7 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
         if budget.level is not None:
             noise = gaussian.release(LEVEL, _level_sensitivity(facts), budget.level, 1)
             layout = _layout(facts, _largest_level(facts, noise))
-        formats = base_formats(ring, layout, budget.pace, budget.constant, finer)
+        formats = base_formats(ring, layout, budget.pace, budget.constant, finer, _residual(facts))
         if budget.clip is not None:
             formats = _clipped(layout, formats, budget.clip, gaussian, finer)
         if budget.centre is not None:
@@ -113,12 +115,22 @@ def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) 
     else:
         layout = _layout(facts, Fraction(1))
         pure = PureBudget(facts.epsilon, facts.rows, facts.row_nonzeros or 1)
-        formats = base_formats(ring, layout, pure.pace, pure.constant, finer)
+        formats = base_formats(ring, layout, pure.pace, pure.constant, finer, _residual(facts))
         largest = _pure_steps(pure, layout, formats, precision, events)
     formats = with_radius(formats, layout, _radius(layout, formats, largest))
     check_of(facts, ring.bits, formats.data, None, facts.cols)
     plan = DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
     return replace(plan, warnings=(*few_rows(facts.rows, facts.cols, plan.strength), *plan.warnings))
+
+
+def _residual(facts: Facts) -> ClippedResidual:
+    """Return the clipped residual of the loss; refuse a loss that has none."""
+    residual = loss_named(facts.loss).clipped_residual
+    if residual is None:
+        named = [name for name, loss in LOSSES.items() if loss.clipped_residual is not None]
+        must_be = f"one with a clipped residual for noisy descent, of {sorted(named)}; or use recipe='paper'"
+        raise parameter_error("loss", "a plan", must_be, facts.loss)
+    return residual
 
 
 def _layout(facts: Facts, largest_offset: Fraction) -> Layout:

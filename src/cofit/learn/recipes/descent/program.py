@@ -101,7 +101,7 @@ def _beta(plan: DescentPlan) -> int:
 
 
 def _residuals(rows: Rows, plan: DescentPlan, margins: SecretArray) -> SecretArray:
-    """Return e = a clip(3/2 - m, 0, 1) for every row, exactly: how far its signed row moves the weights.
+    """Return e = a r(m) for every row, exactly: how far its signed row moves the weights.
 
     The margins have a proven range whatever an owner put in: that of a record that failed the check is 0.
     """

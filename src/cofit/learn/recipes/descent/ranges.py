@@ -128,10 +128,13 @@ def _at(bits: int, bound: Fraction | int) -> Fraction:
 
 def _of_any(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
     """Return the bounds of what any descent computes."""
-    rows, residual = layout.rows, formats.largest_residual
+    rows, residual, clip = layout.rows, formats.largest_residual, formats.residual
     summed = formats.weights if formats.clip is not None else formats.carried
     found = {
-        "a score": _at(formats.argument, 2 * formats.argument_radius + 6),
+        "a score": _at(
+            formats.argument + clip.slope_bits,
+            2 * (clip.slope * formats.argument_radius + clip.edge) + 3,
+        ),
         "the sum of the weights": _at(summed, layout.features * formats.carried_radius),
         "the sum of the last iterates": _at(
             formats.weights + (_FACTOR_BITS if formats.offset_radius else CONSTANT_BITS), formats.radius
@@ -146,8 +149,8 @@ def _of_any(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
 
 
 def _residual_bits(formats: DescentFormats) -> int:
-    """Return the fractional bits of an exact residual: a margin's, and those of the factor a."""
-    return formats.argument + STEP_BITS
+    """Return the fractional bits of an exact residual: a margin's, those of the slope and of the factor a."""
+    return formats.argument + formats.residual.slope_bits + STEP_BITS
 
 
 def _unscaled(formats: DescentFormats, layout: Layout) -> bool:

@@ -34,7 +34,6 @@ Noise = Callable[[Event], Reals]
 _TOGETHER = 1 << 24  # numbers: of all arrays that grow with the draws
 _ARRAYS_OF_ROWS, _ARRAYS_OF_COLUMNS = 8, 6
 _SPARSE = 1 / 8
-_EDGE = 1.5
 
 
 def cleartext_descent(
@@ -73,7 +72,7 @@ def descended(plan: DescentPlan, y: Reals | csr_array, labels: npt.NDArray[Any],
         scores = rows.scores(weights[: layout.features])
         if layout.intercept:
             scores = scores + beta * weights[layout.features :]
-        residuals = factor * signs * np.clip(_EDGE - signs * scores, 0, 1)
+        residuals = factor * signs * formats.residual(signs * scores)
         gradient = rows.weighted_sum(residuals)
         if layout.intercept:
             gradient = np.vstack([gradient, beta * residuals.sum(axis=0, keepdims=True)])
@@ -85,7 +84,7 @@ def descended(plan: DescentPlan, y: Reals | csr_array, labels: npt.NDArray[Any],
         scores = rows.scores(weights[: layout.features]) + beta * weights[layout.features :]
         offset = np.zeros((1, 1))
         for event in plan.calibration:
-            residuals = factor * signs * np.clip(_EDGE - signs * (scores + offset), 0, 1)
+            residuals = factor * signs * formats.residual(signs * (scores + offset))
             gradient = residuals.sum(axis=0, keepdims=True) + grid * noise(event)
             offset = offset + 2.0**-formats.offset_exponent * gradient
         extras.insert(0, offset)

@@ -1,0 +1,51 @@
+"""The clipped residual of a loss: what noisy descent takes of a record, whatever the loss is.
+
+    r(m) = clip(edge - slope m, 0, 1),    m = s <w, z>: half a margin
+
+r does not increase with m, so that a step along it goes down a convex loss, the integral of -r. And 0 <= r <= 1 for
+every m, which alone is what the privacy of a step rests on (``recipes/descent/proof.md``, point 5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.errors import parameter_error
+
+Reals = npt.NDArray[np.float64]
+MOST_BITS = 8
+
+
+@dataclass(frozen=True)
+class ClippedResidual:
+    """edge, slope: positive multiples of 2^-8, so that the parties compute r exactly, with few more bits.
+
+    The default is the derivative of the Huberised hinge, in units of half margins: r = 1 up to a margin of 1, and 0
+    from 3 on.
+    """
+
+    edge: Fraction = Fraction(3, 2)
+    slope: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        for name in ("edge", "slope"):
+            value = getattr(self, name)
+            if not isinstance(value, Fraction) or value <= 0 or (value * (1 << MOST_BITS)).denominator != 1:
+                must_be = f"a Fraction above 0 that is a multiple of 2^-{MOST_BITS}"
+                raise parameter_error(name, "ClippedResidual", must_be, value)
+
+    @property
+    def slope_bits(self) -> int:
+        """How many more fractional bits r has than m."""
+        return self.slope.denominator.bit_length() - 1
+
+    def __call__(self, margins: Reals) -> Reals:
+        """Return r in the clear."""
+        return np.asarray(np.clip(float(self.edge) - float(self.slope) * margins, 0, 1))
+
+
+HALF_MARGIN = ClippedResidual()
