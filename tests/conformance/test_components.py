@@ -19,8 +19,8 @@ def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring
     kind = scheme_named(scheme)
     parties = kind.info.default_parties
     values = ring.from_int(VALUES)
-    components = kind.components(ring, values, parties, fresh_seed())
-    assert tuple(c.facts for c in components) == kind.layout(ring, values.shape, parties)
+    components = kind.inputs(parties).components(ring, values, fresh_seed())
+    assert tuple(c.facts for c in components) == kind.inputs(parties).layout(ring, values.shape)
     contents = {c.facts.name: b"".join(bytes(piece) for piece in c.content()) for c in components}
     again = {c.facts.name: b"".join(bytes(piece) for piece in c.content()) for c in components}
     assert contents == again
@@ -28,7 +28,7 @@ def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring
 
     def program(s: Scheme) -> tuple[RingArray, RingArray, Share, Share]:
         mine = {c.facts.name: memoryview(contents[c.facts.name]) for c in components if s.rank in c.facts.ranks}
-        share = s.assemble(ring, values.shape, s.rank, mine).expand()
+        share = s.inputs(parties).assemble(ring, values.shape, s.rank, mine).expand()
         fresh = s.refresh(share)
         opened, reopened = s.open(share), s.open(fresh)
         assert opened is not None
@@ -47,6 +47,6 @@ def test_other_seeds_give_other_components(scheme: str) -> None:
     kind = scheme_named(scheme)
     parties = kind.info.default_parties
     values = Z64.from_int(VALUES)
-    first, second = (kind.components(Z64, values, parties, fresh_seed()) for _ in range(2))
+    first, second = (kind.inputs(parties).components(Z64, values, fresh_seed()) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         assert b"".join(map(bytes, a.content())) != b"".join(map(bytes, b.content()))

@@ -18,8 +18,8 @@ from cofit.sharing.held import HeldShare
 from cofit.sharing.known_inputs import assembled, components_of, layout_of
 from cofit.sharing.meter import Meter
 from cofit.sharing.regions import KnownShare, joined_regions
-from cofit.sharing.scheme import Place
 from cofit.sharing.semi2k.party import Semi2k
+from cofit.sharing.shares import Place
 from support.pairwise import pairwise
 from support.runs import run_scheme
 
@@ -254,7 +254,7 @@ def test_components_go_to_the_holder_alone_or_as_the_scheme_shares_them(scheme: 
         assert [fact.ranks for fact in facts] == [(holder,)]
         assert contents == [values.tobytes()]
     else:
-        assert facts == kind.layout(Z64, values.shape, parties)
+        assert facts == kind.inputs(parties).layout(Z64, values.shape)
         if kind.info.secret:
             assert all(values.tobytes() not in content for content in contents)
 
@@ -269,11 +269,11 @@ def test_only_the_holder_has_values() -> None:
     values = elements(Z64, 2, 2)
     for rank, given in ((0, values), (1, None)):
         with pytest.raises(InvalidInputError, match="rank 1"):
-            Semi2k.known(Z64, (2, 2), rank, 1, given)
+            Semi2k.inputs(2).known(Z64, (2, 2), rank, 1, given)
     with pytest.raises(InvalidInputError, match="shape"):
-        Semi2k.known(Z64, (2, 3), 1, 1, values)
+        Semi2k.inputs(2).known(Z64, (2, 3), 1, 1, values)
     with pytest.raises(InvalidInputError, match="rep3"):
-        scheme_named("rep3").known(Z64, (2, 2), 0, 0, values)
+        scheme_named("rep3").inputs(3).known(Z64, (2, 2), 0, 0, values)
 
 
 # --- members that do not agree --------------------------------------------------------------------------------------
@@ -330,7 +330,9 @@ def test_the_meter_agrees_with_the_run(
         for a, b in itertools.pairwise(starts)
     ]
     dealt = [
-        meter.assemble(ring, block.shape, 0, {}) if holder is None else meter.known(ring, block.shape, 0, holder, None)
+        meter.inputs(2).assemble(ring, block.shape, 0, {})
+        if holder is None
+        else meter.inputs(2).known(ring, block.shape, 0, holder, None)
         for block, holder in zip(blocks, holders, strict=True)
     ]
     column = (ring.zeros(()), (slice(None), slice(shape[1] - 1, shape[1]))) if constant else None
@@ -372,7 +374,7 @@ def test_inputs_of_what_was_held_are_there_and_cut_out_when_asked_for() -> None:
         party = Party(s, facts)
         for holder, (owner, block) in enumerate(zip(facts, small, strict=True)):
             values = block if s.rank == holder else None
-            party.take(owner, "x", s.known(Z64, block.shape, s.rank, holder, values))
+            party.take(owner, "x", s.inputs(len(s.names)).known(Z64, block.shape, s.rank, holder, values))
         x = party.joined([("a", "x"), ("b", "x")], 0, constant=3, held=True)
         assert isinstance(x._share, HeldShare)
         assert [joint is x for joint, _ in party._pieces.values()] == [True, True], "there are copies"

@@ -17,7 +17,8 @@ from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArr
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
 from cofit.sharing import BitShare, Scheme, Share
-from cofit.sharing.rep4.joint import DIGEST_BYTES, Joint
+from cofit.sharing.inputs import DIGEST_BYTES
+from cofit.sharing.rep4.joint import Joint
 from cofit.sharing.rep4.party import Rep4
 from support.forms import FORMS, form_of
 from support.masks import constant, unsettled

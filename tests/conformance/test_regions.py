@@ -9,7 +9,7 @@ import pytest
 
 from cofit.arithmetic import Shape
 from cofit.sharing.regions import Region, cut, joined_regions, paste
-from cofit.sharing.scheme import Place
+from cofit.sharing.shares import Place
 
 
 def rows_at(*ends: int) -> list[Place]:

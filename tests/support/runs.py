@@ -14,7 +14,9 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Ring, RingArray
 from cofit.arithmetic.bits import unpack
+from cofit.arithmetic.prg import fresh_seed
 from cofit.sharing import SCHEMES, BitShare, Scheme, Share, dealer_of
+from cofit.sharing.inputs import send_components
 from cofit.transport import (
     Counts,
     Delay,
@@ -98,8 +100,7 @@ def run_scheme(
 
     def owner(own: Mesh) -> Counts:
         for ring, values in (deal or {}).values():
-            for messages in kind.deal(ring, values, len(names)):
-                own.exchange("input", {names[rank]: data for rank, data in messages.items()}, {})
+            send_components(own, "input", names, kind.inputs(len(names)).components(ring, values, fresh_seed()))
         return own.counts
 
     jobs: dict[str, Callable[[], object]] = {name: functools.partial(party, meshes[name]) for name in names}

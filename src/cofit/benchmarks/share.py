@@ -12,10 +12,12 @@ from functools import partial
 import numpy as np
 
 from cofit.arithmetic import FixedPoint, Ring, RingArray, Shape
+from cofit.arithmetic.prg import fresh_seed
 from cofit.roles.local import summarise
 from cofit.roles.member import Agenda, Job, Outcome
 from cofit.roles.processes import run_processes
 from cofit.sharing import scheme_named
+from cofit.sharing.inputs import send_components
 from cofit.transport import Mesh, Terms
 
 _OWNER = "owner"
@@ -76,8 +78,8 @@ def _owner(
         _signal_from_all(mesh, agenda)
         start = time.perf_counter()
         before = mesh.counts.total.bytes_sent
-        for messages in scheme_named(agenda.scheme).deal(ring, values, len(agenda.parties)):
-            mesh.exchange("input", {agenda.parties[rank]: data for rank, data in messages.items()}, {})
+        components = scheme_named(agenda.scheme).inputs(len(agenda.parties)).components(ring, values, fresh_seed())
+        send_components(mesh, "input", agenda.parties, components)
         _signal_from_all(mesh, agenda)
         shared.append(time.perf_counter() - start)
         sent = mesh.counts.total.bytes_sent - before

@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint
 from cofit.arithmetic.fixed import as_bound
+from cofit.arithmetic.prg import fresh_seed
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.roles.progress import SHARE, START, Listener, Reporter, silent
 from cofit.secret import InputFacts, Opening, Party
 from cofit.sharing import dealer_of, scheme_named
+from cofit.sharing.inputs import send_components
 from cofit.transport import Counts, Mesh, Terms, check_name
 
 R = TypeVar("R")
@@ -166,15 +168,14 @@ class ReportingParty:
 
 def run_owner(mesh: Mesh, agenda: Agenda, contributions: Mapping[str, Contribution]) -> Outcome[None]:
     """Encode, share and send an owner's contributions; return when every party has received all of them."""
-    scheme = scheme_named(agenda.scheme)
+    inputs = scheme_named(agenda.scheme).inputs(len(agenda.parties))
     for name, contribution in contributions.items():
         format = contribution.format
         try:
             encoded = format.encode(contribution.values, contribution.bound)
         except InvalidInputError as error:
             raise type(error)(f"Input '{name}' of '{mesh.name}': {error}") from None
-        for messages in scheme.deal(format.ring, encoded, len(agenda.parties)):
-            mesh.exchange("input", {agenda.parties[rank]: data for rank, data in messages.items()}, {})
+        send_components(mesh, "input", agenda.parties, inputs.components(format.ring, encoded, fresh_seed()))
     receipts = {party: bytearray(1) for party in agenda.parties}
     mesh.exchange(_RECEIPT, {}, receipts)
     return Outcome(None, mesh.counts, ())

@@ -48,7 +48,7 @@ from cofit.roles.durable import write_durably
 from cofit.roles.manifest import DealtContribution, deal_contribution, fresh_upload_seed
 from cofit.secret import InputFacts
 from cofit.sharing import Component
-from cofit.sharing.scheme import as_bytes
+from cofit.sharing.member import as_bytes
 from cofit.transport import Conversation, RequestRefusedError
 
 Connect = Callable[[str], AbstractContextManager[Conversation]]

@@ -27,7 +27,7 @@ from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
 from cofit.secret.stored import decode_share, encode_share
 from cofit.sharing import DealtShare, Scheme, Share
-from cofit.sharing.scheme import Place
+from cofit.sharing.shares import Place
 
 _Pairs: TypeAlias = tuple[tuple[str, str], ...]
 _RUNNER_STEPS = ("start", "share", "program")

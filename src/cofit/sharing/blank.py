@@ -7,7 +7,7 @@ local operation only works out the shape of its result. What sends messages is l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,11 @@ from cofit.arithmetic.bits import packed_length
 from cofit.arithmetic.ring import broadcast_shape, matmul_shape
 from cofit.errors import InvalidInputError
 from cofit.sharing.costs import Costs
+from cofit.sharing.inputs import Inputs
 from cofit.sharing.operands import common_count, common_ring
 from cofit.sharing.regions import KnownShare, joined_regions
-from cofit.sharing.scheme import Bytes, Place, Scheme
-from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
+from cofit.sharing.scheme import Scheme
+from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Place, Share
 
 _ZERO = bytes(16)
 
@@ -35,6 +36,26 @@ class _Dealt:
     def expand(self) -> Share:
         """A new one each time, as with values: the product of a share with itself is another operation."""
         return Share(self.share.ring, self.share.parts)
+
+
+class _NoInputs(Inputs):
+    """How a member that holds no shares takes inputs: it does not."""
+
+    def layout(self, ring: Ring, shape: Shape) -> tuple[ComponentFacts, ...]:
+        raise _without_values()
+
+    def components(self, ring: Ring, values: RingArray, seed: bytes) -> tuple[Component, ...]:
+        raise _without_values()
+
+    def assemble(self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
+        """Whatever was dealt, nothing of it came here."""
+        return _Dealt(Share(ring, (nothing(ring, shape),)))
+
+    def known(self, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:
+        """The values are the holder's, and nothing of them came here."""
+        if values is not None:
+            raise _without_values()
+        return _Dealt(Share(ring, (nothing(ring, shape),)), holder)
 
 
 class Blank(Scheme):
@@ -64,30 +85,11 @@ class Blank(Scheme):
     # --- inputs ------------------------------------------------------------------------------------------
 
     @classmethod
-    def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
-        raise _without_values()
-
-    @classmethod
-    def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
-        raise _without_values()
-
-    @classmethod
-    def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
-        raise _without_values()
-
-    @classmethod
-    def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
-        """Whatever was dealt, nothing of it came here."""
-        return _Dealt(Share(ring, (nothing(ring, shape),)))
-
-    @classmethod
-    def known(cls, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:
-        """The values are the holder's, and nothing of them came here."""
-        if values is not None:
-            raise _without_values()
-        return _Dealt(Share(ring, (nothing(ring, shape),)), holder)
+    def inputs(cls, parties: int) -> Inputs:
+        return _NoInputs()
 
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
+        """Whatever was dealt, nothing of it came here."""
         return _Dealt(self._blank(ring, shape))
 
     def expand_joined(
@@ -102,9 +104,6 @@ class Blank(Scheme):
         regions = joined_regions(shape, holders, None if constant is None else constant[1])
         share = self._blank(ring, shape)
         return share if regions is None else KnownShare(ring, share.parts, regions)
-
-    def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
-        return self.expand_joined(ring, shape, pieces)
 
     # --- local, linear -----------------------------------------------------------------------------------
 

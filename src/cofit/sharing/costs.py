@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cofit.arithmetic import Ring
+from cofit.sharing.inputs import CHUNK_BYTES
 
 
 @dataclass(frozen=True)
@@ -27,29 +28,20 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class DealingCost:
-    """An owner's input: ``seed_bytes`` once, then ``elements`` for each value, in messages of up to ``chunk_bytes``.
-
-    ``chunk_bytes`` None: all in the first message. All of it flows one way, but every message that a party waits for
-    counts as a round. ``check``: what the parties then exchange to see that they were dealt one value. ``seeds_first``:
-    whether whoever gets the elements gets a seed before them.
+class StreamCost:
+    """What is sent in messages of up to ``CHUNK_BYTES``, one after the other: so many elements for each one, of all
+    parties together. Every message that a party waits for counts as a round.
     """
 
-    seed_bytes: int
     elements: int
-    chunk_bytes: int | None = None
-    check: Cost = Cost(0, 0)
-    seeds_first: bool = True
 
     def rounds(self, ring: Ring, count: int) -> int:
-        """Return how many messages the party that waits most receives for ``count`` values."""
-        chunks = 0 if self.chunk_bytes is None else -(-count // (self.chunk_bytes // ring.element_bytes))
-        return (1 + chunks if self.seeds_first else max(1, chunks)) + self.check.rounds
+        """Return how many messages a party receives for ``count`` elements."""
+        return max(1, -(-count // (CHUNK_BYTES // ring.element_bytes)))
 
     def bytes(self, ring: Ring, count: int) -> int:
-        """Return what the owner sends to all parties together, and they to each other."""
-        elements = (self.elements + self.check.elements) * count
-        return self.seed_bytes + elements * ring.element_bytes + self.check.fixed_bytes
+        """Return what all parties together send."""
+        return self.elements * count * ring.element_bytes
 
 
 @dataclass(frozen=True)
@@ -64,13 +56,14 @@ class Costs:
     (of plain rows) a party computes for one of secrets, and for one of a secret and a public matrix. ``bit_words``:
     words that ``from_bits`` sends for every packed word, beside the elements of ``bit_to_ring``. ``unmasked``: what
     ``from_numbers`` takes after its additions, in elements of the ring; ``unmasked_words``: and for every word of
-    digits. ``hold``: what preparing a value for many products takes; None if nothing. ``hold_known``: the same for a
-    part of it that one party knows. ``listeners``: how many hear announcements beside the parties.
+    digits. ``compared``: what the parties exchange to see that an owner dealt them one value; what the owner sends
+    follows from ``Inputs.layout``. ``hold``: what preparing a value for many products takes; None if nothing.
+    ``hold_known``: the same for a part of it that one party knows. ``listeners``: how many hear announcements beside
+    the parties.
     """
 
     setup_rounds: int
     setup_bytes: int
-    dealing: DealingCost
     input: Cost
     open: Cost
     product: Cost
@@ -86,6 +79,7 @@ class Costs:
     unmasked_words: int
     echo: Cost = Cost(0, 0)
     bit_words: int = 0
-    hold: DealingCost | None = None
-    hold_known: DealingCost | None = None
+    compared: Cost = Cost(0, 0)
+    hold: StreamCost | None = None
+    hold_known: StreamCost | None = None
     listeners: int = 0

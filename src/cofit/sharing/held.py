@@ -15,8 +15,7 @@ import numpy as np
 
 from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.sharing.regions import Region, whole
-from cofit.sharing.scheme import Place
-from cofit.sharing.shares import Share
+from cofit.sharing.shares import Place, Share
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

@@ -15,8 +15,9 @@ import numpy as np
 
 from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.errors import parameter_error
-from cofit.sharing.dealing import chunks
-from cofit.sharing.scheme import Scheme, as_bytes
+from cofit.sharing.inputs import chunks
+from cofit.sharing.member import as_bytes
+from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare
 
 _VALUES = "values"
@@ -28,8 +29,13 @@ def layout_of(
     """Return the public facts of the components of an owner's value."""
     keeper = _keeper(scheme, parties, holder)
     if keeper is None:
-        return scheme.layout(ring, shape, parties)
-    return (ComponentFacts(_VALUES, (keeper,), math.prod(shape) * ring.element_bytes),)
+        return scheme.inputs(parties).layout(ring, shape)
+    return known_layout(ring, shape, keeper)
+
+
+def known_layout(ring: Ring, shape: Shape, holder: int) -> tuple[ComponentFacts, ...]:
+    """Return the facts of the one component of values that the party ``holder`` keeps as they are."""
+    return (ComponentFacts(_VALUES, (holder,), math.prod(shape) * ring.element_bytes),)
 
 
 def components_of(
@@ -37,7 +43,7 @@ def components_of(
 ) -> tuple[Component, ...]:
     """Return the components of an owner's value; those that are shared follow from ``seed``."""
     if _keeper(scheme, parties, holder) is None:
-        return scheme.components(ring, values, parties, seed)
+        return scheme.inputs(parties).components(ring, values, seed)
     (facts,) = layout_of(scheme, ring, values.shape, parties, holder)
 
     def content() -> Iterator[memoryview]:
@@ -58,10 +64,11 @@ def assembled(
 ) -> DealtShare:
     """Return the share of ``rank`` (a dealer's too, which has received nothing) from the components that it got."""
     keeper = _keeper(scheme, parties, holder)
+    inputs = scheme.inputs(parties)
     if keeper is None:
-        return scheme.assemble(ring, shape, rank, received)
+        return inputs.assemble(ring, shape, rank, received)
     values = np.frombuffer(received[_VALUES], ring.dtype).reshape(shape) if rank == keeper else None
-    return scheme.known(ring, shape, rank, keeper, values)
+    return inputs.known(ring, shape, rank, keeper, values)
 
 
 def _keeper(scheme: type[Scheme], parties: int, holder: int | None) -> int | None:

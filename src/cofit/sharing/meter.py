@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
@@ -31,10 +31,12 @@ from cofit.sharing.blank import Blank, nothing
 from cofit.sharing.costs import Cost, Costs
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.inputs import bytes_of, messages_of
+from cofit.sharing.known_inputs import known_layout
 from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.regions import regions_in, whole
 from cofit.sharing.scheme import Scheme
-from cofit.sharing.shares import BitShare, DealtShare, Share
+from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Share
 from cofit.transport import Terms, memory_meshes
 
 
@@ -83,6 +85,7 @@ class Meter(FromNumbers, Blank):
         terms = Terms(bytes(16), bytes(32), self.info.name)
         super().__init__(memory_meshes(names[:1], terms)[names[0]], names)
         self._costs = target.costs(count)
+        self._target_inputs = target.inputs(count)
         self._tally = list(astuple(Tally()))
         self._tallies = {"": self._tally}
 
@@ -150,15 +153,17 @@ class Meter(FromNumbers, Blank):
         return self._count(self._costs.refresh, share.ring, share.shape)
 
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
-        dealing, count = self._costs.dealing, math.prod(shape)
-        self._send(dealing.rounds(ring, count), dealing.bytes(ring, count))
+        self._send_components(self._target_inputs.layout(ring, shape))
+        self._send(self._costs.compared.rounds, self._costs.compared.fixed_bytes)
         return super().receive_input(owner, ring, shape)
 
     def receive_known(self, ring: Ring, shape: Shape, holder: int) -> DealtShare:
         """Count the input of an owner that is the party ``holder``: its values, as they are, from one to the other."""
-        known = replace(self._costs.dealing, seed_bytes=0, elements=1, seeds_first=False, check=Cost(0, 0))
-        self._send(known.rounds(ring, math.prod(shape)), known.bytes(ring, math.prod(shape)))
-        return self.known(ring, shape, self.rank, holder, None)
+        self._send_components(known_layout(ring, shape, holder))
+        return self.inputs(len(self.names)).known(ring, shape, self.rank, holder, None)
+
+    def _send_components(self, layout: Sequence[ComponentFacts]) -> None:
+        self._send(messages_of(layout), bytes_of(layout))
 
     def hold(self, a: Share) -> Share:
         """Count the messages that open the masked value; those of parties that know a part each go at once."""

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cofit.arithmetic import RingArray, Shape
-from cofit.sharing.scheme import Place
-from cofit.sharing.shares import Share
+from cofit.sharing.shares import Place, Share
 
 
 @dataclass(frozen=True, slots=True)

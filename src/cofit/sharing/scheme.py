@@ -12,8 +12,8 @@ is a field; bits are field elements, so ``BitShare`` is opaque).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +25,12 @@ from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Costs
-from cofit.sharing.member import Bytes, Member, as_bytes
+from cofit.sharing.inputs import Inputs, receive_components
+from cofit.sharing.member import Member
 from cofit.sharing.operands import check_plus, check_shift, common_count, common_ring, shifting
-from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, PlacedBits, Share
+from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Place, PlacedBits, Share
+from cofit.sharing.summands import joined
 
-__all__ = ["Bytes", "Place", "Scheme", "as_bytes"]
-
-Place: TypeAlias = tuple[slice, ...]
 _FEWEST_SUMMANDS = 4
 
 
@@ -66,42 +65,25 @@ class Scheme(Member):
 
     @classmethod
     @abstractmethod
-    def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
-        """Share an owner's values: yield what to send next to each computing party, by rank.
+    def inputs(cls, parties: int) -> Inputs:
+        """Return how owners share values among this many parties."""
 
-        The owner need not be a party. A yielded buffer may be used again for the next messages once it is asked for
-        them. ``receive_input`` is the other end.
-        """
-
-    @abstractmethod
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
-        """Receive this party's share of what ``owner`` deals. Expanding it is left to a moment when nobody waits."""
+        """Receive this party's components of what ``owner`` deals in a run, and see that it dealt to all the same.
 
-    @classmethod
-    @abstractmethod
-    def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
-        """Return the public facts of the components that a dealt value of this shape consists of."""
-
-    @classmethod
-    @abstractmethod
-    def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
-        """Share an owner's values as ``deal`` does, but in components that can be sent again, when an upload broke.
-
-        Everything follows from ``seed``, which must be fresh for every value and stay with the owner.
+        Expanding the share is left to a moment when nobody waits.
         """
+        inputs = self.inputs(len(self.names))
+        layout = inputs.layout(ring, shape)
+        received = receive_components(self.mesh, self._label + "input", owner, layout, self.rank)
+        self._compare_dealt(owner, layout, received)
+        return inputs.assemble(ring, shape, self.rank, received)
 
-    @classmethod
-    @abstractmethod
-    def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
-        """Return the share of ``rank`` from the components that it got, by name."""
+    def _compare_dealt(self, owner: str, layout: Sequence[ComponentFacts], received: Mapping[str, memoryview]) -> None:
+        """Raise DisputeError if parties that were dealt one component have different ones; where none is, do nothing.
 
-    @classmethod
-    def known(cls, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:
-        """Return the share of ``rank`` of values that the party ``holder`` knows: it has them, the others nothing.
-
-        Only where ``info.knows_inputs``. Whoever has nothing passes None.
+        The protocols may be for parties that do not cheat; owners may cheat with any.
         """
-        raise InvalidInputError(f"With scheme '{cls.info.name}' no party keeps its own data as they are: share them.")
 
     def check_stored(self, shares: Sequence[Share]) -> None:
         """Raise ProtocolError unless shares that the parties stored earlier are sharings of one value each.
@@ -126,15 +108,12 @@ class Scheme(Member):
         ``constant``: a public element that fills one more place. A piece is taken only when the one before it is done,
         and not kept, so that whoever hands them over one by one never holds the data twice.
         """
-        share = self._expand_joined(ring, shape, pieces)
+        share = joined(ring, shape, pieces, self._part_count)
         if constant is not None:
             element, place = constant
             for i, part in enumerate(share.parts):
                 part[place] = element if i == self._constant_part else ring.zeros(())
         return share
-
-    @abstractmethod
-    def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share: ...
 
     def hold(self, a: Share) -> Share:
         """Return the value of ``a``, prepared for many products with it on the left. ``a`` is used up.

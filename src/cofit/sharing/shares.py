@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from cofit.arithmetic import Ring, RingArray, Shape
+
+Place: TypeAlias = tuple[slice, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -25,7 +27,7 @@ class Share:
         """Apply a linear map (or an indexing) to every part: a sharing of the mapped value, of the same kind."""
         return self.linear(local)
 
-    def block(self, place: tuple[slice, ...]) -> Share:
+    def block(self, place: Place) -> Share:
         """Return the elements in this place; what is held for products stays so."""
         return self.linear(lambda part: part[place])
 
@@ -48,8 +50,8 @@ class ComponentFacts:
 
 @dataclass(frozen=True, repr=False)
 class Component:
-    """One piece of a dealt value, the same for all who get it. ``content`` yields its bytes, from the start, each time;
-    a yielded buffer may be used again for the next one.
+    """One piece of a dealt value, the same for all who get it. ``content`` yields its bytes, from the start, each time,
+    in chunks of ``inputs.CHUNK_BYTES`` but the last; a yielded buffer may be used again for the next one.
     """
 
     facts: ComponentFacts

@@ -19,10 +19,12 @@ import pytest
 
 from cofit.arithmetic import Z64, Generator, RingArray
 from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.prg import fresh_seed
 from cofit.errors import DisputeError, ProtocolError, TransportError
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.bit_forms import Lookup, Outer
-from cofit.sharing.rep4.joint import DIGEST_BYTES, Joint
+from cofit.sharing.inputs import DIGEST_BYTES, send_components
+from cofit.sharing.rep4.joint import Joint
 from cofit.sharing.rep4.party import PAIRS, PRODUCT, Rep4
 from cofit.sharing.shares import PlacedBits
 from cofit.transport import Mesh, Terms, memory_meshes
@@ -119,8 +121,8 @@ def run(
                 with meshes[name] as mesh:
                     if name == OWNER:
                         assert deal is not None
-                        for messages in Rep4.deal(Z64, deal, 4):
-                            mesh.exchange("input", {NAMES[rank]: data for rank, data in messages.items()}, {})
+                        components = Rep4.inputs(4).components(Z64, deal, fresh_seed())
+                        send_components(mesh, "input", NAMES, components)
                         return
                     scheme = kind(mesh, NAMES)
                     scheme.setup()

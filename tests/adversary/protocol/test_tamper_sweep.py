@@ -29,7 +29,7 @@ from cofit.learn.private_training import private_training
 from cofit.roles.member import Agenda, run_owner
 from cofit.roles.release_store import MemoryStore
 from cofit.secret import Party
-from cofit.sharing.rep4.joint import DIGEST_BYTES
+from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.rep4.party import Rep4
 from cofit.transport import Mesh, Terms, memory_meshes
 from support.training import contributions, planned
@@ -194,7 +194,7 @@ def train(script: Script, timeout: float = 10.0, kind: type[Rep4] = Rep4) -> dic
     def exchange(mesh: Mesh, *arguments: object, **named: object) -> None:
         script.exchange(original, mesh, *arguments, **named)  # type: ignore[arg-type]
 
-    modules = ("sharing.rep4.joint", "sharing.rep4.inputs", "secret.common_coin")
+    modules = ("sharing.rep4.joint", "roles.member", "secret.common_coin")
     with contextlib.ExitStack() as patches:
         for module in modules:
             patches.enter_context(mock.patch(f"cofit.{module}.fresh_seed", seed))

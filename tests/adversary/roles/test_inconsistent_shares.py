@@ -33,7 +33,8 @@ def lying(to: str, number: int, byte: int = 0) -> Iterator[None]:
         if mesh.name == LIAR and label == "input":
             seen.append(label)
             if len(seen) - 1 == number:
-                changed = bytearray(byte_view(send[to]))
+                pieces = send[to] if isinstance(send[to], list) else [send[to]]
+                changed = bytearray(b"".join(map(byte_view, pieces)))
                 changed[byte] ^= 4
                 send = {**send, to: changed}
         original(mesh, label, send, receive, *more)

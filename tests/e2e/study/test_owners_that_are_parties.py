@@ -17,7 +17,7 @@ from cofit.roles.contributing import align_table, prepare
 from cofit.roles.manifest import SALT_BYTES
 from cofit.roles.party_state import PartyState
 from cofit.roles.study_files import read_owner_table
-from cofit.sharing.scheme import as_bytes
+from cofit.sharing.member import as_bytes
 from cofit.study.encode import encode_table
 from cofit.units import size
 from e2e.study.test_commands import cofit

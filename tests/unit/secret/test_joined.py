@@ -17,8 +17,8 @@ from cofit import Z64, Z128, Contribution, FixedPoint, Party, SecretArray
 from cofit.arithmetic import PowerOfTwoRing
 from cofit.errors import FormatMismatchError, InvalidInputError, PartyFailedError, ShapeError
 from cofit.sharing import DealtShare
-from cofit.sharing.rep3.inputs import Rep3Dealt
 from cofit.sharing.rep3.party import Rep3
+from cofit.sharing.summands import DealtSummands, joined
 from unit.secret.runs import SCHEMES, F, failure, run
 
 Array = npt.NDArray[Any]
@@ -167,15 +167,17 @@ def test_every_contribution_is_dropped_before_the_next_is_expanded(scheme: str, 
 def test_the_peak_is_one_share(ring: PowerOfTwoRing, rank: int, axis: int) -> None:
     """Never more than two arrays of the joint shape, whether dealt, copied or drawn, and a chunk; of four owners."""
     shape, joint = ((400, 1500), (1600, 1500)) if axis == 0 else ((1600, 375), (1600, 1500))
-    seeds = [bytes([i] * 32) for i in range(2 if rank == 0 else 1)]
-    party = Rep3.__new__(Rep3)
-    party.rank = rank
+    inputs = Rep3.inputs(3)
+    seed, explicit = bytes(range(32)), inputs.explicit
     tracemalloc.start()
-    dealt = [Rep3Dealt(ring, shape, rank, tuple(seeds), ring.zeros(shape) if rank else None) for _ in range(4)]
+    dealt = [
+        DealtSummands(ring, shape, tuple(ring.zeros(shape) if j == explicit else seed for j in inputs.held[rank]))
+        for _ in range(4)
+    ]
     places = [
         tuple(slice(i * n, i * n + n) if at == axis else slice(0, n) for at, n in enumerate(shape)) for i in range(4)
     ]
-    party._expand_joined(ring, joint, ((dealt.pop(0), place) for place in places))
+    joined(ring, joint, ((dealt.pop(0), place) for place in places), 2)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2 * 1600 * 1500 * ring.element_bytes + (1 << 20)

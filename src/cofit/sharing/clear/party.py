@@ -5,9 +5,7 @@ For debugging and golden results. Truncation is the exact floor, so another sche
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,24 +16,13 @@ from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import planes_of
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.costs import Cost, Costs, DealingCost
+from cofit.sharing.costs import Cost, Costs
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.numbers import plain_numbers
 from cofit.sharing.operands import common_count
-from cofit.sharing.scheme import Bytes, Place, Scheme, as_bytes
-from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, PlacedBits, Share
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ClearDealt:
-    """The values themselves."""
-
-    ring: Ring
-    values: RingArray
-
-    def expand(self) -> Share:
-        """Nothing to expand."""
-        return Share(self.ring, (self.values,))
+from cofit.sharing.scheme import Scheme
+from cofit.sharing.shares import BitShare, PlacedBits, Share
+from cofit.sharing.summands import SummandInputs
 
 
 class Clear(Scheme):
@@ -66,7 +53,6 @@ class Clear(Scheme):
         return Costs(
             setup_rounds=waits,
             setup_bytes=others * SEED_BYTES,
-            dealing=DealingCost(0, parties),
             input=Cost(waits, others),
             open=free,
             product=free,
@@ -99,38 +85,13 @@ class Clear(Scheme):
             self._exchange(operation, {}, {source: array})
 
     @classmethod
-    def deal(cls, ring: Ring, values: RingArray, parties: int) -> Iterator[Mapping[int, Bytes]]:
+    def inputs(cls, parties: int) -> SummandInputs:
+        """One summand, in full, to everybody."""
         cls.info.check_parties(parties)
-        yield dict.fromkeys(range(parties), as_bytes(ring.check(values)))
-
-    @classmethod
-    def layout(cls, ring: Ring, shape: Shape, parties: int) -> tuple[ComponentFacts, ...]:
-        cls.info.check_parties(parties)
-        return (ComponentFacts("values", tuple(range(parties)), math.prod(shape) * ring.element_bytes),)
-
-    @classmethod
-    def components(cls, ring: Ring, values: RingArray, parties: int, seed: bytes) -> tuple[Component, ...]:
-        del seed
-        (facts,) = cls.layout(ring, values.shape, parties)
-        return (Component(facts, lambda: iter([as_bytes(ring.check(values))])),)
-
-    @classmethod
-    def assemble(cls, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
-        return ClearDealt(ring, np.frombuffer(received["values"], ring.dtype).reshape(shape))
+        return SummandInputs(cls.info.name, ((0,),) * parties, 0)
 
     def refresh(self, share: Share) -> Share:
         return share
-
-    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
-        values = ring.empty(shape)
-        self.mesh.exchange(self._label + "input", {}, {owner: as_bytes(values)})
-        return ClearDealt(ring, values)
-
-    def _expand_joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
-        joint = ring.empty(shape)
-        for dealt, place in pieces:
-            joint[place] = dealt.expand().parts[0]
-        return Share(ring, (joint,))
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         if self.rank != source:

@@ -13,7 +13,7 @@ parties a_i is uniform, because either misses one of the two seeds.
 Cost in ring elements per output element (all parties together) and rounds:
 
     operation               rounds  elements   where
-    input by an owner            2  2 + seeds  ``deal`` (a one-way stream; the counters count each message waited for),
+    input by an owner            2  2 + seeds  ``inputs`` (a one-way stream; the counters count each message waited for)
                                                and a digest from each party to each other one
     input by a party             1  1          ``input``
     open to all                  1  3          ``open``
@@ -38,7 +38,7 @@ truncation and conversion stands in ``proof.md`` beside this file.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,13 +50,13 @@ from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.costs import Cost, Costs, DealingCost
-from cofit.sharing.dealing import CHUNK_BYTES
+from cofit.sharing.costs import Cost, Costs
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.inputs import DIGEST_BYTES, common_digests
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.operands import LocalMap, shifting
-from cofit.sharing.rep3.inputs import DIGEST_BYTES, DealtByOwners
-from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.shares import BitShare, ComponentFacts, Share
+from cofit.sharing.summands import SummandInputs, dealt_differently
 from cofit.transport import Mesh
 
 _CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
@@ -76,7 +76,7 @@ class _Masks(NamedTuple):
     following: list[RingArray]
 
 
-class Rep3(DealtByOwners, TakesBits, FromNumbers):
+class Rep3(TakesBits, FromNumbers):
     """One of the three parties."""
 
     info = SchemeInfo(
@@ -108,7 +108,7 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
         return Costs(
             setup_rounds=1,
             setup_bytes=6 * SEED_BYTES,
-            dealing=DealingCost(4 * SEED_BYTES, 2, CHUNK_BYTES, check=Cost(1, 0, 6 * DIGEST_BYTES)),
+            compared=Cost(1, 0, 6 * DIGEST_BYTES),
             input=Cost(1, 1),
             open=Cost(1, 1),
             product=Cost(1, 3),
@@ -149,6 +149,22 @@ class Rep3(DealtByOwners, TakesBits, FromNumbers):
         """Nothing to check: security is passive."""
 
     # --- input and output --------------------------------------------------------------------------------
+
+    @classmethod
+    def inputs(cls, parties: int) -> SummandInputs:
+        """Seeds of x_0 and x_1, and x_2 in full. Any two parties are dealt one summand in common."""
+        cls.info.check_parties(parties)
+        return SummandInputs(cls.info.name, ((0, 1), (1, 2), (2, 0)), 2)
+
+    def _compare_dealt(self, owner: str, layout: Sequence[ComponentFacts], received: Mapping[str, memoryview]) -> None:
+        """Every two parties compare what both were dealt. 1 round, 6 digests."""
+        digests = common_digests(layout, received, self.rank)
+        heard = {rank: np.empty(DIGEST_BYTES, np.uint8) for rank in digests}
+        told = {rank: [np.frombuffer(digest, np.uint8)] for rank, digest in digests.items()}
+        self._exchange("input", told, heard)
+        for rank, digest in digests.items():
+            if heard[rank].tobytes() != digest:
+                raise dealt_differently(owner, self.mesh.name, self.names[rank])
 
     def refresh(self, share: Share) -> Share:
         """Reshare x_i + a_i, where the a_i sum to zero: as after a product. 1 round, 3 elements."""

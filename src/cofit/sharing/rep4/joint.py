@@ -28,11 +28,12 @@ import numpy as np
 from cofit.arithmetic import Generator, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import DisputeError, ProtocolError
-from cofit.sharing.scheme import Scheme, as_bytes
+from cofit.sharing.inputs import DIGEST_BYTES
+from cofit.sharing.member import as_bytes
+from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import Share
 from cofit.transport import Mesh
 
-DIGEST_BYTES = 32
 _BINDING = struct.Struct("<QBBBB")
 _SPREAD = 0x9E3779B1  # an odd number, so that different draws give different states
 _ALL = 4  # the place of the key that all four know, after K_0 to K_3

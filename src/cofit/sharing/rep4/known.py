@@ -15,8 +15,7 @@ import numpy as np
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.errors import InvalidInputError
-from cofit.sharing.rep4.inputs import DealtByOwners
-from cofit.sharing.rep4.joint import Joint, Schedule
+from cofit.sharing.rep4.joint import Joint, JointMessages, Schedule
 from cofit.sharing.shares import Share
 
 # The joint deals of a_0 b_2, a_1 b_2, a_0 b_3 and a_1 b_3, messages 2 to 5 of an exchange: to 2 with masks from K_2, to
@@ -35,7 +34,7 @@ BESIDE: Schedule = (*KNOWN, Joint(2, 3, 0), Joint(0, 1, 2))
 SECOND: Schedule = (Joint(2, 3, 0, 2), Joint(3, 2, 1), Joint(0, 1, 2))
 
 
-class KnownProducts(DealtByOwners):
+class KnownProducts(JointMessages):
     """One of four parties, with products of values that two parties know."""
 
     def _product_of_known(

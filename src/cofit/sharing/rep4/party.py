@@ -11,7 +11,7 @@ is r + (v - r) with r, drawn from K_h, as summand h and v - r, sent to h, as sum
 Cost in ring elements per output element, digests of 32 bytes per operation (all parties together) and rounds:
 
     operation               rounds  elements  digests   where
-    input by an owner            2  3 + seeds      12   ``receive_input`` (the counters count each message waited for)
+    input by an owner            2  3 + seeds      12   ``inputs`` (the counters count each message waited for)
     input by a party             2  2               2   ``input``
     open to all                  1  4               4   ``open``
     product, matrix product,
@@ -48,15 +48,16 @@ from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.costs import Cost, Costs, DealingCost
-from cofit.sharing.dealing import CHUNK_BYTES
+from cofit.sharing.costs import Cost, Costs
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.inputs import DIGEST_BYTES, common_digests
+from cofit.sharing.member import as_bytes
 from cofit.sharing.numbers import FromNumbers, plain_numbers
 from cofit.sharing.operands import LocalMap, shifting
-from cofit.sharing.rep4.joint import DIGEST_BYTES, Joint, Schedule
+from cofit.sharing.rep4.joint import Joint, Schedule
 from cofit.sharing.rep4.known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
-from cofit.sharing.scheme import as_bytes
-from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.shares import BitShare, ComponentFacts, Share
+from cofit.sharing.summands import SummandInputs
 from cofit.transport import Mesh
 
 # A product is the sum of v_gh over these pairs, each known to the two parties outside the pair:
@@ -102,7 +103,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         return Costs(
             setup_rounds=2,
             setup_bytes=12 * (3 * SEED_BYTES + DIGEST_BYTES),
-            dealing=DealingCost(9 * SEED_BYTES, 3, CHUNK_BYTES, check=every_two),
+            compared=every_two,
             input=Cost(2, 2, 2 * DIGEST_BYTES),
             open=Cost(1, 1, DIGEST_BYTES),
             product=Cost(1, 6, _digests(PRODUCT)),
@@ -124,6 +125,21 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         return share.parts[index - (index > self.rank)]
 
     # --- input and output --------------------------------------------------------------------------------
+
+    @classmethod
+    def inputs(cls, parties: int) -> SummandInputs:
+        """Seeds of x_0, x_1 and x_2, and x_3 in full."""
+        cls.info.check_parties(parties)
+        return SummandInputs(cls.info.name, tuple(tuple(j for j in range(4) if j != rank) for rank in range(4)), 3)
+
+    def _compare_dealt(self, owner: str, layout: Sequence[ComponentFacts], received: Mapping[str, memoryview]) -> None:
+        """Every two parties compare what both were dealt: an owner may lie, too. 1 round, 12 digests."""
+        self._agree_on(
+            "input",
+            common_digests(layout, received, self.rank),
+            f"Owner '{owner}' has dealt the two of them different shares, or that party lies.",
+            owner,
+        )
 
     def refresh(self, share: Share) -> Share:
         """Add a sharing of zero that is drawn from the key of all four. Free.

@@ -10,7 +10,7 @@ Cost in ring elements (all parties and the dealer together) and rounds; a and b 
 operands, z that of the result, m = n (n - 1), 2 for two parties:
 
     operation               rounds  elements             where
-    input by an owner            1  z + seeds            ``deal`` (one way; each message waited for counts as a round)
+    input by an owner            1  z + seeds            ``inputs`` (one way; each message waited for is a round)
     input by a party             0  0                    ``input``; ``known`` for data that outlive a run
     open to all                  1  m z                  ``open``
     product of any kind          1  m a + m b + z        ``_product``; m a + z for a square
@@ -44,10 +44,10 @@ from cofit.errors import InvalidInputError, PeerClosedError
 from cofit.sharing.adder import TakesBits
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.carry_save import carry_signals, levels
-from cofit.sharing.costs import Cost, Costs, DealingCost
-from cofit.sharing.dealing import CHUNK_BYTES, chunks
+from cofit.sharing.costs import Cost, Costs, StreamCost
 from cofit.sharing.held import HeldMask, HeldShare, known_elements
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.inputs import chunks
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.preprocessing import Bilinear, ProductMask
 from cofit.sharing.regions import Region, cut, paste, regions_in
@@ -92,7 +92,6 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         return Costs(
             setup_rounds=1,
             setup_bytes=(opened + parties) * SEED_BYTES,
-            dealing=DealingCost((parties - 1) * SEED_BYTES, 1, CHUNK_BYTES, seeds_first=False),
             input=Cost(0, 0),
             open=Cost(1, parties - 1),
             product=Cost(1, 1, left=opened, right=opened),
@@ -107,8 +106,8 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
             unmasked=Cost(1, 2),
             unmasked_words=opened,
             bit_words=opened,
-            hold=DealingCost(0, opened, CHUNK_BYTES, seeds_first=False),
-            hold_known=DealingCost(0, parties - 1, CHUNK_BYTES, seeds_first=False),
+            hold=StreamCost(opened),
+            hold_known=StreamCost(parties - 1),
             listeners=1,
         )
 

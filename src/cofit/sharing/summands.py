@@ -1,0 +1,146 @@
+"""Values shared as a sum: all summands but one are drawn from seeds, and each is known to some of the parties.
+
+x = x_0 + x_1 + ...; which parties hold which summands is what tells one scheme from another. An owner deals a seed for
+every summand but one; the explicit one, x minus all the others, is computed and sent in chunks, so that nobody holds
+the data twice.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cofit.arithmetic import Generator, Ring, RingArray, Shape
+from cofit.arithmetic.prg import SEED_BYTES, derive_seed
+from cofit.errors import DisputeError, InvalidInputError
+from cofit.sharing.inputs import CHUNK_BYTES, Inputs, chunks
+from cofit.sharing.member import as_bytes
+from cofit.sharing.shares import Component, ComponentFacts, DealtShare, Place, Share
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DealtSummands:
+    """What an owner dealt to one party of its summands, in the order of the parts of a share.
+
+    A content is a seed, the summand itself, or None for zeros. ``holder``: the party that the owner is, if it is one,
+    and keeps its values as they are: it has them, and the others have nothing.
+    """
+
+    ring: Ring
+    shape: Shape
+    contents: tuple[bytes | RingArray | None, ...]
+    holder: int | None = None
+
+    def expand(self) -> Share:
+        """Draw the summands that came as seeds."""
+        return Share(self.ring, tuple(self._drawn(content) for content in self.contents))
+
+    def _drawn(self, content: bytes | RingArray | None) -> RingArray:
+        if content is None:
+            return self.ring.zeros(self.shape)
+        return Generator(content).ring(self.ring, self.shape) if isinstance(content, bytes) else content
+
+
+@dataclass(frozen=True)
+class SummandInputs(Inputs):
+    """``held``: by rank, the summands that a party holds, in the order of its parts. ``explicit``: the one in full."""
+
+    scheme: str
+    held: tuple[tuple[int, ...], ...]
+    explicit: int
+
+    def layout(self, ring: Ring, shape: Shape) -> tuple[ComponentFacts, ...]:
+        explicit = ComponentFacts(
+            f"x_{self.explicit}", self._holders(self.explicit), math.prod(shape) * ring.element_bytes
+        )
+        return (*(ComponentFacts(f"seed_{j}", self._holders(j), SEED_BYTES) for j in self._seeded), explicit)
+
+    @property
+    def _seeded(self) -> tuple[int, ...]:
+        return tuple(sorted({j for held in self.held for j in held if j != self.explicit}))
+
+    def _holders(self, summand: int) -> tuple[int, ...]:
+        return tuple(rank for rank, held in enumerate(self.held) if summand in held)
+
+    def components(self, ring: Ring, values: RingArray, seed: bytes) -> tuple[Component, ...]:
+        *facts, explicit = self.layout(ring, values.shape)
+        seeds = [derive_seed(seed, f"{self.scheme} summand {j}") for j in self._seeded]
+        drawn = [Component(fact, functools.partial(_whole, own)) for fact, own in zip(facts, seeds, strict=True)]
+        return (*drawn, Component(explicit, functools.partial(_last_summand, ring, values, seeds)))
+
+    def assemble(self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
+        """That holders of a component have the same one is left to whoever transports the components."""
+        return DealtSummands(
+            ring,
+            shape,
+            tuple(
+                np.frombuffer(received[f"x_{j}"], ring.dtype).reshape(shape)
+                if j == self.explicit
+                else bytes(received[f"seed_{j}"])
+                for j in self.held[rank]
+            ),
+        )
+
+    def known(self, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:
+        raise InvalidInputError(f"With scheme '{self.scheme}' no party keeps its own data as they are: share them.")
+
+
+def _whole(content: bytes) -> Iterator[memoryview]:
+    yield memoryview(content)
+
+
+def _last_summand(ring: Ring, values: RingArray, seeds: Sequence[bytes]) -> Iterator[memoryview]:
+    """Yield what is left of the values when the draws from all seeds are taken off, in chunks in the same buffer."""
+    streams = [Generator(seed) for seed in seeds]
+    flat = ring.check(values).reshape(-1)
+    last, mask = (ring.empty((min(flat.size, CHUNK_BYTES // ring.element_bytes),)) for _ in range(2))
+    for chunk in chunks(ring, flat.size):
+        rest, size = flat[chunk], flat[chunk].size
+        for stream in streams:
+            stream.fill(as_bytes(mask[:size]))
+            rest = ring.sub(rest, mask[:size], out=last[:size])
+        yield as_bytes(rest)
+
+
+def joined(ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], parts: int) -> Share:
+    """Expand dealt summands, each into its place in one array of this shape.
+
+    Explicit ones are copied first: only seeds are left of a piece then, and the other arrays do not exist yet.
+    """
+    arrays: dict[int, RingArray] = {}
+    seeds = [(_settled(ring, shape, dealt, place, arrays), place) for dealt, place in pieces]
+    whole = [arrays[part] if part in arrays else ring.empty(shape) for part in range(parts)]
+    for left, place in seeds:
+        for part, seed in left:
+            Generator(seed).ring_into(ring, whole[part][place])
+    return Share(ring, tuple(whole))
+
+
+def _settled(
+    ring: Ring, shape: Shape, dealt: DealtShare, place: Place, arrays: dict[int, RingArray]
+) -> list[tuple[int, bytes]]:
+    """Copy the explicit summands of a piece into their places; return the seeds, which are the rest of it, by part."""
+    if not isinstance(dealt, DealtSummands):
+        raise InvalidInputError(f"Only shares of this scheme can be joined; got {type(dealt).__name__}.")
+    seeds: list[tuple[int, bytes]] = []
+    for part, content in enumerate(dealt.contents):
+        if isinstance(content, bytes):
+            seeds.append((part, content))
+            continue
+        if part not in arrays:
+            arrays[part] = ring.empty(shape)
+        arrays[part][place] = ring.zeros(()) if content is None else content
+    return seeds
+
+
+def dealt_differently(owner: str, party: str, other: str) -> DisputeError:
+    """Return what ``party`` raises where ``other`` says that it was dealt something else by an owner."""
+    return DisputeError(
+        f"Owner '{owner}' has dealt '{party}' and '{other}' shares that do not fit together, or '{other}' says so "
+        f"falsely. Nothing is computed with them. '{owner}' must share its data again, with the software as it is.",
+        (owner, other),
+    )
