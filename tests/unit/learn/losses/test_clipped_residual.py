@@ -26,6 +26,7 @@ RESIDUALS = [
     ClippedResidual(Fraction(1, 2), Fraction(3, 8)),
     ClippedResidual(Fraction(2), Fraction(5, 2)),
 ]
+FACTS: list[dict[str, Any]] = [{}, {"feature_bound": 2.0, "calibrate_intercept": True}, {"clip_rows": True}]
 
 
 @pytest.mark.parametrize("scheme", ["clear", "rep3"])
