@@ -42,8 +42,9 @@ from cofit.protocols.logarithm import logarithm_error
 from cofit.protocols.roots import domain_exponent, inverse_square_root_error, square_root_error
 from cofit.protocols.sigmoid import sigmoid_degree, sigmoid_error, sigmoid_polynomial_error
 from cofit.protocols.trigonometry import sine_cosine_error
-from cofit.sharing import Share
+from cofit.sharing import SCHEMES, Share
 from cofit.sharing.clear.party import Clear
+from support.pairwise import pairwise
 
 Integers = npt.NDArray[np.object_]
 FORMATS = [
@@ -55,6 +56,13 @@ FORMATS = [
     FixedPoint(60, Z128),
 ]
 MOST_UNITS = 4
+scheme_and_format = pytest.mark.parametrize(
+    ("scheme", "format"),
+    [("clear", format) for format in FORMATS]
+    + [(name, format) for name in SCHEMES if name != "clear" for format in (FixedPoint(24), FixedPoint(52, Z128))],
+    ids=str,
+)
+"""Every format in the clear; and every scheme in both rings."""
 
 
 @pytest.fixture(params=FORMATS, ids=str)
@@ -151,7 +159,7 @@ def evaluate(
     return [int(v) for v in results[0]]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("scheme", "format", "name"), pairwise(sorted(SCHEMES), FORMATS, list(CASES)), ids=str)
 def test_function_is_accurate_on_its_domain(scheme: str, format: FixedPoint, name: str) -> None:
     case = CASES[name]
     scale = 1 << format.fraction_bits
@@ -181,6 +189,7 @@ def test_function_is_accurate_when_every_truncation_rounds_up(format: FixedPoint
         test_function_is_accurate_on_its_domain("clear", format, name)
 
 
+@scheme_and_format
 def test_division_is_accurate_relative_to_the_quotient(scheme: str, format: FixedPoint) -> None:
     scale = 1 << format.fraction_bits
     divisors = points(1, 3 * scale)
@@ -193,6 +202,7 @@ def test_division_is_accurate_relative_to_the_quotient(scheme: str, format: Fixe
         assert abs(got - exact) <= max(abs(exact) / scale, Fraction(1)) * 8, "2^-(f-3), relative"
 
 
+@scheme_and_format
 def test_division_by_negative_numbers_and_reciprocals(scheme: str, format: FixedPoint) -> None:
     scale = 1 << format.fraction_bits
     divisors = [d for d in points(-3 * scale, 3 * scale) if abs(d) >= scale // 2]
@@ -204,6 +214,7 @@ def test_division_by_negative_numbers_and_reciprocals(scheme: str, format: Fixed
         assert abs(got - Fraction(scale * scale, b)) <= 8
 
 
+@scheme_and_format
 def test_comparisons_and_selection_are_exact(scheme: str, format: FixedPoint) -> None:
     edge = format.capacity // 8
     left = points(-edge, edge, 20)

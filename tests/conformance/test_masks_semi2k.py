@@ -173,8 +173,9 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
 }
 CASES = [(name, ring, n) for name in OPERATIONS for ring, n in ((Z64, 2), (Z64, 3))]
 CASES += [(name, Z128, 2) for name in OPERATIONS if name not in ("and", "elements to bits") and "form" not in name]
+MANY_MESSAGES = ("top bits", "signs", "elements to bits")
 QUICK = [  # bits of wide numbers are many messages, of which three parties or more bits are no other kind
-    pytest.param(*case, marks=[pytest.mark.slow] if case[0] in ("top bits", "signs") and case[1:] != (Z64, 2) else [])
+    pytest.param(*case, marks=[pytest.mark.slow] if case[0] in MANY_MESSAGES and case[1:] != (Z64, 2) else [])
     for case in CASES
 ]
 

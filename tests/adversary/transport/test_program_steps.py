@@ -99,12 +99,12 @@ def test_a_silent_party_is_named_by_all_although_some_wait_for_another(kind: Mes
 
     def program(mesh: Mesh) -> None:
         if mesh.name == "P2":
-            time.sleep(3.0)
+            time.sleep(1.5)
         waits_for = {"P0": "P1", "P1": "P2", "P2": "P0"}[mesh.name]
         mesh.exchange("chain", {}, {waits_for: bytearray(8)})
 
     start = time.monotonic()
-    outcomes = run_cluster(kind, program, timeout=1.0)
+    outcomes = run_cluster(kind, program, timeout=0.5)
     for name in ("P0", "P1"):
         error = outcomes[name]
         assert isinstance(error, PeerSilentError | PeerAbortedError), error
@@ -121,26 +121,26 @@ def test_silence_is_noticed_within_the_time_out(kind: MeshKind) -> None:
         start = time.monotonic()
         try:
             if mesh.name == "P1":
-                time.sleep(2.5)
+                time.sleep(1.25)
             mesh.exchange("x", {}, {"P1" if mesh.name == "P0" else "P0": bytearray(8)})
         finally:
             seconds[mesh.name] = time.monotonic() - start
 
-    outcomes = run_cluster(kind, program, NAMES[:2], timeout=1.0)
+    outcomes = run_cluster(kind, program, NAMES[:2], timeout=0.5)
     assert isinstance(outcomes["P0"], PeerSilentError)
     assert outcomes["P0"].peer == "P1"
-    assert 1.0 <= seconds["P0"] < 2.0
+    assert 0.5 <= seconds["P0"] < 1.25
 
 
 @kinds
 def test_a_peer_that_accepts_nothing_is_noticed(kind: MeshKind) -> None:
     def program(mesh: Mesh) -> None:
         if mesh.name == "P1":
-            time.sleep(2.5)
+            time.sleep(1.25)
         else:
             mesh.exchange("x", {"P1": bytes(64 << 20)}, {})
 
-    outcomes = run_cluster(kind, program, NAMES[:2], timeout=1.0)
+    outcomes = run_cluster(kind, program, NAMES[:2], timeout=0.5)
     assert isinstance(outcomes["P0"], PeerSilentError)
     assert outcomes["P0"].peer == "P1"
 
@@ -152,7 +152,7 @@ def test_parties_that_wait_for_each_other_in_a_circle_all_end(kind: MeshKind) ->
         mesh.exchange("x", {}, {right: bytearray(8)})
 
     start = time.monotonic()
-    outcomes = run_cluster(kind, program, timeout=1.0)
+    outcomes = run_cluster(kind, program, timeout=0.5)
     assert all(isinstance(outcome, PeerSilentError | PeerAbortedError) for outcome in outcomes.values())
     assert time.monotonic() - start < 3.0
 
