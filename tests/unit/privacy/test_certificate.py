@@ -142,24 +142,22 @@ def test_a_guarantee_that_protects_nobody_says_so_first(change: dict[str, Fracti
 # --- strict reading --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Certificate)])
 @pytest.mark.parametrize("certificate", [EXAMPLE, DESCENT], ids=["minimiser", "descent"])
-def test_a_missing_field_is_named(certificate: Certificate, name: str) -> None:
-    damaged = encoded(certificate)
-    del damaged[name]
-    with pytest.raises(InvalidInputError, match=f"The '{name}' parameter of a certificate must be"):
-        Certificate.from_json(json.dumps(damaged))
+def test_a_missing_field_is_named(certificate: Certificate) -> None:
+    for field in fields(Certificate):
+        damaged = encoded(certificate)
+        del damaged[field.name]
+        with pytest.raises(InvalidInputError, match=f"The '{field.name}' parameter of a certificate must be"):
+            Certificate.from_json(json.dumps(damaged))
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Certificate)])
 @pytest.mark.parametrize("wrong", [[[]], {"": 1}, math.nan, math.inf, None, "", 10**400, {"exact": 1}], ids=str)
-def test_a_value_of_another_type_is_named(name: str, wrong: object) -> None:
-    if name == "study" and wrong is None:
-        wrong = False
-    if name == "facts" and wrong == {"exact": 1}:
-        wrong = {"exact": 1.5}
-    with pytest.raises(InvalidInputError, match=f"The '{name}.*' parameter of a certificate must be"):
-        Certificate.from_json(json.dumps(encoded() | {name: wrong}))
+def test_a_value_of_another_type_is_named(wrong: object) -> None:
+    instead = {("study", "None"): False, ("facts", "{'exact': 1}"): {"exact": 1.5}}  # these would be right
+    for field in fields(Certificate):
+        value = instead.get((field.name, str(wrong)[:20]), wrong)
+        with pytest.raises(InvalidInputError, match=f"The '{field.name}.*' parameter of a certificate must be"):
+            Certificate.from_json(json.dumps(encoded() | {field.name: value}))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from cofit.sampling import discrete_gaussian as gaussian_module
 from cofit.sampling.discrete_gaussian import gaussian_table, plan, reach
 from cofit.sampling.geometric import digit_count, digit_places, digit_probabilities, digit_tables
 from cofit.sampling.tables import Table, alias_table, halves, products_of_bits, rounded_weights, table_cost
+from support.pairwise import pairwise
 from unit.sampling.laws import GUARD, Law, distance, gaussian, ideal, of_table
 
 RNG = np.random.default_rng(3)
@@ -41,9 +42,9 @@ def random_weights(precision: int, bits: int, kind: str) -> list[int]:
     return rounded_weights(shares, precision + bits)
 
 
-@pytest.mark.parametrize("kind", ["even", "uneven", "one for all", "equal"])
-@pytest.mark.parametrize("bits", [2, 3, 5, 9])
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(
+    ("precision", "bits", "kind"), pairwise(PRECISIONS, (2, 3, 5, 9), ("even", "uneven", "one for all", "equal"))
+)
 def test_a_table_has_exactly_the_weights_that_it_was_made_of(precision: int, bits: int, kind: str) -> None:
     weights = random_weights(precision, bits, kind)
     table = alias_table(weights, precision)
