@@ -149,7 +149,7 @@ def test_a_lying_row_does_not_amplify_others(scheme: str, geometry: str) -> None
     assert len(found) == 1
 
 
-@pytest.mark.parametrize(("scheme", "geometry"), CASES)
+@pytest.mark.parametrize(("scheme", "geometry"), [case for case in CASES if case[0] in ("rep3", "clear")])
 def test_without_the_check_it_does(scheme: str, geometry: str) -> None:
     with unchecked():
         assert max(moved(scheme, lie, geometry) for lie in (LIES if scheme == "clear" else LIES[1:2])) > 100

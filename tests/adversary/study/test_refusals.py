@@ -305,7 +305,7 @@ def upload_whole(study: Study, identity: Identity, party: str, contribution: Any
         conversation.request({"request": "upload.commit", "upload": upload})
 
 
-@pytest.mark.parametrize("odd", PARTIES)
+@pytest.mark.parametrize("odd", [*(pytest.param(p, marks=pytest.mark.slow) for p in PARTIES[:2]), PARTIES[2]])
 def test_an_owner_that_gives_one_party_other_shares_starts_nothing(lab: Lab, odd: str) -> None:
     """Shares of two contributions do not fit together: the parties find out before they compute, and say so."""
     study, a = impatient(lab), lab.identity("owner-a")

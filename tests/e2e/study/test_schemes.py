@@ -30,9 +30,9 @@ def check_weights(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("scheme", "settings"),
     [
-        pytest.param(SEMI2K, VERTICAL, id="semi2k-vertical"),
+        pytest.param(SEMI2K, VERTICAL, id="semi2k-vertical", marks=pytest.mark.slow),
         pytest.param(SEMI2K_3, BOTH_ROLES, id="semi2k-three-parties-owner-is-party"),
-        pytest.param(REP4, BOTH_ROLES, id="rep4-owner-is-party"),
+        pytest.param(REP4, BOTH_ROLES, id="rep4-owner-is-party", marks=pytest.mark.slow),
         pytest.param(REP4, VERTICAL, id="rep4-vertical"),
         pytest.param(SEMI2K, HORIZONTAL, id="semi2k-horizontal", marks=pytest.mark.slow),
         pytest.param(SEMI2K, BOTH_ROLES, id="semi2k-owner-is-party", marks=pytest.mark.slow),

@@ -29,7 +29,7 @@ def check_weights(lab: Lab) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"rows": (300, 500)},
+        pytest.param({"rows": (300, 500)}, marks=pytest.mark.slow),  # five owners are two and more
         {"owners": tuple(f"owner-{x}" for x in "abcde"), "rows": (100, 50, 250, 1, 300)},
         {"partition": "vertical", "rows": (700, 700), "features": 4},
         {"owners": ("party-b", "owner-a"), "rows": (300, 500)},
@@ -53,7 +53,9 @@ ORDERS = list(itertools.permutations(PARTIES))
 
 
 @pytest.mark.parametrize("order", [ORDERS[5], *(pytest.param(o, marks=pytest.mark.slow) for o in ORDERS[:5])])
-@pytest.mark.parametrize("early", [True, False], ids=["owners-first", "parties-first"])
+@pytest.mark.parametrize(
+    "early", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["owners-first", "parties-first"]
+)
 def test_parties_start_in_any_order_and_owners_need_not_wait_for_all(
     make_lab: MakeLab, order: tuple[str, ...], early: bool
 ) -> None:

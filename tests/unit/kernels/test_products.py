@@ -89,10 +89,9 @@ def test_pairs_of_matrix_vector_products_of_every_shape(rng: np.random.Generator
         check_pairs([random_words(rng, (rows, cols), words) for _ in range(terms)], words, 1, rng)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("shape", [(211, 307), (2, 9001), (9001, 2)])
+@pytest.mark.parametrize(("shape", "threads"), [((211, 307), 3), ((2, 9001), 2), ((9001, 2), 3)])
 def test_threads_do_not_change_pairs(
-    rng: np.random.Generator, words: int, threads: int, shape: tuple[int, int]
+    rng: np.random.Generator, words: int, shape: tuple[int, int], threads: int
 ) -> None:
     check_pairs([random_words(rng, shape, words) for _ in range(3)], words, threads, rng)
 
@@ -121,17 +120,16 @@ def test_threads_do_not_change_matrix_vector_products(
         np.testing.assert_array_equal(alone, together)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("shape", [(83, 79, 89), (301, 67, 31), (5, 300, 333)])
+@pytest.mark.parametrize(("shape", "threads"), [((83, 79, 89), 2), ((301, 67, 31), 3), ((5, 300, 333), 3)])
 def test_threads_do_not_change_matrix_products(
-    rng: np.random.Generator, words: int, threads: int, shape: tuple[int, int, int]
+    rng: np.random.Generator, words: int, shape: tuple[int, int, int], threads: int
 ) -> None:
     rows, depth, cols = shape
     lhs, rhs = [random_words(rng, (rows, depth), words)], [random_words(rng, (depth, cols), words)]
     check_matmul(lhs, rhs, words, threads)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 3])
 def test_large_products_with_threads_equal_the_reference(rng: np.random.Generator, words: int, threads: int) -> None:
     mats = [random_words(rng, (211, 307), words) for _ in range(8)]
     check_matvec(mats, [random_words(rng, (307,), words) for _ in mats], words, threads)

@@ -90,7 +90,7 @@ def test_charged_and_stored_before_the_opening_begins(site: Loopback, monkeypatc
     assert seen == [(True, True, True)] * 3
 
 
-@pytest.mark.parametrize("late", ["party-a", "party-c"])
+@pytest.mark.parametrize("late", [pytest.param("party-a", marks=pytest.mark.slow), "party-c"])
 def test_a_released_party_opens_again_for_one_that_has_not_published(
     site: Loopback, late: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,7 +163,9 @@ def test_a_record_that_is_lost_after_the_opening_began_is_not_drawn_again(
     [
         (PartyState, "save_checkpoint", OSError(errno.ENOSPC, "No space left on device")),
         pytest.param(PartyState, "component", OSError(errno.EIO, "Input/output error"), marks=pytest.mark.slow),
-        (PartyState, "save_checkpoint", ZeroDivisionError("value 0.125 of a patient")),
+        pytest.param(
+            PartyState, "save_checkpoint", ZeroDivisionError("value 0.125 of a patient"), marks=pytest.mark.slow
+        ),
     ],
     ids=["disk full", "disk broken", "bug"],
 )
@@ -225,7 +227,7 @@ def test_a_failed_check_ends_the_study_here(site: Loopback, monkeypatch: pytest.
     assert not any((site.state(name) / "published.json").exists() for name in PARTIES)
 
 
-@pytest.mark.parametrize("culprit", ["party-a", "party-c"])
+@pytest.mark.parametrize("culprit", [pytest.param("party-a", marks=pytest.mark.slow), "party-c"])
 def test_a_check_that_failed_at_one_party_ends_all_who_wait_for_a_release(
     site: Loopback, monkeypatch: pytest.MonkeyPatch, culprit: str
 ) -> None:
@@ -281,7 +283,7 @@ def test_a_leader_says_plainly_that_another_has_forgotten(
 
 
 @pytest.mark.parametrize("name", ["party-a", pytest.param("party-b", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("training", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_reception_that_dies_ends_the_party(
     site: Loopback, name: str, training: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
