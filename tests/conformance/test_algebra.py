@@ -194,7 +194,7 @@ def test_the_sign_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.DataO
     encoded = ring.from_int(np.array(values, dtype=object))
 
     def program(s: Scheme) -> list[list[int]]:
-        opened = s.open_bits(s.sign_bits(s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)))
+        opened = s.boolean.open(s.sign_bits(s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)))
         assert opened is not None
         return [[int(bit) for bit in row] for row in opened]
 
@@ -217,7 +217,7 @@ def test_the_sign_and_the_bits_modulo_a_smaller_power_of_two(
 
     def program(s: Scheme) -> tuple[list[int], list[list[int]]]:
         share = s.input(0, held if s.rank == 0 else None, ring, held.shape)
-        opened = s.open_bits(s.stack_rows([s.sign_bits(share, bits=width), s.to_bits(share, width)]))
+        opened = s.boolean.open(s.boolean.stack_rows([s.sign_bits(share, bits=width), s.to_bits(share, width)]))
         assert opened is not None
         sign, *bits = opened.astype(int).tolist()
         return sign, bits
@@ -251,8 +251,10 @@ def test_the_top_bits_of_any_value_and_of_one_just_below(
 
     def program(s: Scheme) -> tuple[int, list[list[int]]]:
         share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
-        taken = s.stack_rows([s.top_bits(share), s.sign_bits(share), s.top_bits(share, low), s.sign_bits(share, low)])
-        opened = s.open_bits(taken)
+        taken = s.boolean.stack_rows(
+            [s.top_bits(share), s.sign_bits(share), s.top_bits(share, low), s.sign_bits(share, low)]
+        )
+        opened = s.boolean.open(taken)
         assert opened is not None
         return s.summands, [[int(bit) for bit in row] for row in opened]
 
@@ -342,7 +344,7 @@ def test_bits_of_any_value_and_back(scheme: str, ring: PowerOfTwoRing, data: st.
     def program(s: Scheme) -> tuple[list[list[int]], list[int]]:
         share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
         bits = s.to_bits(share)
-        opened = s.open_bits(bits)
+        opened = s.boolean.open(bits)
         back = s.from_bits(bits, ring)
         powers = ring.from_int(
             np.array([[1 << j] if j < ring.bits - 1 else [-(1 << j)] for j in range(ring.bits)], dtype=object)

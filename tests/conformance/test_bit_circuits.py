@@ -23,7 +23,7 @@ def bits(rows: int, count: int = COUNT) -> Bits:
 
 
 def shared(s: Scheme, values: Bits, source: int = 0) -> BitShare:
-    return s.input_bits(source, values if s.rank == source else None, *values.shape)
+    return s.boolean.input(source, values if s.rank == source else None, *values.shape)
 
 
 def lookup(chosen: npt.NDArray[np.uint8]) -> Lookup:
@@ -74,7 +74,7 @@ def test_a_form_is_the_sum_of_products_that_it_names(scheme: str, name: str) -> 
     a, b = bits(left), bits(right)
 
     def program(s: Scheme) -> Bits | None:
-        return s.open_bits(s.bilinear(shared(s, a), shared(s, b, 1), form))
+        return s.boolean.open(s.boolean.bilinear(shared(s, a), shared(s, b, 1), form))
 
     for opened in run_scheme(scheme, program).results:
         assert opened is not None
@@ -117,6 +117,6 @@ def test_numbers_from_their_digits(scheme: str, ring: PowerOfTwoRing, name: str)
 def test_numbers_that_do_not_fit_are_refused(scheme: str, ring: PowerOfTwoRing) -> None:
     def program(s: Scheme) -> None:
         with pytest.raises(InvalidInputError, match="too large"):
-            s.from_numbers([PlacedBits(0, s.random_bits(ring.bits - 1, 3))], ring)
+            s.from_numbers([PlacedBits(0, s.boolean.random(ring.bits - 1, 3))], ring)
 
     run_scheme(scheme, program)

@@ -16,7 +16,8 @@ import pytest
 from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
-from cofit.sharing import BitShare, Scheme, Share, rep3
+from cofit.sharing import Scheme, Share, rep3
+from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.rep3.party import Rep3
 from support.forms import FORMS, form_of
 from support.masks import constant, unsettled
@@ -88,8 +89,8 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "inner products and truncation": lambda s, r: s.inner(tall(s, r, 0), tall(s, r, 10), shift=9),
     "truncation": lambda s, r: s.truncate(numbers(s, r, 0), 9),
     "two truncations": lambda s, r: s.truncate(s.truncate(numbers(s, r, 0), 9), 3),
-    "and": lambda s, r: s.and_(BitShare(shared(s, BITS, (2, 1), 0), 64), BitShare(shared(s, BITS, (2, 1), 10), 64)),
-    "bits to elements": lambda s, r: s.from_bits(BitShare(shared(s, BITS, (1, 1), 0), N), r),
+    "and": lambda s, r: s.boolean.and_(*(PackedBits(shared(s, BITS, (2, 1), salt), 64) for salt in (0, 10))),
+    "bits to elements": lambda s, r: s.from_bits(PackedBits(shared(s, BITS, (1, 1), 0), N), r),
     "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
     "signs of a proven range": lambda s, r: s.sign_bits(numbers(s, r, 0), bits=25),
@@ -328,7 +329,7 @@ def test_a_seed_depends_on_both_halves_and_on_the_session() -> None:
 def test_parties_whose_streams_are_apart_stop(ring: PowerOfTwoRing) -> None:
     def program(s: Scheme) -> None:
         if s.rank == 1:
-            s.random_bits(1, 64)
+            s.boolean.random(1, 64)
         s.mul(numbers(s, ring, 0), numbers(s, ring, 10))
 
     with pytest.raises(TransportError) as caught:

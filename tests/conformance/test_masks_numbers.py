@@ -16,6 +16,7 @@ from cofit.arithmetic import Z64, Generator, PowerOfTwoRing, Ring, RingArray, Sh
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.rep3.party import Rep3
 from support.numbers import COUNT, WIDTHS, Change, Scripted, Seen, exposed, masking, totals, two_sums
 from support.runs import run_scheme
@@ -38,7 +39,7 @@ def seen_with_rep3(kind: type[Rep3], ring: PowerOfTwoRing, receiver: int, change
             return made
 
         def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
-            self.masked = masked.packed.parts
+            self.masked = words_of(masked).parts
             made: Share = super()._unmasked(masked, kept, ring)
             self.masked = ()
             return made
@@ -90,7 +91,7 @@ class KnownToParty0(Rep3):
         one, two = (zeros, zeros) if stream is None else (stream.ring(BITS, shape), stream.ring(BITS, shape))
         r = BITS.add(one, two)
         parts = {0: (r, zeros), 1: (zeros, zeros), 2: (zeros, r)}[self.rank]
-        return BitShare(Share(BITS, parts), count), r
+        return PackedBits(Share(BITS, parts), count), r
 
 
 class WithMask(Rep3):
@@ -102,8 +103,8 @@ class WithMask(Rep3):
 
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
         share, _ = super()._number_mask(width, count)
-        first, second = (self.changed(part) for part in share.packed.parts)
-        return BitShare(Share(BITS, (first, second)), count), BITS.add(first, second)
+        first, second = (self.changed(part) for part in words_of(share).parts)
+        return PackedBits(Share(BITS, (first, second)), count), BITS.add(first, second)
 
 
 class WithoutTopDigit(WithMask):
@@ -131,11 +132,11 @@ class UsedTwice(Rep3):
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
         share, kept = super()._number_mask(width, count)
         if not self.before:
-            self.before = share.packed.parts
+            self.before = words_of(share).parts
             return share, kept
-        pairs = zip(self.before, share.packed.parts, strict=True)
+        pairs = zip(self.before, words_of(share).parts, strict=True)
         first, second = (np.concatenate([old, new[len(old) :]]) for old, new in pairs)
-        return BitShare(Share(BITS, (first, second)), count), BITS.add(first, second)
+        return PackedBits(Share(BITS, (first, second)), count), BITS.add(first, second)
 
 
 class ShownToParty2(Rep3):
@@ -143,9 +144,9 @@ class ShownToParty2(Rep3):
 
     def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
         if self.rank == 1:
-            self._exchange("mul", {2: [masked.packed.parts[0]]})
+            self._exchange("mul", {2: [words_of(masked).parts[0]]})
         elif self.rank == 2:
-            missing = BITS.empty(masked.packed.shape)
+            missing = BITS.empty(words_of(masked).shape)
             self._exchange("mul", {}, {1: missing})
         return super()._unmasked(masked, kept, ring)
 

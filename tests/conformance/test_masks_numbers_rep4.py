@@ -15,6 +15,7 @@ import pytest
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.packed_bits import words_of
 from cofit.sharing.rep4.joint import Joint
 from cofit.sharing.rep4.party import Rep4
 from support.numbers import WIDTHS, Change, Scripted, Seen, exposed, masking, totals, two_sums
@@ -38,7 +39,7 @@ def seen_with_rep4(kind: type[Rep4], ring: PowerOfTwoRing, receiver: int, change
             return made
 
         def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
-            self.masked = masked.packed.parts
+            self.masked = words_of(masked).parts
             made: Share = super()._unmasked(masked, kept, ring)
             self.masked = ()
             return made

@@ -16,6 +16,7 @@ import pytest
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme
+from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
 from support.numbers import WIDTHS, Change, Scripted, Seen, exposed, masking, totals, two_sums
@@ -42,7 +43,7 @@ def seen_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken: st
         def _number_mask(self, width: int, count: int) -> tuple[BitShare, None]:
             with masking(self._source._stream):
                 share, _ = super()._number_mask(width, count)
-            return BitShare(share.packed.map(mask), count), None
+            return PackedBits(words_of(share).map(mask), count), None
 
         def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
             self.sizes = () if operation == "unmask" else [array.size for array in own]

@@ -16,8 +16,9 @@ import pytest
 from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
-from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing import Scheme, Share
 from cofit.sharing.inputs import DIGEST_BYTES
+from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.rep4.joint import Joint
 from cofit.sharing.rep4.party import Rep4
 from support.forms import FORMS, form_of
@@ -81,8 +82,8 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "inner products": lambda s, r: s.inner(square(s, r, 0), square(s, r, 10)),
     "truncation": lambda s, r: s.truncate(numbers(s, r, 0), 9),
     "two truncations": truncated_twice,
-    "and": lambda s, r: s.and_(BitShare(shared(s, BITS, (2, 1), 0), 64), BitShare(shared(s, BITS, (2, 1), 10), 64)),
-    "bits to elements": lambda s, r: s.from_bits(BitShare(shared(s, BITS, (1, 1), 0), N), r),
+    "and": lambda s, r: s.boolean.and_(*(PackedBits(shared(s, BITS, (2, 1), salt), 64) for salt in (0, 10))),
+    "bits to elements": lambda s, r: s.from_bits(PackedBits(shared(s, BITS, (1, 1), 0), N), r),
     "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
     "signs of a proven range": lambda s, r: s.sign_bits(numbers(s, r, 0), bits=25),
@@ -286,7 +287,7 @@ def test_a_key_depends_on_every_contribution_and_on_the_session() -> None:
 def test_parties_whose_streams_are_apart_stop() -> None:
     def program(s: Scheme) -> None:
         if s.rank == 1:
-            s.random_bits(1, 64)
+            s.boolean.random(1, 64)
         s.mul(numbers(s, Z64, 0), numbers(s, Z64, 10))
 
     with pytest.raises(TransportError) as caught:

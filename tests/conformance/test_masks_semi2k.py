@@ -16,6 +16,7 @@ import pytest
 from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
 from support.forms import FORMS, form_of
@@ -68,7 +69,7 @@ def square(s: Scheme, ring: PowerOfTwoRing, salt: int) -> Share:
 
 
 def words(s: Scheme, salt: int) -> BitShare:
-    return BitShare(shared(s, BITS, (N, 1), salt), 64)
+    return PackedBits(shared(s, BITS, (N, 1), salt), 64)
 
 
 def squared(s: Scheme, ring: PowerOfTwoRing) -> None:
@@ -163,7 +164,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "squared norms of known rows": known_norms,
     "known rows as ordinary shares": known_elsewhere,
     "two matrices with known rows": two_known,
-    "and": lambda s, r: s.and_(words(s, 0), words(s, 10)),
+    "and": lambda s, r: s.boolean.and_(words(s, 0), words(s, 10)),
     "bits to elements": lambda s, r: s.from_bits(words(s, 0), r),
     "elements to bits": lambda s, r: s.to_bits(shared(s, r, (64,), 0)),
     "signs": lambda s, r: s.sign_bits(shared(s, r, (64,), 0)),

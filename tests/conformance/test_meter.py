@@ -50,9 +50,9 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "inner": lambda s, r: s.inner(matrix(s, r), matrix(s, r)),
     "inner with truncation": lambda s, r: s.inner(matrix(s, r), matrix(s, r), 5),
     "refresh": lambda s, r: s.refresh(vector(s, r)),
-    "random bits": lambda s, r: s.random_bits(3, N),
-    "bits to ring": lambda s, r: s.from_bits(s.random_bits(3, N), r),
-    "and": lambda s, r: s.and_(s.random_bits(3, N), s.not_(s.random_bits(3, N))),
+    "random bits": lambda s, r: s.boolean.random(3, N),
+    "bits to ring": lambda s, r: s.from_bits(s.boolean.random(3, N), r),
+    "and": lambda s, r: s.boolean.and_(s.boolean.random(3, N), s.boolean.not_(s.boolean.random(3, N))),
     "bits": lambda s, r: s.to_bits(vector(s, r)),
     "sign": lambda s, r: s.sign_bits(vector(s, r)),
     "coarse sign": lambda s, r: s.sign_bits(vector(s, r), 21),
@@ -61,12 +61,12 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "low bits": lambda s, r: s.to_bits(vector(s, r), 13),
     "top bits": lambda s, r: s.top_bits(vector(s, r), 21),
     "squares of the high part": lambda s, r: s.high_squares(matrix(s, r), 9),
-    "folded bits": lambda s, r: s.and_(bits := s.fold(s.random_bits(3, 256), 4), bits),
-    "inner products of bits": lambda s, r: s.bilinear(s.random_bits(8, N), s.random_bits(8, N), Dot(4)),
-    "outer product of bits": lambda s, r: s.bilinear(s.random_bits(3, N), s.random_bits(5, N), Outer()),
-    "a number": lambda s, r: s.from_numbers([PlacedBits(3, s.random_bits(9, N))], r),
-    "a sum of numbers": lambda s, r: s.from_numbers([PlacedBits(4 * i, s.random_bits(9, N)) for i in range(5)], r),
-    "open bits": lambda s, r: s.open_bits(s.random_bits(3, N)),
+    "folded bits": lambda s, r: s.boolean.and_(bits := s.boolean.fold(s.boolean.random(3, 256), 4), bits),
+    "inner products of bits": lambda s, r: s.boolean.bilinear(s.boolean.random(8, N), s.boolean.random(8, N), Dot(4)),
+    "outer product of bits": lambda s, r: s.boolean.bilinear(s.boolean.random(3, N), s.boolean.random(5, N), Outer()),
+    "a number": lambda s, r: s.from_numbers([PlacedBits(3, s.boolean.random(9, N))], r),
+    "a sum of numbers": lambda s, r: s.from_numbers([PlacedBits(4 * i, s.boolean.random(9, N)) for i in range(5)], r),
+    "open bits": lambda s, r: s.boolean.open(s.boolean.random(3, N)),
     "nothing to send": lambda s, r: s.mul_public(s.add(vector(s, r), vector(s, r)), r.zeros((N,))),
 }
 
@@ -187,7 +187,7 @@ _WORK: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "truncation": OPERATIONS["truncation"],
     "random bits": OPERATIONS["random bits"],
     "random bits as ring elements": lambda s, r: s.random_ring_bits(r, (N,)),
-    "bit to ring element": lambda s, r: s.from_bits(s.random_bits(1, N), r),
+    "bit to ring element": lambda s, r: s.from_bits(s.boolean.random(1, N), r),
 }
 
 

@@ -211,11 +211,17 @@ def check_boolean_operations(scheme: str, mesh: str) -> None:
     a, b = RNG.integers(0, 2, (5, 130), dtype=np.uint8), RNG.integers(0, 2, (5, 130), dtype=np.uint8)
 
     def program(s: Scheme) -> list[npt.NDArray[np.uint8] | None]:
-        x = s.input_bits(0, a if s.rank == 0 else None, 5, 130)
-        y = s.input_bits(1, b if s.rank == 1 else None, 5, 130)
-        results = (s.xor(x, y), s.and_(x, y), s.not_(x), s.select_rows(x, [3, 1]), s.stack_rows([x, y]))
-        constant = s.xor(x, s.constant_bits(b))
-        return [s.open_bits(r) for r in (*results, constant)]
+        x = s.boolean.input(0, a if s.rank == 0 else None, 5, 130)
+        y = s.boolean.input(1, b if s.rank == 1 else None, 5, 130)
+        results = (
+            s.boolean.xor(x, y),
+            s.boolean.and_(x, y),
+            s.boolean.not_(x),
+            s.boolean.select_rows(x, [3, 1]),
+            s.boolean.stack_rows([x, y]),
+        )
+        constant = s.boolean.xor(x, s.boolean.constant(b))
+        return [s.boolean.open(r) for r in (*results, constant)]
 
     expected = [a ^ b, a & b, 1 - a, a[[3, 1]], np.concatenate([a, b]), a ^ b]
     for opened in run_scheme(scheme, program, mesh=mesh).results:
@@ -229,8 +235,8 @@ def test_random_bits_are_the_same_in_both_worlds(scheme: str, ring: PowerOfTwoRi
 
 def check_random_bits(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
     def program(s: Scheme) -> tuple[npt.NDArray[np.uint8] | None, RingArray | None]:
-        bits = s.random_bits(3, 500)
-        return s.open_bits(bits), s.open(s.from_bits(bits, ring))
+        bits = s.boolean.random(3, 500)
+        return s.boolean.open(bits), s.open(s.from_bits(bits, ring))
 
     for as_bits, as_elements in run_scheme(scheme, program, mesh=mesh).results:
         assert as_bits is not None and as_elements is not None
@@ -279,7 +285,7 @@ def test_wrong_operands_are_refused_before_any_message(scheme: str) -> None:
         with pytest.raises(InvalidInputError, match="shift"):
             s.truncate(a, -1)
         with pytest.raises(ShapeError):
-            s.xor(s.random_bits(1, 5), s.random_bits(1, 6))
+            s.boolean.xor(s.boolean.random(1, 5), s.boolean.random(1, 6))
 
     assert run_scheme(scheme, program).everything().messages_sent == 0
 
@@ -289,12 +295,12 @@ def test_rows_of_bits_can_be_gathered(scheme: str) -> None:
 
     def program(s: Scheme) -> npt.NDArray[np.uint8] | None:
         a, b = (
-            s.input_bits(0, first if s.rank == 0 else None, 5, 70),
-            s.input_bits(1, second if s.rank == 1 else None, 3, 70),
+            s.boolean.input(0, first if s.rank == 0 else None, 5, 70),
+            s.boolean.input(1, second if s.rank == 1 else None, 3, 70),
         )
-        gathered = s.gather_rows([(a, slice(1, 5, 2)), (b, [2, 0, 2]), (a, slice(5, 5)), (a, slice(0, 1))])
+        gathered = s.boolean.gather_rows([(a, slice(1, 5, 2)), (b, [2, 0, 2]), (a, slice(5, 5)), (a, slice(0, 1))])
         assert gathered.rows == 6
-        return s.open_bits(gathered)
+        return s.boolean.open(gathered)
 
     expected = np.concatenate([first[1:5:2], second[[2, 0, 2]], first[:1]])
     for opened in run_scheme(scheme, program).results:

@@ -15,6 +15,7 @@ from scipy import stats
 from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
 from cofit.sharing import SCHEMES, Scheme, Share
 from cofit.sharing.bit_forms import Outer
+from cofit.sharing.packed_bits import words_of
 from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
@@ -52,10 +53,14 @@ def work(s: Scheme, ring: PowerOfTwoRing, constant: int) -> dict[str, Share]:
         "product with a held matrix": s.matmul(held, y.map(lambda p: p.reshape(64, 64))),
         "product with its transpose": s.matmul(held.map(np.transpose), y.map(lambda p: p.reshape(64, 64)), 9),
         "fresh sharing": s.refresh(x),
-        "bits": s.select_rows(bits, slice(0, 32)).packed,
-        "bits as elements": s.from_bits(s.select_rows(bits, slice(0, 1)), ring),
-        "form of bits": s.bilinear(s.select_rows(bits, slice(0, 8)), s.select_rows(bits, slice(8, 12)), Outer()).packed,
-        "digits as elements": s.from_numbers([PlacedBits(2, s.select_rows(bits, slice(0, 9)))], ring),
+        "bits": words_of(s.boolean.select_rows(bits, slice(0, 32))),
+        "bits as elements": s.from_bits(s.boolean.select_rows(bits, slice(0, 1)), ring),
+        "form of bits": words_of(
+            s.boolean.bilinear(
+                s.boolean.select_rows(bits, slice(0, 8)), s.boolean.select_rows(bits, slice(8, 12)), Outer()
+            )
+        ),
+        "digits as elements": s.from_numbers([PlacedBits(2, s.boolean.select_rows(bits, slice(0, 9)))], ring),
     }
 
 

@@ -82,8 +82,10 @@ def test_bits_equal_the_cleartext_twin(parties: int, ring: PowerOfTwoRing) -> No
     def program(s: Scheme) -> Named:
         a = put_in(s, ring, x)
         bits, sign = s.to_bits(a), s.sign_bits(a)
-        low, high = s.select_rows(bits, slice(0, 3)), s.select_rows(bits, slice(3, 6))
-        logic = s.stack_rows([s.and_(low, high), s.xor(low, high), s.not_(low), s.and_(low, low)])
+        low, high = s.boolean.select_rows(bits, slice(0, 3)), s.boolean.select_rows(bits, slice(3, 6))
+        logic = s.boolean.stack_rows(
+            [s.boolean.and_(low, high), s.boolean.xor(low, high), s.boolean.not_(low), s.boolean.and_(low, low)]
+        )
         return opened(
             s, {"bits": s.from_bits(bits, ring), "sign": s.from_bits(sign, ring), "logic": s.from_bits(logic, ring)}
         )
@@ -93,8 +95,8 @@ def test_bits_equal_the_cleartext_twin(parties: int, ring: PowerOfTwoRing) -> No
 
 def test_random_bits_are_fair_bits_in_both_worlds(parties: int) -> None:
     def program(s: Scheme) -> tuple[npt.NDArray[np.uint8] | None, RingArray | None]:
-        bits = s.random_bits(2, 5000)
-        return s.open_bits(bits), s.open(s.from_bits(bits, Z64))
+        bits = s.boolean.random(2, 5000)
+        return s.boolean.open(bits), s.open(s.from_bits(bits, Z64))
 
     results = run_scheme("semi2k", program, parties=parties).results
     bits, as_elements = results[0]

@@ -11,11 +11,10 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Party
-from cofit.arithmetic import Z64, Generator, PowerOfTwoRing, RingArray
+from cofit.arithmetic import Z64, Generator, PowerOfTwoRing, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import packed_length
 from cofit.sampling.discrete_laplace import discrete_laplace
-from cofit.sharing import BitShare, Scheme, Share, scheme_named
+from cofit.sharing import Scheme, Share, scheme_named
 from cofit.sharing.meter import Meter
 from cofit.sharing.semi2k.party import Semi2k
 from conformance.semi2k_runs import elements, put_in
@@ -35,7 +34,7 @@ def everything(s: Scheme) -> list[object]:
     z = s.matmul(held, s.mul(x, y, 3))
     bits = s.from_bits(s.to_bits(z), Z64)
     s.barrier("after")
-    return [s.open(z), s.open(bits), s.open_bits(s.sign_bits(x)), s.open(x, [0])]
+    return [s.open(z), s.open(bits), s.boolean.open(s.sign_bits(x)), s.open(x, [0])]
 
 
 def test_the_dealer_hears_announcements_only_and_sees_zeros(parties: int) -> None:
@@ -69,17 +68,16 @@ def test_the_dealer_speaks_to_the_last_party_alone(parties: int) -> None:
 class BitsFromTheDealersSeeds(Semi2k):
     """What must not be: noise that the dealer could compute."""
 
-    def random_bits(self, rows: int, count: int) -> BitShare:
-        return BitShare(Share(BITS, (self._source.matrix(BITS, (rows, packed_length(count))),)), count)
+    def _random_words(self, shape: Shape) -> Share:
+        return Share(BITS, (self._source.matrix(BITS, shape),))
 
 
 class BitsFromCommonSeeds(Semi2k):
     """What must not be: noise that the other parties could compute."""
 
-    def random_bits(self, rows: int, count: int) -> BitShare:
-        shape = (rows, packed_length(count))
+    def _random_words(self, shape: Shape) -> Share:
         drawn = self._zero(BITS, shape)
-        return BitShare(Share(BITS, (drawn if self.rank == 0 else BITS.zeros(shape),)), count)
+        return Share(BITS, (drawn if self.rank == 0 else BITS.zeros(shape),))
 
 
 def all_but_ones_coins(kind: type[Semi2k], parties: int, honest: int) -> tuple[npt.NDArray[np.uint8], RingArray]:
@@ -96,7 +94,7 @@ def all_but_ones_coins(kind: type[Semi2k], parties: int, honest: int) -> tuple[n
                 self._coins = Generator(bytes([100 + self.rank] * 32))
 
     def program(s: Scheme) -> tuple[npt.NDArray[np.uint8] | None, RingArray | None]:
-        bits = s.open_bits(s.random_bits(1, 4096))
+        bits = s.boolean.open(s.boolean.random(1, 4096))
         return bits, s._source.matrix(Z64, (4,)) if isinstance(s, Semi2k) else None
 
     numbers = iter(range(10, 10 + parties))
@@ -165,7 +163,7 @@ METERED: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "squares": norms,
     "truncation": lambda s, r: s.truncate(vector(s, r), 5),
     "matmul": lambda s, r: s.matmul(vector(s, r, 11), matrix(s, r), 5),
-    "bits to ring": lambda s, r: s.from_bits(s.random_bits(3, 70), r),
+    "bits to ring": lambda s, r: s.from_bits(s.boolean.random(3, 70), r),
     "bits": lambda s, r: s.to_bits(vector(s, r)),
     "sign": lambda s, r: s.sign_bits(vector(s, r)),
     "top bits": lambda s, r: s.top_bits(vector(s, r), 21),

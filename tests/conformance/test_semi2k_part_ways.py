@@ -74,23 +74,25 @@ def another_broadcast(s: Scheme) -> object:
 
 
 def another_length(s: Scheme) -> object:
-    bits = s.random_bits(1, 3 if first_opened(s, 1) else 4)
+    bits = s.boolean.random(1, 3 if first_opened(s, 1) else 4)
     return s.open(s.from_bits(bits, Z64))
 
 
 def another_table(s: Scheme) -> object:
     entries = np.array([[1, 2]], dtype=np.uint64) << np.uint64(first_opened(s, 1))
-    return s.open_bits(s.bilinear(s.random_bits(2, 64), s.random_bits(3, 64), Lookup(3, [(1, entries)])))
+    return s.boolean.open(
+        s.boolean.bilinear(s.boolean.random(2, 64), s.boolean.random(3, 64), Lookup(3, [(1, entries)]))
+    )
 
 
 def another_form(s: Scheme) -> object:
     form = Each() if first_opened(s, 1) else Spread(1)
-    return s.open_bits(s.bilinear(s.random_bits(2, 64), s.random_bits(2, 64), form))
+    return s.boolean.open(s.boolean.bilinear(s.boolean.random(2, 64), s.boolean.random(2, 64), form))
 
 
 def another_place(s: Scheme) -> object:
     """The numbers have another place, and so another mask."""
-    return s.open(s.from_numbers([PlacedBits(first_opened(s, 1), s.random_bits(2, 64))], Z64))
+    return s.open(s.from_numbers([PlacedBits(first_opened(s, 1), s.boolean.random(2, 64))], Z64))
 
 
 BRANCHING = [

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
-from cofit.sharing import Scheme, Share
+from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.shares import PlacedBits
 from support.forms import FORMS
 from support.runs import Run, run_scheme
@@ -29,6 +30,10 @@ def measured(
 
 def vector(s: Scheme, ring: PowerOfTwoRing, count: int = N) -> Share:
     return s.constant(ring, ring.zeros((count,)))
+
+
+def of_random_bits(s: Scheme, left: int, right: int, form: BitForm) -> BitShare:
+    return s.boolean.bilinear(s.boolean.random(left, 64), s.boolean.random(right, 64), form)
 
 
 def matrix(s: Scheme, ring: PowerOfTwoRing) -> Share:
@@ -79,16 +84,16 @@ def test_linear_maps_and_random_bits_are_free(scheme: str, ring: PowerOfTwoRing)
         s.narrow(a, Z64)
         s.mul_public(s.add_public(a, a.parts[0]), a.parts[0])
         s.matmul_public(matrix(s, ring), ring.zeros((COLS,)))
-        bits = s.random_bits(2, 100)
-        s.not_(s.xor(bits, bits))
+        bits = s.boolean.random(2, 100)
+        s.boolean.not_(s.boolean.xor(bits, bits))
 
     assert measured(scheme, ring, work).everything().messages_sent == 0
 
 
 def test_rep3_and_of_bits_sends_one_bit_a_party() -> None:
     def work(s: Scheme) -> None:
-        bits = s.random_bits(4, 640)
-        s.and_(bits, bits)
+        bits = s.boolean.random(4, 640)
+        s.boolean.and_(bits, bits)
 
     run = run_scheme("rep3", work)
     assert run.rounds("mul") == 1
@@ -96,7 +101,7 @@ def test_rep3_and_of_bits_sends_one_bit_a_party() -> None:
 
 
 def test_rep3_bit_to_ring_element(ring: PowerOfTwoRing) -> None:
-    run = measured("rep3", ring, lambda s: s.from_bits(s.random_bits(1, N), ring))
+    run = measured("rep3", ring, lambda s: s.from_bits(s.boolean.random(1, N), ring))
     assert max(counts.total.rounds for counts in run.traffic) == 2
     assert run.everything().bytes_sent == 3 * N * ring.element_bytes
 
@@ -170,7 +175,7 @@ ADDED = {"one": (10, 0, 0, 9), "apart": (15, 0, 0, 11), "overlapping": (28, 1, 1
 
 
 def summed(s: Scheme, ring: PowerOfTwoRing, name: str, count: int) -> Share:
-    return s.from_numbers([PlacedBits(place, s.random_bits(rows, count)) for place, rows in NUMBERS[name]], ring)
+    return s.from_numbers([PlacedBits(place, s.boolean.random(rows, count)) for place, rows in NUMBERS[name]], ring)
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -191,7 +196,7 @@ def test_rep3_numbers_from_their_digits(ring: PowerOfTwoRing, name: str) -> None
 def test_rep3_bilinear_forms(name: str) -> None:
     """3 bits for every result, however many products it is the sum of."""
     form, left, right = FORMS[name]
-    run = measured("rep3", Z64, lambda s: s.bilinear(s.random_bits(left, 64), s.random_bits(right, 64), form))
+    run = measured("rep3", Z64, lambda s: of_random_bits(s, left, right, form))
     assert run.rounds("forms") == 1
     assert run.everything().bytes_sent == run.bytes_sent("forms") == 3 * 8 * form.rows(left, right)
 
@@ -325,7 +330,7 @@ def test_semi2k_opening_to_one_party_sends_to_it_alone(parties: int, ring: Power
 @pytest.mark.parametrize("parties", [2, 3])
 def test_semi2k_bit_to_ring_element(parties: int, ring: PowerOfTwoRing) -> None:
     rows, count = 3, 130
-    run = measured("semi2k", ring, lambda s: s.from_bits(s.random_bits(rows, count), ring), parties)
+    run = measured("semi2k", ring, lambda s: s.from_bits(s.boolean.random(rows, count), ring), parties)
     words = rows * -(-count // 64)
     assert run.rounds("from_bits") == 1
     assert run.everything().bytes_sent == rows * count * ring.element_bytes + parties * (parties - 1) * words * 8
@@ -351,7 +356,10 @@ def test_semi2k_bilinear_forms(parties: int, name: str) -> None:
     """Every row of an operand is opened once, in however many products it takes part; the dealer sends the results."""
     form, left, right = FORMS[name]
     run = measured(
-        "semi2k", Z64, lambda s: s.bilinear(s.random_bits(left, 64), s.random_bits(right, 64), form), parties
+        "semi2k",
+        Z64,
+        lambda s: of_random_bits(s, left, right, form),
+        parties,
     )
     assert run.rounds("forms") == 1
     opened = parties * (parties - 1) * (left + right)

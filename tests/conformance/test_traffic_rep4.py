@@ -42,7 +42,7 @@ COSTS: list[Case] = [
     ("matmul", lambda s, r: s.matmul(matrix(s, r), matrix(s, r).map(np.transpose)), 1, 6 * ROWS * ROWS, 6),
     ("inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r)), 1, 6 * ROWS, 6),
     ("inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r), shift=5), 2, 16 * ROWS, 9),
-    ("from_bits", lambda s, r: s.from_bits(s.random_bits(1, N), r), 1, 8 * N, 8),
+    ("from_bits", lambda s, r: s.from_bits(s.boolean.random(1, N), r), 1, 8 * N, 8),
 ]
 
 
@@ -75,8 +75,8 @@ def test_an_announcement_is_echoed() -> None:
 
 def test_and_of_bits() -> None:
     def program(s: Scheme) -> None:
-        bits = s.random_bits(4, 640)
-        s.and_(bits, bits)
+        bits = s.boolean.random(4, 640)
+        s.boolean.and_(bits, bits)
 
     run = run_scheme("rep4", program)
     assert run.rounds("mul") == 1
@@ -89,7 +89,7 @@ def test_bilinear_forms(name: str) -> None:
     form, left, right = FORMS[name]
 
     def program(s: Scheme) -> None:
-        s.bilinear(s.random_bits(left, 64), s.random_bits(right, 64), form)
+        s.boolean.bilinear(s.boolean.random(left, 64), s.boolean.random(right, 64), form)
 
     run = run_scheme("rep4", program)
     assert run.rounds("forms") == 1

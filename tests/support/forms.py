@@ -10,6 +10,7 @@ from cofit.arithmetic import Ring, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.bit_forms import BitForm, Dot, Each, Lookup, Outer, SideBySide, Spread
+from cofit.sharing.packed_bits import PackedBits
 
 CHOSEN = np.random.default_rng(5).integers(0, 1 << 5, (2, 4, 3), dtype=np.uint64)
 
@@ -27,5 +28,5 @@ FORMS: dict[str, tuple[BitForm, int, int]] = {
 def form_of(s: Scheme, shared: Callable[[Scheme, Ring, Shape, int], Share], name: str) -> BitShare:
     """The form of two shared operands, which ``shared`` makes of a ring, a shape and a number."""
     form, left, right = FORMS[name]
-    a, b = (BitShare(shared(s, BITS, (rows, 1), salt), 64) for rows, salt in ((left, 0), (right, 10)))
-    return s.bilinear(a, b, form)
+    a, b = (PackedBits(shared(s, BITS, (rows, 1), salt), 64) for rows, salt in ((left, 0), (right, 10)))
+    return s.boolean.bilinear(a, b, form)

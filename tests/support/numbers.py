@@ -19,7 +19,8 @@ import numpy.typing as npt
 from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, unpack
-from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing import Scheme, Share
+from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.rep4.party import Rep4
 from cofit.sharing.shares import PlacedBits
@@ -83,7 +84,7 @@ class Seen:
 
 def two_sums(s: Scheme, ring: PowerOfTwoRing) -> None:
     """The operation that is judged: T = 3 digits, and T = 3 digits + 2 times 3 digits."""
-    one, other = (PlacedBits(place, BitShare(shared(s, BITS, (rows, 1), place), COUNT)) for place, rows in NUMBERS)
+    one, other = (PlacedBits(place, PackedBits(shared(s, BITS, (rows, 1), place), COUNT)) for place, rows in NUMBERS)
     s.from_numbers([one], ring)
     s.from_numbers([one, other], ring)
 

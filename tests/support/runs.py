@@ -17,6 +17,7 @@ from cofit.arithmetic.bits import unpack
 from cofit.arithmetic.prg import fresh_seed
 from cofit.sharing import SCHEMES, BitShare, Scheme, Share, dealer_of
 from cofit.sharing.inputs import send_components
+from cofit.sharing.packed_bits import words_of
 from cofit.transport import (
     Counts,
     Delay,
@@ -193,4 +194,4 @@ def reconstruct(shares: list[Share], scheme: str) -> RingArray:
 
 def reconstruct_bits(shares: list[BitShare], scheme: str) -> npt.NDArray[np.uint8]:
     """The bits of a Boolean sharing, seen from outside."""
-    return unpack(reconstruct([share.packed for share in shares], scheme), shares[0].count)
+    return unpack(reconstruct([words_of(share) for share in shares], scheme), shares[0].count)

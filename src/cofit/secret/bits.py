@@ -58,23 +58,23 @@ class SecretBits:
 
     def __xor__(self, other: SecretBits) -> SecretBits:
         self._same_shape(other, "^")
-        return self._like(self._scheme.xor(self._share, other._share))
+        return self._like(self._scheme.boolean.xor(self._share, other._share))
 
     def __and__(self, other: SecretBits) -> SecretBits:
         self._same_shape(other, "&")
-        return self._like(self._scheme.and_(self._share, other._share))
+        return self._like(self._scheme.boolean.and_(self._share, other._share))
 
     def bilinear(self, other: SecretBits, form: BitForm) -> SecretBits:
         """Return a public bilinear form of both, which may be of different widths. 1 round."""
         if self.shape != other.shape:
             raise ShapeError(f"A bilinear form needs bits of one shape; got {self.shape} and {other.shape}.")
-        return self._like(self._scheme.bilinear(self._share, other._share, form))
+        return self._like(self._scheme.boolean.bilinear(self._share, other._share, form))
 
     def __or__(self, other: SecretBits) -> SecretBits:
         return (self & other) ^ self ^ other
 
     def __invert__(self) -> SecretBits:
-        return self._like(self._scheme.not_(self._share))
+        return self._like(self._scheme.boolean.not_(self._share))
 
     def __iter__(self) -> Iterator[SecretBits]:
         return (self[j] for j in range(self.width))
@@ -85,14 +85,14 @@ class SecretBits:
                 raise parameter_error("index", "SecretBits", f"a bit position below {self.width}", index)
             position = int(index) % self.width
             index = slice(position, position + 1)
-        return self._like(self._scheme.select_rows(self._share, index))
+        return self._like(self._scheme.boolean.select_rows(self._share, index))
 
     def join(self, *others: SecretBits) -> SecretBits:
         """Return the bits of this and of all others, in order, for every element."""
         for other in others:
             if self.shape != other.shape:
                 raise ShapeError(f"Only bits of one shape can be joined; got {self.shape} and {other.shape}.")
-        return self._like(self._scheme.stack_rows([self._share, *(other._share for other in others)]))
+        return self._like(self._scheme.boolean.stack_rows([self._share, *(other._share for other in others)]))
 
     def ones(self) -> SecretBits:
         """Return one bit for each element, which is 1 (and public)."""
@@ -104,7 +104,7 @@ class SecretBits:
         ``count`` is a multiple of 64. Local.
         """
         groups, count = self.shape
-        return SecretBits(self._scheme, self._scheme.fold(self._share, groups), (count,))
+        return SecretBits(self._scheme, self._scheme.boolean.fold(self._share, groups), (count,))
 
     def every(self) -> SecretBits:
         """Return one bit for each element: 1 where all its bits are. ceil(log2(width)) ANDs deep."""

@@ -304,7 +304,7 @@ class Party:
     def random_secret_bits(self, shape: Shape, width: int = 1) -> SecretBits:
         """Return ``width`` uniform secret bits per element that nobody knows, in Boolean sharing."""
         count = int(np.prod(shape, dtype=np.int64))
-        return SecretBits(self._scheme, self._scheme.random_bits(width, count), tuple(shape))
+        return SecretBits(self._scheme, self._scheme.boolean.random(width, count), tuple(shape))
 
     def to_arithmetic(self, bits: SecretBits, ring: PowerOfTwoRing = Z64) -> SecretArray:
         """Return Boolean bits as integers 0 and 1 of shape (width, \\*shape)."""
@@ -334,7 +334,7 @@ class Party:
         if isinstance(value, SecretBits):
             self.audit.record(reason, f"{value.width} bits an element", value.shape, learned_by)
             with self._scheme.agreeing_on(f"{learned_by} {reason}"):
-                bits = self._scheme.open_bits(value._share, ranks)
+                bits = self._scheme.boolean.open(value._share, ranks)
             return None if bits is None else bits.reshape(value.width, *value.shape)
         if not isinstance(value, SecretArray):
             raise InvalidInputError(f"Only secret values can be opened; got {type(value).__name__}.")

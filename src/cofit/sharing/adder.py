@@ -14,6 +14,7 @@ from abc import abstractmethod
 
 from cofit.arithmetic import PowerOfTwoRing
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.sharing.boolean import Boolean
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Share
 
@@ -24,17 +25,17 @@ class TakesBits(Scheme):
     def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
         """Rounds: those of the signals and ceil(log2(k-1)) ANDs; k: as many bits as are taken."""
         with self.label("to_bits"):
-            return add_from_signals(self, *self._signals(a, 0, bits))
+            return add_from_signals(self.boolean, *self._signals(a, 0, bits))
 
     def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
         """As ``to_bits``, with the carry into the top position only: 2 (k-2) ANDs instead of k log2 k."""
         with self.label("sign_bits"):
-            return top_bit_from_signals(self, *self._signals(a, low, bits))
+            return top_bit_from_signals(self.boolean, *self._signals(a, low, bits))
 
     def top_bits(self, a: Share, low: int = 0) -> BitShare:
         """As ``sign_bits``, with one more AND, which takes a round of its own."""
         with self.label("top_bits"):
-            return top_two_from_signals(self, *self._signals(a, low, None))
+            return top_two_from_signals(self.boolean, *self._signals(a, low, None))
 
     def _signals(self, a: Share, low: int, bits: int | None) -> tuple[BitShare, BitShare]:
         return self._carry_signals(a, *planes_of(a, low, bits))
@@ -46,73 +47,73 @@ class TakesBits(Scheme):
         less than ``summands`` 2^low below that."""
 
 
-def add_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
+def add_from_signals(boolean: Boolean, generate: BitShare, propagate: BitShare) -> BitShare:
     """Return the k sum bits, modulo 2^k, of two numbers given their carry signals (k rows each)."""
     width = generate.rows
     if width == 1:
         return propagate
-    g = scheme.select_rows(generate, slice(0, width - 1))
-    p = scheme.select_rows(propagate, slice(0, width - 1))
+    g = boolean.select_rows(generate, slice(0, width - 1))
+    p = boolean.select_rows(propagate, slice(0, width - 1))
     level = 0
     while 1 << level < width - 1:
         block = 1 << level
         upper = [i for i in range(width - 1) if i & block]
         before = [(i >> level << level) - 1 for i in upper]
         open_ended = [n for n, j in enumerate(before) if j >= block]  # prefixes that do not yet reach position 0
-        left = scheme.select_rows(p, [*upper, *(upper[n] for n in open_ended)])
-        right = scheme.gather_rows([(g, before), (p, [before[n] for n in open_ended])])
-        product = scheme.and_(left, right)
-        g_upper = scheme.xor(scheme.select_rows(g, upper), scheme.select_rows(product, slice(0, len(upper))))
-        g = _replace_rows(scheme, g, upper, g_upper)
+        left = boolean.select_rows(p, [*upper, *(upper[n] for n in open_ended)])
+        right = boolean.gather_rows([(g, before), (p, [before[n] for n in open_ended])])
+        product = boolean.and_(left, right)
+        g_upper = boolean.xor(boolean.select_rows(g, upper), boolean.select_rows(product, slice(0, len(upper))))
+        g = _replace_rows(boolean, g, upper, g_upper)
         changed = [upper[n] for n in open_ended]
-        p = _replace_rows(scheme, p, changed, scheme.select_rows(product, slice(len(upper), product.rows)))
+        p = _replace_rows(boolean, p, changed, boolean.select_rows(product, slice(len(upper), product.rows)))
         level += 1
-    sums = scheme.xor(scheme.select_rows(propagate, slice(1, width)), g)
-    return scheme.gather_rows([(propagate, slice(0, 1)), (sums, slice(0, width - 1))])
+    sums = boolean.xor(boolean.select_rows(propagate, slice(1, width)), g)
+    return boolean.gather_rows([(propagate, slice(0, 1)), (sums, slice(0, width - 1))])
 
 
-def top_bit_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
+def top_bit_from_signals(boolean: Boolean, generate: BitShare, propagate: BitShare) -> BitShare:
     """Return the top sum bit only: a balanced tree over the positions below it, at most 2 ANDs for each."""
     top = generate.rows - 1
     if not top:
         return propagate
-    carry = _carry_out(scheme, generate, propagate, top)
-    return scheme.xor(scheme.select_rows(propagate, slice(top, top + 1)), carry)
+    carry = _carry_out(boolean, generate, propagate, top)
+    return boolean.xor(boolean.select_rows(propagate, slice(top, top + 1)), carry)
 
 
-def top_two_from_signals(scheme: Scheme, generate: BitShare, propagate: BitShare) -> BitShare:
+def top_two_from_signals(boolean: Boolean, generate: BitShare, propagate: BitShare) -> BitShare:
     """Return the two top sum bits, the lower one first: the carry between them takes one more AND."""
     top = generate.rows - 1
-    carry = _carry_out(scheme, generate, propagate, top - 1)
+    carry = _carry_out(boolean, generate, propagate, top - 1)
     below = slice(top - 1, top)
-    g, p = scheme.select_rows(generate, below), scheme.select_rows(propagate, below)
-    into_top = scheme.xor(g, scheme.and_(p, carry))
-    sums = scheme.stack_rows([carry, into_top])
-    return scheme.xor(scheme.select_rows(propagate, slice(top - 1, top + 1)), sums)
+    g, p = boolean.select_rows(generate, below), boolean.select_rows(propagate, below)
+    into_top = boolean.xor(g, boolean.and_(p, carry))
+    sums = boolean.stack_rows([carry, into_top])
+    return boolean.xor(boolean.select_rows(propagate, slice(top - 1, top + 1)), sums)
 
 
-def _carry_out(scheme: Scheme, generate: BitShare, propagate: BitShare, positions: int) -> BitShare:
+def _carry_out(boolean: Boolean, generate: BitShare, propagate: BitShare, positions: int) -> BitShare:
     """Return the carry out of the lowest positions."""
-    g, p = (scheme.select_rows(signal, slice(0, positions)) for signal in (generate, propagate))
+    g, p = (boolean.select_rows(signal, slice(0, positions)) for signal in (generate, propagate))
     while g.rows > 1:
         pairs = g.rows // 2
         low, high = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
         # The lowest group reaches position 0, so its propagate signal is never needed again.
-        left = scheme.gather_rows([(p, high), (p, slice(3, 2 * pairs, 2))])
-        right = scheme.gather_rows([(g, low), (p, slice(2, 2 * pairs, 2))])
-        product = scheme.and_(left, right)
-        joined = scheme.xor(scheme.select_rows(g, high), scheme.select_rows(product, slice(0, pairs)))
+        left = boolean.gather_rows([(p, high), (p, slice(3, 2 * pairs, 2))])
+        right = boolean.gather_rows([(g, low), (p, slice(2, 2 * pairs, 2))])
+        product = boolean.and_(left, right)
+        joined = boolean.xor(boolean.select_rows(g, high), boolean.select_rows(product, slice(0, pairs)))
         odd = slice(2 * pairs, g.rows)
-        p = scheme.gather_rows([(p, slice(0, 1)), (product, slice(pairs, product.rows)), (p, odd)])
-        g = joined if 2 * pairs == g.rows else scheme.stack_rows([joined, scheme.select_rows(g, odd)])
+        p = boolean.gather_rows([(p, slice(0, 1)), (product, slice(pairs, product.rows)), (p, odd)])
+        g = joined if 2 * pairs == g.rows else boolean.stack_rows([joined, boolean.select_rows(g, odd)])
     return g
 
 
-def _replace_rows(scheme: Scheme, bits: BitShare, rows: list[int], new: BitShare) -> BitShare:
+def _replace_rows(boolean: Boolean, bits: BitShare, rows: list[int], new: BitShare) -> BitShare:
     order = list(range(bits.rows))
     for position, row in enumerate(rows):
         order[row] = bits.rows + position
-    return scheme.select_rows(scheme.stack_rows([bits, new]), order)
+    return boolean.select_rows(boolean.stack_rows([bits, new]), order)
 
 
 def planes_of(a: Share, low: int = 0, bits: int | None = None) -> tuple[PowerOfTwoRing, slice]:

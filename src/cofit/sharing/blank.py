@@ -7,6 +7,7 @@ local operation only works out the shape of its result. What sends messages is l
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +19,16 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.arithmetic.ring import broadcast_shape, matmul_shape
 from cofit.errors import InvalidInputError
+from cofit.sharing.bit_forms import BitForm
+from cofit.sharing.boolean import Rows
 from cofit.sharing.costs import Costs
 from cofit.sharing.inputs import Inputs
-from cofit.sharing.operands import common_count, common_ring
+from cofit.sharing.operands import common_ring
+from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, folded_count
 from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Place, Share
+from cofit.transport import Mesh
 
 _ZERO = bytes(16)
 
@@ -64,6 +69,10 @@ class Blank(Scheme):
     holds_values = False
     _constant_part = 0
 
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
+        super().__init__(mesh, names, dealer)
+        self.boolean = BlankBoolean(self, self._random_words, self._bilinear_words)
+
     @classmethod
     def costs(cls, parties: int) -> Costs:
         raise InvalidInputError("Only a scheme with values has costs.")
@@ -75,9 +84,6 @@ class Blank(Scheme):
     def _blank(self, ring: Ring, shape: Shape) -> Share:
         """Return a result that takes no memory."""
         return Share(ring, (nothing(ring, shape),))
-
-    def _blank_bits(self, rows: int, count: int) -> BitShare:
-        return BitShare(self._blank(BITS, (rows, packed_length(count))), count)
 
     def verify(self) -> None:
         """Nothing to check."""
@@ -156,31 +162,43 @@ class Blank(Scheme):
     def narrow(self, a: Share, ring: PowerOfTwoRing) -> Share:
         return self._blank(ring, a.shape)
 
-    # --- bits --------------------------------------------------------------------------------------------
-
-    def random_bits(self, rows: int, count: int) -> BitShare:
-        return self._blank_bits(rows, count)
-
-    def not_(self, a: BitShare) -> BitShare:
-        return self._blank_bits(a.rows, a.count)
-
-    def select_rows(self, a: BitShare, rows: slice | Sequence[int]) -> BitShare:
-        return self._blank_bits(_selected(a, rows), a.count)
-
     def high_part(self, a: Share, shift: int) -> Share:
         return self._blank(a.ring, a.shape)
 
-    def fold(self, a: BitShare, groups: int) -> BitShare:
-        return self._blank_bits(a.rows * groups, a.count // groups)
+    # --- bits --------------------------------------------------------------------------------------------
 
-    def stack_rows(self, pieces: Sequence[BitShare]) -> BitShare:
-        return self._blank_bits(sum(piece.rows for piece in pieces), common_count(*pieces))
+    def _random_words(self, shape: Shape) -> Share:
+        return self._blank(BITS, shape)
 
-    def gather_rows(self, pieces: Sequence[tuple[BitShare, slice | Sequence[int]]]) -> BitShare:
-        return self._blank_bits(sum(_selected(*piece) for piece in pieces), common_count(*(bits for bits, _ in pieces)))
+    @abstractmethod
+    def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share: ...
 
 
-def _selected(bits: BitShare, rows: slice | Sequence[int]) -> int:
+class BlankBoolean(PackedBoolean):
+    """Shared bits without memory: only shapes are worked out."""
+
+    def not_(self, a: BitShare) -> PackedBits:
+        return blank_bits(a.rows, a.count)
+
+    def select_rows(self, a: BitShare, rows: Rows) -> PackedBits:
+        return blank_bits(_selected(a, rows), a.count)
+
+    def fold(self, a: BitShare, groups: int) -> PackedBits:
+        return blank_bits(a.rows * groups, folded_count(a, groups))
+
+    def stack_rows(self, pieces: Sequence[BitShare]) -> PackedBits:
+        return blank_bits(sum(piece.rows for piece in pieces), common_count(*pieces))
+
+    def gather_rows(self, pieces: Sequence[tuple[BitShare, Rows]]) -> PackedBits:
+        return blank_bits(sum(_selected(*piece) for piece in pieces), common_count(*(bits for bits, _ in pieces)))
+
+
+def blank_bits(rows: int, count: int) -> PackedBits:
+    """Return shared bits that take no memory."""
+    return PackedBits(Share(BITS, (nothing(BITS, (rows, packed_length(count))),)), count)
+
+
+def _selected(bits: BitShare, rows: Rows) -> int:
     return len(range(bits.rows)[rows]) if isinstance(rows, slice) else len(rows)
 
 

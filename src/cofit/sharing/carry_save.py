@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cofit.sharing.scheme import Scheme
+from cofit.sharing.boolean import Boolean
 from cofit.sharing.shares import BitShare
 
 
@@ -22,26 +22,26 @@ def levels(count: int) -> int:
     return rounds
 
 
-def carry_signals(scheme: Scheme, numbers: Sequence[BitShare]) -> tuple[BitShare, BitShare]:
+def carry_signals(boolean: Boolean, numbers: Sequence[BitShare]) -> tuple[BitShare, BitShare]:
     """Return generate and propagate signals of two numbers whose sum, modulo 2^k, is that of all (k rows each)."""
     rest = list(numbers)
     while len(rest) > 2:
         triples = [rest[i : i + 3] for i in range(0, len(rest) - 2, 3)]
-        left = scheme.stack_rows([scheme.xor(a, c) for a, _, c in triples])
-        right = scheme.stack_rows([scheme.xor(b, c) for _, b, c in triples])
-        product = scheme.and_(left, right)
+        left = boolean.stack_rows([boolean.xor(a, c) for a, _, c in triples])
+        right = boolean.stack_rows([boolean.xor(b, c) for _, b, c in triples])
+        product = boolean.and_(left, right)
         width = rest[0].rows
         reduced: list[BitShare] = []
         for place, (a, b, c) in enumerate(triples):
-            carries = scheme.xor(scheme.select_rows(product, slice(place * width, (place + 1) * width)), c)
-            reduced += [scheme.xor(scheme.xor(a, b), c), _doubled(scheme, carries)]
+            carries = boolean.xor(boolean.select_rows(product, slice(place * width, (place + 1) * width)), c)
+            reduced += [boolean.xor(boolean.xor(a, b), c), _doubled(boolean, carries)]
         rest = reduced + rest[3 * len(triples) :]
     u, v = rest
-    return scheme.and_(u, v), scheme.xor(u, v)
+    return boolean.and_(u, v), boolean.xor(u, v)
 
 
-def _doubled(scheme: Scheme, number: BitShare) -> BitShare:
+def _doubled(boolean: Boolean, number: BitShare) -> BitShare:
     """Return twice a number: its rows one place up, and a row of zeros."""
-    lowest = scheme.select_rows(number, slice(0, 1))
-    zero = scheme.xor(lowest, lowest)
-    return scheme.stack_rows([zero, scheme.select_rows(number, slice(0, number.rows - 1))])
+    lowest = boolean.select_rows(number, slice(0, 1))
+    zero = boolean.xor(lowest, lowest)
+    return boolean.stack_rows([zero, boolean.select_rows(number, slice(0, number.rows - 1))])

@@ -45,21 +45,31 @@ class StreamCost:
 
 
 @dataclass(frozen=True)
+class BitCosts:
+    """The costs of shared bits, where an element is a word of 64 of them: input by a party, opening to one receiver,
+    and ANDs and bilinear forms.
+    """
+
+    input: Cost
+    open: Cost
+    product: Cost
+
+
+@dataclass(frozen=True)
 class Costs:
     """The costs of a scheme among a given number of parties.
 
-    ``open`` is for one receiver: m receivers take as many rounds and m times the bytes. ``product`` holds for
-    element-wise, matrix and inner products, and for ANDs, where an element is a word of 64 bits. ``refresh``: a fresh
-    sharing. ``echo``: what an announcement takes beside the messages themselves. ``carry_signals``: what ``to_bits``
-    and ``sign_bits`` send for every word of bit planes before the ANDs of ``adder.py``; None where bits are taken
-    without any message. ``product_terms``, ``inner_terms`` and ``public_terms``: how many products of plain matrices
-    (of plain rows) a party computes for one of secrets, and for one of a secret and a public matrix. ``bit_words``:
-    words that ``from_bits`` sends for every packed word, beside the elements of ``bit_to_ring``. ``unmasked``: what
-    ``from_numbers`` takes after its additions, in elements of the ring; ``unmasked_words``: and for every word of
-    digits. ``compared``: what the parties exchange to see that an owner dealt them one value; what the owner sends
-    follows from ``Inputs.layout``. ``hold``: what preparing a value for many products takes; None if nothing.
-    ``hold_known``: the same for a part of it that one party knows. ``listeners``: how many hear announcements beside
-    the parties.
+    ``open`` is for one receiver: m receivers take as many rounds and m times the bytes. ``product`` holds for element-
+    wise, matrix and inner products. ``bits``: of shared bits. ``refresh``: a fresh sharing. ``echo``: what an
+    announcement takes beside the messages themselves. ``carry_signals``: what ``to_bits`` and ``sign_bits`` send for
+    every word of bit planes before the ANDs of ``adder.py``; None where bits are taken without any message.
+    ``product_terms``, ``inner_terms`` and ``public_terms``: how many products of plain matrices (of plain rows) a party
+    computes for one of secrets, and for one of a secret and a public matrix. ``bit_words``: words that ``from_bits``
+    sends for every packed word, beside the elements of ``bit_to_ring``. ``unmasked``: what ``from_numbers`` takes after
+    its additions, in elements of the ring; ``unmasked_words``: and for every word of digits. ``compared``: what the
+    parties exchange to see that an owner dealt them one value; what the owner sends follows from ``Inputs.layout``.
+    ``hold``: what preparing a value for many products takes; None if nothing. ``hold_known``: the same for a part of it
+    that one party knows. ``listeners``: how many hear announcements beside the parties.
     """
 
     setup_rounds: int
@@ -67,6 +77,7 @@ class Costs:
     input: Cost
     open: Cost
     product: Cost
+    bits: BitCosts
     refresh: Cost
     truncated_product: Cost
     truncation: Cost

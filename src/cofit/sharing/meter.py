@@ -27,13 +27,15 @@ from cofit.sharing.adder import (
     top_two_from_signals,
 )
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.blank import Blank, nothing
+from cofit.sharing.blank import Blank, blank_bits, nothing
+from cofit.sharing.boolean import Boolean
 from cofit.sharing.costs import Cost, Costs
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.inputs import bytes_of, messages_of
 from cofit.sharing.known_inputs import known_layout
 from cofit.sharing.numbers import FromNumbers
+from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.regions import regions_in, whole
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Share
@@ -184,11 +186,11 @@ class Meter(FromNumbers, Blank):
         return HeldShare(a.ring, blank, mask, adds_public=False)
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
-        return self._count(self._costs.input, ring, shape)
+        return self._count(self._costs.bits.input if ring is BITS else self._costs.input, ring, shape)
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         receivers = range(len(self.names)) if to is None else to
-        cost, times = self._costs.open, len(receivers)
+        cost, times = self._costs.bits.open if share.ring is BITS else self._costs.open, len(receivers)
         every = Cost(cost.rounds, cost.elements * times, cost.fixed_bytes * times)
         opened = self._count(every, share.ring, share.shape)
         return opened.parts[0] if self.rank in receivers else None
@@ -222,6 +224,7 @@ class Meter(FromNumbers, Blank):
     def _product(self, ring: Ring, left: Shape | None, right: Shape | None, shape: Shape, shift: int) -> Share:
         cost = self._costs.truncated_product if shift else self._costs.product
         if ring is BITS:
+            cost = self._costs.bits.product
             self._tally[5] += 64 * math.prod(shape)
         return self._count(cost, ring, shape, left, right)
 
@@ -241,24 +244,24 @@ class Meter(FromNumbers, Blank):
         return self._bits_of(a, planes_of(a, low)[1], 2, top_two_from_signals)
 
     def _bits_of(
-        self, a: Share, planes: slice, rows: int, adder: Callable[[Scheme, BitShare, BitShare], BitShare]
+        self, a: Share, planes: slice, rows: int, adder: Callable[[Boolean, BitShare, BitShare], BitShare]
     ) -> BitShare:
         count, signals = math.prod(a.shape), self._costs.carry_signals
         if signals is None:
-            return self._blank_bits(rows, count)
-        signal = BitShare(self._count(signals, BITS, (plane_count(planes), packed_length(count))), count)
-        return adder(self, signal, signal)
+            return blank_bits(rows, count)
+        signal = PackedBits(self._count(signals, BITS, (plane_count(planes), packed_length(count))), count)
+        return adder(self.boolean, signal, signal)
 
-    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+    def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         return self._product(BITS, a.shape, b.shape, shape, 0)
 
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, None]:
-        return self._blank_bits(width, count), None
+        return blank_bits(width, count), None
 
     def _unmasked(self, masked: BitShare, kept: None, ring: PowerOfTwoRing) -> Share:
-        self._send(0, self._costs.unmasked_words * math.prod(masked.packed.shape) * BITS.element_bytes)
+        self._send(0, self._costs.unmasked_words * math.prod(words_of(masked).shape) * BITS.element_bytes)
         return self._count(self._costs.unmasked, ring, (masked.count,))
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
-        self._send(0, self._costs.bit_words * math.prod(bits.packed.shape) * BITS.element_bytes)
+        self._send(0, self._costs.bit_words * math.prod(words_of(bits).shape) * BITS.element_bytes)
         return self._count(self._costs.bit_to_ring, ring, (bits.rows, bits.count))

@@ -26,7 +26,8 @@ from cofit.arithmetic import PowerOfTwoRing, RingArray
 from cofit.arithmetic.bits import from_planes
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import add_from_signals
-from cofit.sharing.operands import common_count
+from cofit.sharing.boolean import Boolean
+from cofit.sharing.packed_bits import common_count
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, PlacedBits, Share
 
@@ -45,7 +46,7 @@ class FromNumbers(Scheme):
             raise InvalidInputError(f"Numbers of {width - 1} digits are too large for {ring.name}.")
         with self.label("from_numbers"):
             mask, kept = self._number_mask(width, count)
-            total = added(self, [*numbers, PlacedBits(0, mask)], width)
+            total = added(self.boolean, [*numbers, PlacedBits(0, mask)], width)
             return self._unmasked(total, kept, ring)
 
     @abstractmethod
@@ -78,29 +79,29 @@ def plain_numbers(ring: PowerOfTwoRing, planes: RingArray, count: int) -> tuple[
 # --- addition --------------------------------------------------------------------------------------------
 
 
-def added(scheme: Scheme, numbers: Sequence[PlacedBits], width: int) -> BitShare:
+def added(boolean: Boolean, numbers: Sequence[PlacedBits], width: int) -> BitShare:
     """Return the lowest ``width`` digits of the sum of all numbers, of which one has a digit in each of them.
 
     Three numbers become two of the same sum (``carry_save.py``), in a round, until two are left; where a place has two
     digits instead of three, a half adder does, and none where nothing is carried into it. Numbers that do not overlap
     count as one.
     """
-    pool = scheme.stack_rows([bits for _, bits in numbers])
+    pool = boolean.stack_rows([bits for _, bits in numbers])
     lines = _lines(numbers)
     while len(lines) > 2:
-        pool, lines = _carry_save(scheme, pool, lines, width)
+        pool, lines = _carry_save(boolean, pool, lines, width)
     first, second = [*lines, {}][:2]
     both = [place for place in range(width) if place in first and place in second]
     alone = {place: first.get(place, second.get(place, 0)) for place in range(width)}
-    ones = scheme.select_rows(pool, [first[place] for place in both])
-    others = scheme.select_rows(pool, [second[place] for place in both])
-    none = scheme.xor(scheme.select_rows(pool, slice(0, 1)), scheme.select_rows(pool, slice(0, 1)))
-    products = scheme.stack_rows([scheme.and_(ones, others), none])
+    ones = boolean.select_rows(pool, [first[place] for place in both])
+    others = boolean.select_rows(pool, [second[place] for place in both])
+    none = boolean.xor(boolean.select_rows(pool, slice(0, 1)), boolean.select_rows(pool, slice(0, 1)))
+    products = boolean.stack_rows([boolean.and_(ones, others), none])
     at = {place: row for row, place in enumerate(both)}
-    generate = scheme.select_rows(products, [at.get(place, len(both)) for place in range(width)])
-    mixed = scheme.stack_rows([pool, scheme.xor(ones, others)])
+    generate = boolean.select_rows(products, [at.get(place, len(both)) for place in range(width)])
+    mixed = boolean.stack_rows([pool, boolean.xor(ones, others)])
     rows = [pool.rows + at[place] if place in at else alone[place] for place in range(width)]
-    return add_from_signals(scheme, generate, scheme.select_rows(mixed, rows))
+    return add_from_signals(boolean, generate, boolean.select_rows(mixed, rows))
 
 
 def _lines(numbers: Sequence[PlacedBits]) -> list[_Rows]:
@@ -118,7 +119,7 @@ def _lines(numbers: Sequence[PlacedBits]) -> list[_Rows]:
     return lines
 
 
-def _carry_save(scheme: Scheme, pool: BitShare, lines: list[_Rows], width: int) -> tuple[BitShare, list[_Rows]]:
+def _carry_save(boolean: Boolean, pool: BitShare, lines: list[_Rows], width: int) -> tuple[BitShare, list[_Rows]]:
     """Turn every three lines into two. 1 round."""
     full: list[tuple[int, int, int]] = []
     half: list[tuple[int, int]] = []
@@ -140,15 +141,15 @@ def _carry_save(scheme: Scheme, pool: BitShare, lines: list[_Rows], width: int) 
                 for target, row in zip(targets, digits, strict=False):
                     target[place] = ("as it is", row)
         made.append((sums, carries))
-    x, y, z = (scheme.select_rows(pool, [digits[i] for digits in full]) for i in range(3))
-    u, v = (scheme.select_rows(pool, [digits[i] for digits in half]) for i in range(2))
-    product = scheme.and_(
-        scheme.stack_rows([scheme.xor(x, z), u]),
-        scheme.stack_rows([scheme.xor(y, z), v]),
+    x, y, z = (boolean.select_rows(pool, [digits[i] for digits in full]) for i in range(3))
+    u, v = (boolean.select_rows(pool, [digits[i] for digits in half]) for i in range(2))
+    product = boolean.and_(
+        boolean.stack_rows([boolean.xor(x, z), u]),
+        boolean.stack_rows([boolean.xor(y, z), v]),
     )
-    carried = scheme.xor(scheme.select_rows(product, slice(0, len(full))), z)
-    of_half = scheme.select_rows(product, slice(len(full), len(full) + len(half)))
-    grown = scheme.stack_rows([pool, scheme.xor(scheme.xor(x, y), z), scheme.xor(u, v), carried, of_half])
+    carried = boolean.xor(boolean.select_rows(product, slice(0, len(full))), z)
+    of_half = boolean.select_rows(product, slice(len(full), len(full) + len(half)))
+    grown = boolean.stack_rows([pool, boolean.xor(boolean.xor(x, y), z), boolean.xor(u, v), carried, of_half])
     sums_at = {"as it is": 0, "full": pool.rows, "half": pool.rows + len(full)}
     carries_at = {kind: at + len(full) + len(half) if at else 0 for kind, at in sums_at.items()}
     reduced: list[_Rows] = []

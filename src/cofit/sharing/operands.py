@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
-from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.shares import Share
 
 LocalMap: TypeAlias = Callable[[RingArray], RingArray]
 """Of a part of a share, element by element."""
@@ -18,14 +18,6 @@ def common_ring(a: Share, b: Share) -> Ring:
     if a.ring is not b.ring:
         raise RingMismatchError(f"Operands are shared over different rings: {a.ring.name} and {b.ring.name}.")
     return a.ring
-
-
-def common_count(*bits: BitShare) -> int:
-    """Return the number of bits in a row of all operands, or raise ShapeError."""
-    counts = {b.count for b in bits}
-    if len(counts) != 1:
-        raise ShapeError(f"Operands hold rows of different lengths: {sorted(counts)} bits.")
-    return counts.pop()
 
 
 def check_shift(ring: Ring, shift: int) -> None:

@@ -1,12 +1,14 @@
 """The interface of a secret-sharing scheme, as one party runs it.
 
-A scheme is a subclass of ``Scheme`` in a package of its own, registered in ``registry.py``. It is ring-polymorphic: the
-ring travels with the share. Everything local and linear is written here once, over the ``parts`` of a share; a scheme
-adds what needs messages or its own structure. Nothing above this layer looks inside a share.
+A scheme is a package, registered in ``registry.py``, and a composition of parts:
 
-The interface was checked against the schemes to come: additive sharing (one part; a dealer is one more peer on the
-mesh), four-party replicated sharing (three parts; ``verify``), Shamir sharing over a prime field (one part; ``Ring``
-is a field; bits are field elements, so ``BitShare`` is opaque).
+- the session with the other members: ranks, labels, messages, agreement (``member.py``);
+- shared numbers: this file. The ring travels with the share; what is local and linear is written here once, over the
+  ``parts`` of a share, and a scheme adds what needs messages or its own structure;
+- shared bits, a part of its own (``boolean.py``), and the conversions between both (``conversion.py``);
+- how owners share values (``inputs.py``).
+
+Nothing above this layer looks inside a share.
 """
 
 from __future__ import annotations
@@ -16,25 +18,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
-from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import pack, packed_length, unpack
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
-from cofit.errors import InvalidInputError, parameter_error
-from cofit.sharing.bit_forms import BitForm
+from cofit.errors import InvalidInputError
+from cofit.sharing.conversion import Conversion
 from cofit.sharing.costs import Costs
 from cofit.sharing.inputs import Inputs, receive_components
 from cofit.sharing.member import Member
-from cofit.sharing.operands import check_plus, check_shift, common_count, common_ring, shifting
-from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Place, PlacedBits, Share
+from cofit.sharing.operands import check_plus, check_shift, common_ring, shifting
+from cofit.sharing.shares import ComponentFacts, DealtShare, Place, Share
 from cofit.sharing.summands import joined
 
-_FEWEST_SUMMANDS = 4
 
-
-class Scheme(Member):
+class Scheme(Member, Conversion):
     """One party's running instance of a secret-sharing scheme.
 
     ``mesh`` connects this party to the other computing parties ``names`` (in the order of their ranks), to the owners,
@@ -246,37 +243,6 @@ class Scheme(Member):
     @abstractmethod
     def _truncate(self, a: Share, shift: int) -> Share: ...
 
-    # --- bits --------------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def random_bits(self, rows: int, count: int) -> BitShare:
-        """Return shared uniform bits that nobody knows."""
-
-    @abstractmethod
-    def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
-        """Return the k bits of every element of a (two's complement), least significant row first.
-
-        bits: for less, only so many of them, the lowest.
-        """
-
-    @abstractmethod
-    def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
-        """Return the top bit of every element of a, one row: 1 where it is negative, reading a as signed.
-
-        low: for less, of a number that is below a by less than ``summands`` 2^low, modulo the ring.
-        bits: for less, of that number modulo 2^bits, a sum of shares modulo 2^bits: its sign if the caller has proved
-        -2^(bits-1) <= a < 2^(bits-1), and nothing to rely on where not.
-        """
-
-    @abstractmethod
-    def top_bits(self, a: Share, low: int = 0) -> BitShare:
-        """Return the two top bits of every element of a, or of such a number, the lower one first."""
-
-    @property
-    def summands(self) -> int:
-        """How many summands a shared value has at most, as bits are taken and parts are shifted."""
-        return max(_FEWEST_SUMMANDS, len(self.names))
-
     def high_part(self, a: Share, shift: int) -> Share:
         """Return floor(a / 2^shift) less a number below ``summands``, modulo 2^(k - shift) alone. Local.
 
@@ -289,84 +255,3 @@ class Scheme(Member):
         """Return the sum of the squares of ``high_part`` over the last axis. Sends what ``inner`` does."""
         high = self.high_part(a, shift)
         return self.inner(high, high)
-
-    def fold(self, a: BitShare, groups: int) -> BitShare:
-        """Return the same bits in ``groups`` times as many rows of as many times fewer, a multiple of 64. Local.
-
-        Row r becomes the rows r groups, ..., r groups + groups - 1.
-        """
-        count = a.count // groups
-        if count * groups != a.count or count % 64:
-            raise parameter_error("groups", "fold", "such that rows of a multiple of 64 bits are left", groups)
-        return BitShare(a.packed.linear(lambda part: part.reshape(a.rows * groups, -1)), count)
-
-    @abstractmethod
-    def from_bits(self, bits: BitShare, ring: Ring) -> Share:
-        """Return the bits as ring elements 0 and 1, shape (rows, count)."""
-
-    def random_ring_bits(self, ring: Ring, shape: Shape) -> Share:
-        """Return shared uniform bits that nobody knows, as ring elements 0 and 1."""
-        count = int(np.prod(shape, dtype=np.int64))
-        return self.from_bits(self.random_bits(1, count), ring).map(lambda part: part.reshape(shape))
-
-    def input_bits(self, source: int, bits: npt.NDArray[np.uint8] | None, rows: int, count: int) -> BitShare:
-        """Share bits, shape (rows, count), that the party of rank ``source`` holds."""
-        shape = (rows, packed_length(count))
-        return BitShare(self.input(source, None if bits is None else pack(bits), BITS, shape), count)
-
-    def constant_bits(self, bits: npt.NDArray[np.uint8]) -> BitShare:
-        """Return the trivial sharing of public bits, shape (rows, count)."""
-        return BitShare(self.constant(BITS, pack(bits)), bits.shape[-1])
-
-    def xor(self, a: BitShare, b: BitShare) -> BitShare:
-        """Return a XOR b. Local."""
-        count = common_count(a, b)
-        return BitShare(self.add(a.packed, b.packed), count)
-
-    def and_(self, a: BitShare, b: BitShare) -> BitShare:
-        """Return a AND b."""
-        count = common_count(a, b)
-        return BitShare(self.mul(a.packed, b.packed), count)
-
-    def bilinear(self, a: BitShare, b: BitShare, form: BitForm) -> BitShare:
-        """Return a public bilinear map of two shared arrays of bits; messages are for its results, as for ANDs."""
-        count = common_count(a, b)
-        shape = (form.rows(a.rows, b.rows), packed_length(count))
-        with self.agreeing_on(repr(form.facts)):
-            return BitShare(self._bilinear(a.packed, b.packed, form, shape), count)
-
-    @abstractmethod
-    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share: ...
-
-    @abstractmethod
-    def from_numbers(self, numbers: Sequence[PlacedBits], ring: PowerOfTwoRing) -> Share:
-        """Return the sum of numbers whose binary digits are shared, as ring elements; each is its digits' number times
-        2^place. In a ring of k bits the sum must be below 2^(k-2), however large each is.
-        """
-
-    def not_(self, a: BitShare) -> BitShare:
-        """Return NOT a. Local."""
-        return BitShare(self.add_public(a.packed, pack(np.ones((1, a.count), np.uint8))), a.count)
-
-    def select_rows(self, a: BitShare, rows: slice | Sequence[int]) -> BitShare:
-        """Return some rows of shared bits. Local."""
-        return BitShare(a.packed.map(lambda part: part[rows]), a.count)
-
-    def stack_rows(self, pieces: Sequence[BitShare]) -> BitShare:
-        """Return the rows of all pieces, in order. Local."""
-        count = common_count(*pieces)
-        parts = zip(*(piece.packed.parts for piece in pieces), strict=True)
-        return BitShare(Share(BITS, tuple(np.concatenate(part) for part in parts)), count)
-
-    def gather_rows(self, pieces: Sequence[tuple[BitShare, slice | Sequence[int]]]) -> BitShare:
-        """Return some rows of each piece, in order: ``select_rows`` and ``stack_rows`` at once. Local."""
-        count = common_count(*(bits for bits, _ in pieces))
-        parts = zip(*(bits.packed.parts for bits, _ in pieces), strict=True)
-        chosen = [rows for _, rows in pieces]
-        gathered = (np.concatenate([x[rows] for x, rows in zip(part, chosen, strict=True)]) for part in parts)
-        return BitShare(Share(BITS, tuple(gathered)), count)
-
-    def open_bits(self, bits: BitShare, to: Sequence[int] | None = None) -> npt.NDArray[np.uint8] | None:
-        """Reveal bits to the ranks in ``to`` (by default all)."""
-        words = self.open(bits.packed, to)
-        return None if words is None else unpack(words, bits.count)

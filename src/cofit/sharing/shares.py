@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
@@ -68,17 +69,16 @@ class DealtShare(Protocol):
         """Return the share itself."""
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class BitShare:
-    """One party's part of shared bits of shape (rows, count): ``packed`` is the scheme's own representation."""
+class BitShare(ABC):
+    """One party's part of shared bits of shape (rows, count); what it is made of is known to a ``Boolean`` alone."""
 
-    packed: Share
+    __slots__ = ()
     count: int
 
     @property
+    @abstractmethod
     def rows(self) -> int:
         """The number of rows; row b usually holds bit b of ``count`` values."""
-        return self.packed.shape[0]
 
     def __repr__(self) -> str:
         return f"<BitShare, shape {(self.rows, self.count)}>"

@@ -24,6 +24,7 @@ from cofit.errors import DisputeError, ProtocolError, TransportError
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.bit_forms import Lookup, Outer
 from cofit.sharing.inputs import DIGEST_BYTES, send_components
+from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.rep4.joint import Joint
 from cofit.sharing.rep4.party import PAIRS, PRODUCT, Rep4
 from cofit.sharing.shares import PlacedBits
@@ -149,12 +150,12 @@ def shared(s: Scheme, salt: int) -> Share:
 
 def bits(s: Scheme) -> BitShare:
     summands = [Generator(bytes([80 + i] * 32)).ring(BITS, (1, 1)) for i in range(4)]
-    return BitShare(Share(BITS, tuple(summands[j] for j in range(4) if j != s.rank)), 64)
+    return PackedBits(Share(BITS, tuple(summands[j] for j in range(4) if j != s.rank)), 64)
 
 
 def rows(s: Scheme, count: int, salt: int) -> BitShare:
     summands = [Generator(bytes([salt + i] * 32)).ring(BITS, (count, 1)) for i in range(4)]
-    return BitShare(Share(BITS, tuple(summands[j] for j in range(4) if j != s.rank)), 64)
+    return PackedBits(Share(BITS, tuple(summands[j] for j in range(4) if j != s.rank)), 64)
 
 
 LOOKUP = Lookup(3, [(1, np.array([[5, 2], [0, 7]], dtype=np.uint64))])
@@ -170,9 +171,9 @@ OPERATIONS: dict[str, Callable[[Scheme], object]] = {
     "inner product and truncation": lambda s: s.inner(shared(s, 0), shared(s, 9), 3),
     "product and truncation": lambda s: s.mul(shared(s, 0), shared(s, 9), 3),
     "truncation": lambda s: s.truncate(shared(s, 0), 3),
-    "and": lambda s: s.and_(bits(s), bits(s)),
-    "bilinear form": lambda s: s.bilinear(rows(s, 2, 80), rows(s, 3, 90), Outer()),
-    "lookup": lambda s: s.bilinear(rows(s, 2, 80), rows(s, 3, 90), LOOKUP),
+    "and": lambda s: s.boolean.and_(bits(s), bits(s)),
+    "bilinear form": lambda s: s.boolean.bilinear(rows(s, 2, 80), rows(s, 3, 90), Outer()),
+    "lookup": lambda s: s.boolean.bilinear(rows(s, 2, 80), rows(s, 3, 90), LOOKUP),
     "bit to element": lambda s: s.from_bits(bits(s), Z64),
     "number": lambda s: s.from_numbers([PlacedBits(2, rows(s, 3, 80))], Z64),
     "sum of numbers": lambda s: s.from_numbers([PlacedBits(i, rows(s, 3, 80 + 9 * i)) for i in range(2)], Z64),

@@ -12,7 +12,7 @@ import pytest
 from cofit import Party, SecretBits
 from cofit.arithmetic import RingArray
 from cofit.sampling import discrete_laplace, geometric
-from cofit.sharing import BitShare
+from cofit.sharing.packed_bits import PackedBits, words_of
 
 
 def share_among_tables(monkeypatch: pytest.MonkeyPatch, which: Callable[[int], bool]) -> None:
@@ -23,8 +23,8 @@ def share_among_tables(monkeypatch: pytest.MonkeyPatch, which: Callable[[int], b
         if not which(width):
             return original(self, shape, width)
         one = original(self, (1, shape[1]), width)
-        words = one._share.packed.map(lambda part: np.tile(part, (1, shape[0])))
-        return SecretBits(self._scheme, BitShare(words, shape[0] * shape[1]), shape)
+        words = words_of(one._share).map(lambda part: np.tile(part, (1, shape[0])))
+        return SecretBits(self._scheme, PackedBits(words, shape[0] * shape[1]), shape)
 
     monkeypatch.setattr(Party, "random_secret_bits", shared)
 
@@ -41,7 +41,7 @@ def share_among_draws(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
 
     def shared(self: Party, shape: tuple[int, ...], width: int = 1) -> SecretBits:
         bits = original(self, shape, width)
-        return SecretBits(self._scheme, BitShare(bits._share.packed.map(doubled), bits._share.count), shape)
+        return SecretBits(self._scheme, PackedBits(words_of(bits._share).map(doubled), bits._share.count), shape)
 
     monkeypatch.setattr(Party, "random_secret_bits", shared)
 

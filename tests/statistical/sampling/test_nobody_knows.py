@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 from cofit import Party, run_local
+from cofit.arithmetic import Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import unpack
 from cofit.sampling.coin import coins
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sampling.uniform import uniform_words
 from cofit.secret import SecretBits
-from cofit.sharing import BitShare, Share
+from cofit.sharing import Share
+from cofit.sharing.packed_bits import words_of
 from cofit.sharing.rep3.party import Rep3
 from statistical.sampling.checks import PValues, accept, count_of, reject
 
@@ -32,7 +34,7 @@ def fair_coins(party: Party) -> SecretBits:
 def agreement_of_bits(party: Party) -> list[float]:
     p_values = []
     for bits in (words(party), fair_coins(party)):
-        guess = unpack(BITS.add(*bits._share.packed.parts), COUNT)
+        guess = unpack(BITS.add(*words_of(bits._share).parts), COUNT)
         p_values.append(count_of(guess == party.open(bits, reason="test"), 0.5))
     return p_values
 
@@ -60,17 +62,16 @@ def test_no_party_can_guess() -> None:
 
 
 def test_one_contribution_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Rep3.random_bits
+    original = Rep3._random_words
 
-    def without_summand_0(self: Rep3, rows: int, count: int) -> BitShare:
-        drawn = original(self, rows, count)
+    def without_summand_0(self: Rep3, shape: Shape) -> Share:
+        drawn = original(self, shape)
         parts = [
-            np.zeros_like(part) if (self.rank + place) % 3 == 0 else part
-            for place, part in enumerate(drawn.packed.parts)
+            np.zeros_like(part) if (self.rank + place) % 3 == 0 else part for place, part in enumerate(drawn.parts)
         ]
-        return BitShare(Share(drawn.packed.ring, tuple(parts)), count)
+        return Share(drawn.ring, tuple(parts))
 
-    monkeypatch.setattr(Rep3, "random_bits", without_summand_0)
+    monkeypatch.setattr(Rep3, "_random_words", without_summand_0)
     p_values = by_party()
     reject({name: p for name, p in p_values.items() if name == "party-b: bits 0"})
     accept({name: p for name, p in p_values.items() if name.startswith("party-a")})

@@ -43,7 +43,7 @@ def all_words(party: Party, width: int) -> SecretBits:
 
 def known_bits(party: Party, bits: npt.NDArray[np.uint8], shape: tuple[int, ...] | None = None) -> SecretBits:
     """Shared bits of known value, shape (width, count), for an array of some shape."""
-    return SecretBits(party._scheme, party._scheme.constant_bits(bits), shape or (bits.shape[1],))
+    return SecretBits(party._scheme, party._scheme.boolean.constant(bits), shape or (bits.shape[1],))
 
 
 def binary(numbers: npt.ArrayLike, width: int) -> npt.NDArray[np.uint8]:

@@ -24,7 +24,7 @@ def bits(rows: int) -> Bits:
 
 
 def secret(party: Party, values: Bits) -> SecretBits:
-    return SecretBits(party._scheme, party._scheme.constant_bits(values), (values.shape[1],))
+    return SecretBits(party._scheme, party._scheme.boolean.constant(values), (values.shape[1],))
 
 
 def product_of_all(x: SecretBits) -> Circuit[SecretBits]:
@@ -157,7 +157,7 @@ def test_numbers_become_integers_of_their_shape(scheme: str, ring: PowerOfTwoRin
 
     def program(party: Party) -> tuple[list[int], int, int]:
         shaped = [
-            (place, SecretBits(party._scheme, party._scheme.constant_bits(rows), (7, 10))) for place, rows in digits
+            (place, SecretBits(party._scheme, party._scheme.boolean.constant(rows), (7, 10))) for place, rows in digits
         ]
         found = numbers_to_array(shaped, ring)
         assert found.shape == (7, 10) and found.format.ring is ring

@@ -28,7 +28,7 @@ def bits(party: Party, source: int, values: Array) -> SecretBits:
     scheme = party._scheme
     flat = values.reshape(len(values), -1) if party.rank == source else None
     shape = values.shape[1:]
-    return SecretBits(scheme, scheme.input_bits(source, flat, len(values), int(np.prod(shape, dtype=int))), shape)
+    return SecretBits(scheme, scheme.boolean.input(source, flat, len(values), int(np.prod(shape, dtype=int))), shape)
 
 
 EXPRESSIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -261,7 +261,7 @@ def test_the_adder(scheme: str, width: int) -> None:
 
     def program(party: Party) -> Array:
         left, right = bits(party, 0, u), bits(party, 1, v)
-        total = add_from_signals(party._scheme, (left & right)._share, (left ^ right)._share)
+        total = add_from_signals(party._scheme.boolean, (left & right)._share, (left ^ right)._share)
         return party.open(SecretBits(party._scheme, total, (len(pairs),)), reason="test")
 
     for got in run(program, scheme).results.values():

@@ -11,18 +11,20 @@ import numpy as np
 
 from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import packed_length, to_planes, unpack
+from cofit.arithmetic.bits import to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import planes_of
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.costs import Cost, Costs
+from cofit.sharing.boolean import Boolean
+from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.numbers import plain_numbers
-from cofit.sharing.operands import common_count
+from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, words_of
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, PlacedBits, Share
 from cofit.sharing.summands import SummandInputs
+from cofit.transport import Mesh
 
 
 class Clear(Scheme):
@@ -40,6 +42,10 @@ class Clear(Scheme):
     _constant_part = 0
     _coins: Generator
 
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
+        super().__init__(mesh, names, dealer)
+        self.boolean: Boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
+
     @property
     def _part_count(self) -> int:
         return 1
@@ -56,6 +62,7 @@ class Clear(Scheme):
             input=Cost(waits, others),
             open=free,
             product=free,
+            bits=BitCosts(input=Cost(waits, others), open=free, product=free),
             refresh=free,
             truncated_product=free,
             truncation=free,
@@ -122,32 +129,32 @@ class Clear(Scheme):
             product = ring.sar(product, shift)
         return Share(ring, (product,))
 
-    def random_bits(self, rows: int, count: int) -> BitShare:
-        return BitShare(Share(BITS, (self._coins.ring(BITS, (rows, packed_length(count))),)), count)
+    def _random_words(self, shape: Shape) -> Share:
+        return Share(BITS, (self._coins.ring(BITS, shape),))
 
     def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
         ring, planes = planes_of(a, 0, bits)
-        return BitShare(Share(BITS, (to_planes(ring, a.parts[0])[planes],)), a.parts[0].size)
+        return PackedBits(Share(BITS, (to_planes(ring, a.parts[0])[planes],)), a.parts[0].size)
 
     def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
         _, planes = planes_of(a, low, bits)
-        return self.select_rows(self.to_bits(a, bits), slice(planes.stop - 1, planes.stop))
+        return self.boolean.select_rows(self.to_bits(a, bits), slice(planes.stop - 1, planes.stop))
 
     def top_bits(self, a: Share, low: int = 0) -> BitShare:
-        return self.select_rows(self.to_bits(a), slice(a.ring.bits - 2, a.ring.bits))
+        return self.boolean.select_rows(self.to_bits(a), slice(a.ring.bits - 2, a.ring.bits))
 
-    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+    def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         return Share(BITS, (form.apply(a.parts[0], b.parts[0]),))
 
     def from_numbers(self, numbers: Sequence[PlacedBits], ring: PowerOfTwoRing) -> Share:
         total = ring.zeros((common_count(*(bits for _, bits in numbers)),))
         for place, bits in numbers:
-            number, _ = plain_numbers(ring, bits.packed.parts[0], bits.count)
+            number, _ = plain_numbers(ring, words_of(bits).parts[0], bits.count)
             total = ring.add(total, ring.shl(number, place))
         return Share(ring, (total,))
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
-        return Share(ring, (ring.from_int(unpack(bits.packed.parts[0], bits.count)),))
+        return Share(ring, (ring.from_int(unpack(words_of(bits).parts[0], bits.count)),))
 
 
 def _added(ring: Ring, product: RingArray, plus: Share | None) -> RingArray:

@@ -22,10 +22,10 @@ Cost in ring elements per output element (all parties together) and rounds:
     those, with truncation       2  8          ``_masked_truncation``; likewise, before the truncation
     truncation                   2  6          ``_masked_truncation``
     fresh sharing                1  3          ``refresh``
-    random bits (Boolean)        0  0          ``random_bits``
+    random bits (Boolean)        0  0          ``_random_words``
     bit -> ring element          2  3          ``from_bits``
     bits of a number -> element  2  4          and the additions and words of ``from_numbers`` (``numbers.py``)
-    public bilinear forms        1  3          for each row of the result (``bilinear``)
+    public bilinear forms        1  3          for each row of the result (``_bilinear_words``)
     ring element -> k bits       2 + ceil(log2(k-1)); 3 k bits and the ANDs of ``add_from_signals``
     sign of a ring element       2 + ceil(log2(k-1)); 3 k bits and 2 (k-2) ANDs at most; k: the bits of the ring, or as
                                  many as a proven range takes
@@ -50,11 +50,12 @@ from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.costs import Cost, Costs
+from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.inputs import DIGEST_BYTES, common_digests
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.operands import LocalMap, shifting
+from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.shares import BitShare, ComponentFacts, Share
 from cofit.sharing.summands import SummandInputs, dealt_differently
 from cofit.transport import Mesh
@@ -96,6 +97,7 @@ class Rep3(TakesBits, FromNumbers):
         self._right = (self.rank + 1) % 3
         self._constant_part = {0: 0, 1: None, 2: 1}[self.rank]  # a constant is summand x_0
         self._agreed = False
+        self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
     @property
     def _part_count(self) -> int:
@@ -112,6 +114,7 @@ class Rep3(TakesBits, FromNumbers):
             input=Cost(1, 1),
             open=Cost(1, 1),
             product=Cost(1, 3),
+            bits=BitCosts(input=Cost(1, 1), open=Cost(1, 1), product=Cost(1, 3)),
             refresh=Cost(1, 3),
             truncated_product=Cost(2, 8),
             truncation=Cost(2, 6),
@@ -338,14 +341,13 @@ class Rep3(TakesBits, FromNumbers):
 
     # --- bits --------------------------------------------------------------------------------------------
 
-    def random_bits(self, rows: int, count: int) -> BitShare:
-        shape = (rows, packed_length(count))
-        return BitShare(Share(BITS, (self._own.ring(BITS, shape), self._next.ring(BITS, shape))), count)
+    def _random_words(self, shape: Shape) -> Share:
+        return Share(BITS, (self._own.ring(BITS, shape), self._next.ring(BITS, shape)))
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         """b = u XOR v with u = b_0 XOR b_1 known to party 0, v = b_2 known to 1 and 2; b = u + v - 2 u v."""
         with self.label("from_bits"):
-            first, second = (unpack(part, bits.count) for part in bits.packed.parts)
+            first, second = (unpack(part, bits.count) for part in words_of(bits).parts)
             u_known = ring.from_int(first ^ second) if self.rank == 0 else None
             v_known = None if self.rank == 0 else ring.from_int(second if self.rank == 1 else first)
             shape = (bits.rows, bits.count)
@@ -361,9 +363,9 @@ class Rep3(TakesBits, FromNumbers):
         v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[planes]
         u, generate = self._product_of_known(BITS, u_known, v_known, shape)
         propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
-        return BitShare(generate, count), BitShare(propagate, count)
+        return PackedBits(generate, count), PackedBits(propagate, count)
 
-    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+    def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         product = form.sum(a.parts, (BITS.add(b.parts[0], b.parts[1]), b.parts[0]))
         masks = self._masks(BITS, shape, 0, None)
         return self._reduce("forms", BITS, BITS.signed_sum([product, *masks.plus], masks.minus), shape, 0, masks)
@@ -374,12 +376,12 @@ class Rep3(TakesBits, FromNumbers):
         zeros = BITS.zeros(shape)
         first = zeros if self.rank == 1 else self._own.ring(BITS, shape)
         second = zeros if self.rank == 0 else self._next.ring(BITS, shape)
-        return BitShare(Share(BITS, (first, second)), count), BITS.add(first, second)
+        return PackedBits(Share(BITS, (first, second)), count), BITS.add(first, second)
 
     def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
         """Party 2 deals r and its top digit to 0 and 1, who open c to each other; see ``proof.md``."""
         width, shape = masked.rows, (masked.count,)
-        own = masked.packed.parts[0]
+        own = words_of(masked).parts[0]
         if self.rank == 2:
             share_0, top_0, out_0 = (self._next.ring(ring, shape) for _ in range(3))
             out_2 = self._own.ring(ring, shape)
@@ -394,7 +396,7 @@ class Rep3(TakesBits, FromNumbers):
             out = self._next.ring(ring, shape)
             share, top = dealt = ring.empty((2, *shape))
             self._exchange("unmask", {}, {0: missing, 2: dealt})
-        digits = BITS.add(BITS.add(*masked.packed.parts), missing)
+        digits = BITS.add(BITS.add(*words_of(masked).parts), missing)
         c, c_top = plain_numbers(ring, digits, masked.count)
         result = ring.sub(without_wrap(ring, top, c_top, width), share)
         ours = ring.sub(ring.add(result, c) if self.rank == 0 else result, out)

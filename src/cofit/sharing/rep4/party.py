@@ -19,10 +19,10 @@ Cost in ring elements per output element, digests of 32 bytes per operation (all
     those, with truncation       2  16              9   ``_truncated_sum``; likewise, before the truncation
     truncation                   2  12              9   ``_truncate``
     fresh sharing                0  0               0   ``refresh``
-    random bits (Boolean)        0  0               0   ``random_bits``
+    random bits (Boolean)        0  0               0   ``_random_words``
     bit -> ring element          1  8               8   ``from_bits``
     bits of a number -> element  2  10             12   and the additions and words of ``from_numbers``
-    public bilinear forms        1  6               6   for each row of the result (``bilinear``)
+    public bilinear forms        1  6               6   for each row of the result (``_bilinear_words``)
     ring element -> k bits       1 + ceil(log2(k-1)); 8 k bits and the ANDs of ``add_from_signals``
     sign of a ring element       1 + ceil(log2(k-1)); 8 k bits and 2 (k-2) ANDs at most; k: the bits of the ring, or as
                                  many as a proven range takes
@@ -48,12 +48,13 @@ from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.costs import Cost, Costs
+from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.inputs import DIGEST_BYTES, common_digests
 from cofit.sharing.member import as_bytes
 from cofit.sharing.numbers import FromNumbers, plain_numbers
 from cofit.sharing.operands import LocalMap, shifting
+from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.rep4.joint import Joint, Schedule
 from cofit.sharing.rep4.known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
 from cofit.sharing.shares import BitShare, ComponentFacts, Share
@@ -90,6 +91,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         super().__init__(mesh, names, dealer)
         self._constant_part = None if self.rank == 0 else 0  # a constant is summand x_0
         self._known_pairs = tuple(n for n, pair in enumerate(PAIRS) if self.rank not in pair)
+        self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
     @property
     def _part_count(self) -> int:
@@ -100,13 +102,16 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         """The table at the head of this file, for programs that count."""
         cls.info.check_parties(parties)
         every_two = Cost(1, 0, 12 * DIGEST_BYTES)
+        given, opened = Cost(2, 2, 2 * DIGEST_BYTES), Cost(1, 1, DIGEST_BYTES)
+        product = Cost(1, 6, _digests(PRODUCT))
         return Costs(
             setup_rounds=2,
             setup_bytes=12 * (3 * SEED_BYTES + DIGEST_BYTES),
             compared=every_two,
-            input=Cost(2, 2, 2 * DIGEST_BYTES),
-            open=Cost(1, 1, DIGEST_BYTES),
-            product=Cost(1, 6, _digests(PRODUCT)),
+            input=given,
+            open=opened,
+            product=product,
+            bits=BitCosts(given, opened, product),
             refresh=Cost(0, 0),
             truncated_product=Cost(2, 16, _digests(FUSED, SECOND)),
             truncation=Cost(2, 12, _digests(TRUNCATION, SECOND)),
@@ -308,14 +313,13 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
 
     # --- bits --------------------------------------------------------------------------------------------
 
-    def random_bits(self, rows: int, count: int) -> BitShare:
-        shape = (rows, packed_length(count))
+    def _random_words(self, shape: Shape) -> Share:
         drawn = [self._draw(key, BITS, shape, 1) for key in range(4)]
-        return BitShare(Share(BITS, tuple(drawn[j][0] for j in self._others)), count)
+        return Share(BITS, tuple(drawn[j][0] for j in self._others))
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         """b = u XOR v with u = b_0 XOR b_1 known to 2 and 3, v = b_2 XOR b_3 known to 0 and 1; b = u + v - 2 u v."""
-        known = ring.from_int(unpack(self._half(bits.packed), bits.count))
+        known = ring.from_int(unpack(self._half(words_of(bits)), bits.count))
         u, v, product = self._halves("from_bits", ring, known, (bits.rows, bits.count))
         return self.sub(self.add(u, v), self.add(product, product))
 
@@ -323,9 +327,9 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         """u = x_0 + x_1, known to 2 and 3, and v = x_2 + x_3, known to 0 and 1. 1 round."""
         half, count = to_planes(ring, self._half(a))[planes], math.prod(a.shape)
         u, v, generate = self._halves("product", BITS, half, (plane_count(planes), packed_length(count)))
-        return BitShare(generate, count), BitShare(self.add(u, v), count)
+        return PackedBits(generate, count), PackedBits(self.add(u, v), count)
 
-    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+    def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         return self._reduce("forms", BITS, self._terms(BITS, a, b, form.sum), shape, 0, None)
 
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
@@ -335,11 +339,11 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         parts = {key: one[0] for key, one in drawn.items() if len(one)}
         zeros = BITS.zeros(shape)
         share = Share(BITS, tuple(parts.get(j, zeros) for j in self._others))
-        return BitShare(share, count), BITS.signed_sum(list(parts.values()))
+        return PackedBits(share, count), BITS.signed_sum(list(parts.values()))
 
     def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
         """2 and 3 learn c; with u = 1 - top(c) and v = top(r), T = c - r + 2^K u v; see ``proof.md``."""
-        digits = self.open(masked.packed, to=(2, 3))
+        digits = self.open(words_of(masked), to=(2, 3))
         numbers, top = plain_numbers(ring, kept if digits is None else digits, masked.count)
         if digits is None:
             u, v, x, y = None, top, None, ring.neg(numbers)

@@ -21,7 +21,7 @@ from cofit.arithmetic.prg import derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.blank import Blank, nothing
+from cofit.sharing.blank import Blank, blank_bits, nothing
 from cofit.sharing.carry_save import carry_signals
 from cofit.sharing.held import HeldMask, HeldShare, known_elements
 from cofit.sharing.numbers import FromNumbers
@@ -130,13 +130,13 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
         self._send("from_bits", self._sure.bits(ring, bits.rows, bits.count))
         return self._blank(ring, (bits.rows, bits.count))
 
-    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+    def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         self._send("forms", self._sure.product(form.apply, BITS, a.shape, b.shape, shape))
         return self._blank(BITS, shape)
 
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
         """The dealer knows the digits, and keeps them until the sum is opened, which it does not see."""
-        return self._blank_bits(width, count), self._sure.matrix(BITS, (width, packed_length(count)))
+        return blank_bits(width, count), self._sure.matrix(BITS, (width, packed_length(count)))
 
     def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
         self._send("unmask", self._sure.number(ring, kept, masked.count))
@@ -145,4 +145,4 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
     def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
         del ring
         count = int(np.prod(a.shape, dtype=np.int64))
-        return carry_signals(self, [self._blank_bits(plane_count(planes), count) for _ in self.names])
+        return carry_signals(self.boolean, [blank_bits(plane_count(planes), count) for _ in self.names])

@@ -20,7 +20,7 @@ operands, z that of the result, m = n (n - 1), 2 for two parties:
     holding what a party knows   1  (n - 1) a            likewise; all of it at once, whichever party knows it
     truncation                   1  (m + 2) z            ``_truncate``
     fresh sharing                0  0                    ``refresh``
-    random bits (Boolean)        0  0                    ``random_bits``
+    random bits (Boolean)        0  0                    ``_random_words``
     bit -> ring element          1  z and m words for every 64 bits
     bits of a number -> element  1  2 z and m words for every 64 digits; the additions of ``from_numbers``
     public bilinear forms        1  as products of bits; every row of an operand counts once
@@ -44,11 +44,12 @@ from cofit.errors import InvalidInputError, PeerClosedError
 from cofit.sharing.adder import TakesBits
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.carry_save import carry_signals, levels
-from cofit.sharing.costs import Cost, Costs, StreamCost
+from cofit.sharing.costs import BitCosts, Cost, Costs, StreamCost
 from cofit.sharing.held import HeldMask, HeldShare, known_elements
 from cofit.sharing.info import SchemeInfo
 from cofit.sharing.inputs import chunks
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
+from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.preprocessing import Bilinear, ProductMask
 from cofit.sharing.regions import Region, cut, paste, regions_in
 from cofit.sharing.semi2k.from_dealer import SPREAD, FromDealer
@@ -78,6 +79,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         self._constant_part = 0 if self.rank == 0 else None
         self._pairs: dict[int, Generator] = {}
         self._coins = Generator(fresh_seed())
+        self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
     @property
     def _part_count(self) -> int:
@@ -95,6 +97,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
             input=Cost(0, 0),
             open=Cost(1, parties - 1),
             product=Cost(1, 1, left=opened, right=opened),
+            bits=BitCosts(input=Cost(0, 0), open=Cost(1, parties - 1), product=Cost(1, 1, left=opened, right=opened)),
             refresh=Cost(0, 0),
             truncated_product=Cost(2, opened + 3, left=opened, right=opened),
             truncation=Cost(1, opened + 2),
@@ -285,7 +288,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
             product = ring.inner_sum((e, masks.left), (right, f))
         return self._finished("inner", ring, product, masks.product, shape, shift, None)
 
-    def _bilinear(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+    def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         left, right = a.parts[0], b.parts[0]
         masks = self._source.product(form.apply, BITS, left.shape, right.shape, shape)
         e, f = self._opened("forms", BITS, [BITS.sub(left, masks.left), BITS.sub(right, masks.right)])
@@ -352,14 +355,14 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
 
     # --- bits --------------------------------------------------------------------------------------------
 
-    def random_bits(self, rows: int, count: int) -> BitShare:
+    def _random_words(self, shape: Shape) -> Share:
         """Words of our own, which nobody else knows: the dealer neither."""
-        return BitShare(Share(BITS, (self._coins.ring(BITS, (rows, packed_length(count))),)), count)
+        return Share(BITS, (self._coins.ring(BITS, shape),))
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         """Open b XOR rho for a bit rho that is shared in both worlds; b = c + rho - 2 c rho."""
         double = self._source.bits(ring, bits.rows, bits.count)
-        (opened,) = self._opened("from_bits", BITS, [BITS.add(bits.packed.parts[0], double.words)])
+        (opened,) = self._opened("from_bits", BITS, [BITS.add(words_of(bits).parts[0], double.words)])
         c = ring.from_int(unpack(opened, bits.count))
         flipped = ring.mul(double.elements, ring.add(c, c))
         result = ring.sub(double.elements, flipped)
@@ -368,12 +371,12 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, None]:
         """Digits that nobody knows but the dealer, who sees no opening."""
         words = self._source.matrix(BITS, (width, packed_length(count)))
-        return BitShare(Share(BITS, (words,)), count), None
+        return PackedBits(Share(BITS, (words,)), count), None
 
     def _unmasked(self, masked: BitShare, kept: None, ring: PowerOfTwoRing) -> Share:
         """Open c to all; the dealer has shared r and its top digit; see ``proof.md``."""
         mask = self._source.number(ring, masked.rows, masked.count)
-        (digits,) = self._opened("unmask", BITS, [masked.packed.parts[0]])
+        (digits,) = self._opened("unmask", BITS, [words_of(masked).parts[0]])
         c, c_top = plain_numbers(ring, digits, masked.count)
         result = ring.sub(without_wrap(ring, mask.top, c_top, masked.rows), mask.value)
         return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
@@ -384,7 +387,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         own = to_planes(ring, a.parts[0])[planes]
         zeros = BITS.zeros(own.shape)
         parts = [own if rank == self.rank else zeros for rank in range(len(self.names))]
-        return carry_signals(self, [BitShare(Share(BITS, (part,)), count) for part in parts])
+        return carry_signals(self.boolean, [PackedBits(Share(BITS, (part,)), count) for part in parts])
 
 
 def _rows_product(ring: Ring, a: RingArray, b: RingArray) -> RingArray:
