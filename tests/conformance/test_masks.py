@@ -16,8 +16,9 @@ import pytest
 from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
-from cofit.sharing import Scheme, Share, rep3
+from cofit.sharing import Scheme, Share
 from cofit.sharing.packed_bits import PackedBits
+from cofit.sharing.rep3 import party as rep3
 from cofit.sharing.rep3.party import Rep3
 from support.forms import FORMS, form_of
 from support.masks import constant, unsettled
