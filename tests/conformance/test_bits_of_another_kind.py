@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing, Ring
+from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing, Ring
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, packed_length, unpack
 from cofit.protocols import divide, equal, exponential, inverse_square_root, logarithm, sigmoid
@@ -118,17 +118,17 @@ class OfBytes(Clear):
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         return Share(ring, (ring.from_int(plain(bits)),))
 
-    def from_numbers(self, numbers: Sequence[PlacedBits], ring: PowerOfTwoRing) -> Share:
+    def from_numbers(self, numbers: Sequence[PlacedBits], ring: IntegerRing) -> Share:
         packed = [PlacedBits(place, self._packed.constant(plain(bits))) for place, bits in numbers]
         return super().from_numbers(packed, ring)
 
 
-def values(party: Party, ring: PowerOfTwoRing, count: int = 65) -> SecretArray:
+def values(party: Party, ring: IntegerRing, count: int = 65) -> SecretArray:
     format = FixedPoint(20 if ring is Z64 else 40, ring)
     return party.constant(np.linspace(0.1, 3, count), format)
 
 
-PROGRAMS: dict[str, Callable[[Party, PowerOfTwoRing], SecretArray]] = {
+PROGRAMS: dict[str, Callable[[Party, IntegerRing], SecretArray]] = {
     "divide": lambda p, r: divide(values(p, r), values(p, r), quotient_bound=2.0),
     "inverse_square_root": lambda p, r: inverse_square_root(values(p, r)),
     "logarithm": lambda p, r: logarithm(values(p, r)),
@@ -144,7 +144,7 @@ PROGRAMS: dict[str, Callable[[Party, PowerOfTwoRing], SecretArray]] = {
 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_everything_above_runs_on_bits_of_another_kind(name: str, ring: PowerOfTwoRing) -> None:
+def test_everything_above_runs_on_bits_of_another_kind(name: str, ring: IntegerRing) -> None:
     seed = secrets.token_bytes(32)
 
     def program(scheme: Clear) -> npt.NDArray[np.float64]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Z64, Generator, IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.sharing import BitShare, Scheme, Share
@@ -22,7 +22,7 @@ from support.numbers import COUNT, WIDTHS, Change, Scripted, Seen, exposed, mask
 from support.runs import run_scheme
 
 
-def seen_with_rep3(kind: type[Rep3], ring: PowerOfTwoRing, receiver: int, change: Change) -> Seen:
+def seen_with_rep3(kind: type[Rep3], ring: IntegerRing, receiver: int, change: Change) -> Seen:
     lacking, seen = (receiver + 2) % 3, Seen()
 
     class Instrumented(kind):  # type: ignore[misc, valid-type]
@@ -38,7 +38,7 @@ def seen_with_rep3(kind: type[Rep3], ring: PowerOfTwoRing, receiver: int, change
                 made: tuple[BitShare, RingArray] = super()._number_mask(width, count)
             return made
 
-        def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
+        def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
             self.masked = words_of(masked).parts
             made: Share = super()._unmasked(masked, kept, ring)
             self.masked = ()
@@ -70,12 +70,12 @@ def seen_with_rep3(kind: type[Rep3], ring: PowerOfTwoRing, receiver: int, change
     return seen
 
 
-def exposed_with_rep3(kind: type[Rep3], ring: PowerOfTwoRing, receiver: int) -> list[str]:
+def exposed_with_rep3(kind: type[Rep3], ring: IntegerRing, receiver: int) -> list[str]:
     return exposed(functools.partial(seen_with_rep3, kind, ring, receiver), totals(3))
 
 
 @pytest.mark.parametrize("receiver", range(3))
-def test_rep3_hides_all_that_is_sent(ring: PowerOfTwoRing, receiver: int) -> None:
+def test_rep3_hides_all_that_is_sent(ring: IntegerRing, receiver: int) -> None:
     seen = seen_with_rep3(Rep3, ring, receiver, Change())
     assert tuple(len(seen.messages[i]) for i in seen.sums) == ((), WIDTHS)[receiver < 2], "who sees the sums"
     assert exposed_with_rep3(Rep3, ring, receiver) == []
@@ -142,7 +142,7 @@ class UsedTwice(Rep3):
 class ShownToParty2(Rep3):
     """Party 1 also sends its part of the sum to party 2, who knows the mask."""
 
-    def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
+    def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
         if self.rank == 1:
             self._exchange("mul", {2: [words_of(masked).parts[0]]})
         elif self.rank == 2:
@@ -190,7 +190,7 @@ class SameDraws(Scripted):
 
 def broken_unmasking(seed: int, place: int, what: str) -> type[Rep3]:
     class Broken(Rep3):
-        def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
+        def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
             own, following = self._own, self._next
             if self.rank == seed:
                 self._own = SameDraws(own, place, what)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit import Party, SecretArray, run_local
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Ring, RingArray
+from cofit.arithmetic import FixedPoint, IntegerRing, Ring, RingArray
 from cofit.learn.facts import training_facts
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import plan_training
@@ -160,7 +160,7 @@ def masked_truncation(seed: int) -> Iterator[None]:
     rng = np.random.default_rng(seed)
 
     def truncated(ring: Ring, product: RingArray, shift: int) -> Share:
-        if shift and isinstance(ring, PowerOfTwoRing):
+        if shift and isinstance(ring, IntegerRing):
             mask = rng.integers(0, 1 << min(shift, 62), size=product.shape).astype(object) << max(shift - 62, 0)
             product = ring.sar(ring.add(product, ring.from_int(mask)), shift)
         return Share(ring, (product,))

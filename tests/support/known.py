@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.sharing import Scheme, Share
 from cofit.sharing.regions import KnownShare, Region
 
@@ -17,7 +17,7 @@ def partly_known(s: Scheme, share: Share, axis: int, unknown: bool = False) -> S
     ``unknown``: nobody knows the first part, which stays as it is.
     """
     ring, (rows, cols) = share.ring, share.shape
-    assert isinstance(ring, PowerOfTwoRing)
+    assert isinstance(ring, IntegerRing)
     ends = [*range(len(s.names)), share.shape[axis]]
     parts = [slice(*pair) for pair in itertools.pairwise(ends)]
     places = [(part, slice(0, cols)) if axis == 0 else (slice(0, rows), part) for part in parts]

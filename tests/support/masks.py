@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Z64, Z128, IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import Share
 from cofit.sharing.rep3.party import Rep3
@@ -27,7 +27,7 @@ _SHIFT = 0x0123456789ABCDEF
 
 def constant(ring: Ring, shape: Shape) -> RingArray:
     """The shift D, everywhere."""
-    value = ring.from_int(np.array(_SHIFT, dtype=object) if isinstance(ring, PowerOfTwoRing) else np.uint64(_SHIFT))
+    value = ring.from_int(np.array(_SHIFT, dtype=object) if isinstance(ring, IntegerRing) else np.uint64(_SHIFT))
     return np.broadcast_to(value, shape).copy()
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Generator, IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, unpack
 from cofit.sharing import Scheme, Share
@@ -82,7 +82,7 @@ class Seen:
         return [int(sum(int(bit) << j for j, bit in enumerate(column))) for column in bits.T]
 
 
-def two_sums(s: Scheme, ring: PowerOfTwoRing) -> None:
+def two_sums(s: Scheme, ring: IntegerRing) -> None:
     """The operation that is judged: T = 3 digits, and T = 3 digits + 2 times 3 digits."""
     one, other = (PlacedBits(place, PackedBits(shared(s, BITS, (rows, 1), place), COUNT)) for place, rows in NUMBERS)
     s.from_numbers([one], ring)

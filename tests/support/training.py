@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit import Contribution, Party, SecretArray, run_local
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import FixedPoint, IntegerRing, Ring, RingArray, Shape
 from cofit.learn.contribution import normalised_rows, prepared_features
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.losses import Loss
@@ -191,7 +191,7 @@ def checked_ranges() -> Iterator[list[float]]:
         used.append(largest / limit if limit else 0.0)
 
     def fits(ring: Ring, total: npt.NDArray[np.object_], shift: int, plus: Share | None) -> None:
-        if shift and isinstance(ring, PowerOfTwoRing) and total.size:
+        if shift and isinstance(ring, IntegerRing) and total.size:
             whole = total if plus is None else total + _integers(ring, plus.parts[0])
             largest = int(np.abs(whole).max())
             assert largest < 1 << (ring.bits - 2), f"a total of {largest} wraps before its truncation"

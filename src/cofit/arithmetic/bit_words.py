@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cofit import kernels
+from cofit.arithmetic.fused import FusedRing
 from cofit.arithmetic.ring import Ring, RingArray, broadcast_shape
 from cofit.errors import InvalidInputError
 
 
-class BitWords(Ring):
+class BitWords(FusedRing):
     """GF(2)^64 with component-wise operations."""
 
     name = "GF(2)^64"
     bits = 1
+    words = 0
     dtype = np.dtype("<u8")
 
     def __reduce__(self) -> tuple[Callable[[], Ring], tuple[()]]:
@@ -51,28 +52,6 @@ class BitWords(Ring):
         for a, b in zip(lhs[1:], rhs[1:], strict=True):
             np.bitwise_xor(total, self._and(a, b), out=total)
         return total
-
-    def signed_sum(self, plus: Sequence[RingArray], minus: Sequence[RingArray] = ()) -> RingArray:
-        out = self.empty(plus[0].shape)
-        kernels.signed_sum(self._solid(plus), self._solid(minus), out, 0)
-        return out
-
-    def cross_product(
-        self,
-        a: Sequence[RingArray],
-        b: Sequence[RingArray],
-        plus: Sequence[RingArray] = (),
-        minus: Sequence[RingArray] = (),
-    ) -> RingArray:
-        shape = a[0].shape
-        if b[0].shape != shape:
-            return super().cross_product(a, b, plus, minus)
-        out = self.empty(shape)
-        kernels.cross_product(self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), out, 0)
-        return out
-
-    def _solid(self, arrays: Sequence[RingArray]) -> list[RingArray]:
-        return [self.check(x) if x.flags.c_contiguous else np.ascontiguousarray(self.check(x)) for x in arrays]
 
     def _and(self, a: RingArray, b: RingArray) -> RingArray:
         _check_shapes(a, b)

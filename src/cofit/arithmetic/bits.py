@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit import kernels
-from cofit.arithmetic.power_of_two import PowerOfTwoRing, Words
+from cofit.arithmetic.integers import IntegerRing, Words
 from cofit.arithmetic.ring import RingArray
 from cofit.errors import InvalidInputError
 
@@ -47,18 +47,22 @@ def unpack(words: Words, count: int) -> npt.NDArray[np.uint8]:
     return out
 
 
-def to_planes(ring: PowerOfTwoRing, array: RingArray) -> Words:
-    """Return the bit planes, shape (k, ceil(n / 64)), of a flat array of n elements."""
-    out = np.empty((ring.bits, packed_length(array.size)), dtype=np.uint64)
-    kernels.to_planes(np.ascontiguousarray(ring.check(array)).reshape(-1).view(np.uint64), out, ring.words)
-    return out
+def to_planes(ring: IntegerRing, array: RingArray) -> Words:
+    """Return the bit planes, shape (k, ceil(n / 64)), of a flat array of n elements, in two's complement."""
+    out = np.empty((64 * ring.words, packed_length(array.size)), dtype=np.uint64)
+    kernels.to_planes(ring.to_words(array), out, ring.words)
+    return out[: ring.bits]
 
 
-def from_planes(ring: PowerOfTwoRing, planes: Words, count: int) -> RingArray:
-    """Return the ``count`` elements whose bit planes these are."""
-    out = ring.empty((count,))
-    kernels.from_planes(np.ascontiguousarray(planes), out.view(np.uint64), ring.words)
-    return out
+def from_planes(ring: IntegerRing, planes: Words, count: int) -> RingArray:
+    """Return the ``count`` unsigned numbers whose lowest bit planes these are; those that are missing are zero."""
+    all_planes = planes
+    if len(planes) < 64 * ring.words:
+        all_planes = np.zeros((64 * ring.words, planes.shape[1]), dtype=np.uint64)
+        all_planes[: len(planes)] = planes
+    words = np.empty(count * ring.words, dtype=np.uint64)
+    kernels.from_planes(np.ascontiguousarray(all_planes), words, ring.words)
+    return ring.from_words(words)
 
 
 def _rows(array: npt.NDArray[T], width: int) -> npt.NDArray[T]:

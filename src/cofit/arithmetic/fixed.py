@@ -3,8 +3,8 @@
 Rounding is to nearest, ties to even, so an encoded value is off by at most half a unit in the last place, 2^-(f+1).
 Decoding to ``float64`` is exact up to 53 significant bits and otherwise off by less than one unit of the float.
 
-Every encoded integer stays below 2^(k-2) in a ring of k bits: one bit for the sign and one bit of headroom that the
-truncation protocol needs. What does not fit is refused; nothing wraps.
+Every encoded integer is at most the ring's ``capacity`` in magnitude, which is below 2^(k-2) in a ring of k bits: one
+bit for the sign and one bit of headroom that truncation needs. What does not fit is refused; nothing wraps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic.power_of_two import Z64, PowerOfTwoRing
+from cofit.arithmetic.integers import IntegerRing
+from cofit.arithmetic.power_of_two import Z64
 from cofit.arithmetic.ring import RingArray
 from cofit.errors import InvalidInputError, RangeError, parameter_error
 
@@ -33,12 +34,12 @@ class FixedPoint:
     """
 
     fraction_bits: int
-    ring: PowerOfTwoRing = Z64
+    ring: IntegerRing = Z64
 
     def __post_init__(self) -> None:
-        if not isinstance(self.ring, PowerOfTwoRing):
+        if not isinstance(self.ring, IntegerRing):
             raise parameter_error("ring", "FixedPoint", "a ring such as cofit.Z64 or cofit.Z128", self.ring)
-        largest = self.ring.bits - 2
+        largest = self.ring.value_bits
         if not isinstance(self.fraction_bits, int) or not 0 <= self.fraction_bits <= largest:
             raise parameter_error(
                 "fraction_bits", "FixedPoint", f"an integer from 0 to {largest} in {self.ring.name}", self.fraction_bits
@@ -46,7 +47,7 @@ class FixedPoint:
 
     @staticmethod
     @lru_cache(maxsize=_REMEMBERED, typed=True)
-    def cached(fraction_bits: int, ring: PowerOfTwoRing) -> FixedPoint:
+    def cached(fraction_bits: int, ring: IntegerRing) -> FixedPoint:
         """Return one object for equal formats, without checking it again."""
         return FixedPoint(fraction_bits, ring)
 
@@ -55,8 +56,8 @@ class FixedPoint:
 
     @property
     def capacity(self) -> int:
-        """The largest encoded integer this format admits, 2^(k-2) - 1."""
-        return (1 << (self.ring.bits - 2)) - 1
+        """The largest encoded integer this format admits: that of the ring."""
+        return self.ring.capacity
 
     def limit(self, bound: float | int | Fraction) -> int:
         """Return the largest encoded integer of a real value of magnitude at most ``bound``.
@@ -99,17 +100,11 @@ class FixedPoint:
         with np.errstate(over="ignore"):
             scaled = np.asarray(np.rint(np.ldexp(array.astype(np.float64), self.fraction_bits)))
         self._refuse(np.abs(scaled) > _float_below(limit), limit)
-        return np.asarray(self._from_integral_float(scaled))
+        return np.asarray(self.ring.from_float(scaled))
 
     def decode(self, array: RingArray) -> npt.NDArray[np.float64]:
         """Decode to ``float64``."""
-        magnitude, negative = self.ring.magnitude(self.ring.check(array))
-        if self.ring.words == 1:
-            real = magnitude.astype(np.float64)
-        else:
-            real = np.ldexp(magnitude["hi"].astype(np.float64), 64) + magnitude["lo"].astype(np.float64)
-        real = np.ldexp(real, -self.fraction_bits)
-        return np.where(negative, -real, real)
+        return np.ldexp(self.ring.to_float(array), -self.fraction_bits)
 
     def _encode_integers(self, array: npt.NDArray[Any], limit: int) -> RingArray:
         largest = limit >> self.fraction_bits
@@ -126,17 +121,6 @@ class FixedPoint:
                 f"{limit / 2**self.fraction_bits:g}, the public bound of this value in {self}. "
                 f"Scale the data or declare a larger bound."
             )
-
-    def _from_integral_float(self, scaled: npt.NDArray[np.float64]) -> RingArray:
-        if self.ring.words == 1:
-            return scaled.astype(np.int64).view(np.uint64)
-        # Split the magnitude, not the signed number: scaled + 2^64 would need more bits than a float has.
-        magnitude = np.abs(scaled)
-        high = np.floor(np.ldexp(magnitude, -64))
-        out = self.ring.empty(scaled.shape)
-        out["hi"] = high.astype(np.uint64)
-        out["lo"] = (magnitude - np.ldexp(high, 64)).astype(np.uint64)
-        return np.where(scaled < 0, self.ring.neg(out), out)
 
 
 def as_bound(bound: object, owner: str) -> Fraction:

@@ -8,54 +8,31 @@ complement.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit import kernels
+from cofit.arithmetic.fused import FusedRing
+from cofit.arithmetic.integers import IntegerRing, Words
 from cofit.arithmetic.ring import Ring, RingArray, Shape, broadcast_shape, matmul_shape
-from cofit.errors import InvalidInputError, RangeError, RingMismatchError, ShapeError
+from cofit.errors import InvalidInputError, RangeError, ShapeError
 
-Words: TypeAlias = npt.NDArray[np.uint64]
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _SMALL = 1 << 15
 
 
-class PowerOfTwoRing(Ring):
+class PowerOfTwoRing(FusedRing, IntegerRing):
     """The ring of integers modulo 2^(64 * words)."""
 
     def __init__(self, words: int) -> None:
-        self.words = words
-        self.bits = 64 * words
-        self.name = f"Z_2^{self.bits}"
-        self.dtype = np.dtype("<u8") if words == 1 else np.dtype([("lo", "<u8"), ("hi", "<u8")])
+        super().__init__(f"Z_2^{64 * words}", 1 << (64 * words), words)
 
     def __reduce__(self) -> tuple[Callable[[int], Ring], tuple[int]]:
         return ring_of_bits, (self.bits,)
 
     # --- integers ----------------------------------------------------------------------------------------
-
-    def from_int(self, values: object) -> RingArray:
-        array = np.asarray(values)
-        if array.dtype.kind in "bui" and self._fits_word(array):
-            return self._from_int64(array.astype(np.int64))
-        if array.dtype.kind not in "buiO" or not all(isinstance(v, int | np.integer) for v in array.flat):
-            raise InvalidInputError(f"Only integers can become elements of {self.name}; got dtype {array.dtype}.")
-        limit = 1 << (self.bits - 1)
-        integers = [int(v) for v in array.flat]
-        for position, value in enumerate(integers):
-            if not -limit <= value < limit:
-                raise RangeError(
-                    f"The integer at flat position {position} is outside the signed range of {self.name}, "
-                    f"-2^{self.bits - 1} to 2^{self.bits - 1} - 1."
-                )
-        raw = b"".join((v % (1 << self.bits)).to_bytes(self.element_bytes, "little") for v in integers)
-        return np.frombuffer(raw, dtype=self.dtype).reshape(array.shape).copy()
-
-    @staticmethod
-    def _fits_word(array: npt.NDArray[Any]) -> bool:
-        return array.dtype != np.uint64 or not array.size or int(array.max()) < 1 << 63
 
     def _from_int64(self, array: npt.NDArray[np.int64]) -> RingArray:
         if self.words == 1:
@@ -73,29 +50,16 @@ class PowerOfTwoRing(Ring):
         return np.asarray(high * (1 << 64) + array["lo"].astype(object), dtype=object)
 
     def magnitude(self, array: RingArray) -> tuple[RingArray, npt.NDArray[np.bool_]]:
-        """Return |x| (as an unsigned element) and whether x is negative, reading x as a signed integer."""
         top = self.check(array) if self.words == 1 else self.check(array)["hi"]
         negative = (top >> np.uint64(63)).astype(bool)
         return np.where(negative, self.neg(array), array), negative
 
-    def largest_magnitude(self, array: RingArray) -> int:
-        """Return max |x| over an array, reading x as signed; 0 for an empty one."""
-        if not array.size:
-            return 0
-        magnitude, _ = self.magnitude(array)
-        if self.words == 1:
-            return int(magnitude.max())
-        high = magnitude["hi"].max()
-        return (int(high) << 64) + int(magnitude["lo"][magnitude["hi"] == high].max())
+    def to_words(self, a: RingArray) -> Words:
+        """The elements as they lie in memory."""
+        return self._flat(a)
 
-    def largest_sum(self, array: RingArray, axis: int) -> int:
-        """Return the largest sum of |x| along an axis, as an exact integer; 0 where there is nothing to add."""
-        if not array.size:
-            return 0
-        magnitude, _ = self.magnitude(array)
-        limbs = np.ascontiguousarray(magnitude).view(np.uint32).reshape(*array.shape, 2 * self.words)
-        sums = np.add.reduce(limbs, axis=axis % array.ndim, dtype=np.uint64).reshape(-1, 2 * self.words)
-        return max(sum(int(limb) << (32 * i) for i, limb in enumerate(row)) for row in sums)
+    def from_words(self, words: Words) -> RingArray:
+        return words.view(self.dtype)
 
     # --- element-wise ------------------------------------------------------------------------------------
 
@@ -147,27 +111,6 @@ class PowerOfTwoRing(Ring):
             )
         return out
 
-    def signed_sum(self, plus: Sequence[RingArray], minus: Sequence[RingArray] = ()) -> RingArray:
-        out = self.empty(plus[0].shape)
-        kernels.signed_sum(self._solid(plus), self._solid(minus), self._words(out), self.words)
-        return out
-
-    def cross_product(
-        self,
-        a: Sequence[RingArray],
-        b: Sequence[RingArray],
-        plus: Sequence[RingArray] = (),
-        minus: Sequence[RingArray] = (),
-    ) -> RingArray:
-        shape = a[0].shape
-        if b[0].shape != shape:
-            return super().cross_product(a, b, plus, minus)
-        out = self.empty(shape)
-        kernels.cross_product(
-            self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), self._words(out), self.words
-        )
-        return out
-
     def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
         self.check(a)
         if axis is None:
@@ -187,16 +130,14 @@ class PowerOfTwoRing(Ring):
         out["hi"] = (sums[2] & _LOW_HALF) | (sums[3] << np.uint64(32))
         return out
 
-    def narrow(self, a: RingArray, ring: PowerOfTwoRing) -> RingArray:
-        """Return the elements modulo the smaller power of two of ``ring``: a homomorphism of rings."""
-        if ring.bits > self.bits:
-            raise RingMismatchError(f"{ring.name} is larger than {self.name}: its elements cannot be got by reduction.")
-        return self.check(a)["lo"].copy(order="K") if ring.bits < self.bits else self.check(a)
+    def narrow(self, a: RingArray, ring: IntegerRing) -> RingArray:
+        if ring.words < self.words and self.reduces_to(ring):
+            return self.check(a)["lo"].copy(order="K")
+        return super().narrow(a, ring)
 
     # --- shifts ------------------------------------------------------------------------------------------
 
     def shl(self, a: RingArray, bits: int) -> RingArray:
-        """Return a * 2^bits."""
         return self._shift(kernels.shl, a, bits)
 
     def shr(self, a: RingArray, bits: int) -> RingArray:
@@ -204,7 +145,6 @@ class PowerOfTwoRing(Ring):
         return self._shift(kernels.shr, a, bits)
 
     def sar(self, a: RingArray, bits: int) -> RingArray:
-        """Return floor(a / 2^bits), reading a as a signed integer."""
         return self._shift(kernels.sar, a, bits)
 
     # --- truncation by a masked opening (``sharing/rep3/party.py`` says what for) --------------------------------
@@ -234,7 +174,7 @@ class PowerOfTwoRing(Ring):
         """
         out = self.empty(share.shape)
         r, t, o = self._solid((share, top, self.zeros(share.shape) if out_mask is None else out_mask))
-        kernels.unmask(self._solid(opened), r, t, o, shift, adds_opened, self._words(out), self.words)
+        kernels.unmask(self._solid(opened), r, t, o, shift, adds_opened, self._as_words(out), self.words)
         return out
 
     # --- matrices ----------------------------------------------------------------------------------------
@@ -260,7 +200,7 @@ class PowerOfTwoRing(Ring):
         return out
 
     def matvec_pairs(self, mats: Sequence[RingArray], vecs: Sequence[RingArray]) -> RingArray:
-        """Return, as rows, mats[t] @ vecs[2 t] and mats[t] @ vecs[2 t + 1] for every t. Every matrix is read once."""
+        """Every matrix is read once."""
         rows, cols = mats[0].shape
         right = self.empty((len(vecs), cols))
         for row, vec in zip(right, vecs, strict=True):
@@ -281,17 +221,6 @@ class PowerOfTwoRing(Ring):
             return self.check(a)
         flat: Words = np.ascontiguousarray(self.check(a)).reshape(-1).view(np.uint64)
         return flat
-
-    def _solid(self, arrays: Sequence[RingArray]) -> list[Words]:
-        """Return arrays for kernels that take any shape."""
-        return [self._words(x if x.flags.c_contiguous else np.ascontiguousarray(x)) for x in arrays]
-
-    def _words(self, a: RingArray) -> Words:
-        """Return a contiguous array as words, in any shape."""
-        if self.words == 1:
-            return self.check(a)
-        words: Words = self.check(a).reshape(-1).view(np.uint64)
-        return words
 
     def _matrix(self, a: RingArray) -> Words:
         rows, cols = a.shape
@@ -344,3 +273,10 @@ def ring_of_bits(bits: int) -> PowerOfTwoRing:
         return _RINGS[bits]
     except KeyError:
         raise InvalidInputError(f"There is no ring Z_2^{bits}; choose one of {sorted(_RINGS)} bits.") from None
+
+
+def power_of_two(ring: Ring, what: str) -> PowerOfTwoRing:
+    """Return ``ring``; raise InvalidInputError unless it is Z_2^k, without which ``what`` does not work."""
+    if not isinstance(ring, PowerOfTwoRing):
+        raise InvalidInputError(f"{what} needs a ring Z_2^k; got {ring.name}.")
+    return ring

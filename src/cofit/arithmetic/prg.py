@@ -62,7 +62,7 @@ class Generator:
 
     def ring(self, ring: Ring, shape: Shape) -> RingArray:
         """Return uniform ring elements."""
-        return self.draw(math.prod(shape) * ring.element_bytes).view(ring.dtype).reshape(shape)
+        return ring.uniform(self.draw, shape)
 
     def rings(self, ring: Ring, shape: Shape, count: int) -> list[RingArray]:
         """Return as many arrays as so many calls of ``ring`` would, one after the other; small ones by one draw."""
@@ -73,9 +73,11 @@ class Generator:
 
     def ring_into(self, ring: Ring, out: RingArray) -> None:
         """Write the elements that ``ring`` would return over ``out``: in place, or through chunks of rows of a view."""
-        if out.flags.c_contiguous:
+        if out.flags.c_contiguous and ring.every_pattern:
             self.fill(ring.check(out).reshape(-1).view(np.uint8).data)
             return
+        if out.flags.c_contiguous:
+            out = out.reshape(-1)
         step = max(1, _CHUNK * len(out) // max(1, out.nbytes))
         for start in range(0, len(out), step):
             rows = out[start : start + step]

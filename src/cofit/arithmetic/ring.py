@@ -2,16 +2,17 @@
 
 A ring element array is a NumPy array with ``dtype == ring.dtype`` and the shape of the values it stands for, so
 that slicing, reshaping, transposing and concatenating are NumPy's own. Arithmetic goes through the ring, never
-through NumPy's operators: ``ring.add(a, b)`` works the same for one word (Z_2^64), two words (Z_2^128) and,
-later, a prime field.
+through NumPy's operators: ``ring.add(a, b)`` works the same for one word (Z_2^64), two words (Z_2^128), a prime
+field and packed bits.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,8 @@ from cofit.errors import RingMismatchError, ShapeError
 
 RingArray: TypeAlias = npt.NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
-_CHUNK_BYTES = 1 << 20  # of a temporary: it stays in the cache
+Source: TypeAlias = Callable[[int], npt.NDArray[np.uint8]]
+"""Returns the next bytes of a stream, as many as it is asked for."""
 _FEW = 8  # terms that a kernel adds at once
 
 
@@ -34,6 +36,10 @@ class Ring(ABC):
     name: str
     bits: int
     dtype: np.dtype[Any]
+    every_pattern: ClassVar[bool] = True
+    """Whether all patterns of bits are elements: then uniform bytes are uniform elements, as they are."""
+    chunk_bytes: ClassVar[int] = 1 << 20
+    """Of a temporary, where work is cut into pieces: what an operation needs stays in the cache."""
 
     @property
     def element_bytes(self) -> int:
@@ -52,6 +58,13 @@ class Ring(ABC):
     def empty(self, shape: Shape) -> RingArray:
         """Return an array to be filled."""
         return np.empty(shape, dtype=self.dtype)
+
+    def uniform(self, source: Source, shape: Shape) -> RingArray:
+        """Return uniform elements, made of the next uniform bytes of ``source``.
+
+        Exactly uniform, and the same elements whether they are asked for at once or in pieces, one after the other.
+        """
+        return source(math.prod(shape) * self.element_bytes).view(self.dtype).reshape(shape)
 
     @abstractmethod
     def from_int(self, values: object) -> RingArray:
@@ -138,7 +151,7 @@ class Ring(ABC):
             parts = [slice(i, i + _FEW) for i in range(0, len(left), _FEW)]
             return reduce(self.add, (self.mul_sum(left[part], right[part]) for part in parts))
         left, right = ([x.reshape(-1, cols) for x in side] for side in (lhs, rhs))
-        step = max(1, _CHUNK_BYTES // (cols * self.element_bytes))
+        step = max(1, self.chunk_bytes // (cols * self.element_bytes))
         for start in range(0, len(out), step):
             rows = slice(start, start + step)
             factors = ([x[rows] if each is None else each(x[rows]) for x in side] for side in (left, right))
@@ -154,6 +167,10 @@ class Ring(ABC):
     def matmul(self, a: RingArray, b: RingArray) -> RingArray:
         """Return a @ b."""
         return self.matmul_sum([a], [b])
+
+    def matvec_pairs(self, mats: Sequence[RingArray], vecs: Sequence[RingArray]) -> RingArray:
+        """Return, as rows, mats[t] @ vecs[2 t] and mats[t] @ vecs[2 t + 1] for every t."""
+        return np.stack([self.matmul(mats[i // 2], vec) for i, vec in enumerate(vecs)])
 
 
 def matmul_shape(a: Shape, b: Shape) -> Shape:

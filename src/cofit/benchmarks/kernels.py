@@ -12,7 +12,7 @@ import numpy as np
 
 from cofit import kernels
 from cofit.arithmetic import ring_of_bits
-from cofit.arithmetic.power_of_two import Words
+from cofit.arithmetic.integers import Words
 
 
 @dataclass(frozen=True)

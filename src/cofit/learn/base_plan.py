@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.exact import exact
 from cofit.learn.facts import Facts
 from cofit.learn.losses import Evaluation
@@ -21,7 +21,7 @@ class Formats(Protocol):
     """What everybody who takes part knows of the formats of a plan."""
 
     @property
-    def ring(self) -> PowerOfTwoRing:
+    def ring(self) -> IntegerRing:
         """The ring of all computations."""
 
     @property

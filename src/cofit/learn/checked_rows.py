@@ -35,8 +35,7 @@ from cofit.learn.bounds import TOLERANCE
 from cofit.learn.inputs import FEATURES, Holders
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.row_check import BlockCheck, check_of, projection_matrix
-from cofit.secret import Party, SecretArray, SecretBits, concatenate
-from cofit.secret.array import bits_to_array
+from cofit.secret import Party, SecretArray, SecretBits, bits_to_array, concatenate
 
 _HELD_A_TEST = 8  # shared elements that are held for every test of a row
 _WORD = 64

@@ -12,7 +12,7 @@ from dataclasses import Field, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 
 _ADDED = "added"
 ADDED = {_ADDED: True}
@@ -32,7 +32,7 @@ def exact(value: object) -> object:
     """Return a value in JSON's types, with fractions in full."""
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
-    if isinstance(value, PowerOfTwoRing):
+    if isinstance(value, IntegerRing):
         return value.name
     if is_dataclass(value):
         return [type(value).__name__, {one.name: exact(getattr(value, one.name)) for one in stated_fields(value)}]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cofit.errors import InvalidInputError
 from cofit.learn.base_plan import Plan
 from cofit.secret import Party, SecretArray
-from cofit.secret.array import Bound
+from cofit.secret.ranges import Bound
 
 FEATURES = "features"
 LABELS = "labels"

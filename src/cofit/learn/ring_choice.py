@@ -1,8 +1,14 @@
-"""Why a plan needs the larger ring: what the smaller one did not hold."""
+"""The rings that a plan may take, and why it needs the larger one: what the smaller one did not hold."""
 
 from __future__ import annotations
 
+from cofit.arithmetic import Z64, Z128, IntegerRing
 from cofit.errors import RangeError
+
+RINGS: tuple[IntegerRing, ...] = (Z64, Z128)
+"""From the cheapest to the largest: a plan takes the first that holds what it computes. All of them reduce to fewer
+bits, which the check of rows rests on (``row_check_proof.md``).
+"""
 
 
 class SmallRingError(RangeError):

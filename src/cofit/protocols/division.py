@@ -23,7 +23,7 @@ from cofit.protocols.comparison import is_negative
 from cofit.protocols.normalise import mantissa_argument, top_bit
 from cofit.protocols.working import check_format, tighten, working_bits
 from cofit.secret import SecretArray
-from cofit.secret.array import Bound
+from cofit.secret.ranges import Bound
 
 
 @cache

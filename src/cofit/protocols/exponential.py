@@ -70,13 +70,13 @@ def times_constant(x: SecretArray, constant: Constant, fraction_bits: int, argum
     most b + 1 bits; both products are truncated to the result.
     """
     ring = x.format.ring
-    room = ring.bits - 2 - argument_bits - 1
+    room = ring.value_bits - argument_bits - 1
     both = rounded_integer(constant, 2 * room)
     high, low = both >> room, both & ((1 << room) - 1)
     integers = x.ldexp(x.format.fraction_bits)
     shift = x.format.fraction_bits + room - fraction_bits
     product = _shifted(integers * high, shift)
-    if shift + room <= ring.bits - 2:  # otherwise the second part is below any unit
+    if shift + room <= ring.value_bits:  # otherwise the second part is below any unit
         product = product + _shifted(integers * low, shift + room)
     return product.ldexp(-fraction_bits)
 

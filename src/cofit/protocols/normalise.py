@@ -62,10 +62,10 @@ def top_bit(x: SecretArray, least: int = 1) -> TopBit:
 def scaled_to(x: SecretArray, top: TopBit, target: OfPosition, bits: int) -> SecretArray:
     """Return x 2^-target(i) for x in [2^i, 2^(i+1)) units, with ``bits`` fractional bits; target(i) > i makes it < 1.
 
-    x is first shifted up, exactly, to just below 2^(k-2), so nothing but the last truncation is lost.
+    x is first shifted up, exactly, to just below what the ring holds, so nothing but the last truncation is lost.
     """
     ring = x.format.ring
-    ceiling = ring.bits - 2
+    ceiling = ring.value_bits
     factor = top.lookup(lambda i: 1 << (ceiling - target(i)), FixedPoint(0, ring))
     fractions = x.ldexp(x.format.fraction_bits - ceiling)
     below_one = Fraction((1 << ceiling) - 1, 1 << ceiling)

@@ -30,8 +30,9 @@ from functools import cache
 
 import numpy as np
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.errors import parameter_error
+from cofit.protocols.working import GUARD_BITS, working_bits
 from cofit.secret import SecretArray, concatenate
 
 LARGEST_RADIUS = Fraction(1)
@@ -88,14 +89,14 @@ class _Bits:
         return 2 * self.powers + self.coefficients
 
 
-def argument_bits(ring: PowerOfTwoRing) -> int:
+def argument_bits(ring: IntegerRing) -> int:
     """Return F: how many fractional bits z must have."""
-    return ring.bits // 2 - 4
+    return working_bits(ring) - GUARD_BITS
 
 
-def _bits(ring: PowerOfTwoRing, polynomial: OddSigmoid) -> _Bits:
-    total = ring.bits - 3 + math.floor(-math.log2(polynomial.largest * 1.01))
-    total = min(total, ring.bits - 2)  # as many fractional bits as a format has
+def _bits(ring: IntegerRing, polynomial: OddSigmoid) -> _Bits:
+    total = ring.value_bits - 1 + math.floor(-math.log2(polynomial.largest * 1.01))
+    total = min(total, ring.value_bits)  # as many fractional bits as a format has
     coefficients = total // 3 + 2
     powers = (total - coefficients) // 2
     return _Bits(argument_bits(ring), powers, total - 2 * powers)
@@ -121,7 +122,7 @@ def odd_sigmoid(z: SecretArray, radius: Fraction, scale: Fraction, fraction_bits
 
 
 @cache
-def _numbers(ring: PowerOfTwoRing, radius: Fraction, scale: Fraction) -> tuple[_Bits, tuple[int, ...], Fraction]:
+def _numbers(ring: IntegerRing, radius: Fraction, scale: Fraction) -> tuple[_Bits, tuple[int, ...], Fraction]:
     """Return the formats, the coefficients as integers in them, and the bound: the same in every step of training."""
     polynomial = odd_sigmoid_polynomial(rounded_radius(radius), scale)
     bits = _bits(ring, polynomial)
@@ -130,7 +131,7 @@ def _numbers(ring: PowerOfTwoRing, radius: Fraction, scale: Fraction) -> tuple[_
     return bits, (linear, *(round(c * (1 << bits.coefficients)) for c in rest)), Fraction(polynomial.largest * 1.01)
 
 
-def odd_sigmoid_error(ring: PowerOfTwoRing, radius: Fraction, scale: Fraction, fraction_bits: int) -> Fraction:
+def odd_sigmoid_error(ring: IntegerRing, radius: Fraction, scale: Fraction, fraction_bits: int) -> Fraction:
     """Return a bound of |odd_sigmoid(z) - scale (sigmoid(z) - 1/2)|."""
     polynomial = odd_sigmoid_polynomial(rounded_radius(radius), scale)
     bits = _bits(ring, polynomial)

@@ -13,7 +13,7 @@ import math
 from fractions import Fraction
 from functools import cache
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.protocols.chebyshev import REALS, Approximation, approximate
 from cofit.protocols.working import tighten, working_bits
 from cofit.secret import SecretArray
@@ -53,12 +53,12 @@ def scaled_sigmoid(
 
 
 def scaled_sigmoid_error(
-    ring: PowerOfTwoRing, exponent: int, scale: Fraction, fraction_bits: int, tolerance: Fraction
+    ring: IntegerRing, exponent: int, scale: Fraction, fraction_bits: int, tolerance: Fraction
 ) -> Fraction:
     """Return a bound of |scaled_sigmoid(y) - scale / (1 + exp(-2^exponent y))|."""
     return _polynomial(working_bits(ring), exponent, scale, tolerance).error(fraction_bits)
 
 
-def scaled_sigmoid_degree(ring: PowerOfTwoRing, exponent: int, scale: Fraction, tolerance: Fraction) -> int:
+def scaled_sigmoid_degree(ring: IntegerRing, exponent: int, scale: Fraction, tolerance: Fraction) -> int:
     """Return the degree of the polynomial."""
     return _polynomial(working_bits(ring), exponent, scale, tolerance).degree

@@ -1,27 +1,28 @@
 """The working format: how many fractional bits a function uses inside.
 
-In a ring of k bits, two values of magnitude at most 1 with W = k/2 - 2 fractional bits have a product below 2^(k-4),
-and a sum of such products below 4 still fits 2^(k-2). W is 30 in Z_2^64 and 62 in Z_2^128: at least two bits more than
-any result format (28 and 60), so errors of some units in the last working place vanish in the result.
+In a ring whose values have v bits without the sign (``IntegerRing.value_bits``), two values of magnitude at most 1 with
+W = floor(v/2) - 1 fractional bits have a product of at most 2^(v-2), and a sum of such products below 4 still fits 2^v.
+W is 30 in Z_2^64, 62 in Z_2^128 and 28 in F_(2^61-1): two bits more than any result format (28, 60 and 26), so errors
+of some units in the last working place vanish in the result.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.errors import InvalidInputError
 from cofit.secret import SecretArray
 
 GUARD_BITS = 2
 
 
-def working_bits(ring: PowerOfTwoRing) -> int:
-    """Return W = k/2 - 2."""
-    return ring.bits // 2 - 2
+def working_bits(ring: IntegerRing) -> int:
+    """Return W."""
+    return ring.value_bits // 2 - 1
 
 
-def working_format(ring: PowerOfTwoRing) -> FixedPoint:
+def working_format(ring: IntegerRing) -> FixedPoint:
     """Return the format with W fractional bits."""
     return FixedPoint(working_bits(ring), ring)
 

@@ -26,7 +26,7 @@ from functools import cache
 
 import numpy as np
 
-from cofit.arithmetic import Z64, PowerOfTwoRing, Shape
+from cofit.arithmetic import Z64, IntegerRing, Shape
 from cofit.errors import RangeError, parameter_error
 from cofit.sampling.parameters import (
     CONSTANT_GUARD_BITS,
@@ -69,7 +69,7 @@ class Plan:
 
 
 def discrete_gaussian(
-    party: Party, shape: Shape, sigma: Fraction | int, ring: PowerOfTwoRing = Z64, *, precision: int = PRECISION
+    party: Party, shape: Shape, sigma: Fraction | int, ring: IntegerRing = Z64, *, precision: int = PRECISION
 ) -> SecretArray:
     """Return independent integers with P(x) proportional to exp(-x^2 / (2 sigma^2))."""
     shape = check_shape(shape, "discrete_gaussian")
@@ -81,7 +81,7 @@ def discrete_gaussian(
 def discrete_gaussians(
     party: Party,
     laws: Sequence[tuple[Fraction | int, int]],
-    ring: PowerOfTwoRing = Z64,
+    ring: IntegerRing = Z64,
     *,
     precision: int = PRECISION,
 ) -> list[SecretArray]:
@@ -90,7 +90,7 @@ def discrete_gaussians(
     sums = []
     for sigma, count in laws:
         law = _table_sum(_checked_sigma(sigma), precision)
-        if law.digits > ring.bits - 2:
+        if law.digits > ring.value_bits:
             must_be = f"small enough for {ring.name}"
             raise parameter_error("sigma", "discrete_gaussian", must_be, sigma, RangeError)
         sums.append((law, check_count(count, "count", "discrete_gaussian")))

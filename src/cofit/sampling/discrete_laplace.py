@@ -18,7 +18,7 @@ import math
 from fractions import Fraction
 from functools import cache
 
-from cofit.arithmetic import Z64, PowerOfTwoRing, Shape
+from cofit.arithmetic import Z64, IntegerRing, Shape
 from cofit.sampling import geometric
 from cofit.sampling.parameters import PRECISION, check_count, check_positive, check_precision, check_shape
 from cofit.sampling.sums import TableSum, draw_sums
@@ -26,7 +26,7 @@ from cofit.secret import Party, SecretArray
 
 
 def discrete_laplace(
-    party: Party, shape: Shape, t: Fraction | int, ring: PowerOfTwoRing = Z64, *, precision: int = PRECISION
+    party: Party, shape: Shape, t: Fraction | int, ring: IntegerRing = Z64, *, precision: int = PRECISION
 ) -> SecretArray:
     """Return independent integers with P(x) proportional to exp(-|x| / t)."""
     shape = check_shape(shape, "discrete_laplace")

@@ -31,7 +31,7 @@ def exponential(party: Party, shape: Shape, format: FixedPoint, *, precision: in
     """Return independent draws of Exp(1), rounded down to ``format``; they are non-negative and below 2^K."""
     precision = check_precision(precision, "exponential")
     scale = _scale(format)
-    spare = format.ring.bits - 3 - geometric.digit_count(scale, precision)
+    spare = format.ring.value_bits - 1 - geometric.digit_count(scale, precision)
     if spare < 0:
         most = format.fraction_bits + spare
         raise parameter_error(

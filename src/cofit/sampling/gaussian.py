@@ -23,7 +23,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing, Shape
+from cofit.arithmetic import FixedPoint, IntegerRing, Shape
 from cofit.errors import RangeError, parameter_error
 from cofit.protocols.roots import domain_exponent, square_root, square_root_error
 from cofit.protocols.trigonometry import sine_cosine_error, sine_cosine_in_quadrant
@@ -52,7 +52,7 @@ def gaussian(party: Party, shape: Shape, format: FixedPoint, *, precision: int =
         return tighten(both, largest(precision)).reshape(2 * pairs)[:count].reshape(shape)
 
 
-def circle(party: Party, count: int, ring: PowerOfTwoRing) -> SecretArray:
+def circle(party: Party, count: int, ring: IntegerRing) -> SecretArray:
     """Return ``count`` uniform points on the unit circle, shape (2, count), with W - 2 fractional bits."""
     bits = working_bits(ring) + _ANGLE_EXTRA_BITS
     digits = bits_to_array(uniform.uniform_words(party, (count,), bits), ring)
@@ -72,17 +72,17 @@ def check_fraction_bits(format: FixedPoint, sampler: str) -> None:
         raise parameter_error("format", sampler, must_be, str(format), RangeError)
 
 
-def most_fraction_bits(ring: PowerOfTwoRing) -> int:
+def most_fraction_bits(ring: IntegerRing) -> int:
     """Return W - 6."""
     return working_bits(ring) - _RESULT_GUARD_BITS
 
 
-def circle_format(ring: PowerOfTwoRing) -> FixedPoint:
+def circle_format(ring: IntegerRing) -> FixedPoint:
     """Return the format of ``circle``."""
     return FixedPoint(working_bits(ring) - GUARD_BITS, ring)
 
 
-def radius_format(ring: PowerOfTwoRing, precision: int = PRECISION) -> FixedPoint:
+def radius_format(ring: IntegerRing, precision: int = PRECISION) -> FixedPoint:
     """Return the format of sqrt(2 E): the most fractional bits with 2 E <= 2^(K+1) in the domain of the root."""
     exponent = (exponential.integer_digits(precision) + 2) // 2  # 2^(K+1) <= 4^exponent
     return FixedPoint(domain_exponent(FixedPoint(0, ring)) - exponent, ring)
@@ -92,7 +92,7 @@ def energy_format(count: int, format: FixedPoint) -> FixedPoint:
     """Return the format of E: f + 21 + ceil(log2(pairs) / 2) fractional bits."""
     pairs = (check_count(count, "count", "energy_format") + 1) // 2
     bits = format.fraction_bits + _STEEP_BITS + ((pairs - 1).bit_length() + 1) // 2
-    most = format.ring.bits - 2
+    most = format.ring.value_bits
     if bits > most:
         must_be = f"so small that E fits {format.ring.name} (this one needs {bits} fractional bits of it)"
         raise parameter_error("format", "gaussian", must_be, str(format), RangeError)

@@ -21,7 +21,7 @@ from functools import cache
 
 import mpmath
 
-from cofit.arithmetic import Z64, PowerOfTwoRing, Shape
+from cofit.arithmetic import Z64, IntegerRing, Shape
 from cofit.errors import RangeError, parameter_error
 from cofit.sampling.parameters import (
     CONSTANT_GUARD_BITS,
@@ -42,7 +42,7 @@ _LN2_ABOVE = Fraction(6931471806, 10**10)  # ln 2 = 0.69314718055994...
 
 
 def geometric(
-    party: Party, shape: Shape, t: Fraction | int, ring: PowerOfTwoRing = Z64, *, precision: int = PRECISION
+    party: Party, shape: Shape, t: Fraction | int, ring: IntegerRing = Z64, *, precision: int = PRECISION
 ) -> SecretArray:
     """Return independent geometric integers with P(G >= g) = exp(-g / t)."""
     t = check_positive(t, "t", "geometric")
@@ -54,11 +54,11 @@ def geometric(
         return drawn.reshape(shape)
 
 
-def check_room(t: Fraction, ring: PowerOfTwoRing, precision: int, sampler: str) -> None:
+def check_room(t: Fraction, ring: IntegerRing, precision: int, sampler: str) -> None:
     """Refuse a t with too many digits for a ring."""
     digits = digit_count(t, precision)
-    if digits > ring.bits - 3:
-        must_be = f"small enough for {ring.bits - 3} binary digits in {ring.name} (this one needs {digits})"
+    if digits > ring.value_bits - 1:
+        must_be = f"small enough for {ring.value_bits - 1} binary digits in {ring.name} (this one needs {digits})"
         raise parameter_error("t", sampler, must_be, str(t), RangeError)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.sampling import exponential, gamma, gaussian, sphere
 from cofit.sampling.parameters import PRECISION, check_precision, constants
 from cofit.secret import Party, SecretArray
@@ -48,7 +48,7 @@ def knorms(party: Party, count: int, d: int, format: FixedPoint, *, precision: i
         return direction.multiply(kept, format.fraction_bits)
 
 
-def direction_format(ring: PowerOfTwoRing) -> FixedPoint:
+def direction_format(ring: IntegerRing) -> FixedPoint:
     """Return the format of the point on the sphere: the finest there is."""
     return FixedPoint(gaussian.most_fraction_bits(ring), ring)
 
@@ -56,12 +56,12 @@ def direction_format(ring: PowerOfTwoRing) -> FixedPoint:
 def draw_format(d: int, format: FixedPoint, precision: int = PRECISION) -> FixedPoint:
     """Return the format in which the Gamma variable is summed: d 2^-bits is below a unit of the result, if it fits."""
     wanted = format.fraction_bits + d.bit_length()
-    return FixedPoint(min(wanted, format.ring.bits - 3 - _length_digits(d, precision)), format.ring)
+    return FixedPoint(min(wanted, format.ring.value_bits - 1 - _length_digits(d, precision)), format.ring)
 
 
 def length_format(d: int, format: FixedPoint, precision: int = PRECISION) -> FixedPoint:
     """Return the format in which it is multiplied: as fine as the product leaves room for."""
-    room = format.ring.bits - 3 - direction_format(format.ring).fraction_bits - _length_digits(d, precision)
+    room = format.ring.value_bits - 1 - direction_format(format.ring).fraction_bits - _length_digits(d, precision)
     return FixedPoint(min(draw_format(d, format, precision).fraction_bits, room), format.ring)
 
 
@@ -89,7 +89,7 @@ def tv_distance(d: int, format: FixedPoint, *, count: int = 1, precision: int = 
     return sphere.tv_distance(d, format.ring, count=count, precision=precision) + of_lengths
 
 
-def exception(d: int, ring: PowerOfTwoRing, *, precision: int = PRECISION) -> Fraction:
+def exception(d: int, ring: IntegerRing, *, precision: int = PRECISION) -> Fraction:
     """Return the probability with which ``coupling_error`` may be exceeded, besides ``tv_distance``."""
     return sphere.exception(d, ring, precision=precision) + Fraction(1, 1 << _RARE_BITS)
 

@@ -22,7 +22,7 @@ from fractions import Fraction
 from functools import cache
 from math import isqrt
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.errors import RangeError, parameter_error
 from cofit.protocols.roots import inverse_square_root, inverse_square_root_error
 from cofit.protocols.trigonometry import sine_cosine_error
@@ -106,20 +106,20 @@ def check_dimension(d: object, sampler: str) -> int:
     return d
 
 
-def gaussian_format(ring: PowerOfTwoRing) -> FixedPoint:
+def gaussian_format(ring: IntegerRing) -> FixedPoint:
     """Return the format of the Gaussian vector: the finest there is, whatever the result's."""
     return FixedPoint(gaussian.most_fraction_bits(ring), ring)
 
 
-def inverse_format(ring: PowerOfTwoRing) -> FixedPoint:
+def inverse_format(ring: IntegerRing) -> FixedPoint:
     """Return the format of 1 / ||g||: W - 2 fractional bits, for values up to 2."""
     return gaussian.circle_format(ring)
 
 
-def square_bits(d: int, ring: PowerOfTwoRing, precision: int = PRECISION) -> int:
+def square_bits(d: int, ring: IntegerRing, precision: int = PRECISION) -> int:
     """Return the fractional bits of the squares: as many as let four times the sum of d of them fit the ring."""
     total = d * (gaussian.largest(precision) + 1) ** 2
-    room = ring.bits - 4 - int(total).bit_length()
+    room = ring.value_bits - 2 - int(total).bit_length()
     return min(2 * gaussian.most_fraction_bits(ring), room)
 
 
@@ -150,14 +150,14 @@ def scale_exponent(d: int) -> int:
     return (int(square_floor(d)).bit_length() - 1) // 2
 
 
-def largest_coordinate(d: int, ring: PowerOfTwoRing, *, precision: int = PRECISION) -> Fraction:
+def largest_coordinate(d: int, ring: IntegerRing, *, precision: int = PRECISION) -> Fraction:
     """Return a bound of the coordinates in magnitude before the last truncation, outside the exceptions."""
     if d <= 2:
         return Fraction(1)
     return min(Fraction(1), gaussian.largest(precision) / _computed_norm_floor(d, ring, precision))
 
 
-def tv_distance(d: int, ring: PowerOfTwoRing, *, count: int = 1, precision: int = PRECISION) -> Fraction:
+def tv_distance(d: int, ring: IntegerRing, *, count: int = 1, precision: int = PRECISION) -> Fraction:
     """Return the total-variation part of a call for ``count`` points: that of all Gaussian draws; 0 for d = 1 and 2."""
     d = check_dimension(d, "tv_distance")
     count = check_count(count, "count", "tv_distance")
@@ -166,7 +166,7 @@ def tv_distance(d: int, ring: PowerOfTwoRing, *, count: int = 1, precision: int 
     return gaussian.tv_distance(attempts(d) * d * count, gaussian_format(ring), precision=precision)
 
 
-def exception(d: int, ring: PowerOfTwoRing, *, precision: int = PRECISION) -> Fraction:
+def exception(d: int, ring: IntegerRing, *, precision: int = PRECISION) -> Fraction:
     """Return the probability with which ``coupling_error`` may be exceeded, besides ``tv_distance``.
 
     A root too steep, a norm too small, or (for several attempts) a norm so close to 1 that another one is taken.
@@ -200,11 +200,11 @@ def coupling_error(d: int, format: FixedPoint, *, precision: int = PRECISION) ->
     return of_gaussian + of_square + of_inverse + unit
 
 
-def _gaussian_error(ring: PowerOfTwoRing, precision: int) -> Fraction:
+def _gaussian_error(ring: IntegerRing, precision: int) -> Fraction:
     return gaussian.coupling_error(gaussian_format(ring), precision=precision)
 
 
-def _square_error(d: int, ring: PowerOfTwoRing, precision: int) -> Fraction:
+def _square_error(d: int, ring: IntegerRing, precision: int) -> Fraction:
     return Fraction(d, 1 << square_bits(d, ring, precision))
 
 
@@ -218,5 +218,5 @@ def _norm_floor(d: int) -> Fraction:
     return Fraction(isqrt(int(square_floor(d) * (1 << 40))), 1 << 20)
 
 
-def _computed_norm_floor(d: int, ring: PowerOfTwoRing, precision: int) -> Fraction:
+def _computed_norm_floor(d: int, ring: IntegerRing, precision: int) -> Fraction:
     return _norm_floor(d) - _root_above(d) * _gaussian_error(ring, precision)

@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.arithmetic.bits import packed_length
 from cofit.sampling.first_one import FirstOnes
 from cofit.sampling.tables import Table, halves
 from cofit.sampling.weigh import weighted_sum
 from cofit.secret import Party, SecretArray, SecretBits
-from cofit.secret.array import numbers_to_array
 from cofit.secret.circuits import Circuit, Product, beside, run
+from cofit.secret.conversions import numbers_to_array
 from cofit.sharing.bit_forms import Each, Lookup, Outer, Spread
 
 _WORD = 64
@@ -56,7 +56,7 @@ class TableSum:
         return sum(((1 << n) - 1) << place for place, n in zip(self.places, self.widths, strict=True)).bit_length()
 
 
-def draw_sums(party: Party, laws: Sequence[tuple[TableSum, int]], ring: PowerOfTwoRing) -> list[SecretArray]:
+def draw_sums(party: Party, laws: Sequence[tuple[TableSum, int]], ring: IntegerRing) -> list[SecretArray]:
     """Return, for every law, so many independent draws. All laws have one shape."""
     first, _ = laws[0]
     precision, index_bits, places, widths = first.shape

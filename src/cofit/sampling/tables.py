@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cofit.arithmetic.power_of_two import Words
+from cofit.arithmetic.integers import Words
 
 FEWEST_INDEX_BITS = 2
 MOST_INDEX_BITS = 12

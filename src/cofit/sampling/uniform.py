@@ -32,7 +32,7 @@ def uniform_words(party: Party, shape: Shape, width: int) -> SecretBits:
 def uniform(party: Party, shape: Shape, format: FixedPoint) -> SecretArray:
     """Return draws uniform on the multiples of 2^-f in (0, 1], in ``format`` with f = 1 .. k - 3 fractional bits."""
     shape = check_shape(shape, "uniform")
-    largest = format.ring.bits - 3
+    largest = format.ring.value_bits - 1
     if not 1 <= format.fraction_bits <= largest:
         raise parameter_error("format", "uniform", f"a format with 1 to {largest} fractional bits", str(format))
     with party.label("uniform"):

@@ -6,29 +6,26 @@ its result can be by those bounds, and refuses what could overflow: nothing wrap
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing, RingArray, Shape
-from cofit.errors import FormatMismatchError, InvalidInputError, RangeError, RingMismatchError, parameter_error
+from cofit.arithmetic import FixedPoint, IntegerRing, RingArray
+from cofit.errors import RangeError, parameter_error
 from cofit.secret.bits import SecretBits
 from cofit.secret.constants import encoded, factor_format
 from cofit.secret.ranges import Bound, checked, product_format, product_limit
-from cofit.sharing import Scheme, Share
+from cofit.secret.value import SecretValue
+from cofit.sharing import Share
 from cofit.sharing.operands import check_plus
-from cofit.sharing.shares import PlacedBits
-
-__all__ = ["Bound", "Operand", "Public", "SecretArray", "bits_to_array", "concatenate", "numbers_to_array"]
 
 Public: TypeAlias = int | float | Fraction | np.integer[Any] | np.floating[Any] | np.ndarray[Any, Any] | Sequence[Any]
 Operand: TypeAlias = "SecretArray | Public"
 
 
-class SecretArray:
+class SecretArray(SecretValue):
     """An array nobody sees, with the operators of a NumPy array.
 
     ``+ - * @``, unary minus, ``sum``, slicing, ``reshape``, ``T`` and broadcasting work with other secret arrays and
@@ -38,103 +35,7 @@ class SecretArray:
     Created by a ``Party``; opened only by ``Party.open``.
     """
 
-    __slots__ = ("_format", "_limit", "_scheme", "_share")
-    __array_ufunc__ = None  # let NumPy arrays on the left defer to us
-    __hash__ = None  # type: ignore[assignment]  # == compares secrets, not identities
-
-    def __init__(self, scheme: Scheme, share: Share, format: FixedPoint, limit: int) -> None:
-        self._scheme = scheme
-        self._share = share
-        self._format = format
-        self._limit = checked(limit, format, "This value")
-
-    @property
-    def format(self) -> FixedPoint:
-        """The ring and the number of fractional bits (public)."""
-        return self._format
-
-    # --- public facts ------------------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> Shape:
-        """The shape (public)."""
-        return self._share.shape
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions (public)."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements (public)."""
-        return math.prod(self.shape)
-
-    @property
-    def bound(self) -> float:
-        """A public number that no element exceeds in magnitude (rounded up where a float cannot hold it exactly)."""
-        nearest = self._limit / (1 << self.format.fraction_bits)
-        exact = Fraction(self._limit, 1 << self.format.fraction_bits)
-        return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("A SecretArray without dimensions has no length.")
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        return f"<SecretArray shape={self.shape}, {self.format}, bound {self.bound:g}>"
-
-    @property
-    def integer_limit(self) -> int:
-        """A public integer that no encoded element exceeds in magnitude: bound * 2^f, exactly."""
-        return self._limit
-
-    def with_integer_limit(self, limit: int) -> SecretArray:
-        """As ``with_bound``, for the encoded integers."""
-        if limit > self._limit:
-            raise parameter_error("limit", "with_integer_limit", f"at most {self._limit}", limit, RangeError)
-        return self._like(self._share, limit)
-
-    def loosened(self, limit: int) -> SecretArray:
-        """Return the same value with a larger integer limit: for values that many must treat alike."""
-        if limit < self._limit:
-            raise parameter_error("limit", "loosened", f"at least {self._limit}", limit, RangeError)
-        return self._like(self._share, limit)
-
-    def moved(self, offset: int, limit: int) -> SecretArray:
-        """Return integers plus a public one, none of them beyond ``limit``, which the caller has proved.
-
-        For sums and offsets of opposite signs, whose limits need not be added up.
-        """
-        values, _ = encoded(offset, self._format)
-        return self._like(self._scheme.add_public(self._share, values), limit)
-
-    def with_bound(self, bound: Bound) -> SecretArray:
-        """Return the same value with a tighter public bound, which the caller has proved.
-
-        If the bound is wrong, later results are wrong; nothing can detect it without looking.
-        """
-        limit = self.format.limit(bound)
-        if limit > self._limit:
-            raise parameter_error("bound", "with_bound", f"at most the known bound {self.bound:g}", bound, RangeError)
-        return self._like(self._share, limit)
-
-    # --- refused: what would need the value --------------------------------------------------------------
-
-    def _refuse_conversion(self, *_args: object, **_kwargs: object) -> NoReturn:
-        raise TypeError(
-            "A SecretArray has no visible value, so Python's and NumPy's functions cannot take it. Compute with its "
-            "own operators and methods (+, -, *, @, sum, mean ...), and open only the result: "
-            "party.open(result, reason=...)."
-        )
-
-    __array__ = __bool__ = __float__ = __int__ = __complex__ = __index__ = _refuse_conversion
-
-    def _refuse_comparison(self, _other: object) -> NoReturn:
-        raise TypeError("Comparing secrets takes a protocol; Python's comparison operators do not run one.")
-
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse_comparison
+    __slots__ = ()
 
     # --- sums --------------------------------------------------------------------------------------------
 
@@ -286,14 +187,15 @@ class SecretArray:
         factor, _ = encoded(1 << more, FixedPoint.cached(0, format.ring))
         return SecretArray(self._scheme, self._scheme.mul_public(self._share, factor), format, limit)
 
-    def narrow(self, ring: PowerOfTwoRing) -> SecretArray:
+    def narrow(self, ring: IntegerRing) -> SecretArray:
         """Return the same value, with as many fractional bits, in a smaller ring that its bound fits. Exact and local.
 
         Every party reduces its shares modulo the smaller power of two: that is a homomorphism of rings.
         """
-        if not isinstance(ring, PowerOfTwoRing) or ring.bits > self.format.ring.bits:
-            raise parameter_error("ring", "narrow", f"a ring of at most {self.format.ring.bits} bits", ring)
-        if self.format.fraction_bits > ring.bits - 2:
+        own = self.format.ring
+        if not isinstance(ring, IntegerRing) or not own.reduces_to(ring):
+            raise parameter_error("ring", "narrow", f"a ring to which {own.name} reduces", ring)
+        if self.format.fraction_bits > ring.value_bits:
             allowed = f"a ring that holds {self.format.fraction_bits} fractional bits; truncate() first"
             raise parameter_error("ring", "narrow", allowed, ring, RangeError)
         format = FixedPoint(self.format.fraction_bits, ring)
@@ -304,33 +206,6 @@ class SecretArray:
         """Return self * 2^exponent, exactly and for free: only the number of fractional bits changes."""
         format = FixedPoint.cached(self._format.fraction_bits - exponent, self._format.ring)
         return SecretArray(self._scheme, self._share, format, self._limit)
-
-    # --- shape -------------------------------------------------------------------------------------------
-
-    def __iter__(self) -> Iterator[SecretArray]:
-        return (self[i] for i in range(len(self)))
-
-    def __getitem__(self, index: Any) -> SecretArray:
-        if isinstance(index, str) or (isinstance(index, list) and any(isinstance(i, str) for i in index)):
-            raise TypeError("A SecretArray is indexed with numbers, slices and masks, not with names.")
-        return self._like(self._scheme.select(self._share, index), self._limit)
-
-    def reshape(self, *shape: int | tuple[int, ...]) -> SecretArray:
-        """Return the same elements in another shape, given as numbers or as one tuple."""
-        wanted: Any = shape[0] if len(shape) == 1 else shape
-        try:
-            return self._like(self._share.map(lambda part: part.reshape(wanted)), self._limit)
-        except (ValueError, TypeError):
-            raise parameter_error("shape", "reshape", f"a shape of {self.size} elements", wanted) from None
-
-    def repeated(self, count: int) -> SecretArray:
-        """Return one element ``count`` times, all in one place in memory."""
-        return self._like(self._share.linear(lambda part: np.broadcast_to(part.reshape(1), (count,))), self._limit)
-
-    @property
-    def T(self) -> SecretArray:  # noqa: N802
-        """The transpose."""
-        return self._like(self._share.map(np.transpose), self._limit)
 
     # --- bits --------------------------------------------------------------------------------------------
 
@@ -349,9 +224,11 @@ class SecretArray:
     def bounded_sign_bits(self) -> SecretBits:
         """Return the same bit for less: as many bits are added as ``integer_limit`` takes, with its sign.
 
-        If the bound is wrong, so is the bit. What comes from rows that were not checked has no bound to rely on.
+        If the bound is wrong, so is the bit. What comes from rows that were not checked has no bound to rely on. In a
+        ring that does not reduce to fewer bits it is ``sign_bits``.
         """
-        bits = min(self._limit.bit_length() + 1, self.format.ring.bits)
+        ring = self.format.ring
+        bits = min(self._limit.bit_length() + 1, ring.bits) if ring.reduces else None
         return SecretBits(self._scheme, self._scheme.sign_bits(self._share, bits=bits), self.shape)
 
     def top_bits(self, low: int = 0) -> SecretBits:
@@ -371,24 +248,7 @@ class SecretArray:
         largest = self.shape[-1] * ((self._limit >> shift) + self._scheme.summands) ** 2
         return SecretArray(self._scheme, share, integers, product_limit(largest, integers, 0, proven_bound))
 
-    def block(self, rows: slice, cols: slice) -> SecretArray:
-        """Return a block of a table. What was prepared for many products stays so."""
-        return self._like(self._share.block((rows, cols)), self._limit)
-
     # --- helpers -----------------------------------------------------------------------------------------
-
-    def _like(self, share: Share, limit: int) -> SecretArray:
-        return SecretArray(self._scheme, share, self._format, limit)
-
-    def _same_format(self, other: SecretArray, operator: str) -> None:
-        if self._format is other._format:
-            return
-        if self.format.ring is not other.format.ring:
-            raise RingMismatchError(f"'{operator}' needs one ring; got {self.format} and {other.format}.")
-        if self.format != other.format:
-            raise FormatMismatchError(
-                f"'{operator}' needs one format; got {self.format} and {other.format}. Use truncate() or multiply()."
-            )
 
     def _public_factor(self, values: Public) -> tuple[FixedPoint, RingArray, int]:
         """Integers multiply exactly (f = 0), reals in our own format."""
@@ -418,37 +278,6 @@ class SecretArray:
             check_plus(result.ring, product.shape, plus._share)
             product = self._scheme.add(product, plus._share)
         return SecretArray(self._scheme, self._scheme.truncate(product, shift), result, limit)
-
-
-def bits_to_array(bits: SecretBits, ring: PowerOfTwoRing) -> SecretArray:
-    """Return secret bits as integers 0 and 1 of shape (width, \\*shape)."""
-    return SecretArray(bits._scheme, bits.to_ring(ring), FixedPoint(0, ring), 1)
-
-
-def numbers_to_array(numbers: Sequence[tuple[int, SecretBits]], ring: PowerOfTwoRing) -> SecretArray:
-    """Return the sum of numbers given by a place and their binary digits, lowest first, as integers of their shape.
-
-    Every number is its digits' times 2^place. What it costs: ``sharing/numbers.py``.
-    """
-    scheme, shape = numbers[0][1]._scheme, numbers[0][1].shape
-    share = scheme.from_numbers([PlacedBits(place, bits._share) for place, bits in numbers], ring)
-    largest = sum(((1 << bits.width) - 1) << place for place, bits in numbers)
-    return SecretArray(scheme, share.map(lambda part: np.reshape(part, shape)), FixedPoint(0, ring), largest)
-
-
-def concatenate(arrays: Sequence[SecretArray], axis: int = 0) -> SecretArray:
-    """Join secret arrays of one format along an axis."""
-    if not arrays:
-        raise parameter_error("arrays", "concatenate", "at least one array", arrays)
-    first = arrays[0]
-    for other in arrays[1:]:
-        first._same_format(other, "concatenate")
-    try:
-        share = first._scheme.concatenate([array._share for array in arrays], axis)
-    except ValueError:
-        shapes = [array.shape for array in arrays]
-        raise InvalidInputError(f"Cannot concatenate shapes {shapes} along axis {axis}.") from None
-    return first._like(share, max(array._limit for array in arrays))
 
 
 def _share_of(value: SecretArray | None) -> Share | None:

@@ -19,12 +19,13 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing, RingArray, Shape
-from cofit.arithmetic.power_of_two import Z64
+from cofit.arithmetic import Z64, FixedPoint, IntegerRing, RingArray, Shape
 from cofit.errors import FormatMismatchError, InvalidInputError, ProtocolError, ShapeError, parameter_error
-from cofit.secret.array import Bound, SecretArray, bits_to_array, concatenate
+from cofit.secret.array import SecretArray
 from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
+from cofit.secret.conversions import bits_to_array, concatenate
+from cofit.secret.ranges import Bound
 from cofit.secret.stored import decode_share, encode_share
 from cofit.sharing import DealtShare, Scheme, Share
 from cofit.sharing.shares import Place
@@ -297,7 +298,7 @@ class Party:
 
     # --- randomness --------------------------------------------------------------------------------------
 
-    def random_bits(self, shape: Shape, ring: PowerOfTwoRing = Z64) -> SecretArray:
+    def random_bits(self, shape: Shape, ring: IntegerRing = Z64) -> SecretArray:
         """Return uniform secret bits that nobody knows, as integers 0 and 1."""
         return SecretArray(self._scheme, self._scheme.random_ring_bits(ring, tuple(shape)), FixedPoint(0, ring), 1)
 
@@ -306,7 +307,7 @@ class Party:
         count = int(np.prod(shape, dtype=np.int64))
         return SecretBits(self._scheme, self._scheme.boolean.random(width, count), tuple(shape))
 
-    def to_arithmetic(self, bits: SecretBits, ring: PowerOfTwoRing = Z64) -> SecretArray:
+    def to_arithmetic(self, bits: SecretBits, ring: IntegerRing = Z64) -> SecretArray:
         """Return Boolean bits as integers 0 and 1 of shape (width, \\*shape)."""
         return bits_to_array(bits, ring)
 

@@ -18,7 +18,7 @@ def checked(limit: int, format: FixedPoint, what: str) -> int:
         raise parameter_error("limit", "SecretArray", "at least 0", limit, RangeError)
     if limit > format.capacity:
         raise RangeError(
-            f"{what} may reach 2^{limit.bit_length()} in {format}, which holds less than 2^{format.ring.bits - 2}. "
+            f"{what} may reach 2^{limit.bit_length()} in {format}, which holds less than 2^{format.ring.value_bits}. "
             f"Give tighter public bounds (with_bound), use fewer fractional bits, or a larger ring."
         )
     return limit

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import INTEGER_RINGS, FixedPoint
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.secret.array import SecretArray
 from cofit.sharing import Scheme, Share
@@ -30,7 +30,6 @@ _CHECKSUM_BYTES = hashlib.sha256().digest_size
 _SHARE = b"cofitshr"
 _FIELDS = ("scheme", "rank", "parties", "ring", "fraction_bits", "shape", "limit")
 _MOST_ELEMENTS, _MOST_DIMENSIONS = 1 << 48, 32
-_RINGS = {ring.name: ring for ring in (Z64, Z128)}
 
 
 class ReleaseStore(Protocol):
@@ -102,11 +101,11 @@ def decode_share(scheme: Scheme, data: bytes) -> SecretArray:
     for field, ours in (("scheme", scheme.info.name), ("rank", scheme.rank), ("parties", len(scheme.names))):
         if header[field] != ours or isinstance(header[field], bool):
             raise parameter_error(field, name, f"{ours!r}, as in this run", header[field])
-    if not isinstance(header["ring"], str) or header["ring"] not in _RINGS:
-        raise parameter_error("ring", name, f"one of {', '.join(_RINGS)}", header["ring"])
-    ring: PowerOfTwoRing = _RINGS[header["ring"]]
-    if not _is_count(header["fraction_bits"], ring.bits - 2):
-        raise parameter_error("fraction_bits", name, f"an integer from 0 to {ring.bits - 2}", header["fraction_bits"])
+    if not isinstance(header["ring"], str) or header["ring"] not in INTEGER_RINGS:
+        raise parameter_error("ring", name, f"one of {', '.join(INTEGER_RINGS)}", header["ring"])
+    ring = INTEGER_RINGS[header["ring"]]
+    if not _is_count(header["fraction_bits"], ring.value_bits):
+        raise parameter_error("fraction_bits", name, f"an integer from 0 to {ring.value_bits}", header["fraction_bits"])
     format = FixedPoint(header["fraction_bits"], ring)
     if not _is_count(header["limit"], format.capacity):
         raise parameter_error("limit", name, f"an integer from 0 to {format.capacity}", header["limit"])

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from cofit.arithmetic import PowerOfTwoRing
-from cofit.errors import InvalidInputError, parameter_error
+from cofit.arithmetic import PowerOfTwoRing, power_of_two
+from cofit.errors import parameter_error
 from cofit.sharing.boolean import Boolean
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Share
@@ -118,9 +118,7 @@ def _replace_rows(boolean: Boolean, bits: BitShare, rows: list[int], new: BitSha
 
 def planes_of(a: Share, low: int = 0, bits: int | None = None) -> tuple[PowerOfTwoRing, slice]:
     """Return the ring of a, and which bits of its summands are added: from ``low`` to below ``bits``, or to the top."""
-    ring = a.ring
-    if not isinstance(ring, PowerOfTwoRing):
-        raise InvalidInputError(f"Elements of {ring.name} have no bits to take.")
+    ring = power_of_two(a.ring, "Taking bits by adding those of summands")
     end = ring.bits if bits is None else bits
     if not 0 <= low < end <= ring.bits:
         raise parameter_error("bits", "taking bits", f"above {low} and at most {ring.bits}", bits)

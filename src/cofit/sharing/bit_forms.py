@@ -17,7 +17,7 @@ import numpy as np
 
 from cofit import kernels
 from cofit.arithmetic import RingArray
-from cofit.arithmetic.power_of_two import Words
+from cofit.arithmetic.integers import Words
 from cofit.errors import ShapeError
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.arithmetic.ring import broadcast_shape, matmul_shape
@@ -159,7 +159,7 @@ class Blank(Scheme):
         length = sum(piece.shape[axis] for piece in pieces)
         return self._blank(pieces[0].ring, (*first[:axis], length, *first[axis + 1 :]))
 
-    def narrow(self, a: Share, ring: PowerOfTwoRing) -> Share:
+    def narrow(self, a: Share, ring: IntegerRing) -> Share:
         return self._blank(ring, a.shape)
 
     def high_part(self, a: Share, shift: int) -> Share:

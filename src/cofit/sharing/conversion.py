@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, Shape
+from cofit.arithmetic import IntegerRing, Ring, Shape
 from cofit.sharing.boolean import Boolean
 from cofit.sharing.shares import BitShare, PlacedBits, Share
 
@@ -50,9 +50,9 @@ class Conversion(ABC):
         """Return the bits as ring elements 0 and 1, shape (rows, count)."""
 
     @abstractmethod
-    def from_numbers(self, numbers: Sequence[PlacedBits], ring: PowerOfTwoRing) -> Share:
+    def from_numbers(self, numbers: Sequence[PlacedBits], ring: IntegerRing) -> Share:
         """Return the sum of numbers whose binary digits are shared, as ring elements; each is its digits' number times
-        2^place. In a ring of k bits the sum must be below 2^(k-2), however large each is.
+        2^place. The sum must not exceed the capacity of the ring, however large each is.
         """
 
     def random_ring_bits(self, ring: Ring, shape: Shape) -> Share:

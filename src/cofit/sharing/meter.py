@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.errors import InvalidInputError
@@ -258,7 +258,7 @@ class Meter(FromNumbers, Blank):
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, None]:
         return blank_bits(width, count), None
 
-    def _unmasked(self, masked: BitShare, kept: None, ring: PowerOfTwoRing) -> Share:
+    def _unmasked(self, masked: BitShare, kept: None, ring: IntegerRing) -> Share:
         self._send(0, self._costs.unmasked_words * math.prod(words_of(masked).shape) * BITS.element_bytes)
         return self._count(self._costs.unmasked, ring, (masked.count,))
 

@@ -20,9 +20,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from cofit.arithmetic import PowerOfTwoRing, RingArray
+from cofit.arithmetic import IntegerRing, RingArray
 from cofit.arithmetic.bits import from_planes
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import add_from_signals
@@ -38,7 +36,7 @@ _Rows = dict[int, int]
 class FromNumbers(Scheme):
     """A scheme that makes ring elements of numbers: it says who knows the mask, and who sees the masked sum."""
 
-    def from_numbers(self, numbers: Sequence[PlacedBits], ring: PowerOfTwoRing) -> Share:
+    def from_numbers(self, numbers: Sequence[PlacedBits], ring: IntegerRing) -> Share:
         """Rounds: those of ``added``, and of opening and unmasking."""
         count = common_count(*(bits for _, bits in numbers))
         width = mask_width(numbers)
@@ -54,7 +52,7 @@ class FromNumbers(Scheme):
         """Return uniform shared digits, ``width`` for each of ``count`` numbers, and what we keep of them."""
 
     @abstractmethod
-    def _unmasked(self, masked: BitShare, kept: Any, ring: PowerOfTwoRing) -> Share:
+    def _unmasked(self, masked: BitShare, kept: Any, ring: IntegerRing) -> Share:
         """Open masked numbers to those who do not know the mask; return the numbers without it, shape (count,)."""
 
 
@@ -63,17 +61,14 @@ def mask_width(numbers: Sequence[PlacedBits]) -> int:
     return sum(((1 << bits.rows) - 1) << place for place, bits in numbers).bit_length() + 1
 
 
-def without_wrap(ring: PowerOfTwoRing, top: RingArray, masked_top: RingArray, width: int) -> RingArray:
+def without_wrap(ring: IntegerRing, top: RingArray, masked_top: RingArray, width: int) -> RingArray:
     """Return our summand of 2^K top(r) (1 - top(c)), from that of top(r) and from top(c)."""
     return ring.shl(ring.sub(top, ring.mul(top, masked_top)), width)
 
 
-def plain_numbers(ring: PowerOfTwoRing, planes: RingArray, count: int) -> tuple[RingArray, RingArray]:
+def plain_numbers(ring: IntegerRing, planes: RingArray, count: int) -> tuple[RingArray, RingArray]:
     """Return plain numbers, given by their digits, and their top digits, as ring elements."""
-    padded = np.zeros((ring.bits, planes.shape[1]), np.uint64)
-    padded[: len(planes)] = planes
-    numbers = from_planes(ring, padded, count)
-    return numbers, ring.shr(numbers, len(planes) - 1)
+    return from_planes(ring, planes, count), from_planes(ring, planes[-1:], count)
 
 
 # --- addition --------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape, power_of_two
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
 from cofit.sharing.shares import Share
 
@@ -22,17 +22,16 @@ def common_ring(a: Share, b: Share) -> Ring:
 
 def check_shift(ring: Ring, shift: int) -> None:
     """Raise InvalidInputError unless elements of ``ring`` can be truncated by ``shift`` bits."""
-    if shift and not isinstance(ring, PowerOfTwoRing):
+    if shift and not isinstance(ring, IntegerRing):
         raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
-    if not 0 <= shift <= ring.bits - 2 and shift:
-        raise parameter_error("shift", "truncate", f"from 0 to {ring.bits - 2} in {ring.name}", shift)
+    if isinstance(ring, IntegerRing) and not 0 <= shift <= ring.value_bits:
+        raise parameter_error("shift", "truncate", f"from 0 to {ring.value_bits} in {ring.name}", shift)
 
 
 def shifting(ring: Ring, shift: int) -> LocalMap:
     """Return the map that shifts elements to the right, or raise InvalidInputError."""
-    if not isinstance(ring, PowerOfTwoRing):
-        raise InvalidInputError(f"Elements of {ring.name} cannot be shifted.")
-    return lambda part: ring.sar(part, shift)
+    words = power_of_two(ring, "Shifting the summands of a value")
+    return lambda part: words.sar(part, shift)
 
 
 def check_plus(ring: Ring, shape: Shape, plus: Share | None) -> None:

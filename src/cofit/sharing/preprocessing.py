@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.sharing.held import HeldMask
 
 Bilinear: TypeAlias = Callable[[RingArray, RingArray], RingArray]
@@ -111,5 +111,5 @@ class Preprocessing(ABC):
         """Return rows x count uniform bits in both worlds."""
 
     @abstractmethod
-    def number(self, ring: PowerOfTwoRing, width: int, count: int) -> NumberMask:
+    def number(self, ring: IntegerRing, width: int, count: int) -> NumberMask:
         """Return our shares in the ring of numbers whose digits are those of the last ``matrix`` of bits."""

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.errors import InvalidInputError
 from cofit.sharing.conversion import Conversion
@@ -188,10 +188,10 @@ class Scheme(Member, Conversion):
         parts = zip(*(piece.parts for piece in pieces), strict=True)
         return Share(pieces[0].ring, tuple(np.concatenate(part, axis=axis) for part in parts))
 
-    def narrow(self, a: Share, ring: PowerOfTwoRing) -> Share:
-        """Return a modulo the smaller power of two of ``ring``. Local: reduction is a homomorphism of rings."""
+    def narrow(self, a: Share, ring: IntegerRing) -> Share:
+        """Return a modulo the smaller modulus of ``ring``. Local, where reduction is a homomorphism of rings."""
         wide = a.ring
-        if not isinstance(wide, PowerOfTwoRing):
+        if not isinstance(wide, IntegerRing):
             raise InvalidInputError(f"Elements of {wide.name} cannot be reduced to those of {ring.name}.")
         return Share(ring, tuple(wide.narrow(part, ring) for part in a.parts))
 
@@ -226,7 +226,7 @@ class Scheme(Member, Conversion):
     def truncate(self, a: Share, shift: int) -> Share:
         """Return floor(a / 2^shift) or that plus one, reading a as signed; never anything else.
 
-        Needs -2^(k-2) <= a < 2^(k-2) in a ring of k bits, which the caller must have proved.
+        Needs -2^v <= a < 2^v, where v is the ring's ``value_bits``, which the caller must have proved.
         """
         check_shift(a.ring, shift)
         return self._truncate(a, shift) if shift else a

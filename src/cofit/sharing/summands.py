@@ -101,7 +101,7 @@ def _last_summand(ring: Ring, values: RingArray, seeds: Sequence[bytes]) -> Iter
     for chunk in chunks(ring, flat.size):
         rest, size = flat[chunk], flat[chunk].size
         for stream in streams:
-            stream.fill(as_bytes(mask[:size]))
+            stream.ring_into(ring, mask[:size])
             rest = ring.sub(rest, mask[:size], out=last[:size])
         yield as_bytes(rest)
 

@@ -23,7 +23,7 @@ import pytest
 from scipy import stats
 
 from cofit import Party, SecretArray
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.sampling.discrete_gaussian import discrete_gaussians
@@ -83,11 +83,11 @@ def plan_for(kind: str) -> DescentPlan:
 def coarser_noise(factor: int = COARSE) -> Iterator[None]:
     """Noise of the same size, in multiples of ``factor`` steps."""
 
-    def draw(party: Party, shape: Any, t: Fraction, ring: PowerOfTwoRing, *, precision: int) -> SecretArray:
+    def draw(party: Party, shape: Any, t: Fraction, ring: IntegerRing, *, precision: int) -> SecretArray:
         return discrete_laplace(party, shape, t / factor, ring, precision=precision) * factor
 
     def draws(
-        party: Party, laws: Sequence[tuple[Fraction, int]], ring: PowerOfTwoRing, *, precision: int
+        party: Party, laws: Sequence[tuple[Fraction, int]], ring: IntegerRing, *, precision: int
     ) -> list[SecretArray]:
         finer = discrete_gaussians(party, [(sigma / factor, n) for sigma, n in laws], ring, precision=precision)
         return [one * factor for one in finer]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cofit.arithmetic import FixedPoint, Generator, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, Generator, IntegerRing
 from cofit.learn.base_plan import Plan
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
@@ -42,7 +42,7 @@ Integers = npt.NDArray[Any]
 Lie = tuple[str, Any, int | None]
 
 
-def lies(data: int, ring: PowerOfTwoRing) -> Iterator[Lie]:
+def lies(data: int, ring: IntegerRing) -> Iterator[Lie]:
     """What one owner puts into its row, or (second) into its label: where narrow comparisons would look away.
 
     data: the fractional bits of honest rows.
@@ -75,9 +75,7 @@ def planned(geometry: str, scheme: str) -> Plan:
     return plan_training(training_facts(ROWS, COLS, scheme=scheme, **{k: v for k, v in facts.items() if v is not None}))
 
 
-def without_noise(
-    party: Party, laws: list[tuple[Any, int]], ring: PowerOfTwoRing, *, precision: int
-) -> list[SecretArray]:
+def without_noise(party: Party, laws: list[tuple[Any, int]], ring: IntegerRing, *, precision: int) -> list[SecretArray]:
     del precision
     return [party.constant(np.zeros(size), FixedPoint(0, ring)) for _, size in laws]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.base_plan import Plan
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
@@ -42,7 +42,7 @@ def unchecked() -> Iterator[None]:
 def without_noise() -> Iterator[None]:
     """Inside, all noise is 0: what is left is how far records move the sums."""
 
-    def zeros(party: Party, laws: Sequence[tuple[Any, int]], ring: PowerOfTwoRing, precision: int) -> list[SecretArray]:
+    def zeros(party: Party, laws: Sequence[tuple[Any, int]], ring: IntegerRing, precision: int) -> list[SecretArray]:
         del precision
         return [party.constant(np.zeros(size), FixedPoint(0, ring)) for _, size in laws]
 

@@ -21,7 +21,7 @@ import pytest
 from scipy import stats
 
 from cofit import Party, SecretArray, run_local
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.program import descend
@@ -136,14 +136,14 @@ def quick_noise(factor: float) -> Iterator[None]:
     """Noise of the same laws times ``factor``, from NumPy: the law of the real one is tested above."""
     rng = np.random.default_rng(71)
 
-    def draw(party: Party, shape: tuple[int, ...], t: Fraction, ring: PowerOfTwoRing, *, precision: int) -> SecretArray:
+    def draw(party: Party, shape: tuple[int, ...], t: Fraction, ring: IntegerRing, *, precision: int) -> SecretArray:
         values = np.rint(rng.laplace(scale=float(t) * factor, size=shape)).astype(np.int64)
         return party.constant(values, FixedPoint(0, ring)).loosened(
             discrete_laplace.largest_draw(t, precision=precision)
         )
 
     def draws(
-        party: Party, laws: list[tuple[Fraction, int]], ring: PowerOfTwoRing, *, precision: int
+        party: Party, laws: list[tuple[Fraction, int]], ring: IntegerRing, *, precision: int
     ) -> list[SecretArray]:
         drawn = []
         for sigma, size in laws:

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from cofit import Party, SecretArray, SecretBits
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.sampling import discrete_gaussian as module
 from cofit.sampling import sums
 from cofit.sampling.discrete_gaussian import discrete_gaussian, discrete_gaussians
@@ -216,7 +216,7 @@ def test_laws_that_take_the_tables_of_others_are_noticed(monkeypatch: pytest.Mon
     """Every law of a circuit drawn with the tables of the first."""
     original = sums.draw_sums
 
-    def first_for_all(party: Party, laws: Sequence[tuple[TableSum, int]], ring: PowerOfTwoRing) -> list[SecretArray]:
+    def first_for_all(party: Party, laws: Sequence[tuple[TableSum, int]], ring: IntegerRing) -> list[SecretArray]:
         return original(party, [(laws[0][0], count) for _, count in laws], ring)
 
     monkeypatch.setattr(module, "draw_sums", first_for_all)

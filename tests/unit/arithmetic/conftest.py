@@ -1,14 +1,14 @@
-"""Ring tests run in both rings."""
+"""Ring tests run in all rings of integers."""
 
 from __future__ import annotations
 
 import pytest
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
+from cofit.arithmetic import INTEGER_RINGS, IntegerRing
 
 
-@pytest.fixture(params=[Z64, Z128], ids=str)
-def ring(request: pytest.FixtureRequest) -> PowerOfTwoRing:
+@pytest.fixture(params=list(INTEGER_RINGS.values()), ids=str)
+def ring(request: pytest.FixtureRequest) -> IntegerRing:
     chosen = request.param
-    assert isinstance(chosen, PowerOfTwoRing)
+    assert isinstance(chosen, IntegerRing)
     return chosen

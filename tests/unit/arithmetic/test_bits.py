@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cofit.arithmetic import PowerOfTwoRing, Shape
+from cofit.arithmetic import IntegerRing, Shape
 from cofit.arithmetic.bits import from_planes, pack, packed_length, to_planes, unpack
 from cofit.errors import InvalidInputError
-from unit.arithmetic.reference import packed, random_integers, unpacked
+from unit.arithmetic.reference import packed, random_integers, signed, unpacked
 
 COUNTS = [0, 1, 2, 63, 64, 65, 127, 128, 129, 200, 321]
 
@@ -70,21 +70,24 @@ def test_other_bytes_are_refused() -> None:
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_planes(ring: PowerOfTwoRing, count: int) -> None:
+def test_planes(ring: IntegerRing, count: int) -> None:
     values = random_integers(ring, (count,), count)
     planes = to_planes(ring, packed(ring, values))
     assert planes.shape == (ring.bits, packed_length(count))
     rows = unpack(planes, count)
-    for b in (0, 1, 31, 32, 63, ring.bits - 1):
+    for b in (0, 1, 31, 32, ring.bits - 3, ring.bits - 1):
         assert rows[b].tolist() == [(int(v) >> b) & 1 for v in values]
     padding = np.concatenate([rows, np.zeros((ring.bits, 64 * packed_length(count) - count), np.uint8)], axis=1)
     assert (pack(padding) == planes).all()
-    assert unpacked(ring, from_planes(ring, planes, count)).tolist() == values.tolist()
+    unsigned = [signed(ring, int(v) % (1 << ring.bits)) for v in values]
+    assert unpacked(ring, from_planes(ring, planes, count)).tolist() == unsigned
+    digits = [int(v) % 32 for v in values]
+    assert unpacked(ring, from_planes(ring, planes[:5], count)).tolist() == digits
 
 
-def test_planes_of_a_view(ring: PowerOfTwoRing) -> None:
+def test_planes_of_a_view(ring: IntegerRing) -> None:
     values = random_integers(ring, (14, 5))
     planes = to_planes(ring, packed(ring, values).T[::-1])
-    want = values.T[::-1].reshape(-1)
-    assert unpacked(ring, from_planes(ring, planes, 70)).tolist() == want.tolist()
-    assert unpacked(ring, from_planes(ring, np.asfortranarray(planes), 70)).tolist() == want.tolist()
+    want = [signed(ring, int(v) % (1 << ring.bits)) for v in values.T[::-1].flat]
+    assert unpacked(ring, from_planes(ring, planes, 70)).tolist() == want
+    assert unpacked(ring, from_planes(ring, np.asfortranarray(planes), 70)).tolist() == want

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing
 from cofit.errors import InvalidInputError, RangeError
 from unit.arithmetic.reference import unpacked
 
@@ -68,7 +68,7 @@ def test_decoding_is_within_one_unit_of_the_float(format: FixedPoint, data: st.D
         assert Fraction(got) == exact
 
 
-def test_decoding_gives_float64_of_the_same_shape(ring: PowerOfTwoRing) -> None:
+def test_decoding_gives_float64_of_the_same_shape(ring: IntegerRing) -> None:
     format = FixedPoint(20, ring)
     for shape in [(), (3,), (2, 3), (0, 2)]:
         back = format.decode(format.encode(np.full(shape, -2.5)))
@@ -139,7 +139,7 @@ def test_capacity_leaves_two_bits(format: FixedPoint) -> None:
 
 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
-def test_integers_at_the_capacity(ring: PowerOfTwoRing) -> None:
+def test_integers_at_the_capacity(ring: IntegerRing) -> None:
     format = FixedPoint(0, ring)
     top = format.capacity
     assert encoded(format, np.array([top, -top], dtype=object)) == [top, -top]

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 import pytest
 
-from cofit.arithmetic import PowerOfTwoRing, RingArray, Shape
+from cofit.arithmetic import IntegerRing, RingArray, Shape
 from cofit.arithmetic.ring import matmul_shape
 from cofit.errors import ShapeError
 from unit.arithmetic.reference import Integers, mapped, matrix_product, packed, random_integers, unpacked
@@ -22,7 +22,7 @@ SHAPES: list[tuple[Shape, Shape]] = [
 LAYOUTS = ["C", "transposed", "strided"]
 
 
-def laid_out(ring: PowerOfTwoRing, values: Integers, layout: str) -> RingArray:
+def laid_out(ring: IntegerRing, values: Integers, layout: str) -> RingArray:
     """Return the same elements, contiguous or as a view of something larger."""
     if layout == "transposed":
         return packed(ring, np.ascontiguousarray(values.T)).T
@@ -35,7 +35,7 @@ def laid_out(ring: PowerOfTwoRing, values: Integers, layout: str) -> RingArray:
 
 
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
-def test_matmul(ring: PowerOfTwoRing, shapes: tuple[Shape, Shape]) -> None:
+def test_matmul(ring: IntegerRing, shapes: tuple[Shape, Shape]) -> None:
     a, b = (random_integers(ring, shape, seed) for seed, shape in enumerate(shapes))
     want = matrix_product(ring, a, b)
     for layouts in itertools.product(LAYOUTS, repeat=2):
@@ -47,7 +47,7 @@ def test_matmul(ring: PowerOfTwoRing, shapes: tuple[Shape, Shape]) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("shapes", [((3, 4), (4, 5)), ((6, 4), (4,)), ((4,), (4, 5)), ((4,), (4,))], ids=str)
 @pytest.mark.parametrize("terms", [2, 3])
-def test_matmul_sum(ring: PowerOfTwoRing, terms: int, shapes: tuple[Shape, Shape], layout: str) -> None:
+def test_matmul_sum(ring: IntegerRing, terms: int, shapes: tuple[Shape, Shape], layout: str) -> None:
     lhs = [random_integers(ring, shapes[0], 2 * t) for t in range(terms)]
     rhs = [random_integers(ring, shapes[1], 2 * t + 1) for t in range(terms)]
     got = ring.matmul_sum([laid_out(ring, x, layout) for x in lhs], [packed(ring, x) for x in rhs])
@@ -57,7 +57,7 @@ def test_matmul_sum(ring: PowerOfTwoRing, terms: int, shapes: tuple[Shape, Shape
     assert unpacked(ring, got).tolist() == want.tolist()
 
 
-def test_terms_of_different_layouts(ring: PowerOfTwoRing) -> None:
+def test_terms_of_different_layouts(ring: IntegerRing) -> None:
     """One matrix lies by rows, the other by columns: neither kernel fits both without a copy."""
     mats = [random_integers(ring, (5, 3), t) for t in range(2)]
     vecs = [random_integers(ring, (3,), t + 2) for t in range(2)]
@@ -73,7 +73,7 @@ def test_terms_of_different_layouts(ring: PowerOfTwoRing) -> None:
     [((3, 4), (3, 4)), ((3,), (4,)), ((3, 4), (3,)), ((3,), (4, 3)), ((), (3,)), ((3,), ()), ((2, 3, 4), (4, 2)),
      ((2, 3), (2, 3, 4))],
 )  # fmt: skip
-def test_shapes_that_do_not_fit(ring: PowerOfTwoRing, a: Shape, b: Shape) -> None:
+def test_shapes_that_do_not_fit(ring: IntegerRing, a: Shape, b: Shape) -> None:
     with pytest.raises(ShapeError, match="Cannot multiply shapes"):
         ring.matmul(ring.zeros(a), ring.zeros(b))
 

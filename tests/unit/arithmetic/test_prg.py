@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, Shape
+from cofit.arithmetic import F61, Z64, Z128, Generator, IntegerRing, Ring, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
@@ -73,7 +73,7 @@ def test_bytes_look_uniform(size: int) -> None:
 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
 @pytest.mark.parametrize("shape", [(), (3,), (2, 5), (0,), (2, 0), (400, 300)], ids=str)
-def test_ring_elements_are_the_stream(ring: PowerOfTwoRing, shape: tuple[int, ...]) -> None:
+def test_ring_elements_are_the_stream(ring: IntegerRing, shape: tuple[int, ...]) -> None:
     elements = Generator(SEED).ring(ring, shape)
     assert elements.shape == shape
     assert elements.dtype == ring.dtype
@@ -82,7 +82,7 @@ def test_ring_elements_are_the_stream(ring: PowerOfTwoRing, shape: tuple[int, ..
     assert elements.tobytes() == Generator(SEED).draw(count * ring.element_bytes).tobytes()
 
 
-@pytest.mark.parametrize("ring", [BITS, Z64, Z128], ids=str)
+@pytest.mark.parametrize("ring", [BITS, Z64, Z128, F61], ids=str)
 @pytest.mark.parametrize("shape", [(), (3,), (2, 5), (0,), (40, 300)], ids=str)  # small, and beyond a chunk in all
 @pytest.mark.parametrize("count", [0, 1, 3, 5])
 def test_several_arrays_are_those_of_as_many_draws(ring: Ring, shape: tuple[int, ...], count: int) -> None:
@@ -134,7 +134,7 @@ def test_derived_seeds_depend_on_material_and_purpose() -> None:
     assert derive_seed(b"a", "x") == derive_seed(b"a", "x")
 
 
-@pytest.mark.parametrize("ring", [Z64, Z128, BITS], ids=str)
+@pytest.mark.parametrize("ring", [Z64, Z128, F61, BITS], ids=str)
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (5, 7), (3, 0), (700, 300), (3, 50_000), (2, 3, 4)], ids=str)
 def test_elements_drawn_in_place_are_those_of_the_stream(ring: Ring, shape: Shape) -> None:
     """Contiguous or with gaps, in one piece or in chunks of rows."""

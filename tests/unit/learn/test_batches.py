@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Party, SecretArray, run_local
-from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing
 from cofit.learn import batches
 from cofit.learn.batches import batch_count, in_batches
 from cofit.learn.contribution import encoded_features, prepared_features
@@ -37,7 +37,7 @@ def test_a_batch_holds_half_of_the_data_or_32_mib() -> None:
 
 
 @RINGS
-def test_batches_give_what_one_gives(ring: PowerOfTwoRing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_give_what_one_gives(ring: IntegerRing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_SMALL_BYTES", 2 * ring.element_bytes * 70)
     values, other = np.arange(37.0) / 37, np.arange(37.0)
     format, sizes = FixedPoint(20, ring), []
@@ -55,7 +55,7 @@ def test_batches_give_what_one_gives(ring: PowerOfTwoRing, monkeypatch: pytest.M
     assert sizes == [6, 6, 6, 6, 6, 7]
 
 
-def held(ring: PowerOfTwoRing, values: Reals, bits: int, compute: Callable[[SecretArray], SecretArray]) -> float:
+def held(ring: IntegerRing, values: Reals, bits: int, compute: Callable[[SecretArray], SecretArray]) -> float:
     """The most shared elements of a value that the three parties of ``rep3`` hold at once, at each on average."""
 
     def program(party: Party) -> None:
@@ -70,7 +70,7 @@ def held(ring: PowerOfTwoRing, values: Reals, bits: int, compute: Callable[[Secr
     return peak / (3 * 2 * ring.element_bytes * len(values))
 
 
-def evaluations(ring: PowerOfTwoRing) -> dict[str, tuple[Evaluation, float]]:
+def evaluations(ring: IntegerRing) -> dict[str, tuple[Evaluation, float]]:
     """Every kind that a plan may choose, with the largest argument."""
     bits = 22 if ring is Z64 else 54
     found = {}
@@ -81,7 +81,7 @@ def evaluations(ring: PowerOfTwoRing) -> dict[str, tuple[Evaluation, float]]:
 
 
 @RINGS
-def test_losses_hold_no_more_than_they_say(ring: PowerOfTwoRing) -> None:
+def test_losses_hold_no_more_than_they_say(ring: IntegerRing) -> None:
     kinds = set()
     for name, (evaluation, radius) in evaluations(ring).items():
         values = np.full(3000, 0.3)
@@ -98,7 +98,7 @@ def test_losses_hold_no_more_than_they_say(ring: PowerOfTwoRing) -> None:
 
 
 @RINGS
-def test_inverse_norms_hold_no_more_than_they_say(ring: PowerOfTwoRing) -> None:
+def test_inverse_norms_hold_no_more_than_they_say(ring: IntegerRing) -> None:
     bits = 28 if ring is Z64 else 60
     values = np.full(3000, 0.3)
     values[0] = 1000.0

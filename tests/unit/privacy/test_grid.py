@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing
 from cofit.privacy.mechanisms import MECHANISMS, calibrate
 
 SENSITIVITY = Fraction(1, 1300)
@@ -14,7 +14,7 @@ SENSITIVITY = Fraction(1, 1300)
 
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize(("bits", "ring"), [(12, Z64), (30, Z64), (34, Z64), (60, Z128)])
-def test_truncation_is_always_counted(name: str, bits: int, ring: PowerOfTwoRing) -> None:
+def test_truncation_is_always_counted(name: str, bits: int, ring: IntegerRing) -> None:
     """Also where the weights are said to lie on the grid: others may come, and are truncated without a word."""
     dimension = 1875
     mechanism = calibrate(

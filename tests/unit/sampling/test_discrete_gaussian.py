@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cofit import Z64, Z128, Party, run_local
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.errors import InvalidInputError, RangeError
 from cofit.sampling import discrete_gaussian as module
 from cofit.sampling import sums
@@ -157,7 +157,7 @@ def test_the_constant_of_the_condition_is_an_upper_bound() -> None:
     ("sigma", "ring"),
     [(Fraction(1, 3), Z64), (Fraction(9), Z128), (Fraction(1000), Z64), (1 << 30, Z64), (1 << 40, Z64)],
 )
-def test_draws_are_integers_in_range(scheme: str, sigma: Fraction, ring: PowerOfTwoRing) -> None:
+def test_draws_are_integers_in_range(scheme: str, sigma: Fraction, ring: IntegerRing) -> None:
     largest = sum(part.largest << part.place for part in plan(Fraction(sigma) ** 2, 64).parts)
 
     def program(party: Party) -> tuple[int, int, bool]:
@@ -236,7 +236,7 @@ def test_what_does_not_fit_the_ring_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=lambda ring: ring.name)
-def test_the_largest_sum_that_fits_is_drawn(scheme: str, ring: PowerOfTwoRing, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_largest_sum_that_fits_is_drawn(scheme: str, ring: IntegerRing, monkeypatch: pytest.MonkeyPatch) -> None:
     """62 digits in a ring of 64 bits: the sum and its mask still fit, and one more is refused."""
     monkeypatch.setattr(module, "LARGEST_SIGMA", 1 << 130)
     fits = [1 << e for e in range(40, 125) if module._table_sum(Fraction(1 << 2 * e), 16).digits <= ring.bits - 2]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cofit import Z64, Z128, Party, run_local
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.sampling import discrete_laplace as module
 from cofit.sampling import geometric, sums
 from cofit.sampling.discrete_laplace import discrete_laplace, largest_draw, tv_distance
@@ -40,7 +40,7 @@ def test_the_stated_distance_at_the_size_of_a_model() -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(("t", "ring"), [(Fraction(1, 3), Z64), (Fraction(1 << 20), Z64), (Fraction(1 << 70), Z128)])
-def test_draws_are_integers_in_range(scheme: str, t: Fraction, ring: PowerOfTwoRing) -> None:
+def test_draws_are_integers_in_range(scheme: str, t: Fraction, ring: IntegerRing) -> None:
     reach = (1 << digit_count(t)) - 1
 
     def program(party: Party) -> tuple[int, int, bool]:

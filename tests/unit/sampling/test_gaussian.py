@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cofit import Z64, Z128, FixedPoint, Party, SecretArray, SecretBits, run_local
+from cofit.arithmetic import IntegerRing
 from cofit.errors import RangeError
 from cofit.protocols.roots import square_root, square_root_error
 from cofit.protocols.trigonometry import sine_cosine_error
@@ -19,7 +20,7 @@ from cofit.sampling.gaussian import gaussian
 from unit.sampling.draws import SCHEMES, cost, opened, refusal
 
 FORMATS = [FixedPoint(1), FixedPoint(24, Z64), FixedPoint(52, Z128), FixedPoint(56, Z128)]
-WORKING = {Z64: 30, Z128: 62}
+WORKING: dict[IntegerRing, int] = {Z64: 30, Z128: 62}
 
 
 def integers(party: Party, x: SecretArray) -> list[int]:

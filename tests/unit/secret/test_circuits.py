@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Z64, Z128, Party, SecretBits, run_local
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.errors import PartyFailedError, ShapeError
-from cofit.secret.array import numbers_to_array
 from cofit.secret.circuits import Circuit, Product, beside, run
+from cofit.secret.conversions import numbers_to_array
 from cofit.sharing.bit_forms import Dot, Each, Outer
 
 RNG = np.random.default_rng(23)
@@ -151,7 +151,7 @@ def test_ones_are_one(scheme: str) -> None:
 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=lambda ring: ring.name)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_numbers_become_integers_of_their_shape(scheme: str, ring: PowerOfTwoRing) -> None:
+def test_numbers_become_integers_of_their_shape(scheme: str, ring: IntegerRing) -> None:
     digits = [(0, bits(5)), (3, bits(7)), (20, bits(2))]
     expected = sum(int(1 << (place + j)) * rows[j].astype(object) for place, rows in digits for j in range(len(rows)))
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Z64, Z128, Contribution, FixedPoint, Party, SecretArray
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.errors import FormatMismatchError, InvalidInputError, PartyFailedError, ShapeError
 from cofit.sharing import DealtShare
 from cofit.sharing.rep3.party import Rep3
@@ -164,7 +164,7 @@ def test_every_contribution_is_dropped_before_the_next_is_expanded(scheme: str, 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("rank", [0, 1, 2])
-def test_the_peak_is_one_share(ring: PowerOfTwoRing, rank: int, axis: int) -> None:
+def test_the_peak_is_one_share(ring: IntegerRing, rank: int, axis: int) -> None:
     """Never more than two arrays of the joint shape, whether dealt, copied or drawn, and a chunk; of four owners."""
     shape, joint = ((400, 1500), (1600, 1500)) if axis == 0 else ((1600, 375), (1600, 1500))
     inputs = Rep3.inputs(3)

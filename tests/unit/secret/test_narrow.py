@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cofit import Z64, Z128, FixedPoint, Party, SecretArray
+from cofit.arithmetic import F61
 from cofit.errors import InvalidInputError, RangeError
 from unit.secret.runs import SCHEMES, at_one, failure, opened, run
 
@@ -55,7 +56,17 @@ REFUSED: dict[str, tuple[Callable[[Party], SecretArray], type[InvalidInputError]
     "one more": (lambda party: party.constant([TOP + 1], WHOLE).narrow(Z64), RangeError, "less than 2^62"),
     "by its bound": (lambda party: party.share(party.name, [0], (1,), WHOLE, 2**80).narrow(Z64), RangeError, "2^81"),
     "bits": (lambda party: party.constant([0.0], FixedPoint(63, Z128)).narrow(Z64), RangeError, "63 fractional bits"),
-    "larger": (lambda party: party.constant([0.0], FixedPoint(8)).narrow(Z128), InvalidInputError, "at most 64 bits"),
+    "larger": (lambda party: party.constant([0.0], FixedPoint(8)).narrow(Z128), InvalidInputError, "Z_2^64 reduces"),
+    "of a field": (
+        lambda party: party.constant([0.0], FixedPoint(8, F61)).narrow(Z64),
+        InvalidInputError,
+        "F_(2^61-1)",
+    ),
+    "to a field": (
+        lambda party: party.constant([0.0], FixedPoint(8, Z128)).narrow(F61),
+        InvalidInputError,
+        "F_(2^61-1)",
+    ),
     "no ring": (lambda party: party.constant([0.0], WHOLE).narrow(64), InvalidInputError, "'ring'"),  # type: ignore[arg-type]
 }
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Z64, Z128, FixedPoint, Party, SecretArray, SecretBits
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.errors import InvalidInputError, ShapeError
 from cofit.sharing.adder import add_from_signals
 from unit.secret.runs import PARTIES, SCHEMES, WHOLE, at_one, failure, limit, run
@@ -146,7 +146,7 @@ def test_bits_do_not_mix_with_numbers(name: str) -> None:
 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_bits_of_numbers(scheme: str, ring: PowerOfTwoRing) -> None:
+def test_bits_of_numbers(scheme: str, ring: IntegerRing) -> None:
     top = (1 << (ring.bits - 2)) - 1
     numbers = [0, 1, -1, 2, -2, top, -top, 0x5555555555555555 % top, 12345678901, -98765432109, top >> 3, -(top >> 5)]
     numbers += [int(v) for v in np.random.default_rng(1).integers(-(2**60), 2**60, size=60)]
@@ -173,7 +173,7 @@ def test_bits_of_fractions_are_those_of_the_encoded_integer() -> None:
 
 
 @pytest.mark.parametrize(("ring", "rounds"), [(Z64, 8), (Z128, 9)], ids=str)
-def test_rounds_of_taking_bits(ring: PowerOfTwoRing, rounds: int) -> None:
+def test_rounds_of_taking_bits(ring: IntegerRing, rounds: int) -> None:
     """The table in ``rep3``: 2 + ceil(log2(k - 1)) on the longest path, here at the parties who wait in every step."""
 
     def program(party: Party) -> None:
@@ -186,7 +186,7 @@ def test_rounds_of_taking_bits(ring: PowerOfTwoRing, rounds: int) -> None:
 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_bits_to_numbers(scheme: str, ring: PowerOfTwoRing) -> None:
+def test_bits_to_numbers(scheme: str, ring: IntegerRing) -> None:
     def program(party: Party) -> tuple[Array, FixedPoint, int]:
         numbers = party.to_arithmetic(bits(party, 0, P), ring)
         return party.open(numbers, reason="test"), numbers.format, limit(numbers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.learn.exact import ADDED
 from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import STEP_BITS, Evaluation, times_scale
@@ -21,7 +21,7 @@ from cofit.secret import SecretArray, concatenate
 class ClippedMargin(Evaluation):
     """By two comparisons. ``bits``: how many fractional bits it takes z with."""
 
-    ring: PowerOfTwoRing
+    ring: IntegerRing
     scale: Fraction
     fraction_bits: int
     bits: int

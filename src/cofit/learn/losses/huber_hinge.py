@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.learn.losses.clipped_margin import ClippedMargin
 from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import Evaluation, Loss, Reals
@@ -41,7 +41,7 @@ class HuberHinge(Loss):
         return np.asarray(-sign * HALF_MARGIN(sign * z))
 
     def evaluation(
-        self, ring: PowerOfTwoRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
+        self, ring: IntegerRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
     ) -> Evaluation:
         del radius, tolerance  # exact for every z
         return ClippedMargin(ring, scale, fraction_bits, working_bits(ring) - GUARD_BITS)

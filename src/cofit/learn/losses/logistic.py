@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cofit.arithmetic import Z64, FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import Evaluation, Loss, Reals, times_scale
 from cofit.protocols import sigmoid
@@ -53,9 +53,9 @@ class Logistic(Loss):
         return np.asarray(0.5 * (1 + np.tanh(z / 2)) - y)  # the tanh form does not overflow
 
     def evaluation(
-        self, ring: PowerOfTwoRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
+        self, ring: IntegerRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
     ) -> Evaluation:
-        if ring is Z64 and radius <= LARGEST_RADIUS:
+        if ring.words == 1 and radius <= LARGEST_RADIUS:
             odd = SmallSigmoid(ring, rounded_radius(radius), scale, fraction_bits)
             if odd.error <= Fraction(_MOST_UNITS, 1 << fraction_bits):
                 return odd
@@ -69,7 +69,7 @@ class Logistic(Loss):
 class SmallSigmoid(Evaluation):
     """By an odd polynomial of degree 7 on |z| <= radius <= 1."""
 
-    ring: PowerOfTwoRing
+    ring: IntegerRing
     radius: Fraction
     scale: Fraction
     fraction_bits: int
@@ -104,7 +104,7 @@ class SmallSigmoid(Evaluation):
 class PolynomialSigmoid(Evaluation):
     """By a polynomial on |z| <= 2^exponent."""
 
-    ring: PowerOfTwoRing
+    ring: IntegerRing
     exponent: int
     scale: Fraction
     fraction_bits: int
@@ -145,7 +145,7 @@ class PolynomialSigmoid(Evaluation):
 class AnySigmoid(Evaluation):
     """By the range-safe sigmoid, for any z."""
 
-    ring: PowerOfTwoRing
+    ring: IntegerRing
     scale: Fraction
     fraction_bits: int
 

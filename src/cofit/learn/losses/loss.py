@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.learn.losses.clipped_residual import ClippedResidual
 from cofit.secret import SecretArray
 
@@ -71,7 +71,7 @@ class Loss(ABC):
 
     @abstractmethod
     def evaluation(
-        self, ring: PowerOfTwoRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
+        self, ring: IntegerRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction
     ) -> Evaluation:
         """Choose how to compute scale * l'(y, z) for |z| <= radius, with ``fraction_bits`` in the result.
 

@@ -22,7 +22,7 @@ def grid_for(
     """
     grid_bits = min(weights.fraction_bits, math.floor(_STEPS - math.log2(scale)))
     largest = math.log2(radius + (1 << _HEADROOM) * scale) + grid_bits
-    if grid_bits < 0 or largest > weights.ring.bits - 3:
+    if grid_bits < 0 or largest > weights.ring.value_bits - 1:
         raise RangeError(
             f"Noise of scale {float(scale):.3g} does not fit {weights.ring.name}. Use a larger epsilon, a larger l2, "
             f"or more rows."

@@ -35,7 +35,7 @@ from cofit.secret import Party, SecretArray
 
 _SAMPLE = FixedPoint(52, Z128)
 _GRID_PER_DEVIATION = 8  # the grid is 2^-8 of the noise's standard deviation in a coordinate, or finer
-_HEADROOM = 3
+_HEADROOM = 1  # bits, beyond that of the ring
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ def calibrate_knorm(
         )
     largest = Fraction(dimension << exponential.integer_digits(PRECISION)) * Fraction(4097, 4096)
     first = rounded_up(sensitivity / epsilon)
-    room = weights.ring.bits - _HEADROOM
+    room = weights.ring.value_bits - _HEADROOM
     integer_bits = max(math.ceil(math.log2(2 * first * largest + radius)), 0)
     fine_bits = min(room - integer_bits, _SAMPLE.ring.bits // 2 + 32)
-    if fine_bits < 1 or first.denominator.bit_length() + _SAMPLE.fraction_bits > _SAMPLE.ring.bits - _HEADROOM:
+    if fine_bits < 1 or first.denominator.bit_length() + _SAMPLE.fraction_bits > _SAMPLE.ring.value_bits - _HEADROOM:
         raise RangeError(
             f"Noise of scale {float(first):.3g} in {dimension} dimensions does not fit {weights.ring.name}. Use "
             f"another mechanism, or an epsilon, an l2 and a number of rows that are less extreme."

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Generator, IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
-from cofit.errors import InvalidInputError
+from cofit.errors import InvalidInputError, parameter_error
 from cofit.sharing.adder import planes_of
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.boolean import Boolean
@@ -125,7 +125,7 @@ class Clear(Scheme):
 
     @staticmethod
     def _floor(ring: Ring, product: RingArray, shift: int) -> Share:
-        if shift and isinstance(ring, PowerOfTwoRing):
+        if shift and isinstance(ring, IntegerRing):
             product = ring.sar(product, shift)
         return Share(ring, (product,))
 
@@ -133,20 +133,27 @@ class Clear(Scheme):
         return Share(BITS, (self._coins.ring(BITS, shape),))
 
     def to_bits(self, a: Share, bits: int | None = None) -> BitShare:
-        ring, planes = planes_of(a, 0, bits)
-        return PackedBits(Share(BITS, (to_planes(ring, a.parts[0])[planes],)), a.parts[0].size)
+        if not isinstance(a.ring, IntegerRing):
+            raise InvalidInputError(f"Elements of {a.ring.name} have no bits to take.")
+        end = a.ring.bits if bits is None else bits
+        if not 0 < end <= a.ring.bits:
+            raise parameter_error("bits", "taking bits", f"above 0 and at most {a.ring.bits}", bits)
+        return PackedBits(Share(BITS, (to_planes(a.ring, a.parts[0])[:end],)), a.parts[0].size)
 
     def sign_bits(self, a: Share, low: int = 0, bits: int | None = None) -> BitShare:
-        _, planes = planes_of(a, low, bits)
-        return self.boolean.select_rows(self.to_bits(a, bits), slice(planes.stop - 1, planes.stop))
+        if low or bits is not None:
+            planes_of(a, low, bits)
+        return self.boolean.select_rows(self.to_bits(a, bits), [-1])
 
     def top_bits(self, a: Share, low: int = 0) -> BitShare:
-        return self.boolean.select_rows(self.to_bits(a), slice(a.ring.bits - 2, a.ring.bits))
+        if low:
+            planes_of(a, low)
+        return self.boolean.select_rows(self.to_bits(a), [-2, -1])
 
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         return Share(BITS, (form.apply(a.parts[0], b.parts[0]),))
 
-    def from_numbers(self, numbers: Sequence[PlacedBits], ring: PowerOfTwoRing) -> Share:
+    def from_numbers(self, numbers: Sequence[PlacedBits], ring: IntegerRing) -> Share:
         total = ring.zeros((common_count(*(bits for _, bits in numbers)),))
         for place, bits in numbers:
             number, _ = plain_numbers(ring, words_of(bits).parts[0], bits.count)

@@ -43,7 +43,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
@@ -312,8 +312,7 @@ class Rep3(TakesBits, FromNumbers):
         up to the carry out of the low bits, which is 0 or 1 (1 with probability frac(z / 2^shift): unbiased).
         ``summand`` holds r_0 or r_1 already.
         """
-        if not isinstance(ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
+        ring = power_of_two(ring, "Truncation by a masked opening")
         if self.rank == _DEALER:
             r_0, share_0, top_0, out_0 = masks.following
             r_1, out_2 = masks.own
@@ -378,7 +377,7 @@ class Rep3(TakesBits, FromNumbers):
         second = zeros if self.rank == 0 else self._next.ring(BITS, shape)
         return PackedBits(Share(BITS, (first, second)), count), BITS.add(first, second)
 
-    def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
+    def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
         """Party 2 deals r and its top digit to 0 and 1, who open c to each other; see ``proof.md``."""
         width, shape = masked.rows, (masked.count,)
         own = words_of(masked).parts[0]

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
-from cofit.errors import InvalidInputError
+from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.sharing.rep4.joint import Joint, JointMessages, Schedule
 from cofit.sharing.shares import Share
 
@@ -156,8 +155,7 @@ class KnownProducts(JointMessages):
 
         up to a carry of 0 or 1. Here u v = u delta + epsilon b + a b: 2 and 3 deal u delta together with c >> shift.
         """
-        if not isinstance(ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
+        ring = power_of_two(ring, "Truncation by a masked opening")
         count = 3 if first is FUSED else 1
         drawn = [self._draw(key, ring, shape, n) for key, n in enumerate((2, 1, count + 4, count + 3))]
         masks = {key: drawn[key][3 : count + 3] for key in lacked}

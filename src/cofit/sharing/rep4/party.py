@@ -41,7 +41,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES
@@ -208,7 +208,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         return self._reduce("mul", ring, terms, shape, shift, plus)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        if isinstance(ring, PowerOfTwoRing) and len(a.shape) + len(b.shape) == 3:  # x @ B = B^T @ x
+        if len(a.shape) + len(b.shape) == 3:  # x @ B = B^T @ x
             matrix, vector = (a, b) if len(a.shape) == 2 else (b.map(np.transpose), a)
             terms = self._matvec_terms(ring, matrix, vector)
         else:
@@ -226,7 +226,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
             terms[n] = product([self._summand(a, g), self._summand(a, h)], factors)
         return terms
 
-    def _matvec_terms(self, ring: PowerOfTwoRing, a: Share, b: Share) -> dict[int, RingArray]:
+    def _matvec_terms(self, ring: Ring, a: Share, b: Share) -> dict[int, RingArray]:
         """The same for a matrix and a vector: each x_j is in two of the three terms, and is read once for both."""
         places, factors = [], []
         for index in self._others:
@@ -341,7 +341,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         share = Share(BITS, tuple(parts.get(j, zeros) for j in self._others))
         return PackedBits(share, count), BITS.signed_sum(list(parts.values()))
 
-    def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
+    def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
         """2 and 3 learn c; with u = 1 - top(c) and v = top(r), T = c - r + 2^K u v; see ``proof.md``."""
         digits = self.open(words_of(masked), to=(2, 3))
         numbers, top = plain_numbers(ring, kept if digits is None else digits, masked.count)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
 from cofit.arithmetic.prg import derive_seed, fresh_seed
@@ -119,9 +119,8 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
         return self._truncated("truncate", a, shift)
 
     def _truncated(self, operation: str, a: Share, shift: int) -> Share:
-        if not isinstance(a.ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {a.ring.name} cannot be truncated.")
-        self._send(operation, self._sure.truncation(a.ring, a.shape, shift))
+        ring = power_of_two(a.ring, "Truncation by a masked opening")
+        self._send(operation, self._sure.truncation(ring, a.shape, shift))
         return self._blank(a.ring, a.shape)
 
     # --- bits --------------------------------------------------------------------------------------------
@@ -138,7 +137,7 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
         """The dealer knows the digits, and keeps them until the sum is opened, which it does not see."""
         return blank_bits(width, count), self._sure.matrix(BITS, (width, packed_length(count)))
 
-    def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
+    def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
         self._send("unmask", self._sure.number(ring, kept, masked.count))
         return self._blank(ring, (masked.count,))
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, unpack
 from cofit.sharing.held import HeldMask
@@ -118,7 +118,7 @@ class FromDealer(Preprocessing):
         words = self._stream.ring(BITS, (rows, packed_length(count)))
         return DoubleBits(words, self._fitting(ring, (rows, count)))
 
-    def number(self, ring: PowerOfTwoRing, width: int, count: int) -> NumberMask:
+    def number(self, ring: IntegerRing, width: int, count: int) -> NumberMask:
         self._asked.note("number", ring, (width, count))
         both = self._fitting(ring, (2, count))
         return NumberMask(both[0], both[1])
@@ -188,7 +188,7 @@ class Dealing:
         words = self._drawn(BITS, (rows, packed_length(count)))
         return self._rest(ring, ring.from_int(unpack(words, count)), (rows, count))
 
-    def number(self, ring: PowerOfTwoRing, digits: RingArray, count: int) -> RingArray:
+    def number(self, ring: IntegerRing, digits: RingArray, count: int) -> RingArray:
         """``digits``: as ``matrix`` returned them."""
         self._asked.note("number", ring, (len(digits), count))
         return self._rest(ring, np.stack(plain_numbers(ring, digits, count)), (2, count))

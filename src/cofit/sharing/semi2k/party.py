@@ -36,7 +36,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
@@ -346,8 +346,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
 
     def _masked_truncation(self, operation: str, ring: Ring, summand: RingArray, shift: int) -> Share:
         """Open c = z + 2^(k-2) + r and undo the mask; see ``proof.md``, "Truncation"."""
-        if not isinstance(ring, PowerOfTwoRing):
-            raise InvalidInputError(f"Elements of {ring.name} cannot be truncated.")
+        ring = power_of_two(ring, "Truncation by a masked opening")
         masks = self._source.truncation(ring, summand.shape, shift)
         (opened,) = self._opened(operation, ring, [ring.add(summand, masks.mask)])
         result = ring.unmask([opened], masks.shifted, masks.top, None, shift, adds_opened=self.rank == 0)
@@ -373,7 +372,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         words = self._source.matrix(BITS, (width, packed_length(count)))
         return PackedBits(Share(BITS, (words,)), count), None
 
-    def _unmasked(self, masked: BitShare, kept: None, ring: PowerOfTwoRing) -> Share:
+    def _unmasked(self, masked: BitShare, kept: None, ring: IntegerRing) -> Share:
         """Open c to all; the dealer has shared r and its top digit; see ``proof.md``."""
         mask = self._source.number(ring, masked.rows, masked.count)
         (digits,) = self._opened("unmask", BITS, [words_of(masked).parts[0]])

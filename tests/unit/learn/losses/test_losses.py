@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Party, run_local
-from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing
 from cofit.errors import InvalidInputError
 from cofit.learn.losses import LOSSES, Evaluation, loss_named
 from cofit.learn.losses.logistic import AnySigmoid, PolynomialSigmoid, SmallSigmoid
@@ -46,7 +46,7 @@ def test_the_bound_of_the_derivative_is_never_too_small(name: str, radius: Fract
         assert bound < largest + 1e-9
 
 
-def evaluated(evaluation: Evaluation, z: Reals, y: Reals, ring: PowerOfTwoRing, limit: Fraction, scheme: str) -> Reals:
+def evaluated(evaluation: Evaluation, z: Reals, y: Reals, ring: IntegerRing, limit: Fraction, scheme: str) -> Reals:
     format = FixedPoint(evaluation.argument_bits, ring)
 
     def program(party: Party) -> Reals:
@@ -59,7 +59,7 @@ def evaluated(evaluation: Evaluation, z: Reals, y: Reals, ring: PowerOfTwoRing, 
     return next(iter(run_local(program, scheme=scheme, parties=1 if scheme == "clear" else None).results.values()))
 
 
-def assert_within_error(name: str, radius: float, scale: Fraction, ring: PowerOfTwoRing, scheme: str) -> Evaluation:
+def assert_within_error(name: str, radius: float, scale: Fraction, ring: IntegerRing, scheme: str) -> Evaluation:
     loss, bits = loss_named(name), ring.bits // 2 - 4
     limit = Fraction(radius)
     evaluation = loss.evaluation(ring, limit, scale, bits, Fraction(1, 2 << bits))
@@ -81,7 +81,7 @@ def assert_within_error(name: str, radius: float, scale: Fraction, ring: PowerOf
 @pytest.mark.parametrize("scale", [Fraction(1), Fraction(2049, 4096)])
 @pytest.mark.parametrize("radius", [0.001, 0.66, 1.0, 3.7, 8.0, 8.01, 60.0])
 @pytest.mark.parametrize("name", NAMES)
-def test_secure_evaluation_is_within_its_error(name: str, radius: float, scale: Fraction, ring: PowerOfTwoRing) -> None:
+def test_secure_evaluation_is_within_its_error(name: str, radius: float, scale: Fraction, ring: IntegerRing) -> None:
     evaluation = assert_within_error(name, radius, scale, ring, "clear")
     if name == "logistic":
         small = SmallSigmoid if ring is Z64 and radius <= 1 else PolynomialSigmoid

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from cofit.arithmetic import PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.errors import RangeError
 from cofit.learn.recipes.descent.clip import (
     FLOOR_OF_NOISE,
@@ -82,6 +82,6 @@ def with_spread(
     return replace(done, eta=FLOAT_SLACK + longest * done.inverse_error)
 
 
-def _inverse_bits(ring: PowerOfTwoRing, largest: Fraction) -> int:
+def _inverse_bits(ring: IntegerRing, largest: Fraction) -> int:
     """Return as many fractional bits as an inverse of this size leaves."""
     return working_bits(ring) - max(4, 1 + log2_up(largest))

@@ -35,7 +35,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.exact import ADDED
 from cofit.learn.losses.clipped_margin import ClippedMargin
 from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
@@ -88,7 +88,7 @@ class DescentFormats:
     residual: r, that of the loss.
     """
 
-    ring: PowerOfTwoRing
+    ring: IntegerRing
     data: int
     scaled: int
     grid: int
@@ -155,7 +155,7 @@ class DescentFormats:
 
 
 def base_formats(
-    ring: PowerOfTwoRing,
+    ring: IntegerRing,
     layout: Layout,
     pace: Fraction,
     constant: Fraction,

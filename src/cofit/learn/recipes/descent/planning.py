@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.errors import InvalidInputError, RangeError, parameter_error
 from cofit.learn.base_plan import large_delta
 from cofit.learn.facts import Facts
@@ -45,7 +45,7 @@ from cofit.learn.recipes.descent.plan import (
     DescentPlan,
 )
 from cofit.learn.recipes.descent.ranges import with_radius
-from cofit.learn.ring_choice import reason_of
+from cofit.learn.ring_choice import RINGS, reason_of
 from cofit.learn.row_check import check_of
 from cofit.learn.usefulness import few_rows
 from cofit.privacy.accountant import sigma_for
@@ -62,13 +62,18 @@ _SCALE_BITS = 30
 
 def plan_descent(facts: Facts) -> DescentPlan:
     """Return the plan for these public facts, or raise InvalidInputError with the reason and the remedy."""
-    try:
-        return _in_ring(facts, Z64)
-    except RangeError as refusal:
-        return replace(_in_ring(facts, Z128), ring_reason=reason_of(refusal))
+    refusals: list[RangeError] = []
+    for ring in RINGS:
+        try:
+            plan = _in_ring(facts, ring)
+        except RangeError as refusal:
+            refusals.append(refusal)
+        else:
+            return replace(plan, ring_reason=reason_of(refusals[0]) if refusals else None)
+    raise refusals[-1]
 
 
-def _in_ring(facts: Facts, ring: PowerOfTwoRing) -> DescentPlan:
+def _in_ring(facts: Facts, ring: IntegerRing) -> DescentPlan:
     for precision, finer in _DRAWS:
         plan = _drawn_with(facts, ring, precision, finer)
         delta = plan.account.delta + plan.check_delta
@@ -80,7 +85,7 @@ def _in_ring(facts: Facts, ring: PowerOfTwoRing) -> DescentPlan:
     )
 
 
-def _drawn_with(facts: Facts, ring: PowerOfTwoRing, precision: int, finer: int) -> DescentPlan:
+def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> DescentPlan:
     events: list[Event] = []
     if facts.delta:
         by_parties = facts.normalised_by == "parties"

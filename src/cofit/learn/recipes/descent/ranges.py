@@ -21,7 +21,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from cofit.arithmetic import Z64, Z128
 from cofit.learn.facts import DEFAULT_NORM_FLOOR
 from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR, CONSTANT_BITS
@@ -36,7 +35,7 @@ from cofit.learn.recipes.descent.clip import (
 from cofit.learn.recipes.descent.clip_formats import largest_length
 from cofit.learn.recipes.descent.formats import DescentFormats, Layout, inner_bits, log2_up, reach
 from cofit.learn.recipes.descent.plan import MEAN_BITS
-from cofit.learn.ring_choice import SmallRingError
+from cofit.learn.ring_choice import RINGS, SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols.working import working_bits
 
@@ -44,7 +43,7 @@ _MOST_PRODUCT_BITS = 40
 _FEWEST_PRODUCT_BITS = 4  # beyond those of the largest factor u
 _FEWEST_CLIPPED_BITS = 16  # of stretched weights, however few the weights have
 _FINE_SCORE = 8  # truncated weights move a score by at most about 2^-8
-_LARGEST_ETA = {Z64: Fraction(1, 1 << 7), Z128: Fraction(1, 8)}
+_LARGEST_ETA, _LARGEST_LAST_ETA = Fraction(1, 1 << 7), Fraction(1, 8)
 """A coarse inverse length costs as large a part of the noise: where a larger ring is left, it may be less than 1 %."""
 _FACTOR_BITS = 17  # 1 / n, 1 / d and 1 / averaged have so many significant bits (``noisy``, ``rows``, ``descend``)
 
@@ -77,7 +76,8 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
         steep = log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / CENTRED_FLOOR)
     else:
         steep = working_bits(formats.ring) - formats.inverse_norm - 1
-    if done.product < _FEWEST_PRODUCT_BITS + steep or formats.eta > _LARGEST_ETA[formats.ring]:
+    largest_eta = _LARGEST_LAST_ETA if formats.ring is RINGS[-1] else _LARGEST_ETA
+    if done.product < _FEWEST_PRODUCT_BITS + steep or formats.eta > largest_eta:
         raise _coarse(formats, layout)
     return done
 
@@ -98,13 +98,13 @@ def _helps(layout: Layout) -> str:
 def _with_product(formats: DescentFormats) -> DescentFormats:
     """Return the formats with the bits of t: as many as leave room for u t and v <M, w>, with a margin."""
     largest = formats.radius * (4 + formats.centre) / CENTRED_FLOOR
-    room = formats.ring.bits - 3 - formats.inverse_norm - log2_up(largest)
+    room = formats.ring.value_bits - 1 - formats.inverse_norm - log2_up(largest)
     return replace(formats, product=min(room, formats.data + formats.carried, _MOST_PRODUCT_BITS))
 
 
 def _room(formats: DescentFormats) -> int:
     """Return how many bits an integer may have, without its sign."""
-    return formats.ring.bits - 2
+    return formats.ring.value_bits
 
 
 def _largest(formats: DescentFormats, layout: Layout) -> tuple[str, int]:

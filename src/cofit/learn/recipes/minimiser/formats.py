@@ -38,7 +38,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.losses import Evaluation, Loss
 from cofit.learn.recipes.minimiser.solvers import Solver
 from cofit.learn.ring_choice import SmallRingError
@@ -77,7 +77,7 @@ class Geometry:
 class Formats:
     """The fractional bits of every quantity, all in one ring, and the evaluation of the loss."""
 
-    ring: PowerOfTwoRing
+    ring: IntegerRing
     data: int
     weights: int
     scaled: int
@@ -105,7 +105,7 @@ class Formats:
         return FixedPoint(fraction_bits, self.ring)
 
 
-def choose_formats(ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, loss: Loss) -> Formats:
+def choose_formats(ring: IntegerRing, geometry: Geometry, solver: Solver, loss: Loss) -> Formats:
     """Return the formats with the smallest error bound; refuse (RangeError) where nothing fits the ring.
 
     Candidates are compared with a usual evaluation error of two units; only the chosen one pays for the proven bound.
@@ -142,10 +142,10 @@ def _cost(formats: Formats, solver: Solver) -> float:
 
 
 def _with_data_bits(
-    ring: PowerOfTwoRing, geometry: Geometry, solver: Solver, loss: Loss, data: int, *, proven: bool
+    ring: IntegerRing, geometry: Geometry, solver: Solver, loss: Loss, data: int, *, proven: bool
 ) -> Formats | None:
     """Return the formats that follow from the fractional bits of the data, or None where they do not fit."""
-    capacity = ring.bits - 3  # one bit below what a SecretArray admits, for rounded bounds
+    capacity = ring.value_bits - 1  # one bit below what a SecretArray admits, for rounded bounds
     root_d = math.sqrt(geometry.cols) * _SLACK
     floor = 1.0 if geometry.floor is None else float(geometry.floor)
     half_unit = 2.0 ** -(data + 1)
@@ -172,7 +172,7 @@ def _with_data_bits(
     weights = min(
         capacity - data - _ceil_log2(float(radius) * longest),
         data + scaled + solver.exponent,
-        _MOST_WEIGHT_BITS if ring.bits == 64 else 2 * _MOST_WEIGHT_BITS,
+        _MOST_WEIGHT_BITS * ring.words,
     )
     residual = scaled if inverse_norm is None else working_bits(ring) - GUARD_BITS
     if scaled < _FEWEST_BITS or weights < max(solver.exponent, _FEWEST_BITS):

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
+from cofit.arithmetic import IntegerRing
 from cofit.errors import InvalidInputError, RangeError, parameter_error
 from cofit.learn.base_plan import PLAN_VERSION, Plan, large_delta, plain_formats
 from cofit.learn.facts import AUTO_PURE, Facts
 from cofit.learn.losses import Loss, loss_named
 from cofit.learn.recipes.minimiser.formats import Formats, Geometry, choose_formats, encoding_error
 from cofit.learn.recipes.minimiser.solvers import Solver, accelerated, gradient_descent, with_learning_rate
-from cofit.learn.ring_choice import reason_of
+from cofit.learn.ring_choice import RINGS, reason_of
 from cofit.learn.row_check import check_delta, check_of
 from cofit.learn.usefulness import about, shown
 from cofit.privacy.mechanisms import Mechanism, calibrate
@@ -137,7 +137,7 @@ def plan_minimiser(facts: Facts) -> MinimiserPlan:
     geometry = _geometry(facts)
     candidates: list[_Candidate] = []
     refusals: list[RangeError] = []
-    for ring in (Z64, Z128):
+    for ring in RINGS:
         if any(c.share is not None and c.share <= _GOOD_SHARE and c.epochs <= _FEW_EPOCHS for c in candidates):
             break  # the larger ring costs more
         for solver in _solvers(facts, loss):
@@ -163,9 +163,9 @@ def plan_minimiser(facts: Facts) -> MinimiserPlan:
 def _ring_reason(chosen: _Candidate, candidates: list[_Candidate], refusals: list[RangeError]) -> str | None:
     """Return why the larger ring was chosen; None where it was not."""
     ring = chosen.formats.ring
-    if ring is Z64:
+    if ring is RINGS[0]:
         return None
-    smaller = [candidate for candidate in candidates if candidate.formats.ring is Z64]
+    smaller = [candidate for candidate in candidates if candidate.formats.ring is RINGS[0]]
     if not smaller:
         return reason_of(refusals[0])
     good = [c for c in smaller if c.share is not None and c.share <= _GOOD_SHARE]
@@ -173,18 +173,18 @@ def _ring_reason(chosen: _Candidate, candidates: list[_Candidate], refusals: lis
         best = min(good, key=lambda c: c.cost)
         return (
             f"{chosen.solver.name} takes {chosen.epochs} epochs in it, and {best.solver.name} {best.epochs} in "
-            f"{Z64.name}; a larger l2 would fit"
+            f"{RINGS[0].name}; a larger l2 would fit"
         )
     best = min(smaller, key=lambda c: math.inf if c.share is None else c.share)
     rounding = sum(best.parts[name] or 0.0 for name in ("arithmetic", "encoding"))
     whole = sum(part or 0.0 for part in best.parts.values())
     share = 0.0 if best.share is None else best.share * rounding / whole
     if share <= _GOOD_SHARE:
-        return f"it comes nearest to the minimiser; {Z64.name} would not come near enough for a proof either"
+        return f"it comes nearest to the minimiser; {RINGS[0].name} would not come near enough for a proof either"
     part = f"{share:,.0%}" if share >= 0.1 else f"{share:.1%}"
     return (
-        f"rounding in {Z64.name} could move the weights by {part} of what a record may, and {_GOOD_SHARE:.0%} is the "
-        f"aim; a larger l2 or fewer rows would fit"
+        f"rounding in {RINGS[0].name} could move the weights by {part} of what a record may, and {_GOOD_SHARE:.0%} is "
+        f"the aim; a larger l2 or fewer rows would fit"
     )
 
 
@@ -199,7 +199,7 @@ class _Candidate:
 
 
 def _candidate(
-    facts: Facts, geometry: Geometry, solver: Solver, loss: Loss, ring: PowerOfTwoRing, tight: Fraction
+    facts: Facts, geometry: Geometry, solver: Solver, loss: Loss, ring: IntegerRing, tight: Fraction
 ) -> _Candidate:
     formats = choose_formats(ring, geometry, solver, loss)
     own = int(facts.fit_intercept and facts.normalised_by == "owners")
@@ -220,7 +220,7 @@ def _candidate(
     }
     known = [part for part in parts.values() if part is not None]
     share = sum(known) / half_sensitivity if len(known) == len(parts) else None
-    cost = epochs * (_WIDE_RING_COST if ring is Z128 else 1.0)
+    cost = epochs * (_WIDE_RING_COST if ring.words > 1 else 1.0)
     return _Candidate(solver, formats, epochs, parts, share, cost)
 
 

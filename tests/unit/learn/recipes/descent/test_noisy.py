@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cofit.arithmetic import FixedPoint, PowerOfTwoRing
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.recipes.descent import noisy
 from cofit.roles.local import run_local
 from cofit.secret import Party, SecretArray
@@ -25,22 +25,20 @@ def handed_out(
     scales: dict[int, Fraction] = {}
     calls: list[int] = []
 
-    def numbered(party: Party, size: int, scale: Fraction, ring: PowerOfTwoRing) -> SecretArray:
+    def numbered(party: Party, size: int, scale: Fraction, ring: IntegerRing) -> SecretArray:
         values = np.arange(len(scales), len(scales) + size)
         scales.update(dict.fromkeys(values.tolist(), scale))
         return party.constant(values, FixedPoint(0, ring))
 
     def gaussians(
-        party: Party, laws: list[tuple[Fraction, int]], ring: PowerOfTwoRing, *, precision: int
+        party: Party, laws: list[tuple[Fraction, int]], ring: IntegerRing, *, precision: int
     ) -> list[SecretArray]:
         assert precision == plan.precision
         assert len({sigma for sigma, _ in laws}) == len(laws), "draws of one law are one draw"
         calls.append(sum(size for _, size in laws))
         return [numbered(party, size, sigma, ring) for sigma, size in laws]
 
-    def laplace(
-        party: Party, shape: tuple[int, ...], t: Fraction, ring: PowerOfTwoRing, *, precision: int
-    ) -> SecretArray:
+    def laplace(party: Party, shape: tuple[int, ...], t: Fraction, ring: IntegerRing, *, precision: int) -> SecretArray:
         assert precision == plan.precision
         calls.append(shape[0])
         return numbered(party, shape[0], t, ring)

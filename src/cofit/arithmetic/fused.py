@@ -1,0 +1,49 @@
+"""What a party does between two messages of replicated sharing, in one pass of C++: for words, and for bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cofit import kernels
+from cofit.arithmetic.integers import Words
+from cofit.arithmetic.ring import Ring, RingArray
+
+
+class FusedRing(Ring):
+    """A ring whose sums and products of shares are kernels. ``words``: of an element; 0 where a word is 64 bits."""
+
+    words: int
+
+    def signed_sum(self, plus: Sequence[RingArray], minus: Sequence[RingArray] = ()) -> RingArray:
+        out = self.empty(plus[0].shape)
+        kernels.signed_sum(self._solid(plus), self._solid(minus), self._as_words(out), self.words)
+        return out
+
+    def cross_product(
+        self,
+        a: Sequence[RingArray],
+        b: Sequence[RingArray],
+        plus: Sequence[RingArray] = (),
+        minus: Sequence[RingArray] = (),
+    ) -> RingArray:
+        shape = a[0].shape
+        if b[0].shape != shape:
+            return super().cross_product(a, b, plus, minus)
+        out = self.empty(shape)
+        kernels.cross_product(
+            self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), self._as_words(out), self.words
+        )
+        return out
+
+    def _solid(self, arrays: Sequence[RingArray]) -> list[Words]:
+        """Return arrays for kernels that take any shape."""
+        return [self._as_words(x if x.flags.c_contiguous else np.ascontiguousarray(x)) for x in arrays]
+
+    def _as_words(self, a: RingArray) -> Words:
+        """Return a contiguous array as words, in any shape."""
+        if self.words <= 1:
+            return self.check(a)
+        words: Words = self.check(a).reshape(-1).view(np.uint64)
+        return words
