@@ -14,8 +14,8 @@ from cofit.arithmetic import FixedPoint, RingArray
 from cofit.learn.base_plan import Plan
 from cofit.learn.checked_rows import verdicts
 from cofit.learn.inputs import FEATURES, LABELS, Holders, gathered
-from cofit.roles.local import run_local
-from cofit.roles.member import Contribution
+from cofit.roles.local.member import Contribution
+from cofit.roles.local.run import run_local
 from cofit.secret import Party, SecretArray
 
 Integers = npt.NDArray[Any]

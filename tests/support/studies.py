@@ -23,11 +23,12 @@ from cofit.learn.private_training import release_reason
 from cofit.models.study_model import StudyModel
 from cofit.models.verification import verify_model
 from cofit.privacy.certificate import Certificate, CertifiedRelease
-from cofit.roles.analyst import fetch_release, statuses
-from cofit.roles.audit_file import read_audit
-from cofit.roles.ledger import Ledger
-from cofit.roles.published import Release
-from cofit.roles.study_files import load_study, write_identity
+from cofit.roles.analyst.fetch import fetch_release, statuses
+from cofit.roles.files.audit import read_audit
+from cofit.roles.files.keys import write_identity
+from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.published import Release
+from cofit.roles.files.studies import load_study
 from cofit.secret import common_coin
 from cofit.sharing import scheme_named
 from cofit.study.document import Study

@@ -30,21 +30,22 @@ from typing import Any
 
 import numpy as np
 
-import cofit.roles.dealer_service as dealer_module
-import cofit.roles.publication as publication_module
+import cofit.roles.dealer.service as dealer_module
+import cofit.roles.party.publication as publication_module
 from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError
 from cofit.learn.forecast import forecast
-from cofit.roles.audit_file import AuditFile
-from cofit.roles.coin_file import CoinFile
-from cofit.roles.contributing import align_table, contribute_table
-from cofit.roles.dealer_service import DealerService
-from cofit.roles.ledger import Ledger
-from cofit.roles.party_service import PartyService
-from cofit.roles.party_sessions import PartySessions
-from cofit.roles.party_state import PartyState
-from cofit.roles.release_store import FileStore
-from cofit.roles.study_files import load_study, read_owner_table
+from cofit.roles.dealer.service import DealerService
+from cofit.roles.files.audit import AuditFile
+from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.release_store import FileStore
+from cofit.roles.files.studies import load_study
+from cofit.roles.files.tables import read_owner_table
+from cofit.roles.owner.contribute import align_table, contribute_table
+from cofit.roles.party.coin import CoinFile
+from cofit.roles.party.service import PartyService
+from cofit.roles.party.sessions import PartySessions
+from cofit.roles.party.state import PartyState
 from cofit.secret import Party
 from cofit.study.encode import encode_table
 from cofit.study.plan import study_plan

@@ -31,9 +31,9 @@ from cofit.baselines.method import Part, Reals
 from cofit.errors import InvalidInputError, ProtocolError
 from cofit.privacy.mechanisms import Mechanism, calibrate
 from cofit.privacy.mechanisms.mechanism import square_root_up
-from cofit.roles.local import LocalRun, party_names, run_local
-from cofit.roles.member import Contribution
-from cofit.roles.release_store import MemoryStore
+from cofit.roles.files.release_store import MemoryStore
+from cofit.roles.local.member import Contribution
+from cofit.roles.local.run import LocalRun, party_names, run_local
 from cofit.secret import Party, SecretArray
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore

@@ -13,9 +13,9 @@ import numpy as np
 
 from cofit.arithmetic import FixedPoint, Ring, RingArray, Shape
 from cofit.arithmetic.prg import fresh_seed
-from cofit.roles.local import summarise
-from cofit.roles.member import Agenda, Job, Outcome
-from cofit.roles.processes import run_processes
+from cofit.roles.local.member import Agenda, Job, Outcome
+from cofit.roles.local.processes import run_processes
+from cofit.roles.local.run import summarise
 from cofit.sharing import scheme_named
 from cofit.sharing.inputs import send_components
 from cofit.transport import Mesh, Terms

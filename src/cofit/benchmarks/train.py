@@ -21,9 +21,9 @@ from cofit.learn.plan import MinimiserPlan, Plan, plan_training
 from cofit.learn.private_training import private_training
 from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.roles import Contribution, LocalRun, run_local
-from cofit.roles.local import party_names
-from cofit.roles.progress import PROGRAM, SHARE, START
-from cofit.roles.release_store import MemoryStore
+from cofit.roles.files.release_store import MemoryStore
+from cofit.roles.local.progress import PROGRAM, SHARE, START
+from cofit.roles.local.run import party_names
 from cofit.secret import Party
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing import scheme_named

@@ -8,9 +8,10 @@ import click
 
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
-from cofit.roles.contributing import new_secret, read_rows, read_secret, write_rows
-from cofit.roles.study_files import load_study, read_owner_table
-from cofit.roles.text_tables import TextLayout
+from cofit.roles.files.studies import load_study
+from cofit.roles.files.tables import read_owner_table
+from cofit.roles.files.text_tables import TextLayout
+from cofit.roles.owner.contribute import new_secret, read_rows, read_secret, write_rows
 from cofit.study.align import compare, key_hashes
 from cofit.study.document import Study
 from cofit.study.encode import checked_keys, owner_named

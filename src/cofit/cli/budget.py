@@ -20,11 +20,11 @@ from rich.text import Text
 from cofit.cli.release_table import names_of, release_table
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.privacy.strict_fields import encode
-from cofit.roles.contributing import LEDGER, open_ledger
-from cofit.roles.directory_kinds import check_owner_directory
-from cofit.roles.ledger import Cap, Charge, Ledger
-from cofit.roles.owner_directory import ENDING, owner_directory
-from cofit.roles.party_state import LEDGER as PARTY_LEDGER
+from cofit.roles.files.directory_kinds import check_owner_directory
+from cofit.roles.files.ledger import Cap, Charge, Ledger
+from cofit.roles.owner.contribute import LEDGER, open_ledger
+from cofit.roles.owner.directory import ENDING, owner_directory
+from cofit.roles.party.state import LEDGER as PARTY_LEDGER
 
 _FIRST_DELTA = Fraction(1, 100_000)
 

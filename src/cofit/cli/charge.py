@@ -12,8 +12,8 @@ import click
 
 from cofit.cli.release_table import names_of
 from cofit.errors import InvalidInputError
-from cofit.roles.contributing import LEDGER, NO_MEMORY, PreparedContribution, charge_due
-from cofit.roles.ledger import Cap, Ledger
+from cofit.roles.files.ledger import Cap, Ledger
+from cofit.roles.owner.contribute import LEDGER, NO_MEMORY, PreparedContribution, charge_due
 
 _NOTHING = "Nothing was charged or sent."
 

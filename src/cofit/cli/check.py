@@ -19,8 +19,8 @@ from cofit.cli.table_options import table_options
 from cofit.learn.comparison import compare_schemes
 from cofit.learn.forecast import Contributors, forecast
 from cofit.learn.plan import Plan
-from cofit.roles.study_files import load_study
-from cofit.roles.text_tables import TextLayout
+from cofit.roles.files.studies import load_study
+from cofit.roles.files.text_tables import TextLayout
 from cofit.study.document import OwnerEntry, Participant, PartyEntry, Study, value_text
 from cofit.study.expected import expected_contributions, holders, party_ranks
 from cofit.study.in_words import features_in_words

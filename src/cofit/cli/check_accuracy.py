@@ -16,7 +16,7 @@ from rich.text import Text
 from cofit.errors import InvalidInputError
 from cofit.learn.releases import blank_release
 from cofit.models.study_model import StudyModel
-from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
+from cofit.roles.files.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.document import Study
 from cofit.study.plan import lowest_mean, study_facts, study_plan
 from cofit.study.statement import expected_certificate

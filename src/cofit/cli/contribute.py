@@ -23,8 +23,13 @@ from rich.progress import (
 from cofit.cli.charge import Account, check_person, confirm_charge, show_charge, show_if_again
 from cofit.cli.table_options import table_options
 from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError
-from cofit.roles.analyst import statuses
-from cofit.roles.contributing import (
+from cofit.roles.analyst.fetch import statuses
+from cofit.roles.files.directory_kinds import check_owner_directory
+from cofit.roles.files.keys import load_identity_for
+from cofit.roles.files.studies import load_study
+from cofit.roles.files.tables import read_owner_table
+from cofit.roles.files.text_tables import TextLayout
+from cofit.roles.owner.contribute import (
     PreparedContribution,
     align_table,
     ask_parties,
@@ -33,11 +38,8 @@ from cofit.roles.contributing import (
     read_secret,
     send,
 )
-from cofit.roles.directory_kinds import check_owner_directory
-from cofit.roles.owner import UploadProgress
-from cofit.roles.owner_directory import owner_directory
-from cofit.roles.study_files import load_identity_for, load_study, read_owner_table
-from cofit.roles.text_tables import TextLayout
+from cofit.roles.owner.directory import owner_directory
+from cofit.roles.owner.upload import UploadProgress
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable, encode_table, owner_named

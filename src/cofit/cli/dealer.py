@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from cofit.cli.serving import listen_option, log_to_stderr, run_until_signalled
-from cofit.roles.dealer_service import DealerService
-from cofit.roles.study_files import load_identity_for, load_study
+from cofit.roles.dealer.service import DealerService
+from cofit.roles.files.keys import load_identity_for
+from cofit.roles.files.studies import load_study
 
 
 @click.command()

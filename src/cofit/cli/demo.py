@@ -28,7 +28,7 @@ from cofit.learn.plan import plan_training
 from cofit.models.linear_model import LinearModel
 from cofit.models.progress_display import progress_display
 from cofit.report.cost import Cost
-from cofit.roles.training import run_training
+from cofit.roles.local.training import run_training
 from cofit.sharing import SCHEMES
 
 MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT = "model.json", "certificate.json", "certificate.txt", "report.txt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cofit.experiments.breast_cancer import Labels, Reals, breast_cancer
-from cofit.roles.owner_tables import OwnerTable
+from cofit.roles.local.tables import OwnerTable
 
 _HELD_OUT = 0.25
 _COLUMNS_OF_A = 10  # the means; hospital-b has the errors and the worst values

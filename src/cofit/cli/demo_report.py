@@ -22,8 +22,8 @@ from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.report.cost import Cost, PhaseCost
 from cofit.roles import LocalRun
-from cofit.roles.owner_tables import OwnerTable
-from cofit.roles.training import TrainingRun
+from cofit.roles.local.tables import OwnerTable
+from cofit.roles.local.training import TrainingRun
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
 from cofit.transport import LabelCounts

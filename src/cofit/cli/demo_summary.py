@@ -12,7 +12,7 @@ from cofit.cli.plan_table import print_warnings
 from cofit.learn.plan import Plan
 from cofit.privacy.certificate import Certificate
 from cofit.report.cost import Cost
-from cofit.roles.owner_tables import OwnerTable
+from cofit.roles.local.tables import OwnerTable
 from cofit.units import duration, size
 
 

@@ -17,8 +17,8 @@ from cofit.cli.table_options import table_options
 from cofit.models.decisions import one_class
 from cofit.models.evaluation import Evaluation, evaluate
 from cofit.models.study_model import StudyModel
-from cofit.roles.study_files import read_study_table
-from cofit.roles.text_tables import TextLayout
+from cofit.roles.files.tables import read_study_table
+from cofit.roles.files.text_tables import TextLayout
 from cofit.study.document import value_text
 
 OUTSIDE = (

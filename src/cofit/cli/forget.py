@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from cofit.errors import InvalidInputError, StateError
-from cofit.roles.audit_file import AuditFile
-from cofit.roles.directory_kinds import PARTY_FACTS
-from cofit.roles.party_state import PartyState
-from cofit.roles.state_directory import holder_of
-from cofit.roles.study_files import load_study
+from cofit.roles.files.audit import AuditFile
+from cofit.roles.files.directory_kinds import PARTY_FACTS
+from cofit.roles.files.state_directory import holder_of
+from cofit.roles.files.studies import load_study
+from cofit.roles.party.state import PartyState
 
 
 @click.command()

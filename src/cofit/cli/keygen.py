@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cofit.roles.study_files import write_identity
+from cofit.roles.files.keys import write_identity
 from cofit.study.participants import participant_name
 from cofit.transport import fingerprint, generate_identity
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
-from cofit.roles.analyst import fetch_release
-from cofit.roles.durable import write_durably
-from cofit.roles.signatures import SignedRelease
-from cofit.roles.study_files import load_identity_for, load_study
+from cofit.roles.analyst.fetch import fetch_release
+from cofit.roles.files.durable import write_durably
+from cofit.roles.files.keys import load_identity_for
+from cofit.roles.files.signatures import SignedRelease
+from cofit.roles.files.studies import load_study
 from cofit.study.document import Study
 
 CERTIFICATE_TEXT = "certificate.txt"

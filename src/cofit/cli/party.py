@@ -9,8 +9,9 @@ import click
 
 from cofit.cli.serving import listen_option, log_to_stderr, run_until_signalled
 from cofit.errors import StateError
-from cofit.roles.party_service import PartyService
-from cofit.roles.study_files import load_identity_for, load_study
+from cofit.roles.files.keys import load_identity_for
+from cofit.roles.files.studies import load_study
+from cofit.roles.party.service import PartyService
 
 
 @click.command()

@@ -9,8 +9,8 @@ import click
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.models.study_model import StudyModel
-from cofit.roles.durable import write_durably
-from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
+from cofit.roles.files.durable import write_durably
+from cofit.roles.files.text_tables import ANY_LAYOUT, TextLayout
 
 _GENERATOR = b'<meta name="generator" content="cofit report'
 _HEAD = 4096
@@ -98,7 +98,7 @@ def write_report(
     from cofit.report.page import ReportInput, render_report  # noqa: PLC0415
     from cofit.report.sample import load_sample  # noqa: PLC0415
     from cofit.report.source import load_any_model  # noqa: PLC0415
-    from cofit.roles.study_files import load_study  # noqa: PLC0415
+    from cofit.roles.files.studies import load_study  # noqa: PLC0415
 
     loaded = load_any_model(model)
     linear = loaded.model if isinstance(loaded, StudyModel) else loaded

@@ -14,8 +14,8 @@ from rich.status import Status
 from cofit.cli.model import CERTIFICATE_TEXT, model_of_release, tell_of_shrinkage, write_model
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
-from cofit.roles.launcher import Rehearsal, run_rehearsal
-from cofit.roles.text_tables import TextLayout
+from cofit.roles.files.text_tables import TextLayout
+from cofit.roles.local.rehearsal import Rehearsal, run_rehearsal
 
 MODEL = "model.json"
 

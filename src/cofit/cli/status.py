@@ -15,8 +15,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cofit.roles.analyst import statuses
-from cofit.roles.study_files import load_identity_for, load_study
+from cofit.roles.analyst.fetch import statuses
+from cofit.roles.files.keys import load_identity_for
+from cofit.roles.files.studies import load_study
 from cofit.study.document import Study
 
 _SECONDS = 1.0

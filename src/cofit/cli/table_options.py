@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from cofit.roles.text_tables import DECIMALS, SEPARATORS, TextLayout
+from cofit.roles.files.text_tables import DECIMALS, SEPARATORS, TextLayout
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:

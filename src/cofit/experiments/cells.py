@@ -14,7 +14,7 @@ from typing import Any
 
 from cofit.baselines.method import Method
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.roles.durable import write_durably
+from cofit.roles.files.durable import write_durably
 
 VERSION = 3
 

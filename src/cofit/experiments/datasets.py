@@ -32,8 +32,8 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.experiments.breast_cancer import breast_cancer
 from cofit.experiments.claims import claims
 from cofit.experiments.coordinates import UnitRows, in_coordinates
-from cofit.roles.plain_arrays import plain_arrays
-from cofit.roles.study_files import read_table
+from cofit.roles.files.plain_arrays import plain_arrays
+from cofit.roles.files.tables import read_table
 
 BREAST_CANCER = "breast-cancer"
 CLAIMS = "claims"

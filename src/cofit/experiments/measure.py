@@ -23,9 +23,9 @@ from cofit.experiments.twin import TWIN, twin_draws
 from cofit.learn.contribution import normalised_rows
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import MinimiserPlan, Plan, plan_minimiser
-from cofit.roles.owner_tables import OwnerTable
-from cofit.roles.progress import PROGRAM, SHARE, START
-from cofit.roles.training import run_training
+from cofit.roles.local.progress import PROGRAM, SHARE, START
+from cofit.roles.local.tables import OwnerTable
+from cofit.roles.local.training import run_training
 from cofit.sharing import scheme_named
 from cofit.units import size
 

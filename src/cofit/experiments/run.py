@@ -29,7 +29,7 @@ from cofit.experiments.tables.accuracy import table1, table2, table4, table5, ta
 from cofit.experiments.tables.best import table9
 from cofit.experiments.tables.cost import table3, table8
 from cofit.experiments.tables.data_sets import table7
-from cofit.roles.durable import write_durably
+from cofit.roles.files.durable import write_durably
 
 EACH: Mapping[str, Callable[[Ask], TableResult]] = {
     "table1": table1,

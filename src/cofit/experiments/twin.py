@@ -22,7 +22,7 @@ from cofit.learn.inputs import Holders
 from cofit.learn.plan import MinimiserPlan
 from cofit.learn.recipes.minimiser.program import train
 from cofit.roles import run_local
-from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
+from cofit.roles.local.tables import OwnerTable, contributions_of, holders_of
 from cofit.secret import Party
 
 TWIN = "clear"

@@ -23,8 +23,8 @@ from cofit.models.linear_model import LinearModel, Reals
 from cofit.models.progress_display import progress_context
 from cofit.models.settings import AUTO, check_shrinkage, stated_parameters
 from cofit.models.tables import refuse_beyond, tables
-from cofit.roles.progress import Progress
-from cofit.roles.training import run_training
+from cofit.roles.local.progress import Progress
+from cofit.roles.local.training import run_training
 
 CLASSES_FROM_DATA = (
     "the two classes were taken from the labels instead of being agreed on: which ones occur is no secret"

@@ -47,7 +47,7 @@ from cofit.models.model_text import model_text, written_by
 from cofit.models.planned import check_planned
 from cofit.models.row_fields import check_rows, read_rows
 from cofit.privacy.certificate import Certificate
-from cofit.roles.training import TrainingRun
+from cofit.roles.local.training import TrainingRun
 
 VERSION = 4
 KIND = "cofit linear model"

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, SpinnerColumn, TaskID, TextColumn, TimeElap
 from rich.progress import Progress as Display
 
 from cofit.errors import parameter_error
-from cofit.roles.progress import Listener, Progress, silent
+from cofit.roles.local.progress import Listener, Progress, silent
 
 _TITLES = {
     "start": "Start the owners and parties",

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from cofit.errors import InvalidInputError
-from cofit.roles.study_files import read_study_table
+from cofit.roles.files.tables import read_study_table
 from cofit.study.document import Feature
 
 _MUST_BE = "a table with named columns (pandas, polars or Arrow), or the path of one (CSV, Parquet, Arrow, .npz)"

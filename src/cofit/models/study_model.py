@@ -22,8 +22,8 @@ from cofit.models.linear_model import LinearModel
 from cofit.models.model_text import CUT_OFF, model_text, written_by
 from cofit.privacy.certificate import Certificate
 from cofit.privacy.strict_fields import json_object
-from cofit.roles.published import Release
-from cofit.roles.signatures import PartySignature, check_signatures
+from cofit.roles.files.published import Release
+from cofit.roles.files.signatures import PartySignature, check_signatures
 from cofit.study.columns import UNKNOWN, WrongTypeError, matches, plain_column
 from cofit.study.document import Feature, Study
 from cofit.study.encode import encode_columns

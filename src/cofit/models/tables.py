@@ -22,7 +22,7 @@ from cofit.models.feature_columns import (
     without_values,
 )
 from cofit.models.linear_model import check_classes
-from cofit.roles.owner_tables import OwnerTable
+from cofit.roles.local.tables import OwnerTable
 
 LABEL_OWNER = "label-owner"
 ONLY_OWNER = "owner"

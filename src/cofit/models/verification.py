@@ -19,7 +19,7 @@ from cofit.models.model_files import model_kind, model_of_text
 from cofit.models.model_text import model_text
 from cofit.models.study_model import StudyModel
 from cofit.privacy.certificate import Certificate
-from cofit.roles.study_files import load_study
+from cofit.roles.files.studies import load_study
 from cofit.study.document import Study
 from cofit.study.encoding import study_encoding
 from cofit.study.plan import study_plan

@@ -11,9 +11,9 @@ from cofit.errors import InvalidInputError
 from cofit.experiments.public_rows import PublicRows, public_sample
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
-from cofit.roles.plain_arrays import plain_arrays
-from cofit.roles.study_files import read_study_table
-from cofit.roles.text_tables import ANY_LAYOUT, TextLayout
+from cofit.roles.files.plain_arrays import plain_arrays
+from cofit.roles.files.tables import read_study_table
+from cofit.roles.files.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.problems import TableError
 
 

@@ -1,6 +1,6 @@
 """Studies: the public agreement of all participants, what follows from it, and how an owner's table is encoded.
 
-Pure: nothing here reads files or clocks. ``cofit.roles.study_files`` reads studies and tables from disk.
+Pure: nothing here reads files or clocks. ``cofit.roles.files.tables`` reads studies and tables from disk.
 """
 
 from cofit.study.document import Study

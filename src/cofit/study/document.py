@@ -156,7 +156,7 @@ class AnalystEntry(Participant):
 
 @dataclass(frozen=True)
 class Study:
-    """The whole agreement. Make it with ``parse_study``, or from a file with ``cofit.roles.study_files.load_study``."""
+    """The whole agreement. Make it with ``parse_study``; ``cofit.roles.files.studies`` reads it from a file."""
 
     name: str
     model: Model

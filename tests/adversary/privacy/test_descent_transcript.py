@@ -18,7 +18,7 @@ from cofit.learn.private_training import private_training, release_reason
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.program import descend
 from cofit.roles import LocalRun
-from cofit.roles.release_store import MemoryStore
+from cofit.roles.files.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
 from support.descent import Table, contributed, plan_of, table_of
 from support.masks import without_zero_sharing

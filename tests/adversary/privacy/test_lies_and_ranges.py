@@ -25,7 +25,7 @@ from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent import noisy, program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.minimiser.program import train
-from cofit.roles.local import run_local
+from cofit.roles.local.run import run_local
 from cofit.secret import Party, SecretArray, SecretBits
 from cofit.sharing.rep3.party import Rep3
 from support.lies import COIN, contributions, lying

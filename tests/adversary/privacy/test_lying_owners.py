@@ -22,7 +22,7 @@ from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent import noisy, program
 from cofit.learn.recipes.descent.plan import DescentPlan
-from cofit.roles.local import run_local
+from cofit.roles.local.run import run_local
 from cofit.secret import Party, SecretArray
 from support.lies import COIN, all_pass, contributions, lying
 

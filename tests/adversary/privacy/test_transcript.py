@@ -17,7 +17,7 @@ from cofit.learn.plan import MinimiserPlan
 from cofit.learn.private_training import REASON, private_training
 from cofit.learn.recipes.minimiser.program import train
 from cofit.roles import LocalRun
-from cofit.roles.release_store import MemoryStore
+from cofit.roles.files.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
 from support.masks import without_zero_sharing
 from support.training import COIN, contributions, planned

@@ -13,7 +13,7 @@ import pytest
 
 from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError, PeerAbortedError, PeerClosedError, PeerSilentError, TransportError
-from cofit.roles.member import Agenda, Contribution, Outcome, run_owner, run_party
+from cofit.roles.local.member import Agenda, Contribution, Outcome, run_owner, run_party
 from cofit.secret import Party
 from cofit.transport import (
     Corrupt,

@@ -26,8 +26,8 @@ import pytest
 from cofit.errors import CofitError, DisputeError, ProtocolError
 from cofit.learn.inputs import Holders
 from cofit.learn.private_training import private_training
-from cofit.roles.member import Agenda, run_owner
-from cofit.roles.release_store import MemoryStore
+from cofit.roles.files.release_store import MemoryStore
+from cofit.roles.local.member import Agenda, run_owner
 from cofit.secret import Party
 from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.rep4.party import Rep4

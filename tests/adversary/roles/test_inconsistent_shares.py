@@ -12,7 +12,7 @@ import pytest
 
 from cofit import Party, run_local
 from cofit.errors import DisputeError, PartyFailedError
-from cofit.roles.member import Contribution
+from cofit.roles.local.member import Contribution
 from cofit.transport import Mesh
 from cofit.transport.buffers import byte_view
 

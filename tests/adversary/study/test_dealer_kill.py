@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adversary.study.test_kill import POINTS, SETTINGS, finish
-from cofit.roles.analyst import statuses
+from cofit.roles.analyst.fetch import statuses
 from support.nursery import until
 from support.studies import DEALER, Lab
 

@@ -14,7 +14,7 @@ import pytest
 from adversary.study.test_garbage import descriptors, insiders, resident, strangers, threads
 from adversary.study.test_refusals import ask, impatient, noted
 from cofit.errors import HandshakeError, StudyMismatchError, TransportError
-from cofit.roles.contributing import connector
+from cofit.roles.service.conversations import connector
 from cofit.transport import Peer, RequestRefusedError, Terms, connect_mesh, generate_identity
 from support.studies import DEALER, Lab
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cofit.roles.audit_file import AuditFile, read_audit
-from cofit.roles.party_state import PartyState
+from cofit.roles.files.audit import AuditFile, read_audit
+from cofit.roles.party.state import PartyState
 from support.nursery import until
 from support.studies import PARTIES, Lab
 
@@ -162,8 +162,8 @@ def test_a_party_whose_clock_jumps(make_lab: MakeLab, jump: float) -> None:
         "    def now(cls, tz=None):\n"
         "        late = time.monotonic() - start > 0.5\n"
         "        return real.now(tz) + datetime.timedelta(seconds=jump if late else 0)\n"
-        "import cofit.roles.audit_file, cofit.roles.ledger, cofit.roles.party_sessions\n"
-        "for module in (cofit.roles.audit_file, cofit.roles.ledger, cofit.roles.party_sessions):\n"
+        "import cofit.roles.files.audit, cofit.roles.files.ledger, cofit.roles.party.sessions\n"
+        "for module in (cofit.roles.files.audit, cofit.roles.files.ledger, cofit.roles.party.sessions):\n"
         "    module.datetime = Jumping\n"
     )
     lab = make_lab(**SETTINGS)

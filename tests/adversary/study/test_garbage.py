@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cofit.errors import CofitError
-from cofit.roles.contributing import connector
+from cofit.roles.service.conversations import connector
 from cofit.transport import Conversation
 from cofit.transport.frames import HEADER, MAGIC, Kind
 from cofit.transport.strict_json import encode_header

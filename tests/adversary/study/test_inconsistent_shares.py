@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from cofit.roles.analyst import statuses
-from cofit.roles.contributing import connector, prepare
-from cofit.roles.manifest import DealtContribution, deal_contribution
+from cofit.roles.analyst.fetch import statuses
+from cofit.roles.files.manifest import DealtContribution, deal_contribution
+from cofit.roles.owner.contribute import prepare
+from cofit.roles.service.conversations import connector
 from cofit.study.encode import EncodedTable
 from cofit.transport import RequestRefusedError
 from support.nursery import until

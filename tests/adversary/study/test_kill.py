@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.roles.party_state import PartyState
-from cofit.roles.published import Release
+from cofit.roles.files.published import Release
+from cofit.roles.party.state import PartyState
 from support.nursery import until
 from support.studies import PARTIES, Lab
 

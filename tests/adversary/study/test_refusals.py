@@ -17,9 +17,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from cofit.errors import CertificateError, HandshakeError, InvalidInputError, StudyMismatchError, TransportError
-from cofit.roles.analyst import fetch_release
-from cofit.roles.contributing import connector, prepare
-from cofit.roles.manifest import deal_contribution
+from cofit.roles.analyst.fetch import fetch_release
+from cofit.roles.files.manifest import deal_contribution
+from cofit.roles.owner.contribute import prepare
+from cofit.roles.service.conversations import connector
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable
 from cofit.transport import Identity, RequestRefusedError, generate_identity

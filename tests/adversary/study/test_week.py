@@ -22,14 +22,16 @@ from typing import Any, cast
 import pytest
 
 from cofit.errors import PeerClosedError
-from cofit.roles import dealer_service, party_service, party_sessions
-from cofit.roles.audit_file import read_audit
-from cofit.roles.contributing import prepare
-from cofit.roles.dealer_service import DealerService
-from cofit.roles.desk import Begin
-from cofit.roles.manifest import deal_contribution
-from cofit.roles.party_service import PartyService
-from cofit.roles.session import begin_once
+from cofit.roles.dealer import service as dealer_service
+from cofit.roles.dealer.service import DealerService
+from cofit.roles.files.audit import read_audit
+from cofit.roles.files.manifest import deal_contribution
+from cofit.roles.owner.contribute import prepare
+from cofit.roles.party import service as party_service
+from cofit.roles.party import sessions as party_sessions
+from cofit.roles.party.desk import Begin
+from cofit.roles.party.service import PartyService
+from cofit.roles.party.session import begin_once
 from cofit.study.encode import EncodedTable
 from cofit.transport import Conversation, Reception
 from support.nursery import until

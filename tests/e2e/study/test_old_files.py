@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 
 import cofit
 from cofit.cli.main import cli
-from cofit.roles.study_files import load_study
+from cofit.roles.files.studies import load_study
 from cofit.study import study_plan
 from support.nursery import Child, Nursery, until
 
@@ -35,7 +35,7 @@ STUDIES = {
 }
 OWNERS = ("owner-a", "owner-b")
 RECIPES = ("best", "paper")
-PAPER = {"epsilon": 20.0, "recipe": "paper", "l2": 1.0}
+PAPER: dict[str, Any] = {"epsilon": 20.0, "recipe": "paper", "l2": 1.0}
 Unpack = Callable[[str, str], Path]
 pytestmark = pytest.mark.parametrize("version", VERSIONS)
 
@@ -94,7 +94,9 @@ def test_the_model_of_a_study_verifies_and_predicts(unpack: Unpack, version: str
     assert told("predict", model, folder / "analyst" / "rows.csv") == (
         folder / "analyst" / "predictions.csv"
     ).read_text().replace("\r\n", "\n")
-    assert cofit.load_model(model).certificate_.to_text() == (folder / "analyst" / "certificate.txt").read_text()
+    loaded = cofit.load_model(model)
+    assert isinstance(loaded, cofit.StudyClassifier)
+    assert loaded.certificate_.to_text() == (folder / "analyst" / "certificate.txt").read_text()
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -13,10 +13,10 @@ import pytest
 
 from adversary.study.test_dealer_kill import dying
 from adversary.study.test_kill import SETTINGS, finish
-from cofit.roles.contributing import align_table, prepare
-from cofit.roles.manifest import SALT_BYTES
-from cofit.roles.party_state import PartyState
-from cofit.roles.study_files import read_owner_table
+from cofit.roles.files.manifest import SALT_BYTES
+from cofit.roles.files.tables import read_owner_table
+from cofit.roles.owner.contribute import align_table, prepare
+from cofit.roles.party.state import PartyState
 from cofit.sharing.member import as_bytes
 from cofit.study.encode import encode_table
 from cofit.units import size

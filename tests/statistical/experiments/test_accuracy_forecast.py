@@ -13,8 +13,8 @@ from cofit.experiments.twin import twin_draws
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import MinimiserPlan, Plan, plan_training
 from cofit.models.linear_model import LinearModel
-from cofit.roles.owner_tables import OwnerTable
-from cofit.roles.training import run_training
+from cofit.roles.local.tables import OwnerTable
+from cofit.roles.local.training import run_training
 from unit.report.models import certified_by
 
 RUNS, DRAWS = 32, 200

@@ -18,8 +18,8 @@ from cofit.experiments.twin import twin_draws
 from cofit.learn.contribution import normalised_rows
 from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.roles import run_local
-from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
-from cofit.roles.training import run_training
+from cofit.roles.local.tables import OwnerTable, contributions_of, holders_of
+from cofit.roles.local.training import run_training
 from support.facts import paper_facts
 
 Reals = npt.NDArray[np.float64]

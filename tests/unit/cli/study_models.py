@@ -9,8 +9,8 @@ from pathlib import Path
 from cofit.cli.model import write_model
 from cofit.learn.releases import blank_release
 from cofit.models.study_model import StudyModel
-from cofit.roles.published import Release
-from cofit.roles.signatures import PartySignature, sign
+from cofit.roles.files.published import Release
+from cofit.roles.files.signatures import PartySignature, sign
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
 from cofit.study.statement import expected_certificate

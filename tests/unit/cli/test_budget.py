@@ -13,8 +13,8 @@ import pytest
 
 from cofit.cli.main import main
 from cofit.privacy.accounted import releases_from_text
-from cofit.roles.contributing import LEDGER, open_ledger
-from cofit.roles.ledger import Ledger
+from cofit.roles.files.ledger import Ledger
+from cofit.roles.owner.contribute import LEDGER, open_ledger
 from support.ledgers import best_releases, overwrite_releases, paper_releases, write_format_2
 
 

@@ -14,9 +14,9 @@ from cofit.cli.main import cli, main
 from cofit.errors import InvalidInputError
 from cofit.experiments import utility
 from cofit.learn.comparison import compare_schemes
-from cofit.roles.study_files import load_study
+from cofit.roles.files.studies import load_study
 from cofit.study import study_plan
-from unit.roles.test_study_files import EXAMPLES, write_study
+from unit.roles.files.test_studies import EXAMPLES, write_study
 
 
 @pytest.fixture

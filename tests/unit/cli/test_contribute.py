@@ -21,13 +21,13 @@ import pytest
 from cofit.cli import contribute as command
 from cofit.cli.main import main
 from cofit.errors import InvalidInputError
-from cofit.roles.analyst import statuses
-from cofit.roles.contributing import LEDGER, open_ledger
-from cofit.roles.key_files import load_key
-from cofit.roles.ledger import Ledger
-from cofit.roles.owner import UploadProgress
-from cofit.roles.party_service import PartyService
-from cofit.roles.study_files import load_identity_for, load_study, write_identity
+from cofit.roles.analyst.fetch import statuses
+from cofit.roles.files.keys import load_identity_for, load_key, write_identity
+from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.studies import load_study
+from cofit.roles.owner.contribute import LEDGER, open_ledger
+from cofit.roles.owner.upload import UploadProgress
+from cofit.roles.party.service import PartyService
 from cofit.transport import generate_identity
 from cofit.units import size
 from support.ledgers import best_releases
@@ -304,7 +304,7 @@ def test_certificates_out_of_their_dates(site: Site, monkeypatch: pytest.MonkeyP
         def now(zone: Any) -> Any:
             return datetime(2060, 1, 1, tzinfo=zone)
 
-    monkeypatch.setattr("cofit.roles.study_files.datetime", Later)
+    monkeypatch.setattr("cofit.roles.files.tables.datetime", Later)
     with pytest.raises(InvalidInputError, match=r"certificate of 'owner-a' is valid from .* it is 2060-01-01"):
         load_identity_for(study, site.folder / "owner-a.key", "owner-a")
 

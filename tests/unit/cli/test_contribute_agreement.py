@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cofit.roles.contributing import LEDGER, open_ledger
-from cofit.roles.ledger import Ledger
+from cofit.roles.files.ledger import Ledger
+from cofit.roles.owner.contribute import LEDGER, open_ledger
 from support.ledgers import best_releases
 from unit.cli.test_contribute import PARTIES, Site, parties, write_site
 

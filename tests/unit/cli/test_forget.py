@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli
 from cofit.errors import InvalidInputError, StateError
-from cofit.roles.audit_file import read_audit
-from cofit.roles.party_state import PartyState
-from cofit.roles.study_files import load_study
+from cofit.roles.files.audit import read_audit
+from cofit.roles.files.studies import load_study
+from cofit.roles.party.state import PartyState
 from unit.roles.loopback import make_folder
 
 

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli, main
 from cofit.errors import InvalidInputError
-from cofit.roles.party_state import PartyState
-from cofit.roles.study_files import load_study
+from cofit.roles.files.studies import load_study
+from cofit.roles.party.state import PartyState
 from cofit.transport import Reception
 from unit.roles.loopback import loopback, make_folder, until
 

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
 from cofit.report.cost import Cost, PhaseCost
-from cofit.roles.study_files import load_study
+from cofit.roles.files.studies import load_study
 from unit.cli.study_models import model_file, model_of, signed
 from unit.report.models import planned, released
 from unit.report.test_page import TABLE
-from unit.roles.test_study_files import EXAMPLES, write_study
+from unit.roles.files.test_studies import EXAMPLES, write_study
 from unit.study.studies import study_of
 
 FEATURES = [{"name": "age", "type": "number", "lower": 0, "upper": 100}]

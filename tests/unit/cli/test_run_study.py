@@ -16,8 +16,8 @@ from cofit.errors import PartyFailedError
 from cofit.models.model_files import load_model
 from cofit.models.study_classifier import StudyClassifier
 from cofit.models.study_model import StudyModel
-from cofit.roles import launcher
-from cofit.roles.launcher import Rehearsal
+from cofit.roles.local import rehearsal as launcher
+from cofit.roles.local.rehearsal import Rehearsal
 from unit.roles.loopback import make_folder
 from unit.study.studies import VERTICAL, study_of
 

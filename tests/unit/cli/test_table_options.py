@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
-from cofit.roles.launcher import Rehearsal
-from cofit.roles.study_files import load_study
-from cofit.roles.text_tables import TextLayout
+from cofit.roles.files.studies import load_study
+from cofit.roles.files.text_tables import TextLayout
+from cofit.roles.local.rehearsal import Rehearsal
 from unit.cli.study_models import model_file
 from unit.roles.loopback import make_folder
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from cofit.cli.main import cli, main
 from cofit.errors import ProtocolError, TransportError, VerificationError
 from cofit.models.study_model import StudyModel
-from cofit.roles.party_state import PartyState
+from cofit.roles.party.state import PartyState
 from unit.cli.test_model import fetch
 from unit.report.models import descended
 from unit.roles.loopback import Loopback, loopback, until

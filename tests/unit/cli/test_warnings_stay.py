@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from cofit import LogisticRegression
 from cofit.cli.main import cli
 from cofit.cli.model import model_of_release, write_model
-from cofit.roles.analyst import fetch_release
-from cofit.roles.key_files import load_key
+from cofit.roles.analyst.fetch import fetch_release
+from cofit.roles.files.keys import load_key
 from unit.cli.test_contribute import Site
 from unit.roles.loopback import PARTIES, ROWS, loopback, until
 

@@ -12,7 +12,7 @@ from cofit.learn.bounds import TOLERANCE, beyond
 from cofit.learn.contribution import clipped_from_below, prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import DescentPlan, plan_training
-from cofit.roles.owner_tables import OwnerTable, contributions_of
+from cofit.roles.local.tables import OwnerTable, contributions_of
 
 ROWS, COLS = 2000, 20
 BOUNDS = (1e-9, 1e-3, 1.0, 1e9)

@@ -16,10 +16,10 @@ from cofit.errors import InvalidInputError
 from cofit.learn.forecast import Forecast, _inputs, _NoStore, forecast
 from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.learn.private_training import private_training
-from cofit.roles.local import LocalRun
-from cofit.roles.owner_tables import OwnerTable
-from cofit.roles.progress import Progress
-from cofit.roles.training import run_training
+from cofit.roles.local.progress import Progress
+from cofit.roles.local.run import LocalRun
+from cofit.roles.local.tables import OwnerTable
+from cofit.roles.local.training import run_training
 from cofit.secret import Party
 from cofit.sharing import scheme_named
 from cofit.sharing.meter import Meter, Tally

@@ -11,7 +11,7 @@ import cofit
 from unit.models import programs
 
 FRESH = """
-import sys, cofit, cofit.roles.training
+import sys, cofit, cofit.roles.local.training
 assert not {"sklearn", "scipy", "rich"} & set(sys.modules), "loaded too early"
 assert {"LogisticRegression", "LinearSVC", "LinearModel", "Certificate", "load_model"} <= set(dir(cofit))
 cofit.LinearModel, cofit.Certificate, cofit.load_model

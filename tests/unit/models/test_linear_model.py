@@ -13,8 +13,8 @@ from cofit.learn.contribution import normalised_rows
 from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.models.linear_model import LinearModel
 from cofit.models.model_files import load_model
-from cofit.roles.owner_tables import OwnerTable
-from cofit.roles.training import TrainingRun, run_training
+from cofit.roles.local.tables import OwnerTable
+from cofit.roles.local.training import TrainingRun, run_training
 from support.facts import paper_facts
 
 RNG = np.random.default_rng(11)

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from cofit.models.progress_display import progress_display
-from cofit.roles.progress import Progress
+from cofit.roles.local.progress import Progress
 
 STEPS = [
     Progress("start", 1, 1),

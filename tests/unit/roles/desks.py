@@ -12,11 +12,12 @@ import pytest
 
 from cofit.errors import InvalidInputError, StateError
 from cofit.learn.plan import Plan
-from cofit.roles.audit_file import AuditFile
-from cofit.roles.desk import Desk, answerable
-from cofit.roles.manifest import DealtContribution, deal_contribution, fresh_upload_seed
-from cofit.roles.party_state import PartyState
-from cofit.roles.sealing import RefusedError, Sealing
+from cofit.roles.files.audit import AuditFile
+from cofit.roles.files.manifest import DealtContribution, deal_contribution, fresh_upload_seed
+from cofit.roles.party.desk import Desk
+from cofit.roles.party.sealing import Sealing
+from cofit.roles.party.state import PartyState
+from cofit.roles.service.doors import RefusedError, answerable
 from cofit.secret import InputFacts
 from cofit.study import Study, study_plan
 from cofit.study.expected import expected_contributions

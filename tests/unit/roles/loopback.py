@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from cofit.errors import CofitError
-from cofit.roles.contributing import contribute_table
-from cofit.roles.key_files import load_key
-from cofit.roles.party_service import PartyService
-from cofit.roles.study_files import load_study, read_owner_table, write_identity
+from cofit.roles.files.keys import load_key, write_identity
+from cofit.roles.files.studies import load_study
+from cofit.roles.files.tables import read_owner_table
+from cofit.roles.owner.contribute import contribute_table
+from cofit.roles.party.service import PartyService
 from cofit.study import Study
 from cofit.study.encode import encode_table
 from cofit.transport import generate_identity

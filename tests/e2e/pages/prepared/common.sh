@@ -6,7 +6,7 @@ tutorial_study() {
 import re
 from pathlib import Path
 
-from cofit.roles.study_files import write_identity
+from cofit.roles.files.keys import write_identity
 from cofit.transport import generate_identity
 from support.pages import ROOT, blocks_of
 from support.studies import free_ports

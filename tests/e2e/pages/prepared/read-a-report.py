@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cofit.roles.study_files import load_study
+from cofit.roles.files.studies import load_study
 from unit.cli.study_models import model_of
 from unit.report.models import descended
 from unit.report.test_page import TABLE

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from cofit.roles.key_files import load_key
-from cofit.roles.study_files import load_study
+from cofit.roles.files.keys import load_key
+from cofit.roles.files.studies import load_study
 from unit.cli.study_models import model_of, signed
 
 study = load_study("study.toml")

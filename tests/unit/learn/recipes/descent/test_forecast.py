@@ -13,8 +13,8 @@ from cofit.learn.forecast import forecast
 from cofit.learn.private_training import private_training
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.roles import LocalRun
-from cofit.roles.local import party_names
-from cofit.roles.release_store import MemoryStore
+from cofit.roles.files.release_store import MemoryStore
+from cofit.roles.local.run import party_names
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing import scheme_named
 from support.descent import FEW, KINDS, contributed, plan_of, table_of, truncating

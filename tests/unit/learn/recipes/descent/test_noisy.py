@@ -10,7 +10,7 @@ import pytest
 
 from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.recipes.descent import noisy
-from cofit.roles.local import run_local
+from cofit.roles.local.run import run_local
 from cofit.secret import Party, SecretArray
 from support.descent import plan_of
 

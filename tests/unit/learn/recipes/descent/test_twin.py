@@ -19,9 +19,9 @@ from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.plan import INTERCEPT, SPREAD, DescentPlan
 from cofit.learn.recipes.descent.twin import cleartext_descent, descended, prepared_rows
 from cofit.privacy.events import Event
-from cofit.roles.local import run_local
-from cofit.roles.owner_tables import OwnerTable, contributions_of, holders_of
-from cofit.roles.release_store import MemoryStore
+from cofit.roles.files.release_store import MemoryStore
+from cofit.roles.local.run import run_local
+from cofit.roles.local.tables import OwnerTable, contributions_of, holders_of
 from cofit.secret import Party, SecretArray
 from cofit.sharing import scheme_named
 

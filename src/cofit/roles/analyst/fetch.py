@@ -1,0 +1,111 @@
+"""The analyst's side of a study: ask the parties how far they are, fetch the release from all, and check it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from cofit.errors import CofitError, InvalidInputError, ProtocolError, TransportError
+from cofit.roles.files.published import Release, agreed, largest_release
+from cofit.roles.files.signatures import PartySignature, SignedRelease, canonical_pem, check_signatures
+from cofit.roles.service.conversations import connector
+from cofit.study.document import Study
+from cofit.study.encoding import study_encoding
+from cofit.study.plan import study_plan
+from cofit.study.statement import check_certificate_of
+from cofit.transport import Conversation, Identity
+
+_PATIENCE = 5.0
+
+
+def fetch_release(study: Study, identity: Identity) -> SignedRelease:
+    """Return the release, which every party must hold in the same words, for the plan of this study, and have signed.
+
+    ProtocolError where copies differ, or where they are not what the study gives; VerificationError where a signature
+    is missing or wrong: one party's word is never enough.
+    """
+    connect = connector(study, identity)
+    plan = study_plan(study)
+    copies, signatures = {}, []
+    for party in study.parties:
+        with connect(party.name) as conversation:
+            copy = Release.from_json(_fetched(conversation, largest_release(plan.released)))
+            signature = _signature(conversation)
+        copies[party.name] = copy
+        software = copy.certificate.cofit_version, copy.certificate.software
+        pem = canonical_pem(party.certificate_pem) or party.certificate_pem
+        signatures.append(PartySignature(party.name, pem, *software, signature))
+    release = agreed(copies)
+    if len(release.weights) != plan.released:
+        raise ProtocolError(f"The release has {len(release.weights)} numbers, and the study's plan {plan.released}.")
+    if release.certificate.plan_hash != plan.hash:
+        raise ProtocolError(
+            "The certificate of the release belongs to another plan than the study's. Do not use the model; check that "
+            "everybody runs the same cofit release, and compare the audit logs of the parties."
+        )
+    try:
+        check_certificate_of(study, plan, release.certificate)
+    except InvalidInputError as error:
+        raise ProtocolError(
+            f"The certificate of the release is not what the study gives. {error} Do not use the model; compare the "
+            f"audit logs of the parties."
+        ) from None
+    check_signatures(signatures, release, study_encoding(study))
+    return SignedRelease(release, tuple(signatures))
+
+
+def _signature(conversation: Conversation) -> str:
+    answer, _ = conversation.request({"request": "model.signature"})
+    signature = answer.get("signature")
+    if not isinstance(signature, str):
+        raise _no_release(conversation.peer)
+    return signature
+
+
+def _fetched(conversation: Conversation, most: int) -> str:
+    """Return the release of one party, which comes in pieces; TransportError beyond ``most`` bytes in all.
+
+    The text is checked as a whole by whoever reads it, and compared with the copies of all other parties.
+    """
+    content = bytearray()
+    while True:
+        answer, piece = conversation.request({"request": "model", "offset": len(content)})
+        content += piece
+        size = answer.get("size")
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 < size <= most or len(content) > size:
+            raise _no_release(conversation.peer)
+        if len(content) == size:
+            break
+        if not piece:
+            raise _no_release(conversation.peer)
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise _no_release(conversation.peer) from None
+
+
+def _no_release(party: str) -> TransportError:
+    return TransportError(
+        party, f"What '{party}' sends is no release of this study. Run the same cofit release everywhere."
+    )
+
+
+def statuses(study: Study, identity: Identity, patience: float = _PATIENCE) -> dict[str, dict[str, Any] | str]:
+    """Return what every party, and the dealer, says of the study, or, as text, why one does not answer.
+
+    All are asked at once.
+
+    patience: how many seconds a party is dialled.
+    """
+    connect = connector(study, identity, patience)
+
+    def ask(name: str) -> dict[str, Any] | str:
+        try:
+            with connect(name) as conversation:
+                return conversation.request({"request": "status"}, timeout=max(patience, 1.0))[0]
+        except CofitError as error:
+            return str(error)
+
+    names = [party.name for party in (*study.parties, *([] if study.dealer is None else [study.dealer]))]
+    with ThreadPoolExecutor(len(names)) as pool:
+        return dict(zip(names, pool.map(ask, names), strict=True))

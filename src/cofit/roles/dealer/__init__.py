@@ -1,0 +1,1 @@
+"""The dealer of a study."""

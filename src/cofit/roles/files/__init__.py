@@ -1,0 +1,1 @@
+"""What participants keep on disk: keys, studies, tables, contributions, releases, ledgers, logs."""

@@ -1,0 +1,75 @@
+"""Studies on disk: one TOML file; certificates and the schema file that it names are read relative to it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cofit.errors import InvalidInputError
+from cofit.study.document import Study
+from cofit.study.parse import parse_study
+
+_LARGEST_TOML = 64 << 20
+_LARGEST_CERTIFICATE = 1 << 16
+_ROLES = ("parties", "owners", "analysts", "dealer")
+
+
+def load_study(path: str | Path) -> Study:
+    """Read a study, its schema file and its certificates; raise InvalidInputError with the place of what is wrong."""
+    file = Path(path)
+    document = _toml(file, "study")
+    data = document.get("data")
+    if isinstance(data, dict) and "schema" in data:
+        data = dict(data)
+        name = data.pop("schema")
+        if "features" in data or not isinstance(name, str):
+            raise InvalidInputError(
+                f"{file}: give the features either in [[data.features]] or in a file, as data.schema = 'schema.toml'."
+            )
+        schema = _toml(file.parent / name, "schema")
+        if set(schema) != {"features"}:
+            raise InvalidInputError(
+                f"{file.parent / name}: a schema file holds tables [[features]] and nothing else. Got {sorted(schema)}."
+            )
+        document["data"] = data | schema
+    try:
+        return parse_study(document, dict(_certificates(file, document)))
+    except InvalidInputError as error:
+        raise type(error)(f"{file}: {error}") from None
+
+
+def _certificates(study: Path, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield every certificate that the document names; what is malformed is left to ``parse_study``."""
+    for role in _ROLES:
+        entries = document.get(role)
+        single = isinstance(entries, dict)
+        for i, entry in enumerate([entries] if single else entries if isinstance(entries, list) else []):
+            name = entry.get("certificate") if isinstance(entry, dict) else None
+            if isinstance(name, str) and name:
+                field = f"{role}.certificate" if single else f"{role}[{i}].certificate"
+                raw = _bytes(study.parent / name, f"The file of {field}", _LARGEST_CERTIFICATE)
+                yield name, raw.decode("ascii", errors="replace")
+
+
+def _toml(path: Path, what: str) -> dict[str, Any]:
+    raw = _bytes(path, f"The {what}", _LARGEST_TOML)
+    try:
+        return tomllib.loads(raw.decode())
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InvalidInputError(f"{path}: line {line} is not UTF-8 text. Save the file as UTF-8.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInputError(f"{path} is not valid TOML: {error}.") from None
+
+
+def _bytes(path: Path, what: str, largest: int) -> bytes:
+    try:
+        if not path.is_file():
+            raise InvalidInputError(f"{what} must be a file that exists. Got '{path}' instead.")
+        if path.stat().st_size > largest:
+            raise InvalidInputError(f"{what} must have at most {largest} bytes. Got '{path}' instead.")
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"{what} cannot be read: '{path}': {error.strerror}.") from None

@@ -1,0 +1,1 @@
+"""Runs on this machine: in memory, as processes, or a rehearsal of a whole study."""

@@ -1,0 +1,79 @@
+"""Owners' tables in the clear, as one machine that rehearses a study holds them, and what each owner shares of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic import FixedPoint, Shape
+from cofit.errors import InvalidInputError, parameter_error
+from cofit.learn.contribution import clipped_from_below, prepared_features
+from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.plan import Plan
+from cofit.roles.local.member import Contribution
+
+
+@dataclass(frozen=True, repr=False)
+class OwnerTable:
+    """What one owner holds, in the clear: features (rows x columns), labels (0 and 1), or both."""
+
+    features: npt.NDArray[Any] | None = None
+    labels: npt.NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name, dimensions in (("features", 2), ("labels", 1)):
+            array = getattr(self, name)
+            if array is not None and (not isinstance(array, np.ndarray) or array.ndim != dimensions):
+                kind = type(array).__name__ if not isinstance(array, np.ndarray) else f"shape {array.shape}"
+                raise parameter_error(name, "OwnerTable", f"a NumPy array of {dimensions} dimensions, or None", kind)
+
+    def __repr__(self) -> str:
+        return f"<OwnerTable, features {_shape(self.features)}, labels {_shape(self.labels)}>"
+
+
+def holders_of(plan: Plan, owners: Mapping[str, OwnerTable]) -> Holders:
+    """Return who holds what, or refuse tables that do not make up the plan's."""
+    facts = plan.facts
+    features = {name: table.features.shape for name, table in owners.items() if table.features is not None}
+    labels = {name: len(table.labels) for name, table in owners.items() if table.labels is not None}
+    if not features or not labels:
+        raise parameter_error("owners", "run_training", "with features and with labels", list(owners.values()))
+    joined, common = (1, 0) if facts.partition == "vertical" else (0, 1)
+    total = sum(shape[joined] for shape in features.values())
+    widths = {shape[common] for shape in features.values()}
+    wanted = (facts.rows, facts.cols)
+    if total != wanted[joined] or widths != {wanted[common]} or sum(labels.values()) != facts.rows:
+        raise InvalidInputError(
+            f"The owners' tables do not make up the {facts.rows} rows, {facts.cols} columns and {facts.rows} labels of "
+            f"the plan ({facts.partition}). Features: {features}; labels: {labels}."
+        )
+    if facts.partition == "horizontal" and labels != {name: shape[0] for name, shape in features.items()}:
+        raise InvalidInputError(
+            f"Every owner of rows must bring a label for each of them. Features: {features}; labels: {labels}."
+        )
+    return Holders(tuple(features), tuple(labels))
+
+
+def contributions_of(plan: Plan, owner: str, table: OwnerTable) -> dict[str, Contribution]:
+    """Return what an owner shares for this plan, or refuse a table that does not fit, with its owner's name."""
+    formats = plan.formats
+    result = {}
+    if table.features is not None:
+        try:
+            values = prepared_features(plan, clipped_from_below(plan, table.features))
+        except InvalidInputError as error:
+            raise type(error)(f"Owner '{owner}': {error}") from None
+        result[FEATURES] = Contribution(values, 1.0, formats.of(formats.data))
+    if table.labels is not None:
+        if not np.isin(table.labels, (0, 1)).all():
+            raise InvalidInputError(f"Owner '{owner}': labels must be 0 and 1, one for each row.")
+        result[LABELS] = Contribution(table.labels.astype(np.int64), 1.0, FixedPoint(0, formats.ring))
+    return result
+
+
+def _shape(array: npt.NDArray[Any] | None) -> Shape | None:
+    return None if array is None else array.shape

@@ -1,0 +1,1 @@
+"""A data owner of a study."""

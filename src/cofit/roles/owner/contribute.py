@@ -1,0 +1,313 @@
+"""From an owner's encoded table to acknowledged contributions: rows in the common order, budget, sharing, upload.
+
+Horizontal: ``prepare``, then ``send``. Vertical: ``align_table`` first, with the secret that owners share and, where
+the study says unmatched = "drop", the row files of all other owners. Secrets and row files go from owner to owner, by a
+way that the owners trust, and never to a computing party. ``cofit.study.align`` says what they reveal to whom.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import os
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from cofit.arithmetic import RingArray
+from cofit.errors import BudgetExceededError, InvalidInputError
+from cofit.learn.contribution import encoded_features
+from cofit.learn.inputs import FEATURES
+from cofit.learn.plan import Plan
+from cofit.learn.releases import accounted_releases
+from cofit.privacy.accounted import AccountedRelease
+from cofit.roles.files.directory_kinds import OWNER_LEDGER, check_owner_directory
+from cofit.roles.files.durable import write_durably
+from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.manifest import SALT_BYTES, check_rows_digest
+from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
+from cofit.roles.service.conversations import connector
+from cofit.secret import InputFacts
+from cofit.sharing import scheme_named
+from cofit.sharing.known_inputs import layout_of
+from cofit.study.align import HASH_BYTES, SECRET_BYTES, aligned_rows, key_hashes, set_digest
+from cofit.study.document import Study
+from cofit.study.encode import EncodedTable, owner_named
+from cofit.study.expected import expected_contributions, party_ranks
+from cofit.study.plan import study_plan
+from cofit.transport import Identity
+
+LEDGER = OWNER_LEDGER
+_ROWS_FORMAT = 1
+_READABLE_BY_OTHERS = 0o077
+NO_MEMORY = "These parties have no memory of the earlier run of this study: a release would be a second one"
+_log = logging.getLogger(__name__)
+
+
+# --- contributing ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class PreparedContribution:
+    """An owner's data, checked and encoded, of which nothing has left yet. ``rows``: their digest, or None."""
+
+    study: Study
+    owner: str
+    plan: Plan
+    inputs: Mapping[str, tuple[InputFacts, RingArray]]
+    rows: str | None
+
+    def __repr__(self) -> str:
+        return f"<PreparedContribution of {self.owner!r}>"
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What the release will cost the owner's ledger."""
+        return self.plan.facts.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """What the release will cost the owner's ledger."""
+        return self.plan.total_delta
+
+    @property
+    def releases(self) -> tuple[AccountedRelease, ...]:
+        """All noisy releases that this covers, each with its part of the account."""
+        return accounted_releases(self.plan)
+
+    @property
+    def holder(self) -> int | None:
+        """The rank of the party that the owner is, if it is one."""
+        return party_ranks(self.study).get(self.owner)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the owner is a party that keeps its data as they are, and the other parties get nothing of them."""
+        return self.holder is not None and scheme_named(self.study.compute.scheme).info.knows_inputs
+
+    def bytes_for(self, rank: int) -> int:
+        """Return how many bytes the party of this rank gets: its components, each with its salt."""
+        scheme, parties, holder = scheme_named(self.study.compute.scheme), len(self.study.parties), self.holder
+        shapes = [(facts.format.ring, facts.shape) for facts, _ in self.inputs.values()]
+        layouts = [layout_of(scheme, ring, shape, parties, holder) for ring, shape in shapes]
+        return sum(c.size + SALT_BYTES for layout in layouts for c in layout if rank in c.ranks)
+
+
+def prepare(study: Study, owner: str, table: EncodedTable, rows: str | None = None) -> PreparedContribution:
+    """Return an owner's table as numbers in the formats of the study's plan, or raise InvalidInputError.
+
+    table: encoded as the study says, rows in the common order. rows: their digest, in a vertical study.
+    """
+    owner_named(study, owner)
+    check_rows_digest(rows, vertical=study.data.partition == "vertical")
+    plan = study_plan(study)
+    inputs = {}
+    for name, facts in expected_contributions(study, plan)[owner].items():
+        values = table.features if name == FEATURES else table.labels
+        if values is None:
+            encoded = None
+        elif name == FEATURES:
+            encoded = encoded_features(plan, values, facts.format, facts.bound)
+        else:
+            encoded = facts.format.encode(values, facts.bound)
+        if encoded is None or encoded.shape != facts.shape:
+            got = None if encoded is None else encoded.shape
+            raise InvalidInputError(f"The {name} must have shape {facts.shape} by the study; got {got}.")
+        inputs[name] = facts, encoded
+    return PreparedContribution(study, owner, plan, inputs, rows)
+
+
+def ask_parties(study: Study, identity: Identity) -> dict[str, str]:
+    """Return the incarnation of every party, by name: who would make the release that an owner pays for."""
+    return incarnations([party.name for party in study.parties], connector(study, identity))
+
+
+def send(
+    contribution: PreparedContribution,
+    identity: Identity,
+    state: Path,
+    dataset: str,
+    progress: Callable[[UploadProgress], None] | None = None,
+    parties: Mapping[str, str] | None = None,
+) -> str:
+    """Charge the owner's ledger, share with all parties, and return the id of the upload when all have acknowledged.
+
+    state: the owner's private directory. dataset: the name under which the ledger knows the data. parties: who they
+    are, if they were asked before (``ask_parties``). Nothing of the data leaves the owner before the ledger is charged
+    for a release by them.
+    """
+    study, ledger, connect = contribution.study, open_ledger(state), connector(contribution.study, identity)
+    parties = ask_parties(study, identity) if parties is None else parties
+    _charge(ledger, contribution, dataset, parties.values())
+    return contribute(
+        parties,
+        study.compute.scheme,
+        contribution.inputs,
+        connect,
+        state,
+        study.hash,
+        contribution.plan.hash,
+        progress,
+        contribution.rows,
+        contribution.holder,
+    )
+
+
+def _charge(ledger: Ledger, contribution: PreparedContribution, dataset: str, parties: Collection[str]) -> None:
+    """Charge the run of these parties; say loudly that the study is charged once more, if it is."""
+    study, epsilon, delta = contribution.study, contribution.epsilon, contribution.delta
+    again = not charge_due(ledger, contribution, dataset) and charge_due(ledger, contribution, dataset, parties)
+    ledger.charge(dataset, study.hash, study.name, epsilon, delta, contribution.releases, parties)
+    if again:
+        _log.warning("WARNING: %s; charged again.", NO_MEMORY)
+
+
+def charge_due(
+    ledger: Ledger, contribution: PreparedContribution, dataset: str, parties: Collection[str] | None = None
+) -> bool:
+    """Return whether a run by these parties must be charged, or raise where it would exceed the cap; charge nothing.
+
+    parties: their incarnations; None: whether no run of the study was charged before, whoever made it.
+    """
+    study = contribution.study
+    facts = (dataset, study.hash, study.name, contribution.epsilon, contribution.delta, contribution.releases)
+    try:
+        return ledger.check(*facts, parties)
+    except BudgetExceededError as error:
+        if not any(charge.study == study.hash for charge in ledger.charges(dataset)):
+            raise
+        raise BudgetExceededError(f"{NO_MEMORY}. {error}") from None
+
+
+def contribute_table(
+    study: Study,
+    identity: Identity,
+    table: EncodedTable,
+    state: Path,
+    dataset: str,
+    progress: Callable[[UploadProgress], None] | None = None,
+    rows: str | None = None,
+) -> str:
+    """``prepare`` and ``send``: return the id of the upload when all parties have acknowledged it."""
+    return send(prepare(study, identity.name, table, rows), identity, state, dataset, progress)
+
+
+def open_ledger(state: Path) -> Ledger:
+    """Return the ledger in an owner's private directory; both are made where they do not exist."""
+    check_owner_directory(state)
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Ledger(state / LEDGER)
+    except OSError as error:
+        raise InvalidInputError(f"The directory '{state}' cannot be used: {error.strerror}.") from None
+
+
+# --- rows of a vertical study ----------------------------------------------------------------------------
+
+
+def align_table(
+    study: Study, table: EncodedTable, secret: bytes, others: Mapping[str, Sequence[bytes]]
+) -> tuple[EncodedTable, str]:
+    """Return an owner's rows in the order that all owners have in common, and the digest of their keys.
+
+    others: the hashes of other owners' row keys, by name; all other owners where the study says unmatched = "drop".
+    Raises TableError, whose text is for the owner's own terminal, where the rows are not those of the others.
+    """
+    if table.keys is None:
+        raise InvalidInputError("The table has no row keys.")
+    hashes = key_hashes(secret, study.hash, table.keys)
+    unmatched = study.data.unmatched or "refuse"
+    order = aligned_rows(table.keys, hashes, others, unmatched=unmatched, rows=study.data.rows)
+    return table.rows(order), set_digest([hashes[i] for i in order.tolist()]).hex()
+
+
+def new_secret(path: Path) -> None:
+    """Write a fresh secret for the owners of a study, for this user alone. An existing file is never replaced."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(SECRET_BYTES) + "\n")
+            file.flush()
+            os.fsync(descriptor)
+    except FileExistsError:
+        raise InvalidInputError(f"'{path}' exists, and a secret is never overwritten. Choose another name.") from None
+    except OSError as error:
+        raise InvalidInputError(f"The secret cannot be written to '{path}': {error.strerror}.") from None
+
+
+def read_secret(path: Path) -> bytes:
+    """Read the owners' secret; a file that others may read is used, with a warning."""
+    try:
+        text = path.read_bytes()
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise InvalidInputError(f"The secret '{path}' cannot be read: {error.strerror}.") from None
+    try:
+        secret = bytes.fromhex(text.decode().strip())
+    except ValueError:
+        secret = b""
+    if len(secret) < SECRET_BYTES:
+        raise InvalidInputError(f"'{path}' is no secret of `cofit align --new-secret`: {2 * SECRET_BYTES} hex digits.")
+    if mode & _READABLE_BY_OTHERS:
+        _log.warning("'%s' can be read by other users of this machine. Run: chmod 600 '%s'", path, path)
+    return secret
+
+
+def write_rows(path: Path, study: Study, owner: str, secret: bytes, hashes: Iterable[bytes]) -> None:
+    """Write the hashes of an owner's row keys for the other owners, sorted, which hides the order of the table."""
+    document = {
+        "format": _ROWS_FORMAT,
+        "study": study.hash,
+        "owner": owner,
+        "secret": _tag(study, secret),
+        "rows": sorted(h.hex() for h in hashes),
+    }
+    try:
+        write_durably(path, json.dumps(document, indent=0).encode())
+    except OSError as error:
+        raise InvalidInputError(f"The rows cannot be written to '{path}': {error.strerror}.") from None
+
+
+def read_rows(paths: Iterable[Path], study: Study, owner: str, secret: bytes) -> dict[str, list[bytes]]:
+    """Return the hashes in the row files of other owners, by owner, or raise with the file and what is wrong."""
+    found: dict[str, list[bytes]] = {}
+    for path in paths:
+        name, hashes = _read_rows(path, study, secret)
+        if name == owner or name in found:
+            raise InvalidInputError(
+                f"'{path}' holds the rows of '{name}' {'itself' if name == owner else 'once more'}."
+            )
+        found[name] = hashes
+    return found
+
+
+def _read_rows(path: Path, study: Study, secret: bytes) -> tuple[str, list[bytes]]:
+    try:
+        document = json.loads(path.read_bytes())
+        if not isinstance(document, dict) or document["format"] != _ROWS_FORMAT:
+            raise ValueError
+        of_study, name, tag = document["study"], document["owner"], document["secret"]
+        hashes = [bytes.fromhex(h) for h in document["rows"]]
+        if any(len(h) != HASH_BYTES for h in hashes) or len(set(hashes)) != len(hashes):
+            raise ValueError
+    except OSError as error:
+        raise InvalidInputError(f"The rows in '{path}' cannot be read: {error.strerror}.") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise InvalidInputError(f"'{path}' is no row file of `cofit align --out`, or is damaged.") from None
+    if of_study != study.hash:
+        raise InvalidInputError(f"'{path}' belongs to another study. Its owner makes it anew with this study's file.")
+    if study.owner(str(name)) is None:
+        raise InvalidInputError(f"'{path}' holds the rows of {name!r}, which is no owner of this study.")
+    if tag != _tag(study, secret):
+        raise InvalidInputError(
+            f"'{path}' was made with another secret. All owners must use the same one; compare the files."
+        )
+    return str(name), hashes
+
+
+def _tag(study: Study, secret: bytes) -> str:
+    """Tells whether two owners have the same secret, and nothing else of it: it has 256 random bits."""
+    return hmac.digest(secret, b"cofit secret check 1\0" + study.hash.encode(), "sha256").hex()

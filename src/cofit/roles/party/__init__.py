@@ -1,0 +1,1 @@
+"""A computing party of a study."""

@@ -1,0 +1,1 @@
+"""What every long-running participant needs: doors, turns, and conversations with the others."""

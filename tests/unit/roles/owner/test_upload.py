@@ -1,0 +1,429 @@
+"""Uploads: every party gets its components once, whatever breaks on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from cofit.arithmetic import Z64, FixedPoint
+from cofit.errors import InvalidInputError, PeerClosedError, PeerSilentError, StateError, TransportError
+from cofit.roles.files.manifest import files_for, manifest_hash
+from cofit.roles.owner import upload as owner_module
+from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
+from cofit.secret import InputFacts
+from cofit.transport import Conversation, RequestRefusedError
+
+PARTIES = ("party-a", "party-b", "party-c")
+STUDY, PLAN = "12" * 32, "34" * 32
+FACTS = InputFacts((40, 9000), FixedPoint(24, Z64), 1.0)  # x_2 takes three pieces
+LABELS = InputFacts((40,), FixedPoint(0, Z64), 1.0)
+
+
+@dataclass
+class Desk:
+    """A party that keeps what it is sent, in memory. ``breaks``: at which requests, from 1, the line dies."""
+
+    name: str
+    rank: int
+    manifest: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, bytearray] = field(default_factory=dict)
+    committed: bool = False
+    requests: list[str] = field(default_factory=list)
+    breaks: set[int] = field(default_factory=set)
+    mute: set[int] = field(default_factory=set)
+    refusals: dict[str, tuple[str, str]] = field(default_factory=dict)
+    keep: bool = True
+    incarnation: object = "ab" * 16
+
+    def answer(self, request: dict[str, Any], payload: bytes) -> dict[str, Any]:
+        self.requests.append(kind := request["request"])
+        if len(self.requests) in self.breaks:
+            if kind == "upload.chunk":  # a party that dies may have written a part
+                self.files.setdefault(request["file"], bytearray()).extend(payload[: len(payload) // 3])
+            raise PeerClosedError(self.name, f"{self.name!r} closed the connection.")
+        if kind in self.refusals:
+            word, text = self.refusals[kind]
+            return {"error": {"kind": word, "message": text}}
+        answer: dict[str, Any] = {}
+        if kind == "status":
+            answer = {"incarnation": self.incarnation}
+        elif kind == "upload.begin":
+            if request["manifest"] != self.manifest:
+                self.manifest, self.files, self.committed = request["manifest"], {}, False
+            sizes = {name: len(self.files.get(name, b"")) for name in files_for(self.manifest, self.rank)}
+            answer = {"sizes": sizes, "committed": self.committed, "incarnation": self.incarnation}
+        elif kind == "upload.chunk":
+            assert request["upload"] == self.manifest["upload"]
+            content = self.files.setdefault(request["file"], bytearray())
+            if request["offset"] != len(content) and self.keep:
+                return {"error": {"kind": "StateError", "message": "a piece at the wrong place\x1b[2J"}}
+            content.extend(payload if self.keep else b"")
+        else:
+            for name, facts in files_for(self.manifest, self.rank).items() if self.keep else ():
+                assert hashlib.sha256(self.files[name]).hexdigest() == facts["sha256"]
+            self.committed = True
+        if len(self.requests) in self.mute:
+            raise PeerSilentError(self.name, f"{self.name!r} did not send a whole message.")
+        return answer
+
+
+class Line:
+    """Looks like a Conversation with a Desk."""
+
+    timeout = 10.0
+
+    def __init__(self, desk: Desk) -> None:
+        self.peer = desk.name
+        self._desk = desk
+        self._answers: list[dict[str, Any]] = []
+
+    def send(self, header: dict[str, Any], payload: Any = b"") -> None:
+        self._answers.append(self._desk.answer(json.loads(json.dumps(header)), payload))
+
+    def receive(self, limit: int = 0) -> tuple[dict[str, Any], bytes]:
+        return self._answers.pop(0), b""
+
+    def request(
+        self, header: dict[str, Any], payload: Any = b"", timeout: float | None = None
+    ) -> tuple[dict[str, Any], bytes]:
+        self.send(header, payload)
+        return self.receive_answer()
+
+    def receive_answer(self, limit: int = 0) -> tuple[dict[str, Any], bytes]:
+        answer, _ = self.receive(limit)
+        if refused := Conversation._refused(cast(Conversation, self), answer):
+            raise refused
+        return answer, b""
+
+
+@dataclass
+class World:
+    """Three parties and an owner."""
+
+    state: Path
+    desks: dict[str, Desk]
+    away: set[str] = field(default_factory=set)
+    on_connect: Callable[[str], None] = lambda _: None
+
+    def connect(self, party: str) -> AbstractContextManager[Conversation]:
+        self.on_connect(party)
+        if party in self.away:
+            raise PeerSilentError(party, f"{party!r} is not there.")
+
+        @contextmanager
+        def line() -> Iterator[Conversation]:
+            yield cast(Conversation, Line(self.desks[party]))
+
+        return line()
+
+    def contribute(
+        self,
+        value: float = 0.5,
+        rows: str | None = None,
+        progress: Callable[[UploadProgress], None] | None = None,
+        plan: str = PLAN,
+    ) -> str:
+        inputs = {
+            name: (facts, facts.format.encode(np.full(facts.shape, value), 1.0))
+            for name, facts in (("features", FACTS), ("labels", LABELS))
+        }
+        return contribute(
+            dict.fromkeys(PARTIES, "ab" * 16), "rep3", inputs, self.connect, self.state, STUDY, plan, progress, rows
+        )
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        facts: dict[str, Any] = json.loads((self.state / f"upload-{STUDY[:32]}.json").read_text())
+        return facts
+
+    def complete(self) -> bool:
+        manifests = {manifest_hash(desk.manifest) for desk in self.desks.values()}
+        return len(manifests) == 1 and all(desk.committed for desk in self.desks.values())
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(owner_module, "_PAUSES", (0.0, 0.0, 0.0))
+    return World(tmp_path, {name: Desk(name, rank) for rank, name in enumerate(PARTIES)})
+
+
+def test_everything_arrives(world: World) -> None:
+    told: list[UploadProgress] = []
+    upload = world.contribute(progress=told.append)
+    assert world.complete()
+    assert {desk.manifest["upload"] for desk in world.desks.values()} == {upload}
+    for party in PARTIES:
+        steps = [one for one in told if one.party == party]
+        assert [one.done for one in steps] == sorted(one.done for one in steps)
+        assert steps[-1].done == steps[-1].total == sum(len(f) for f in world.desks[party].files.values())
+
+
+def test_all_are_asked_before_anything_is_sent(world: World) -> None:
+    world.away = {"party-c"}
+    with pytest.raises(TransportError, match="'party-c' cannot be reached") as info:
+        world.contribute()
+    assert info.value.peer == "party-c"
+    assert [desk.requests for desk in world.desks.values()] == [["upload.begin"], ["upload.begin"], []]
+
+
+@pytest.mark.parametrize("party", ["party-a", "party-b"])
+@pytest.mark.parametrize("at", [1, 2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize("how", ["breaks", "mute"])
+def test_one_broken_connection_at_any_moment(world: World, party: str, at: int, how: str) -> None:
+    desk = world.desks[party]
+    getattr(desk, how).add(at)
+    world.contribute()
+    assert world.complete()
+
+
+def test_nothing_is_sent_twice_after_a_break(world: World) -> None:
+    desk = world.desks["party-b"]
+    desk.breaks.add(9)  # announced, two seeds and a piece are there, each after its salt
+    world.contribute()
+    pieces = [kind for kind in desk.requests if kind == "upload.chunk"]
+    # four salts, three pieces, a seed and a small file for labels and features, one lost
+    assert len(pieces) == 4 + 3 + 1 + 1 + 1 + 1
+    assert world.complete()
+
+
+def test_a_connection_that_breaks_again_and_again(world: World) -> None:
+    desk = world.desks["party-b"]
+    desk.breaks.update(range(4, 100))
+    with pytest.raises(TransportError, match=r"The connection to 'party-b' broke 4 times.*Check the network") as info:
+        world.contribute()
+    assert info.value.peer == "party-b"
+    assert world.desks["party-a"].committed  # the others are not held up
+    seed = world.kept["seed"]
+    desk.breaks.clear()
+    before = len(world.desks["party-a"].requests)
+    upload = world.contribute()
+    assert world.complete()
+    assert world.desks["party-a"].requests[before:] == ["upload.begin"]
+    assert "seed" not in world.kept
+    assert seed not in json.dumps(world.kept)
+    assert world.kept["manifest"]["upload"] == upload
+
+
+def test_a_party_that_goes_away_in_the_middle(world: World) -> None:
+    world.desks["party-c"].breaks.add(3)
+
+    def leave(party: str) -> None:
+        if party == "party-c" and len(world.desks["party-c"].requests) >= 3:
+            world.away.add(party)
+
+    world.on_connect = leave
+    with pytest.raises(TransportError, match="'party-c' cannot be reached"):
+        world.contribute()
+
+
+def test_repeating_a_complete_contribution_sends_nothing(world: World) -> None:
+    upload = world.contribute()
+    for desk in world.desks.values():
+        desk.requests.clear()
+    assert world.contribute() == upload
+    assert [desk.requests for desk in world.desks.values()] == [["upload.begin"]] * 3
+
+
+def test_a_party_that_lost_everything_gets_a_new_upload(world: World) -> None:
+    old = world.contribute()
+    world.desks["party-b"] = Desk("party-b", 1)
+    assert world.contribute() != old
+    assert world.complete()
+
+
+def test_an_upload_that_the_parties_replaced_is_not_believed_to_be_there(world: World) -> None:
+    old = world.contribute()
+    for desk in world.desks.values():
+        desk.manifest = {}
+    assert world.contribute() != old
+    assert world.complete()
+
+
+@pytest.mark.parametrize("party", PARTIES)
+def test_a_party_that_has_begun_anew_since_it_was_asked_gets_nothing(world: World, party: str) -> None:
+    world.desks[party].incarnation = "cd" * 16
+    with pytest.raises(StateError, match=f"'{party}' has begun anew"):
+        world.contribute()
+    assert all(desk.files == {} for desk in world.desks.values())
+
+
+def test_a_party_that_begins_anew_in_the_middle_gets_nothing_more(world: World) -> None:
+    desk = world.desks["party-b"]
+    desk.breaks.add(4)
+
+    def restart(party: str) -> None:
+        if party == "party-b" and len(desk.requests) == 4:
+            desk.manifest, desk.files, desk.incarnation = {}, {}, "cd" * 16
+
+    world.on_connect = restart
+    with pytest.raises(StateError, match="'party-b' has begun anew"):
+        world.contribute()
+    assert desk.files == {}
+
+
+def test_incarnations_are_asked_for(world: World) -> None:
+    world.desks["party-b"].incarnation = "cd" * 16
+    world.desks["party-b"].breaks.add(1)
+    assert list(incarnations(PARTIES, world.connect).items()) == [
+        ("party-a", "ab" * 16),
+        ("party-b", "cd" * 16),
+        ("party-c", "ab" * 16),
+    ]
+    for wrong in (None, "", "ab" * 15, "AB" * 16, "ab" * 16 + " ", ["ab" * 16]):
+        world.desks["party-c"].incarnation = wrong
+        with pytest.raises(TransportError, match="same cofit release"):
+            incarnations(PARTIES, world.connect)
+
+
+@pytest.mark.parametrize("changes", [{"value": 0.25}, {"rows": "ab" * 32}, {"plan": "56" * 32}])
+def test_other_data_rows_or_plans_are_shared_with_other_randomness(world: World, changes: dict[str, Any]) -> None:
+    one = world.contribute()
+    first = {name: bytes(content) for name, content in world.desks["party-a"].files.items()}
+    two = world.contribute(**changes)
+    assert one != two
+    assert world.complete()
+    for name, content in world.desks["party-a"].files.items():
+        assert bytes(content) != first[name]
+    assert world.desks["party-a"].manifest["rows"] == changes.get("rows")
+    assert world.desks["party-a"].manifest["plan"] == changes.get("plan", PLAN)
+
+
+def test_other_data_before_the_first_were_complete(world: World) -> None:
+    world.desks["party-b"].breaks.update(range(4, 100))
+    with pytest.raises(TransportError):
+        world.contribute(0.5)
+    seed = world.kept["seed"]
+    with pytest.raises(TransportError):
+        world.contribute(0.25)
+    assert world.kept["seed"] != seed
+
+
+@pytest.mark.parametrize("kind", ["upload.begin", "upload.chunk", "upload.commit"])
+def test_refusals_are_told_and_not_tried_again(world: World, kind: str) -> None:
+    desk = world.desks["party-b"]
+    desk.refusals[kind] = ("StateError", "The contributions are sealed.")
+    with pytest.raises(RequestRefusedError, match="sealed") as info:
+        world.contribute()
+    assert info.value.peer == "party-b"
+    assert desk.requests.count("upload.begin") == 1
+
+
+@pytest.mark.parametrize("party", PARTIES)
+@pytest.mark.parametrize("kind", ["busy", "storage", "RefusedError", "InvalidInputError"])
+def test_a_complete_contribution_is_not_replaced_because_a_party_is_not_well(
+    world: World, party: str, kind: str
+) -> None:
+    upload = world.contribute()
+    world.desks[party].refusals["upload.begin"] = (kind, "Not now.")
+    with pytest.raises(RequestRefusedError, match="Not now"):
+        world.contribute()
+    assert world.kept["manifest"]["upload"] == upload
+    world.desks[party].refusals.clear()
+    assert world.contribute() == upload
+
+
+def test_a_contribution_that_the_first_party_refuses_does_not_displace_what_is_kept(world: World) -> None:
+    upload = world.contribute()
+    world.desks["party-a"].refusals["upload.begin"] = ("StateError", "The contributions are sealed.")
+    with pytest.raises(RequestRefusedError, match="sealed"):
+        world.contribute(0.25)
+    assert world.kept["manifest"]["upload"] == upload
+    world.desks["party-a"].refusals.clear()
+    assert world.contribute() == upload
+
+
+def test_the_seed_is_kept_before_any_share_leaves_and_after_the_first_party_accepted(world: World) -> None:
+    path = world.state / f"upload-{STUDY[:32]}.json"
+    kept: list[tuple[str, bool]] = []
+    for desk in world.desks.values():
+
+        def answer(
+            request: dict[str, Any],
+            payload: bytes,
+            name: str = desk.name,
+            original: Callable[[dict[str, Any], bytes], dict[str, Any]] = desk.answer,
+        ) -> dict[str, Any]:
+            kept.append((f"{name} {request['request']}", path.exists() and "seed" in world.kept))
+            return original(request, payload)
+
+        desk.answer = answer  # type: ignore[method-assign]
+    world.contribute()
+    assert kept[0] == ("party-a upload.begin", False)
+    assert all(there for _, there in kept[1:])
+
+
+def test_what_a_party_says_is_made_printable(world: World) -> None:
+    world.desks["party-b"].refusals["upload.chunk"] = ("StateError", "\x1b[2Jgone")
+    with pytest.raises(RequestRefusedError) as info:
+        world.contribute()
+    assert info.value.text == "?[2Jgone"
+
+
+def test_a_busy_party_is_asked_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = world.desks["party-b"]
+    desk.refusals["upload.begin"] = ("busy", "Try again later.")
+    monkeypatch.setattr("cofit.roles.owner.upload.time.sleep", lambda _: desk.refusals.clear())
+    world.contribute()
+    assert world.complete()
+    desk.refusals["upload.begin"] = ("busy", "Try again later.")
+    monkeypatch.setattr("cofit.roles.owner.upload.time.sleep", lambda _: None)
+    with pytest.raises(RequestRefusedError, match="busy"):
+        world.contribute(0.25)
+
+
+def test_two_at_once_from_one_directory(world: World) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def wait(_: str) -> None:
+        entered.set()
+        leave.wait(30)
+
+    world.on_connect = wait
+    thread = threading.Thread(target=world.contribute)
+    thread.start()
+    assert entered.wait(30)
+    with pytest.raises(StateError, match="Another process contributes"):
+        world.contribute()
+    leave.set()
+    thread.join()
+    assert world.complete()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "1", '{"seed": "00"}', '{"digest": 1, "seed": "xy"}'])
+def test_a_damaged_state_file(world: World, text: str) -> None:
+    (world.state / f"upload-{STUDY[:32]}.json").write_text(text)
+    with pytest.raises(InvalidInputError, match="is damaged"):
+        world.contribute()
+
+
+def test_what_is_kept_is_private(world: World) -> None:
+    world.contribute()
+    for path in world.state.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_memory_beyond_the_encoded_array_stays_small(tmp_path: Path) -> None:
+    rows = 25_000
+    facts = InputFacts((rows, 1000), FixedPoint(24, Z64), 1.0)
+    encoded = np.zeros(facts.shape, np.uint64)
+    assert encoded.nbytes == 200_000_000
+    world = World(tmp_path, {name: Desk(name, rank, keep=False) for rank, name in enumerate(PARTIES)})
+    tracemalloc.start()
+    try:
+        known = dict.fromkeys(PARTIES, "ab" * 16)
+        contribute(known, "rep3", {"features": (facts, encoded)}, world.connect, tmp_path, STUDY, PLAN)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000_000

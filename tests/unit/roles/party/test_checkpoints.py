@@ -1,0 +1,105 @@
+"""Checkpoints between runs: the last common one, never shares of different sessions, never a damaged one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cofit import Party, run_local
+from cofit.learn.plan import MinimiserPlan, plan_minimiser
+from cofit.roles.party.checkpoints import CheckpointFiles
+from cofit.roles.party.state import PartyState
+from support.facts import paper_facts
+
+PLAN = plan_minimiser(paper_facts(40, 1, epochs=100))
+FORMAT = PLAN.formats.of(PLAN.formats.weights)
+NAMES = ("party-a", "party-b", "party-c")
+
+
+@pytest.fixture
+def states(tmp_path: Path) -> dict[str, PartyState]:
+    return {name: PartyState(tmp_path / name, "ab" * 32, name) for name in NAMES}
+
+
+def save(states: dict[str, PartyState], epochs: range, every: int = 1) -> None:
+    """One session in which the weights after epoch t are (t, t + 1) / 1024, and before it (t - 1, t) / 1024."""
+
+    def program(party: Party) -> None:
+        files = CheckpointFiles(states[party.name], every, PLAN)
+        for t in epochs:
+            now, before = (party.constant(np.array([t + i, t + i + 1.0]) / 1024, FORMAT) for i in (0, -1))
+            files.reached(party, t, now, before)
+
+    run_local(program)
+
+
+def resume(states: dict[str, PartyState], plan: MinimiserPlan = PLAN) -> tuple[int, list[float], list[float]] | None:
+    """What another session finds; opened, to look at it."""
+
+    def program(party: Party) -> tuple[int, list[float], list[float]] | None:
+        found = CheckpointFiles(states[party.name], 1, plan).resume(party)
+        if found is None:
+            return None
+        epoch, weights, before = found
+        assert weights.integer_limit == before.integer_limit == FORMAT.limit(plan.formats.radius)
+        return epoch, *((1024 * party.open(value, reason="a test")).tolist() for value in (weights, before))
+
+    results = run_local(program).results
+    assert len({repr(result) for result in results.values()}) == 1
+    return results["party-a"]
+
+
+def test_nothing_to_resume(states: dict[str, PartyState]) -> None:
+    assert resume(states) is None
+
+
+def test_the_last_epoch_comes_back(states: dict[str, PartyState]) -> None:
+    save(states, range(1, 8), every=3)
+    assert resume(states) == (6, [6.0, 7.0], [5.0, 6.0])
+
+
+def test_the_last_that_all_have(states: dict[str, PartyState]) -> None:
+    save(states, range(1, 4))
+    states["party-b"].drop_checkpoint(states["party-b"].checkpoints()[0])
+    assert resume(states) == (2, [2.0, 3.0], [1.0, 2.0])
+
+
+def test_shares_of_different_sessions_do_not_count(states: dict[str, PartyState]) -> None:
+    save(states, range(1, 3))
+    kept = {c.file: states["party-c"].checkpoint(c) for c in states["party-c"].checkpoints()}
+    save(states, range(1, 3))
+    folder = states["party-c"].directory / "checkpoints"
+    for path in folder.iterdir():
+        path.unlink()
+    for name, record in kept.items():
+        (folder / name).write_bytes(record)
+    states["party-c"].record(checkpoints=" ".join(kept))
+    assert resume(states) is None
+
+
+@pytest.mark.parametrize("damage", [lambda r: r[:-1], lambda r: r[:4], lambda r: r[:20] + b"!" + r[21:], lambda r: b""])
+def test_a_damaged_one_is_deleted_and_the_one_before_is_used(states: dict[str, PartyState], damage: object) -> None:
+    save(states, range(1, 4))
+    newest = states["party-c"].checkpoints()[0]
+    path = states["party-c"].directory / "checkpoints" / newest.file
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    assert resume(states) == (2, [2.0, 3.0], [1.0, 2.0])
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("facts", [{"l2": 2.0, "epochs": 100}, {"epochs": 101}])
+def test_one_of_another_plan_is_of_no_use(states: dict[str, PartyState], facts: dict[str, float]) -> None:
+    save(states, range(1, 4))
+    assert resume(states, plan_minimiser(paper_facts(40, 1, **facts))) is None
+
+
+def test_what_is_on_disk_is_a_fresh_sharing(states: dict[str, PartyState]) -> None:
+    """The same values in two sessions: nothing on disk is the same, even though the values are public constants."""
+    save(states, range(1, 2))
+    first = states["party-a"].checkpoint(states["party-a"].checkpoints()[0])
+    save(states, range(1, 2))
+    second = states["party-a"].checkpoint(states["party-a"].checkpoints()[0])
+    assert len(first) == len(second)
+    assert first != second

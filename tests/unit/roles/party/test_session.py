@@ -1,0 +1,66 @@
+"""What a party of a study checks before a session touches a share, although a corrupted leader says otherwise."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cofit.errors import ProtocolError, StateError
+from cofit.roles.party.session import AGREED, _basis, begin_once
+from cofit.roles.party.state import PartyState
+from cofit.secret import Party
+from cofit.sharing import Scheme
+from support.runs import run_scheme
+
+PLAN: Any = SimpleNamespace(hash="plan")
+
+
+@pytest.mark.parametrize("odd", [None, 1, 3])
+def test_a_leader_that_tells_two_parties_different_dates_is_found_out(tmp_path: Path, odd: int | None) -> None:
+    with contextlib.ExitStack() as closing:
+        states = [PartyState(tmp_path / str(rank), "study", f"party-{rank}") for rank in range(4)]
+        for rank, state in enumerate(states):
+            closing.callback(state.close)
+            state.seal(f"2026-01-0{2 if rank == odd else 1}T00:00:00+00:00", take_back=False)
+
+        def program(scheme: Scheme) -> None:
+            Party(scheme, {}).agree(AGREED, _basis(PLAN, states[scheme.rank], {}))
+
+        if odd is None:
+            run_scheme("rep4", program)
+            return
+        with pytest.raises(ProtocolError, match="do not agree on the certificate's date"):
+            run_scheme("rep4", program)
+
+
+def test_an_owner_whose_contributions_differ_is_named(tmp_path: Path) -> None:
+    """With an honest leader nothing is sealed; a corrupted one may invite the parties with different sets."""
+    with contextlib.ExitStack() as closing:
+        states = [PartyState(tmp_path / str(rank), "study", f"party-{rank}") for rank in range(4)]
+        for rank, state in enumerate(states):
+            closing.callback(state.close)
+            for owner in ("owner-a", "owner-b"):
+                common = {"upload": owner, "said": "another" if (rank, owner) == (2, "owner-b") else "the same"}
+                state.begin_upload(owner, owner, {"common": common, "files": {}})
+            state.seal("2026-01-01T00:00:00+00:00", take_back=False)
+
+        def program(scheme: Scheme) -> None:
+            party = Party(scheme, {})
+            party.agree(AGREED, _basis(PLAN, states[scheme.rank], dict.fromkeys(("owner-a", "owner-b"))))
+
+        with pytest.raises(ProtocolError, match="do not agree on the contribution of 'owner-b'\\."):
+            run_scheme("rep4", program)
+
+
+def test_no_session_is_begun_twice_not_even_after_a_restart(tmp_path: Path) -> None:
+    with contextlib.closing(PartyState(tmp_path, "study", "party-0")) as state:
+        begin_once(state, bytes(16))
+        begin_once(state, bytes([1] * 16))
+    with contextlib.closing(PartyState(tmp_path, "study", "party-0")) as state:
+        with pytest.raises(StateError, match="a session that was before"):
+            begin_once(state, bytes(16))
+        begin_once(state, bytes([2] * 16))
