@@ -10,7 +10,7 @@ SPREAD := -n $(WORKERS) --dist worksteal
 DEMO   := build/demo
 NATIVE := CMakeLists.txt $(wildcard src/cofit/kernels/native/*)
 
-.PHONY: help setup demo test test-all lint bench figures clean
+.PHONY: help setup demo test test-all lint bench figures vectors clean
 
 help:            ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +49,9 @@ bench: setup     ## Benchmarks; results as JSON in build/bench
 figures: setup   ## Put the figures that commands print into README and docs; the tests tell when they are stale
 	PYTHONPATH=tests $(BIN)/python -m support.figures
 	COFIT_FIGURES=write $(BIN)/python -m pytest tests/e2e/pages $(SPREAD)
+
+vectors: setup   ## Write the test vectors again; a difference is a change of a format
+	PYTHONPATH=tests $(BIN)/python -m support.vectors
 
 clean:           ## Remove the environment, everything built, and caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

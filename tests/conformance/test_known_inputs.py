@@ -77,7 +77,7 @@ def joint_of(ring: PowerOfTwoRing, blocks: Sequence[RingArray], axis: int, const
 def all_holders(parties: int) -> list[Holders]:
     """Two parties: any two owners in all their ways; three: those that differ in kind."""
     if parties == 2:
-        return pairwise(*3 * [(None, 0, 1)])  # type: ignore[return-value]
+        return pairwise(*3 * [(None, 0, 1)])
     return [(0, 1, 2), (2, 1, 0), (None, 2, 1), (1, None, 1), (2, 2, None), (1, 1, 1)]
 
 

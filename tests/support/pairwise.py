@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 
-def pairwise(*facts: Sequence[object]) -> list[tuple[object, ...]]:
+def pairwise(*facts: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Return combinations of one value of each fact, such that every pair of values of two facts is in one of them.
 
     Greedy: the next combination is the one with the most pairs that are not there yet, the first of them if there are

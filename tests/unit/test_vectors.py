@@ -1,0 +1,237 @@
+"""Test vectors: the files are what the code gives; good ones are computed once more by hand, bad ones are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CTR
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from cofit import errors
+from cofit.arithmetic import Z64
+from cofit.errors import InvalidInputError, TransportError
+from cofit.secret import Party
+from cofit.sharing import Scheme
+from cofit.transport.channel import Channel
+from cofit.transport.memory import Bell, MemoryLink, Pipe
+from cofit.transport.terms import Refusal, judge_hello
+from support import vectors
+from support.runs import run_scheme
+
+
+def read(name: str) -> Any:
+    return json.loads((vectors.FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", vectors.FILES)
+def test_the_files_are_what_the_code_gives(name: str) -> None:
+    stored = (vectors.FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    assert stored == vectors.text_of(name), "A format has changed: if that is meant, run `make vectors`."
+
+
+def test_every_file_is_made_and_described() -> None:
+    names = {path.stem for path in vectors.FOLDER.glob("*.json")}
+    assert names == set(vectors.FILES)
+    text = (vectors.FOLDER / "README.md").read_text()
+    assert all(f"{name}.json" in text for name in names)
+
+
+# --- frames ----------------------------------------------------------------------------------------------
+
+
+def test_frames_by_hand() -> None:
+    given = read("frames")
+    names = b"7:party-b7:party-a"
+    agreed = bytes.fromhex(given["session"]) + bytes.fromhex(given["study"])
+    tag = hashlib.sha256(b"cofit channel" + agreed + names).digest()[:8]
+    kinds = {"HELLO": 1, "REFUSE": 2, "DATA": 3, "ABORT": 4, "WAITING": 5}
+    for one in given["frames"]:
+        frame, kind = bytes.fromhex(one["frame"]), one["kind"]
+        greeting = kind in ("HELLO", "REFUSE")
+        sequence = {"HELLO": 0, "REFUSE": 1}.get(kind, one.get("sequence"))
+        label = zlib.crc32(one["label"].encode()) if kind == "DATA" else 0
+        payload = frame[given["header_bytes"] :]
+        assert frame[:8] == b"cfit\0\1" + bytes([kinds[kind], 0])
+        assert frame[8:12] == label.to_bytes(4)
+        assert frame[12:20] == (bytes(8) if greeting else tag)
+        assert frame[20:36] == sequence.to_bytes(8) + len(payload).to_bytes(8)
+        assert payload == hand_made_payload(given, one, payload)
+
+
+def hand_made_payload(given: dict[str, Any], one: dict[str, Any], payload: bytes) -> bytes:
+    def text(value: str, size: int = 0) -> bytes:
+        raw = value.encode()
+        return bytes([len(raw)]) + raw.ljust(size, b"\0")
+
+    if one["kind"] == "HELLO":
+        names = b"".join(text(given[name], 64) for name in ("scheme", "sender", "addressee"))
+        return bytes.fromhex(given["session"]) + bytes.fromhex(given["study"]) + names
+    if one["kind"] == "REFUSE":
+        return bytes([one["code"]])
+    if one["kind"] == "DATA":
+        return bytes(range(len(payload)))
+    return text(one["culprit"]) + str(one.get("reason", "")).encode()
+
+
+def awaiting(due: dict[str, Any]) -> tuple[Channel, MemoryLink, bytearray]:
+    """The addressee's channel where the due frame is the next, and the sender's end."""
+    bell = Bell()
+    there, back = Pipe(bell, bell), Pipe(bell, bell)
+    channel = Channel(MemoryLink(back, there), vectors.ADDRESSEE, vectors.SENDER, vectors.TERMS)
+    channel._receive_turn = due["sequence"]
+    target = bytearray(due["length"])
+    channel.expect(due["label"], zlib.crc32(due["label"].encode()), memoryview(target))
+    return channel, MemoryLink(there, back), target
+
+
+def test_the_frame_that_is_due_is_taken() -> None:
+    data = next(one for one in read("frames")["frames"] if one["kind"] == "DATA")
+    channel, sender, target = awaiting(read("bad_frames")["due"])
+    assert sender.send_frame(bytes.fromhex(data["frame"]))
+    assert channel.pump_receive()
+    assert target == bytes(range(24))
+
+
+@pytest.mark.parametrize("bad", read("bad_frames")["frames"], ids=lambda bad: bad["why"])
+def test_bad_frames_are_refused(bad: dict[str, str]) -> None:
+    channel, sender, target = awaiting(read("bad_frames")["due"])
+    sender.send_frame(bytes.fromhex(bad["frame"]))
+    with pytest.raises(TransportError) as info:
+        channel.pump_receive()
+    assert type(info.value) is getattr(errors, bad["error"])
+    assert not any(target)
+
+
+@pytest.mark.parametrize("bad", read("bad_frames")["hellos"], ids=lambda bad: bad["why"])
+def test_bad_hellos_are_refused(bad: dict[str, str]) -> None:
+    refusal = judge_hello(bytes.fromhex(bad["payload"]), vectors.TERMS, vectors.ADDRESSEE, vectors.SENDER)
+    assert refusal is Refusal[bad["refusal"]]
+
+
+# --- shares ----------------------------------------------------------------------------------------------
+
+
+def keystream(key: bytes, size: int) -> bytes:
+    return Cipher(AES(key), CTR(bytes(16))).encryptor().update(bytes(size))
+
+
+def numbers(data: bytes, width: int) -> list[int]:
+    return [int.from_bytes(data[i : i + width], "little") for i in range(0, len(data), width)]
+
+
+@pytest.mark.parametrize("case", read("shares")["cases"], ids=lambda c: f"{c['scheme']}-{c['parties']}-{c['ring']}")
+def test_shares_by_hand(case: dict[str, Any]) -> None:
+    width = {"Z_2^64": 8, "Z_2^128": 16}[case["ring"]]
+    count, modulus = len(case["values"]), 1 << (8 * width)
+    total = [0] * count
+    holders: dict[int, tuple[int, ...]] = {}
+    for component in case["components"]:
+        kind, _, number = component["name"].partition("_")
+        content = bytes.fromhex(component["content"])
+        holders[int(number)] = tuple(component["ranks"])
+        if kind == "seed":
+            info = f"{case['scheme']} summand {number}".encode()
+            assert content == HKDF(SHA256(), 32, None, info).derive(bytes.fromhex(read("shares")["seed"]))
+            content = keystream(content, count * width)
+        total = [(a + b) % modulus for a, b in zip(total, numbers(content, width), strict=True)]
+    assert total == [int(value) % modulus for value in case["values"]]
+    everybody = range(case["parties"])
+    held = {
+        "clear": {0: tuple(everybody)},
+        "rep3": {j: tuple(sorted((j, (j - 1) % 3))) for j in range(3)},
+        "rep4": {j: tuple(i for i in everybody if i != j) for j in range(4)},
+        "semi2k": {j: (j,) for j in everybody},
+    }
+    assert holders == held[case["scheme"]]
+    for pair in case["common"]:
+        assert digest(case["components"], *pair["ranks"]).hex() == pair["digest"]
+
+
+def digest(components: list[dict[str, Any]], first: int, second: int, changed: str = "") -> bytes:
+    """What two parties compare; ``changed``: a component of which one got another first byte."""
+    text = b""
+    for component in components:
+        if first in component["ranks"] and second in component["ranks"]:
+            content = bytearray.fromhex(component["content"])
+            content[0] ^= component["name"] == changed
+            text += hashlib.sha256(content).digest()
+    return hashlib.sha256(text).digest()
+
+
+@pytest.mark.parametrize("case", read("bad_shares")["cases"], ids=lambda c: f"{c['scheme']}-{c['changed']}")
+def test_parties_that_got_different_components_notice(case: dict[str, Any]) -> None:
+    others = [rank for rank in range(case["parties"]) if rank != case["odd"]]
+    differ = [
+        rank
+        for rank in others
+        if digest(case["components"], case["odd"], rank)
+        != digest(case["components"], case["odd"], rank, case["changed"])
+    ]
+    assert differ == case["notice"]
+    assert differ, "somebody must notice"
+
+
+# --- samplers --------------------------------------------------------------------------------------------
+
+
+def columns(rows: list[str]) -> list[int]:
+    """The rows as integers: bit e belongs to draw e."""
+    return [int.from_bytes(bytes.fromhex(row), "little") for row in rows]
+
+
+def coin(rows: list[int], bias: int, draw: int) -> int:
+    place = next((p for p, row in enumerate(rows) if not row >> draw & 1), None)
+    return 0 if place is None else bias >> (len(rows) - 1 - place) & 1
+
+
+def test_coins_by_hand() -> None:
+    given = read("samplers")["coins"]
+    precision, rows = given["precision"], columns(given["bits"])
+    for text, bias, draws in zip(given["probabilities"], given["thresholds"], given["draws"], strict=True):
+        exact = Fraction(text) * 2**precision
+        assert abs(bias - exact) <= Fraction(1, 2)
+        if 0 < bias < 1 << precision:
+            word, rows = rows[:precision], rows[precision:]
+            assert draws == [coin(word, bias, draw) for draw in range(64)]
+        else:
+            assert set(draws) == {int(bias > 0)}
+    assert not rows
+
+
+def test_uniform_draws_by_hand() -> None:
+    given = read("samplers")["uniform"]
+    rows = columns(given["bits"])
+    assert given["draws"] == [1 + sum((row >> draw & 1) << j for j, row in enumerate(rows)) for draw in range(64)]
+
+
+@pytest.mark.parametrize("given", read("samplers")["tables"], ids=lambda g: f"{g['sampler']}-{g['parameter']}")
+def test_draws_from_tables_by_hand(given: dict[str, Any]) -> None:
+    index, precision, rows = given["index_bits"], given["precision"], columns(given["bits"])
+    assert len(rows) == index + precision
+    for draw in range(64):
+        total = given["offset"]
+        for i, table in enumerate(given["tables"]):
+            place = 64 * i + draw
+            slot = sum((row >> place & 1) << j for j, row in enumerate(rows[:index]))
+            own = coin(rows[index:], int(table["own"][slot]), place)
+            number = slot if own else table["alias"][slot]
+            total += (number & ((1 << table["width"]) - 1)) << table["place"]
+        assert total == given["draws"][draw]
+
+
+@pytest.mark.parametrize("bad", read("bad_samplers")["cases"], ids=lambda b: f"{b['sampler']}-{b['parameter'][:9]}")
+def test_bad_parameters_are_refused(bad: dict[str, Any]) -> None:
+    def program(s: Scheme) -> None:
+        sampler = vectors.sampler_named(bad["sampler"])
+        with pytest.raises(InvalidInputError, match=f"The '{bad['refused']}' parameter"):
+            sampler(Party(s, {}), (1,), Fraction(bad["parameter"]), Z64, precision=bad["precision"])
+
+    run_scheme("clear", program, parties=1)
