@@ -153,18 +153,17 @@ def forecast(
     meter.setup()
     _collect(party, meter, scheme, given)
     shared = meter.tally
+    further, epoch = Tally(), Tally()
+    if isinstance(plan, MinimiserPlan):
+        further, epoch = _further_epochs(Meter(scheme, parties), plan, scheme, given)
+        meter.put_off(further.deferred)
     first = replace(plan, epochs=1) if isinstance(plan, MinimiserPlan) else plan
     private_training(party, first, holders, {party.name: _NoStore()}, "forecast")
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
     checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())
     rest = meter.tally - shared - trained - noise - checked
-    further = Tally()
-    if isinstance(plan, MinimiserPlan):
-        again = Party(meter, inputs)
-        _collect(again, meter, scheme, given)
-        further, epoch = _further_epochs(again, meter, plan, holders)
-    else:
+    if not isinstance(plan, MinimiserPlan):
         epoch = Tally(*(count // plan.epochs for count in astuple(meter.tally_of("epoch"))))
 
     receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
@@ -193,14 +192,18 @@ def _collect(party: Party, meter: Meter, scheme: type[Scheme], given: Contributo
                 party.take(owner, name, meter.receive_known(ring, facts.shape, holder))
 
 
-def _further_epochs(party: Party, meter: Meter, plan: MinimiserPlan, holders: Holders) -> tuple[Tally, Tally]:
+def _further_epochs(
+    meter: Meter, plan: MinimiserPlan, scheme: type[Scheme], given: Contributors
+) -> tuple[Tally, Tally]:
     """Return what all epochs but the first cost together, and what one from the largest bounds costs."""
 
     def step(weights: SecretArray, before: SecretArray) -> tuple[SecretArray, Tally]:
         start = meter.tally
         return _step(data, plan, weights, before), meter.tally - start
 
-    data = _gather(party, plan, holders, bytes(32))
+    party = Party(meter, given.inputs)
+    _collect(party, meter, scheme, given)
+    data = _gather(party, plan, given.holders, bytes(32))
     weights = before = _initial(party, plan)
     format = weights.format
     share = meter.constant(format.ring, format.ring.zeros(weights.shape))

@@ -85,9 +85,6 @@ class Blank(Scheme):
         """Return a result that takes no memory."""
         return Share(ring, (nothing(ring, shape),))
 
-    def verify(self) -> None:
-        """Nothing to check."""
-
     # --- inputs ------------------------------------------------------------------------------------------
 
     @classmethod

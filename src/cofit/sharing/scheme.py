@@ -53,9 +53,12 @@ class Scheme(Member, Conversion):
     def setup(self) -> None:
         """Agree on fresh correlated randomness with the other parties. Called once, before anything else."""
 
-    @abstractmethod
     def verify(self) -> None:
-        """Raise ProtocolError if any check of an active scheme is open or failed; passive schemes have none."""
+        """Make every check that was put off (``Costs.verification`` says what it takes), or raise ProtocolError.
+
+        Nothing is opened, stored or exported before. A passive scheme has nothing to check.
+        """
+        self.verification.run()
 
     # --- input and output --------------------------------------------------------------------------------
 
