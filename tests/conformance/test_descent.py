@@ -227,7 +227,7 @@ def test_every_release_is_that_of_the_recipe(kind: str, table: str) -> None:
 def disagreement(plan: DescentPlan, table: Table, scheme: str) -> float:
     """The largest difference of a released number, in units of the noise of a weight."""
     with fixed_noise(44):
-        result = plan.in_units(opened(plan, table, scheme))
+        result = plan.opened.in_units(opened(plan, table, scheme))
     return float(np.abs(result - reference(plan, table, 44).released()).max()) / plan.noise_of_weights
 
 

@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 
 from cofit.arithmetic import Z128, PowerOfTwoRing, Ring, RingArray
 from cofit.errors import PartyFailedError
-from cofit.learn.contribution import normalised_rows
-from cofit.learn.plan import MinimiserPlan, plan_minimiser
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.sharing import Share
 from cofit.sharing.clear.party import Clear
 from support.facts import paper_facts
@@ -151,7 +151,7 @@ def test_scikit_learn_finds_the_same_weights(partition: str, l2: float) -> None:
     model = LogisticRegression(
         C=1 / (120 * l2), fit_intercept=False, solver="newton-cholesky", tol=1e-14, max_iter=1000
     )
-    reference = model.fit(normalised_rows(plan, x), y).coef_[0]
+    reference = model.fit(plan.comparable_rows(x), y).coef_[0]
     assert plan.tau is not None
     assert np.linalg.norm(trained(plan, x, y) - reference) <= plan.tau + 1e-9
 

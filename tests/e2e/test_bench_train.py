@@ -16,7 +16,8 @@ from cofit.benchmarks.train_sweep import EPOCHS, SIZES, fit_line
 from cofit.cli.main import cli, main
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
-from cofit.learn.plan import plan_minimiser, plan_training
+from cofit.learn.plan import plan_training
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from support.facts import paper_facts
 
 ENTRY = "from cofit.cli.main import main; main()"

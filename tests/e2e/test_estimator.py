@@ -17,8 +17,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 import cofit
 from cofit.errors import InvalidInputError
-from cofit.learn.contribution import normalised_rows
-from cofit.learn.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.models import estimators
 from cofit.roles import Progress
 
@@ -79,7 +78,7 @@ def test_predictions_are_those_of_the_weights_by_hand(fitted: cofit.LogisticRegr
 
 def test_with_hardly_any_noise_it_is_plain_logistic_regression(fitted: cofit.LogisticRegression) -> None:
     assert isinstance(fitted.plan_, MinimiserPlan)
-    rows = normalised_rows(fitted.plan_, X)
+    rows = fitted.plan_.comparable_rows(X)
     plain = PlainLogisticRegression(C=1 / (ROWS * FAST["l2"]), fit_intercept=False, tol=1e-10).fit(rows, Y)
     weights = np.append(fitted.coef_[0], fitted.intercept_[0])
     noise = fitted.plan_.mechanism.expected_norm

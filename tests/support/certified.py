@@ -9,7 +9,6 @@ from cofit.learn.certify import certify
 from cofit.learn.facts import training_facts
 from cofit.learn.inputs import FEATURES, LABELS
 from cofit.learn.plan import Plan, plan_training
-from cofit.learn.private_training import release_reason
 from cofit.privacy.certificate import Certificate
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
@@ -100,7 +99,7 @@ def certified(case: str) -> Certificate:
         parties=parties,
         dealer="dealer" if info.dealer else None,
         owners=shapes,
-        openings=(Opening(1, release_reason(plan), "arithmetic", (plan.released,), parties),),
+        openings=(Opening(1, plan.release_reason, "arithmetic", (plan.released,), parties),),
         created="2026-03-01T10:20:30+00:00",
         study="5a" * 32,
         warnings=("a warning of the run",),

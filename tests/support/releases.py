@@ -19,8 +19,8 @@ import numpy.typing as npt
 from cofit import Party, SecretArray, run_local
 from cofit.learn.certify import certify
 from cofit.learn.recipes.descent import noisy
-from cofit.learn.recipes.descent.formats import log2_up
-from cofit.learn.recipes.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.recipes.descent.formats import MEAN_BITS, log2_up
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.privacy.certificate import CertifiedRelease
 from support.descent import Integers, holding, integers
 

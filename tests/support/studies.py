@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.learn.plan import MinimiserPlan
-from cofit.learn.private_training import release_reason
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.models.study_model import StudyModel
 from cofit.models.verification import verify_model
 from cofit.privacy.certificate import Certificate, CertifiedRelease
@@ -312,7 +311,7 @@ class Lab:
             state = self.state(party)
             records = self.audit(party)
             assert {record["reason"] for record in records if record["event"] == "opening"} == {
-                release_reason(study_plan(self.study))
+                study_plan(self.study).release_reason
             }
             assert [r["event"] for r in records].count("contributions sealed") <= 1
             self._check_one_draw(party, records)

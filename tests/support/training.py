@@ -16,10 +16,11 @@ import numpy.typing as npt
 
 from cofit import Contribution, Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, IntegerRing, Ring, RingArray, Shape
-from cofit.learn.contribution import normalised_rows, prepared_features
+from cofit.learn.contribution import prepared_features
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.losses import Loss
-from cofit.learn.plan import MinimiserPlan, plan_minimiser
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.learn.recipes.minimiser.program import train
 from cofit.privacy.mechanisms import Mechanism
 from cofit.sharing import Scheme, Share
@@ -162,7 +163,7 @@ def minimise(loss: Loss, x: Reals, y: npt.ArrayLike, l2: float) -> Reals:
 
 def minimiser(plan: MinimiserPlan, x: npt.ArrayLike, y: npt.ArrayLike) -> Reals:
     """The exact minimiser of the plan's objective."""
-    return minimise(plan.loss, normalised_rows(plan, x), y, float(plan.facts.l2))
+    return minimise(plan.loss, plan.comparable_rows(x), y, float(plan.facts.l2))
 
 
 # --- nothing wraps ---------------------------------------------------------------------------------------

@@ -14,12 +14,11 @@ import numpy.typing as npt
 from cofit.arithmetic import FixedPoint
 from cofit.benchmarks.kernel_calls import time_kernel_calls
 from cofit.errors import parameter_error
-from cofit.learn.contribution import normalised_rows, prepared_features
+from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.inputs import FEATURES, LABELS, Holders
-from cofit.learn.plan import MinimiserPlan, Plan, plan_training
+from cofit.learn.plan import Plan, plan_training
 from cofit.learn.private_training import private_training
-from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.roles import Contribution, LocalRun, run_local
 from cofit.roles.files.release_store import MemoryStore
 from cofit.roles.local.progress import PROGRAM, SHARE, START
@@ -252,10 +251,8 @@ def _sklearn_seconds(plan: Plan, features: Reals, labels: npt.NDArray[np.int64])
     """
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - a second to import, in every party otherwise
 
-    if isinstance(plan, MinimiserPlan):
-        rows, strength = normalised_rows(plan, features), 1 / (plan.facts.rows * float(plan.facts.l2))
-    else:
-        rows, strength = RowMap("l2", 1.0, 0.0)(features), 1.0
+    rows = plan.comparable_rows(features)
+    strength = 1.0 if plan.penalty is None else 1 / (plan.facts.rows * float(plan.penalty))
     times = []
     for _ in range(_FITS):
         start = time.perf_counter()

@@ -14,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from cofit.errors import InvalidInputError
-from cofit.learn.releases import blank_release
 from cofit.models.study_model import StudyModel
 from cofit.roles.files.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.document import Study
@@ -85,7 +84,7 @@ def study_sample(study: Study, path: Path, layout: TextLayout = ANY_LAYOUT) -> P
     from cofit.report.sample import load_sample  # noqa: PLC0415
 
     plan = study_plan(study)
-    unreleased = StudyModel.from_release(study, blank_release(plan), expected_certificate(study, plan))
+    unreleased = StudyModel.from_release(study, plan.opened.blank(), expected_certificate(study, plan))
     return load_sample(path, unreleased, layout)
 
 

@@ -15,9 +15,8 @@ from rich.text import Text
 from cofit.cli.demo_data import DemoData
 from cofit.cli.plan_table import print_warnings
 from cofit.experiments.breast_cancer import CLASSES
-from cofit.learn.contribution import normalised_rows
 from cofit.learn.forecast import forecast
-from cofit.learn.plan import MinimiserPlan, Plan
+from cofit.learn.plan import Plan
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.report.cost import Cost, PhaseCost
@@ -90,9 +89,9 @@ def print_plan_in_short(console: Console, plan: Plan) -> None:
     say(
         console,
         f"{facts.rows} patients, {facts.cols} columns and an intercept; recipe '{facts.recipe}', "
-        f"{method_in_words(plan)} in {plan.formats.ring.name}.",
+        f"{plan.in_words} in {plan.formats.ring.name}.",
     )
-    say(console, f"epsilon = {float(facts.epsilon):g}, delta = {float(plan.total_delta):.2g}; {_noise(plan)}.")
+    say(console, f"epsilon = {float(facts.epsilon):g}, delta = {float(plan.total_delta):.2g}; {plan.noise_in_words}.")
     say(console, f"Forecast: {cost.total.rounds} rounds, {size(cost.total.bytes)}.")
     print_warnings(console, plan)
 
@@ -106,10 +105,10 @@ def accuracies(plan: Plan, model: LinearModel, data: DemoData) -> Accuracies:
 
     rows, others = data.features, data.held_out
     plain = LogisticRegression(max_iter=1000)
-    if isinstance(plan, MinimiserPlan):
-        strength = 1 / (plan.facts.rows * float(plan.facts.l2))
+    if plan.penalty is not None:
+        strength = 1 / (plan.facts.rows * float(plan.penalty))
         plain = LogisticRegression(C=strength, fit_intercept=False, tol=1e-6, max_iter=1000)
-        rows, others = normalised_rows(plan, rows), normalised_rows(plan, others)
+        rows, others = plan.comparable_rows(rows), plan.comparable_rows(others)
     plain.fit(rows, data.labels)
     predicted = plain.predict(others)
     commonest = np.bincount(data.labels).argmax()
@@ -119,7 +118,7 @@ def accuracies(plan: Plan, model: LinearModel, data: DemoData) -> Accuracies:
         without_privacy=float((predicted == data.held_out_labels).mean()),
         majority=float((data.held_out_labels == commonest).mean()),
         held_out=len(truth),
-        same_penalty=isinstance(plan, MinimiserPlan),
+        same_penalty=plan.penalty is not None,
     )
 
 
@@ -194,23 +193,6 @@ def measured_cost(run: TrainingRun) -> Cost:
     ]
     members = tuple(local.traffic)
     return Cost(certificate.plan_hash, certificate.created, certificate.scheme, members, tuple(phases))
-
-
-def method_in_words(plan: Plan) -> str:
-    """Return how the model is trained."""
-    if isinstance(plan, MinimiserPlan):
-        return f"l2 = {float(plan.facts.l2):g}, {plan.epochs} epochs of {plan.solver.name}"
-    return f"{plan.epochs} steps of gradient descent with noise in each"
-
-
-def _noise(plan: Plan) -> str:
-    if isinstance(plan, MinimiserPlan):
-        share = plan.mechanism.expected_norm / float(plan.objective.radius)
-        return (
-            f"{plan.mechanism_name} noise of expected length {plan.mechanism.expected_norm:.2g}, {share:.0%} of the "
-            f"longest possible weights"
-        )
-    return f"{plan.mechanism_name} noise"
 
 
 def say(console: Console, text: str, style: str = "") -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cofit.cli.demo_report import Accuracies, members_in_words, method_in_words, print_accuracies, say
+from cofit.cli.demo_report import Accuracies, members_in_words, print_accuracies, say
 from cofit.cli.plan_table import print_warnings
 from cofit.learn.plan import Plan
 from cofit.privacy.certificate import Certificate
@@ -26,7 +26,7 @@ def print_summary(
     say(console, f"{held}. {members_in_words(plan, owners)}")
     say(
         console,
-        f"{facts.rows} patients, {facts.cols} columns, recipe '{facts.recipe}': {method_in_words(plan)}, at epsilon = "
+        f"{facts.rows} patients, {facts.cols} columns, recipe '{facts.recipe}': {plan.in_words}, at epsilon = "
         f"{float(facts.epsilon):g}, delta = {float(plan.total_delta):.2g}. All sent {size(total.bytes)} in "
         f"{total.rounds:,} rounds and {duration(total.seconds)}.",
     )

@@ -6,11 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cofit.cli.descent_sections import descent_sections
-from cofit.cli.minimiser_sections import minimiser_sections
-from cofit.cli.sections import Row, Section, as_number
 from cofit.learn.forecast import Forecast, Phase
-from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
+from cofit.learn.plan import Plan
+from cofit.learn.sections import Row, Section, as_number
 from cofit.learn.usefulness import shown
 from cofit.units import duration, size
 
@@ -20,12 +18,7 @@ _RECIPES = {"best": "the most accurate known for these facts", "paper": "the pap
 
 def plan_sections(plan: Plan, cost: Forecast) -> list[Section]:
     """Return the whole plan, section by section."""
-    own: list[Section] = []
-    if isinstance(plan, DescentPlan):
-        own = descent_sections(plan)
-    elif isinstance(plan, MinimiserPlan):
-        own = minimiser_sections(plan)
-    return [_data(plan), *own, _cost(cost)]
+    return [_data(plan), *plan.sections(), _cost(cost)]
 
 
 def print_plan(console: Console, plan: Plan, cost: Forecast) -> None:

@@ -20,9 +20,10 @@ from cofit.experiments.coordinates import UnitRows, as_they_are
 from cofit.experiments.datasets import DataSet
 from cofit.experiments.folds import among_owners, folds
 from cofit.experiments.twin import TWIN, twin_draws
-from cofit.learn.contribution import normalised_rows
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import MinimiserPlan, Plan, plan_minimiser
+from cofit.learn.plan import Plan
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.roles.local.progress import PROGRAM, SHARE, START
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import run_training
@@ -79,7 +80,7 @@ def _cofit(
         "why": f"{plan.mechanism.name} noise for the sensitivity {float(plan.mechanism.sensitivity):.4g}",
         "mechanism": plan.mechanism.name,
     }
-    return weights, normalised_rows(plan, data.features[test]), claimed
+    return weights, plan.comparable_rows(data.features[test]), claimed
 
 
 def _baseline(

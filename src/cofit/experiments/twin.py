@@ -19,7 +19,7 @@ import numpy.typing as npt
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import parameter_error
 from cofit.learn.inputs import Holders
-from cofit.learn.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.recipes.minimiser.program import train
 from cofit.roles import run_local
 from cofit.roles.local.tables import OwnerTable, contributions_of, holders_of

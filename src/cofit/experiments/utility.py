@@ -20,7 +20,7 @@ from cofit.experiments.public_rows import PublicRows, made_up_rows, public_sampl
 from cofit.experiments.simulation import Simulation, too_large
 from cofit.experiments.suggestions import Compared, suggestions
 from cofit.learn.facts import Facts, training_facts
-from cofit.learn.plan import DescentPlan, plan_training
+from cofit.learn.plan import plan_training
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0)
 PENALTIES = (1.0, 0.1, 0.01)
@@ -311,7 +311,7 @@ def _with_ranges(asked: Facts, given: Mapping[str, Any], sample: PublicRows) -> 
         plan = plan_training(training_facts(asked.rows, asked.cols, epsilon=float(asked.epsilon), **ranged))
     except InvalidInputError:
         return None
-    return ranged if isinstance(plan, DescentPlan) and plan.level is not None else None
+    return ranged if plan.least_mean is not None else None
 
 
 def _notes(sample: PublicRows, trained_on: int, rows: int) -> list[str]:

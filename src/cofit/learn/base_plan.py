@@ -5,16 +5,44 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, IntegerRing
+from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.exact import exact
 from cofit.learn.facts import Facts
 from cofit.learn.losses import Evaluation
+from cofit.learn.opened import REASON, Opened
 from cofit.learn.row_check import CONSTANTS, BlockCheck, check_delta, check_of
+from cofit.learn.sections import Section
+from cofit.learn.statement import Scoring, Stated, TrainingState
+from cofit.privacy.certified import CertifiedRelease
+from cofit.secret import Party, SecretArray
+
+if TYPE_CHECKING:
+    from cofit.learn.inputs import Holders
+    from cofit.sharing.meter import Meter, Tally
 
 PLAN_VERSION = 4
+Reals = npt.NDArray[np.float64]
+Table = tuple[Reals, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class PublicRows:
+    """Rows that are no secret, for simulations. ``different``: features and labels of as many different rows as there
+    are, at most the study's; ``filled``: as many as the study has, some of them repeated; ``test``: features of others.
+    """
+
+    different: Table
+    filled: Table
+    test: Reals
 
 
 class Formats(Protocol):
@@ -69,7 +97,12 @@ class Formats(Protocol):
 
 
 class Plan(ABC):
-    """A training run that has been proven safe, or says that it is not. Its kinds are frozen dataclasses."""
+    """A training run that has been proven safe, or says that it is not. Its kinds are frozen dataclasses.
+
+    A plan runs itself: it prepares an owner's rows, is the party program, owns the layout of what is opened, states
+    what a certificate says of it, makes a model of its release, knows what it costs, and simulates itself in the clear.
+    Nobody asks which kind it is.
+    """
 
     if TYPE_CHECKING:  # fields or properties of the kinds; a property here would be taken for a field's default
 
@@ -88,10 +121,6 @@ class Plan(ABC):
         @property
         def floor(self) -> Fraction | None:
             """Where the parties scale rows: no row is divided by less. None where the owners scale."""
-
-        @property
-        def released(self) -> int:
-            """How many numbers are opened."""
 
         @property
         def own_columns(self) -> int:
@@ -142,6 +171,104 @@ class Plan(ABC):
     def cols(self) -> int:
         """How many weights there are, with the intercept."""
         return self.facts.cols + int(self.facts.fit_intercept)
+
+    # --- what it opens and states ----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def opened(self) -> Opened:
+        """The layout of what is opened."""
+
+    @property
+    def released(self) -> int:
+        """How many numbers are opened."""
+        return self.opened.count
+
+    @property
+    def release_reason(self) -> str:
+        """What is opened and why, for the audit log."""
+        return REASON
+
+    @property
+    @abstractmethod
+    def releases(self) -> tuple[CertifiedRelease, ...]:
+        """Every noisy release, in order, with its exact sensitivity and scale in steps of its grid."""
+
+    @abstractmethod
+    def stated(self) -> Stated:
+        """Return what the recipe states in a certificate."""
+
+    @abstractmethod
+    def scoring(self, released: Reals) -> Scoring:
+        """Return how rows are scored with a release, from what ``opened.in_units`` returned."""
+
+    @abstractmethod
+    def sections(self) -> list[Section]:
+        """Return what is planned for people, but for data and cost."""
+
+    @property
+    @abstractmethod
+    def in_words(self) -> str:
+        """How the model is trained, in half a sentence."""
+
+    @property
+    @abstractmethod
+    def noise_in_words(self) -> str:
+        """What noise is added, likewise."""
+
+    # --- how it runs -----------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def scaled_by_owner(self, x: Reals) -> Reals:
+        """Return whole rows as an owner that scales them is to encode them."""
+
+    @property
+    def least_mean(self) -> Fraction | None:
+        """What no mean of a row, in units of the bound, is below: tested on shares; None where nothing rests on it."""
+        return None
+
+    @property
+    def state(self) -> TrainingState | None:
+        """What checkpoints hold; None where training is short, and begins again."""
+        return None
+
+    @abstractmethod
+    def noisy_release(
+        self, party: Party, holders: Holders, toss: Callable[[], bytes], checkpoints: Checkpoints | None
+    ) -> SecretArray:
+        """Return what may be opened, once. ``toss``: the coin for the check of rows. ``checkpoints``: of ``state``."""
+
+    # --- before and beside a run -----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def shortest(self) -> Self:
+        """The plan with as few epochs as forecasts have to run."""
+
+    @abstractmethod
+    def epoch_costs(self, meter: Meter, again: Callable[[], Party], holders: Holders) -> tuple[Tally, Tally]:
+        """Return what all epochs cost that ``shortest`` leaves out, and what one epoch costs.
+
+        meter: has counted a run of ``shortest``. again: returns a party with the same inputs.
+        """
+
+    @property
+    @abstractmethod
+    def penalty(self) -> Fraction | None:
+        """Of the objective, which scikit-learn could minimise on ``comparable_rows``; None: there is no objective."""
+
+    @abstractmethod
+    def comparable_rows(self, values: npt.ArrayLike) -> Reals:
+        """Return whole rows as training means them, in the clear: for comparisons with scikit-learn."""
+
+    @property
+    @abstractmethod
+    def simulates_all_rows(self) -> bool:
+        """Whether ``simulated_scores`` trains on as many rows as the study has, for every draw."""
+
+    @abstractmethod
+    def simulated_scores(self, data: PublicRows, draws: int, rng: np.random.Generator, kept: dict[Any, Any]) -> Reals:
+        """Return the score of every test row (first axis) under every simulated release. ``kept``: for other calls."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -5,23 +5,16 @@ A pure function but for the versions of the software: who knows plan and run get
 
 from __future__ import annotations
 
-import math
 import platform
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from importlib.metadata import version
-from typing import Any
 
 from cofit.arithmetic import Shape
 from cofit.errors import parameter_error
+from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS
-from cofit.learn.losses import loss_named
-from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
-from cofit.learn.recipes.descent.formats import truncated_factors
-from cofit.learn.recipes.descent.plan import LEVEL, RADIUS
-from cofit.learn.releases import certified_releases, opened_in_words
 from cofit.learn.stated_facts import facts_as_stated
-from cofit.privacy.certificate import Certificate, CertifiedDescent, CertifiedMinimiser, CertifiedOpening
+from cofit.privacy.certificate import Certificate, CertifiedOpening
 from cofit.secret import Opening
 from cofit.sharing import scheme_named
 
@@ -46,7 +39,6 @@ def certify(
     """
     facts, info = plan.facts, scheme_named(plan.facts.scheme).info
     _check_shapes(plan, owners)
-    stated = _descent(plan) if isinstance(plan, DescentPlan) else _minimiser(plan)
     return Certificate(
         cofit_version=version("cofit"),
         software={"python": platform.python_version(), **{name: version(name) for name in SOFTWARE}},
@@ -76,76 +68,8 @@ def certify(
         owners=owners,
         learned=_learned(plan, dealer),
         openings=tuple(CertifiedOpening(o.number, o.reason, o.shape, o.learned_by) for o in openings),
-        **stated,
+        **vars(plan.stated()),
     )
-
-
-def _minimiser(plan: Plan) -> dict[str, Any]:
-    """Return what the paper's method states."""
-    assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
-    mechanism, releases = plan.mechanism, certified_releases(plan)
-    return {
-        "sampler_distance": mechanism.sampler_distance,
-        "rule": mechanism.rule,
-        "releases": releases,
-        "mechanism": mechanism.name,
-        "noise_distribution": mechanism.distribution,
-        "noise_expected_norm": mechanism.expected_norm,
-        "model": plan.loss.title,
-        "loss": plan.loss.name,
-        "statement": CertifiedMinimiser(
-            l2=plan.facts.l2,
-            solver=plan.solver.name,
-            gradient_bound=plan.objective.gradient_bound,
-            sensitivity_kind=plan.facts.sensitivity,
-            sensitivity_exact=plan.objective.sensitivity,
-            tau=plan.tau,
-            tau_parts={name: part for name, part in plan.tau_parts.items() if part is not None},
-            sensitivity_total=mechanism.sensitivity,
-            noise_scale=mechanism.scale,
-            noise_scale_name=mechanism.scale_name,
-            grid=releases[0].grid,
-        ),
-    }
-
-
-def _descent(plan: DescentPlan) -> dict[str, Any]:
-    """Return what noisy descent states."""
-    formats, layout = plan.formats, plan.layout
-    gaussian = layout.norm == "l2"
-    law = "discrete Gaussian" if gaussian else "discrete Laplace"
-    return {
-        "sampler_distance": sum((event.sampler_distance for event in plan.events), Fraction(0)),
-        "rule": plan.account.rule,
-        "releases": certified_releases(plan),
-        "mechanism": plan.mechanism_name,
-        "noise_distribution": (
-            f"independent {law} noise in every coordinate of every release; in a published weight its standard "
-            f"deviation is {plan.noise_of_weights:.6g}, but for what later steps correct"
-        ),
-        "noise_expected_norm": plan.noise_of_weights * math.sqrt(plan.cols),
-        "model": loss_named(plan.facts.loss).clipped_title,
-        "loss": plan.facts.loss,
-        "statement": CertifiedDescent(
-            norm=layout.norm,
-            steps=plan.epochs,
-            averaged=plan.averaged,
-            step_size=formats.factor * Fraction(2) ** -formats.exponent,
-            residual_bound=formats.largest_residual,
-            row_bound=1 + formats.eta,
-            rounding=truncated_factors(formats, layout),
-            constant=formats.constant,
-            mean_width=_width(plan),
-        ),
-    }
-
-
-def _width(plan: DescentPlan) -> Fraction:
-    """Return the length of the interval that a record's part in the level or in the radius lies in; 0 without."""
-    for event in plan.events:
-        if event.name in (LEVEL, RADIUS):
-            return event.sensitivity / (1 << plan.grid_of(event.name))
-    return Fraction(0)
 
 
 def _check_shapes(plan: Plan, owners: Mapping[str, Mapping[str, Shape]]) -> None:
@@ -183,7 +107,7 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
 
 def _learned(plan: Plan, dealer: str | None) -> dict[str, tuple[str, ...]]:
     nothing_else = "nothing else of anybody's data"
-    weights = opened_in_words(plan)
+    weights = plan.opened.in_words()
     facts = "the public facts: rows, columns, who contributed how many, the classes, and the plan"
     secret = scheme_named(plan.facts.scheme).info.secret
     dealt = {} if dealer is None else {"dealer": (facts, "nothing of anybody's data, and not the weights")}

@@ -24,16 +24,13 @@ mean, and an AND of them all. Rounds, once for every batch of rows: with ``rep3`
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit.learn.base_plan import Plan
 from cofit.learn.batches import batch_count, even_parts
-from cofit.learn.bounds import TOLERANCE
 from cofit.learn.inputs import FEATURES, Holders
-from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.row_check import BlockCheck, check_of, projection_matrix
 from cofit.secret import Party, SecretArray, SecretBits, bits_to_array, concatenate
 
@@ -143,11 +140,10 @@ def _test_absolute(tested: _Tests, y: SecretArray, check: BlockCheck) -> None:
 
 def _test_mean(tested: _Tests, plan: Plan, y: SecretArray) -> None:
     """The mean of a row is not below the agreed one, less what rounding and the owners' tolerance leave."""
-    if not isinstance(plan, DescentPlan) or plan.level is None:
+    if plan.least_mean is None:
         return
     cols, one = y.shape[1], 1 << plan.formats.data
-    lower = plan.facts.feature_lower / plan.facts.feature_bound - Fraction(TOLERANCE)
-    least = math.floor(cols * (lower * one - 1))
+    least = math.floor(cols * (plan.least_mean * one - 1))
     tested.exact(y.sum(axis=1) - least)
 
 

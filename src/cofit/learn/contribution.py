@@ -19,10 +19,8 @@ from cofit.arithmetic import FixedPoint, RingArray
 from cofit.errors import InvalidInputError, RangeError
 from cofit.learn.base_plan import Plan
 from cofit.learn.bounds import TOLERANCE, beyond
-from cofit.learn.facts import DESCENT
-from cofit.learn.recipes.descent.formats import FLOAT_SLACK
-from cofit.learn.recipes.descent.row_map import RowMap, cut
-from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.descent.formats import towards_zero
+from cofit.learn.recipes.descent.row_map import cut
 
 Reals = npt.NDArray[np.float64]
 _BLOCK_BYTES = 2 << 20
@@ -56,7 +54,7 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
         )
     facts = plan.facts
     if facts.row_limit is not None and facts.normalised_by == "owners":
-        return _towards_zero(plan, cut(x / float(facts.row_limit)))
+        return towards_zero(cut(x / float(facts.row_limit)), plan.formats.data)
     if facts.normalised_by == "parties":
         bound = float(facts.feature_bound)
         if (wrong := beyond(x, -bound, bound)).any():
@@ -67,26 +65,11 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
             )
         x = np.clip(x, -bound, bound) / bound
         if facts.row_limit is not None:
-            return _towards_zero(plan, x * float(facts.feature_bound / facts.row_limit))
+            return towards_zero(x * float(facts.feature_bound / facts.row_limit), plan.formats.data)
         if facts.partition == "horizontal":
             _refuse_low_means(x, float(facts.feature_lower / facts.feature_bound), bound, first_row)
         return np.asarray(x)
-    if facts.method == DESCENT:
-        return _towards_zero(plan, RowMap(facts.norm, 1.0, 0.0)(x))
-    if facts.fit_intercept:
-        x = np.hstack([x, np.full((len(x), 1), float(facts.intercept_scaling))])
-    largest = np.abs(x).max(axis=1, keepdims=True, initial=0.0)
-    scaled = np.divide(
-        x, largest, out=np.zeros_like(x), where=largest > 0
-    )  # so that squares neither overflow nor vanish
-    norms = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return np.asarray(np.divide(scaled, norms, out=np.zeros_like(x), where=norms > 0))
-
-
-def _towards_zero(plan: Plan, rows: Reals) -> Reals:
-    """Return rows of length at most 1 as multiples of the last place, so that no row becomes longer than 1."""
-    z = rows * (1 - float(FLOAT_SLACK))
-    return np.asarray(np.ldexp(np.trunc(np.ldexp(z, plan.formats.data)), -plan.formats.data))
+    return plan.scaled_by_owner(x)
 
 
 def clipped_from_below(plan: Plan, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -121,18 +104,3 @@ def _refuse_low_means(x: Reals, lower: float, bound: float, first_row: int) -> N
             f"The mean of row {first_row + int(np.argmax(low))} of the features is below the agreed feature_lower, "
             f"{lower * bound:g}. Agree on a smaller feature_lower (minus feature_bound is always right)."
         )
-
-
-def normalised_rows(plan: MinimiserPlan, values: npt.ArrayLike) -> Reals:
-    """Return whole rows, with the intercept's constant, exactly as the objective of ``plan`` means them: in the clear.
-
-    What the parties never see; for comparisons, predictions and tests.
-    """
-    x = np.asarray(values, dtype=np.float64)
-    if plan.facts.normalised_by == "owners":
-        return prepared_features(plan, x)
-    x = x / float(plan.facts.feature_bound)
-    if plan.constant is not None:
-        x = np.hstack([x, np.full((len(x), 1), float(plan.constant))])
-    floor = float(plan.geometry.floor or 0)
-    return np.asarray(x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), floor))

@@ -3,11 +3,7 @@
 The party program itself runs, on a ``Meter``: shares without values, and the published costs of the plan's scheme. So
 rounds and bytes are exact, whatever the plan contains; a test compares them with runs.
 
-**Epochs of the paper's method are not run one by one.** What an epoch costs depends on the plan and on the public
-bounds of the weights that it starts from. These grow from epoch to epoch, up to the plan's radius, and protocols look
-at bounds only to see whether they exceed something. So an epoch that costs what one from the largest bounds costs is
-followed by such epochs only, and they are counted together. Mostly that is the first or the second one. (Descent has
-few epochs, and all are run.)
+Epochs of the paper's method are not run one by one (``recipes/minimiser/cost.py``).
 
 **Seconds are an estimate** for the reference machine (2 cores with AVX2; ``benchmarks/README.md``), where the parties
 share ``processors`` cores:
@@ -23,16 +19,15 @@ The constants come from the processor time of runs of different shapes; a slow t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from cofit.arithmetic import FixedPoint, Shape
 from cofit.errors import parameter_error
+from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS, Holders
-from cofit.learn.plan import MinimiserPlan, Plan
 from cofit.learn.private_training import private_training
-from cofit.learn.recipes.minimiser.program import _gather, _initial, _step
-from cofit.secret import InputFacts, Party, SecretArray
+from cofit.secret import InputFacts, Party
 from cofit.sharing import Scheme, scheme_named
 from cofit.sharing.meter import Meter, Tally
 
@@ -153,19 +148,18 @@ def forecast(
     meter.setup()
     _collect(party, meter, scheme, given)
     shared = meter.tally
-    further, epoch = Tally(), Tally()
-    if isinstance(plan, MinimiserPlan):
-        further, epoch = _further_epochs(Meter(scheme, parties), plan, scheme, given)
-        meter.put_off(further.deferred)
-    first = replace(plan, epochs=1) if isinstance(plan, MinimiserPlan) else plan
-    private_training(party, first, holders, {party.name: _NoStore()}, "forecast")
+    private_training(party, plan.shortest, holders, {party.name: _NoStore()}, "forecast")
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
     checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())
     rest = meter.tally - shared - trained - noise - checked
-    if not isinstance(plan, MinimiserPlan):
-        epoch = Tally(*(count // plan.epochs for count in astuple(meter.tally_of("epoch"))))
 
+    def again() -> Party:
+        another = Party(meter, inputs)
+        _collect(another, meter, scheme, given)
+        return another
+
+    further, epoch = plan.epoch_costs(meter, again, holders)
     receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
     return Forecast(
         share=machine.phase(shared + receipts, waits=_SHARE_ROUNDS),
@@ -190,33 +184,6 @@ def _collect(party: Party, meter: Meter, scheme: type[Scheme], given: Contributo
                 party.take(owner, name, meter.receive_input(owner, ring, facts.shape))
             else:
                 party.take(owner, name, meter.receive_known(ring, facts.shape, holder))
-
-
-def _further_epochs(
-    meter: Meter, plan: MinimiserPlan, scheme: type[Scheme], given: Contributors
-) -> tuple[Tally, Tally]:
-    """Return what all epochs but the first cost together, and what one from the largest bounds costs."""
-
-    def step(weights: SecretArray, before: SecretArray) -> tuple[SecretArray, Tally]:
-        start = meter.tally
-        return _step(data, plan, weights, before), meter.tally - start
-
-    party = Party(meter, given.inputs)
-    _collect(party, meter, scheme, given)
-    data = _gather(party, plan, given.holders, bytes(32))
-    weights = before = _initial(party, plan)
-    format = weights.format
-    share = meter.constant(format.ring, format.ring.zeros(weights.shape))
-    largest = SecretArray(meter, share, format, format.limit(plan.formats.radius))
-    settled = step(largest, largest)[1]
-    total = Tally()
-    for epoch in range(plan.epochs):
-        (after, cost), before = step(weights, before), weights
-        if cost == settled:
-            return total + settled * (plan.epochs - max(epoch, 1)), settled
-        total += cost if epoch else Tally()
-        weights = after
-    return total, settled
 
 
 @dataclass(frozen=True)

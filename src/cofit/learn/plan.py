@@ -6,18 +6,20 @@ and the noise, and proves what the certificate will say; or it refuses, with the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from cofit.learn.base_plan import Plan
-from cofit.learn.facts import Facts
-from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.facts import DESCENT, MINIMISER, Facts
 from cofit.learn.recipes.descent.planning import plan_descent
-from cofit.learn.recipes.minimiser.plan import MinimiserPlan, plan_minimiser
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 
-__all__ = ["DescentPlan", "MinimiserPlan", "Plan", "plan_descent", "plan_minimiser", "plan_training"]
+__all__ = ["Plan", "plan_training"]
+
+_PLANNERS: dict[str, Callable[[Facts], Plan]] = {DESCENT: plan_descent, MINIMISER: plan_minimiser}
 
 
 @lru_cache(maxsize=256)
 def plan_training(facts: Facts) -> Plan:
     """Return the plan for these public facts, or raise InvalidInputError with the reason and the remedy."""
-    return plan_descent(facts) if facts.method == "descent" else plan_minimiser(facts)
+    return _PLANNERS[facts.method](facts)

@@ -12,26 +12,13 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from cofit.learn.base_plan import Plan
 from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.inputs import Holders
-from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan
-from cofit.learn.recipes.descent.plan import OPENED
-from cofit.learn.recipes.descent.program import descend
-from cofit.learn.recipes.minimiser.program import train
 from cofit.secret import Party, SecretArray
 from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore
-
-REASON = "the noisy weights: the one release of this study"
-
-
-def release_reason(plan: Plan) -> str:
-    """Return what is opened and why, for the audit log: with recipe best more than weights."""
-    if not isinstance(plan, DescentPlan):
-        return REASON
-    parts = {"weights": plan.cols, **{OPENED[name]: count for name, (count, _) in plan.extras.items()}}
-    return f"{REASON} ({', '.join(f'{name}: {count}' for name, count in parts.items() if count)})"
 
 
 def private_training(
@@ -44,9 +31,8 @@ def private_training(
     *,
     coin: Callable[[], bytes] | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Return the noisy weights, opened to all parties; after the weights the intercept's, then the plan's ``extras``.
+    """Return the noisy weights, opened to all parties; after the weights the intercept's, then the parts of ``opened``.
 
-    Descent keeps no ``checkpoints``: it has few steps, and begins again, with fresh noise, while nothing was opened.
     ``stores``: each party's own, by name (a dealer has none). The noisy shares are in all of them before anything is
     opened, and a restart with the same ``key`` opens those, without training or drawing again.
     ``coin``: returns the common coin of this release's data (``secret.common_coin``), the same each time; called once,
@@ -57,19 +43,11 @@ def private_training(
     toss = partial(common_coin, party, MemoryCoinStore(), plan.hash.encode()) if coin is None else coin
 
     def draw() -> SecretArray:
-        if isinstance(plan, DescentPlan):
-            released = descend(party, plan, holders, toss())
-            party.progress("release", 0, 1)
-            return released
-        assert isinstance(plan, MinimiserPlan)  # noqa: S101 (there are two kinds of plans)
-        weights = train(party, plan, holders, toss(), checkpoints)
-        party.progress("noise", 0, 1)
-        with party.label("noise"):
-            noisy = plan.mechanism.perturb(party, weights)
+        released = plan.noisy_release(party, holders, toss, checkpoints)
         party.progress("release", 0, 1)
-        return noisy
+        return released
 
     store = None if party.deals else stores[party.name]
-    opened = release_once(party, draw, store, reason=release_reason(plan), key=f"{plan.hash} {key}")
+    opened = release_once(party, draw, store, reason=plan.release_reason, key=f"{plan.hash} {key}")
     party.progress("release", 1, 1)
-    return plan.in_units(opened) if isinstance(plan, DescentPlan) else opened.astype(np.float64)
+    return plan.opened.in_units(opened)

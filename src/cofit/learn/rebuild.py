@@ -19,7 +19,6 @@ from typing import Any
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.certify import certify
 from cofit.learn.plan import Plan, plan_training
-from cofit.learn.private_training import release_reason
 from cofit.learn.stated_facts import facts_from_stated
 from cofit.privacy.certificate import Certificate, CertifiedOpening
 from cofit.privacy.strict_fields import encode
@@ -81,7 +80,7 @@ def _compare(stated: Certificate, plan: Plan) -> None:
         study=stated.study,
     )
     compare_certificates(stated, again, "which follows from its facts")
-    expected = CertifiedOpening(1, release_reason(plan), (plan.released,), stated.parties)
+    expected = CertifiedOpening(1, plan.release_reason, (plan.released,), stated.parties)
     if stated.openings not in ((), (expected,)):  # none: before the run
         must_be = f"one opening of {plan.released} numbers to all parties, '{expected.reason}'"
         raise parameter_error("openings", "a certificate", must_be, stated.openings)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cofit.errors import PlanWarning, parameter_error
-from cofit.learn.facts import DESCENT, PAPER_DEFAULTS, training_facts
+from cofit.learn.facts import PAPER_DEFAULTS, training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.unlike_scales import scale_warnings
 from cofit.models.arguments import taught
@@ -141,7 +141,7 @@ class _PrivateLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             given.feature_names,
             vertical=partition == "vertical",
             bound=float(plan.facts.feature_bound) if plan.facts.normalised_by == "parties" else None,
-            whole_rows=plan.facts.method == DESCENT and plan.floor is None and plan.facts.row_limit is None,
+            whole_rows=plan.penalty is None and plan.floor is None and plan.facts.row_limit is None,
             limit=plan.facts.cut_length,
         ):
             warnings.warn(unlike, UserWarning, stacklevel=2)

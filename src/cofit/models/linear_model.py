@@ -39,7 +39,7 @@ import numpy.typing as npt
 
 from cofit.errors import CofitError, InvalidInputError, ShapeError, parameter_error
 from cofit.learn.losses import loss_named
-from cofit.learn.plan import DescentPlan, Plan
+from cofit.learn.plan import Plan
 from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.learn.recipes.descent.shrinkage import shrunk_weights
 from cofit.models.decisions import checked_threshold, second_class, warn_of_one_class, warn_of_other_units
@@ -140,25 +140,12 @@ class LinearModel:
         With the shrinkage that the release speaks for; ``shrunk(0)`` is the model without.
         """
         facts = plan.facts
-        rows, floor, shrinkage = None, 0.0, 0.0
-        if isinstance(plan, DescentPlan):
-            constant = float(plan.formats.constant)
-            released = np.asarray(weights)
-            rows, intercept, shrinkage = plan.row_map(released), plan.intercept(released), plan.shrinkage(released)
-        else:
-            constant = float(facts.intercept_scaling) if facts.fit_intercept else 0.0
-            floor = 0.0 if plan.floor is None else float(plan.floor * facts.feature_bound)
-            intercept = weights[facts.cols] * constant if facts.fit_intercept else 0.0
         first, second = classes
         return cls(
             loss=facts.loss,
             classes=(first, second),
             coef=tuple(weights[: facts.cols]),
-            intercept=intercept,
-            constant=constant,
-            norm_floor=floor,
-            rows=rows,
-            shrinkage=shrinkage,
+            **vars(plan.scoring(np.asarray(weights))),
             feature_names=None if feature_names is None else tuple(feature_names),
             certificate=certificate,
         )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from cofit.errors import OtherReleaseWarning, parameter_error
 from cofit.learn.plan import Plan
 from cofit.learn.rebuild import of_another_release, rebuilt_plan
-from cofit.learn.releases import blank_release
 
 if TYPE_CHECKING:
     from cofit.models.linear_model import LinearModel
@@ -23,7 +22,7 @@ def check_planned(model: LinearModel) -> Plan | None:
     if plan is None:
         warnings.warn(of_another_release(model.certificate), OtherReleaseWarning, stacklevel=4)
         return None
-    blank = model.from_weights(plan, blank_release(plan), model.certificate, model.classes, model.feature_names)
+    blank = model.from_weights(plan, plan.opened.blank(), model.certificate, model.classes, model.feature_names)
     for name in ("loss", "constant", "norm_floor"):
         _require(name, getattr(model, name), getattr(blank, name))
     _require("number of weights", len(model.coef), len(blank.coef))

@@ -22,22 +22,10 @@ from fractions import Fraction
 from typing import TypeAlias, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.privacy.certificate_checks import (
-    CENTRE,
-    INTERCEPT,
-    LEVEL,
-    MEAN,
-    NEIGHBOURS,
-    RADIUS,
-    ROLES,
-    SCALE_NAMES,
-    SPREAD,
-    UNIT,
-    VERSION,
-    check_certificate,
-)
+from cofit.privacy.certificate_checks import NEIGHBOURS, ROLES, SCALE_NAMES, UNIT, VERSION, check_certificate
 from cofit.privacy.certificate_text import about_others, headline_of, text_of
 from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedOpening, CertifiedRelease, Statement
+from cofit.privacy.release_names import OPENED
 from cofit.privacy.strict_fields import check_names, decode, encode, json_object
 
 __all__ = [
@@ -139,8 +127,7 @@ class Certificate:
     @property
     def released(self) -> int:
         """How many numbers were opened: the weights, and what a score needs of how rows are prepared."""
-        opened = (LEVEL, CENTRE, MEAN, SPREAD, RADIUS, f"{INTERCEPT} 1")
-        return self.d + sum(release.dimension for release in self.releases if release.name in opened)
+        return self.d + sum(release.dimension for release in self.releases if release.name in OPENED)
 
     def to_json(self) -> str:
         """Return the certificate as JSON, sorted and indented."""

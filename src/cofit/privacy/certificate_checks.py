@@ -17,6 +17,19 @@ from cofit.errors import parameter_error
 from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedRelease, Statement
 from cofit.privacy.objective import SENSITIVITIES
+from cofit.privacy.release_names import (
+    CENTRE,
+    CLIPPED,
+    INTERCEPT,
+    LEVEL,
+    MEAN,
+    RADIUS,
+    SHIFT,
+    SPREAD,
+    STEP,
+    WEIGHTS,
+    numbered,
+)
 from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
 from cofit.privacy.zcdp import LARGEST_EPSILON, total_delta
 from cofit.sampling.discrete_gaussian import LARGEST_SIGMA
@@ -32,8 +45,6 @@ UNIT = "one record (row)"
 NEIGHBOURS = "one record replaced; the number of records is public"
 ROLES = ("owners", "parties", "analyst", "public")
 SCALE_NAMES = {"knorm": "beta", "laplace": "scale", "gaussian": "sigma"}
-LEVEL, CENTRE, STEP, INTERCEPT, WEIGHTS = "level", "centre", "step", "intercept", "weights"
-MEAN, RADIUS, SHIFT, SPREAD = CLIPPED = ("mean", "radius", "shift", "spread")
 _CHOICES: dict[str, tuple[object, ...]] = {
     "version": (VERSION,),
     "unit": (UNIT,),
@@ -223,8 +234,8 @@ def _check_descent(c: Certificate, descent: CertifiedDescent) -> None:
     stated = [release.name for release in c.releases]
     extras = [*CLIPPED] if MEAN in stated else [name for name in (LEVEL, CENTRE) if name in stated]
     calibrated = sum(name.startswith(INTERCEPT) for name in stated)
-    names = [*extras, *(f"{STEP} {t + 1}" for t in range(len(stated) - len(extras) - calibrated))]
-    in_order = [*names, *(f"{INTERCEPT} {k + 1}" for k in range(calibrated))] == stated
+    names = [*extras, *(numbered(STEP, t) for t in range(len(stated) - len(extras) - calibrated))]
+    in_order = [*names, *(numbered(INTERCEPT, k) for k in range(calibrated))] == stated
     in_order &= descent.steps == len(names) - len(extras)
     must_be = (
         f"level and centre if there are any, or {', '.join(CLIPPED)}; 'step 1' to 'step {descent.steps}'; and those of "

@@ -10,7 +10,6 @@ from cofit.learn.certify import certify
 from cofit.learn.inputs import FEATURES, LABELS
 from cofit.learn.plan import Plan
 from cofit.learn.rebuild import compare_certificates, of_another_release, rebuilt_plan
-from cofit.learn.releases import opened_in_words
 from cofit.privacy.certificate import Certificate
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
@@ -54,7 +53,7 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
     """Return what each role will learn, and what it could learn by breaking the assumptions."""
     info = scheme_named(study.compute.scheme).info
     facts = "this study, and when whom of the others is connected"
-    model = opened_in_words(study_plan(study))
+    model = study_plan(study).opened.in_words()
     owners = ["its own data", f"{model}, if an analyst publishes it", facts]
     parties = [model, facts]
     if study.data.partition == "vertical":

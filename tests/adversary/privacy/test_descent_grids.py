@@ -301,10 +301,10 @@ def test_the_program_cannot_add_noise_of_another_grid(changes: tuple[tuple[str, 
 
 
 LEAKS = {
-    "level": ("extras.append(level.reshape(1))", "extras.append((level + offset.sum()).reshape(1))"),
+    "level": ("extras[LEVEL] = level.reshape(1)", "extras[LEVEL] = (level + offset.sum()).reshape(1)"),
     "centre": (
-        "extras.append(centre)",
-        "extras.append(centre + with_bits(_sum(rows, passed, plan), plan.formats.data))",
+        "extras[CENTRE] = centre\n",
+        "extras[CENTRE] = centre + with_bits(_sum(rows, passed, plan), plan.formats.data)\n",
     ),
     "intercept": (
         "    return offset\n\n",

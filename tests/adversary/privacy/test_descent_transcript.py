@@ -14,7 +14,7 @@ import pytest
 
 from cofit import Party, run_local
 from cofit.errors import CofitError
-from cofit.learn.private_training import private_training, release_reason
+from cofit.learn.private_training import private_training
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.program import descend
 from cofit.roles import LocalRun
@@ -64,7 +64,7 @@ def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(kind: st
     assert plan.released == released
     for run, views in runs:
         (opening,) = run.openings
-        assert (opening.reason, opening.shape, opening.learned_by) == (release_reason(plan), (released,), PARTIES)
+        assert (opening.reason, opening.shape, opening.learned_by) == (plan.release_reason, (released,), PARTIES)
         for party in PARTIES:
             seen = masked(views, party)
             assert len(seen) > 20_000

@@ -65,7 +65,7 @@ def released(plan: DescentPlan, blocks: list[Any], labels: list[Any]) -> Reals:
             owners=given,
             timeout=120,
         )
-    return plan.in_units(next(iter(run.results.values())))
+    return plan.opened.in_units(next(iter(run.results.values())))
 
 
 def integers(plan: Plan, x: Reals) -> npt.NDArray[Any]:

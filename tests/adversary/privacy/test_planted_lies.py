@@ -13,7 +13,8 @@ import pytest
 from cofit.learn.base_plan import Plan
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import MinimiserPlan, plan_training
+from cofit.learn.plan import plan_training
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.row_check import check_of, largest_square
 from support.lies import verdicts_on
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from cofit.learn.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from support.training import planned, published
 
 ALPHA = 1e-6

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cofit.learn.contribution import normalised_rows
 from cofit.learn.losses import Loss, loss_named
 from cofit.privacy.objective import Objective, gradient_bound
 from support.training import minimise, planned, trained
@@ -138,7 +137,7 @@ def test_computed_weights_move_no_further_than_the_noise_covers(name: str, parti
         tables = replace(case, x=x, y=y).tables()
         weights = [trained(plan, rows_of, labels.astype(np.int64)) for rows_of, labels in tables]
         largest = max(largest, float(np.linalg.norm(weights[0] - weights[1])))
-        exact = [minimise(plan.loss, normalised_rows(plan, r), labels, 0.4) for r, labels in tables]
+        exact = [minimise(plan.loss, plan.comparable_rows(r), labels, 0.4) for r, labels in tables]
         assert np.linalg.norm(exact[0] - exact[1]) <= float(plan.objective.sensitivity) * (1 + 1e-9)
     assert 0.4 * float(plan.mechanism.sensitivity) < largest <= float(plan.mechanism.sensitivity)
     if name == "huber_hinge" and rows == 12:

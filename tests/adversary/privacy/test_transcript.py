@@ -13,8 +13,9 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Party, run_local
-from cofit.learn.plan import MinimiserPlan
-from cofit.learn.private_training import REASON, private_training
+from cofit.learn.opened import REASON
+from cofit.learn.private_training import private_training
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.recipes.minimiser.program import train
 from cofit.roles import LocalRun
 from cofit.roles.files.release_store import MemoryStore

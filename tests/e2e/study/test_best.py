@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from cofit.learn.plan import DescentPlan
-from cofit.learn.private_training import release_reason
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.models.study_model import StudyModel
 from cofit.study.plan import study_plan
 from support.studies import Lab
@@ -28,7 +27,7 @@ def check_model(lab: Lab) -> None:
     assert len(release.weights) == plan.released > plan.cols, "level and centre are part of the release"
     for party in lab.parties:
         openings = [(r["reason"], r["shape"]) for r in lab.audit(party) if r["event"] == "opening"]
-        assert set(map(str, openings)) == {str((release_reason(plan), [plan.released]))}
+        assert set(map(str, openings)) == {str((plan.release_reason, [plan.released]))}
     model = StudyModel.from_release(lab.study, release.weights, release.certificate)
     right = (model.model.predict(lab.X) == lab.y).mean()
     commoner = max(lab.y.mean(), 1 - lab.y.mean())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.learn.private_training import REASON
+from cofit.learn.opened import REASON
 from support.studies import Lab
 
 MakeLab = Callable[..., Lab]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.learn.private_training import REASON
+from cofit.learn.opened import REASON
 from support.nursery import until
 from support.studies import PARTIES, Lab
 

@@ -11,7 +11,8 @@ from cofit.experiments.public_rows import made_up_rows
 from cofit.experiments.simulation import Simulation
 from cofit.experiments.twin import twin_draws
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import MinimiserPlan, Plan, plan_training
+from cofit.learn.plan import Plan, plan_training
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.models.linear_model import LinearModel
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import run_training

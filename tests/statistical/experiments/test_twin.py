@@ -15,8 +15,8 @@ from cofit.baselines.minimiser import minimise
 from cofit.experiments import twin
 from cofit.experiments.claims import claims
 from cofit.experiments.twin import twin_draws
-from cofit.learn.contribution import normalised_rows
-from cofit.learn.plan import MinimiserPlan, plan_minimiser
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.roles import run_local
 from cofit.roles.local.tables import OwnerTable, contributions_of, holders_of
 from cofit.roles.local.training import run_training
@@ -55,8 +55,8 @@ def _owners(partition: str) -> dict[str, OwnerTable]:
 
 def _p_values(plan: MinimiserPlan, real: Reals, twin: Reals) -> dict[str, float]:
     """Two-sample tests of each weight, of the length of what was added, and of the accuracy on rows held out."""
-    exact = minimise(Part(normalised_rows(plan, X), Y), float(plan.facts.l2), tolerance=1e-9).weights
-    rows = normalised_rows(plan, TEST)
+    exact = minimise(Part(plan.comparable_rows(X), Y), float(plan.facts.l2), tolerance=1e-9).weights
+    rows = plan.comparable_rows(TEST)
 
     def views(weights: Reals) -> dict[str, Reals]:
         hits = ((rows @ weights.T > 0) == (TRUTH == 1)[:, np.newaxis]).mean(axis=0)

@@ -14,9 +14,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import cofit
-from cofit.experiments.many_scores import scores_of_releases
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.many_scores import scores_of_releases
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.twin import cleartext_descent
 from support.scalings import KINDS, SCALINGS, Labels, Scaled, scaled

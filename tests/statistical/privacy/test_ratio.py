@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cofit.learn.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.privacy.mechanisms import Mechanism
 from statistical.sampling.checks import ALPHA, Values
 from support.training import planned, published

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from cofit.cli.model import write_model
-from cofit.learn.releases import blank_release
 from cofit.models.study_model import StudyModel
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import PartySignature, sign
@@ -22,7 +21,7 @@ def model_of(study: Study, weights: dict[str, float], intercept: float = 0.0) ->
     """Weights by encoded name; 0 where none is given. What recipe 'best' opens beside them is blank."""
     plan = study_plan(study)
     values = [weights.get(name, 0.0) for name in study.weight_names] + [intercept] * study.model.intercept
-    released = (*values, *blank_release(plan)[len(values) :])
+    released = (*values, *plan.opened.blank()[len(values) :])
     return StudyModel.from_release(study, released, expected_certificate(study, plan))
 
 

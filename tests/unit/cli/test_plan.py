@@ -18,7 +18,8 @@ from cofit.cli.main import cli, main
 from cofit.cli.plan import plan as command
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
-from cofit.learn.plan import plan_minimiser, plan_training
+from cofit.learn.plan import plan_training
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.units import duration, size
 from support.facts import paper_facts
 

@@ -20,7 +20,8 @@ from cofit.experiments.folds import folds
 from cofit.experiments.measure import measure
 from cofit.experiments.twin import twin_draws
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import Plan, plan_minimiser
+from cofit.learn.plan import Plan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.roles.local.tables import OwnerTable
 
 DATA = load_data_set("claims:rows=240,cols=30,density=0.2,signal=20,seed=2")

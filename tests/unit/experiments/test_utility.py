@@ -16,9 +16,9 @@ from cofit.experiments.public_rows import PublicRows, made_up_rows, public_sampl
 from cofit.experiments.simulation import Simulation
 from cofit.experiments.suggestions import FREE, Compared, suggestions
 from cofit.experiments.utility import LARGEST_SIZE, AccuracyForecast, forecast_accuracy
-from cofit.learn.contribution import normalised_rows
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import MinimiserPlan, plan_training
+from cofit.learn.plan import plan_training
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.models.linear_model import LinearModel
 from unit.report.models import certified_by
 
@@ -84,7 +84,7 @@ def test_the_paper_without_noise_is_the_minimiser_as_a_model(facts: dict[str, An
     data = PublicRows(*easy(), "made up").split(280)
     found = Simulation(10**6, 4, data, 5, 0).accuracies(20.0, given)
     weights = minimise(
-        Part(normalised_rows(plan, data.features[data.train]), data.labels[data.train]), 0.01, tolerance=1e-4
+        Part(plan.comparable_rows(data.features[data.train]), data.labels[data.train]), 0.01, tolerance=1e-4
     ).weights
     model = LinearModel.from_weights(plan, weights.tolist(), certified_by(plan), (0, 1))
     right = (model.predict(data.features[data.test]) == data.labels[data.test]).mean()
@@ -98,7 +98,7 @@ def test_noise_of_the_paper_is_that_of_its_plan() -> None:
     plan = plan_training(training_facts(280, 4, epsilon=1.0, **given))
     assert isinstance(plan, MinimiserPlan)
     simulation = Simulation(280, 4, PublicRows(*easy(), "made up").split(280), 4000, 0)
-    scores = simulation._minimiser(plan)
+    scores = simulation._scores(plan)
     assert scores.std(axis=1).mean() == pytest.approx(float(plan.mechanism.scale), rel=0.03)
 
 

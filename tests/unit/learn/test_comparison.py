@@ -6,7 +6,7 @@ import pytest
 
 from cofit.learn.comparison import compare_schemes
 from cofit.learn.forecast import forecast
-from cofit.learn.plan import plan_minimiser
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.sharing import SCHEMES
 from support.facts import paper_facts
 

@@ -11,7 +11,8 @@ from cofit.errors import RangeError
 from cofit.learn.bounds import TOLERANCE, beyond
 from cofit.learn.contribution import clipped_from_below, prepared_features
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import DescentPlan, plan_training
+from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.roles.local.tables import OwnerTable, contributions_of
 
 ROWS, COLS = 2000, 20

@@ -10,8 +10,9 @@ import pytest
 from cofit.arithmetic import FixedPoint
 from cofit.learn.forecast import Contributors, Forecast, forecast
 from cofit.learn.inputs import FEATURES, LABELS, Holders
-from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.learn.private_training import private_training
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.secret import InputFacts, Party
 from cofit.sharing import Scheme, scheme_named
 from cofit.sharing.known_inputs import assembled, components_of

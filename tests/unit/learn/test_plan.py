@@ -12,7 +12,8 @@ import pytest
 
 from cofit.errors import InvalidInputError
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import plan_minimiser, plan_training
+from cofit.learn.plan import plan_training
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from support.facts import paper_facts
 from support.training import planned
 

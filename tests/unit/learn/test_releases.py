@@ -10,7 +10,9 @@ import pytest
 
 from cofit.learn.certify import certify
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import DescentPlan, MinimiserPlan, plan_training
+from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.releases import accounted_releases
 from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.accounted import releases_from_text, releases_to_text

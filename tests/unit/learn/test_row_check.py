@@ -13,7 +13,9 @@ from cofit.errors import RangeError
 from cofit.learn import base_plan
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
-from cofit.learn.plan import DescentPlan, MinimiserPlan, plan_training
+from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.row_check import (
     CONSTANTS,
     DEVIATIONS,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.experiments.many_scores import scores_of_releases
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.many_scores import scores_of_releases
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.twin import cleartext_descent
 from cofit.learn.usefulness import about, few_rows, rows_needed, shown, wanted_strength

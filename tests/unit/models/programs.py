@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from cofit import Party
-from cofit.learn.private_training import private_training
+from cofit.learn.plan import plan_training
 
 
 def loaded_modules(party: Party) -> list[str]:
     """Return the modules of a party's process, with all that private training needs."""
     party.open(party.random_bits((3,)), reason="a meeting point")
-    assert private_training.__module__ in sys.modules
+    assert plan_training.__module__ in sys.modules
     return sorted(sys.modules)

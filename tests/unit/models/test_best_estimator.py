@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from cofit.errors import InvalidInputError, PlanWarning, RangeError
-from cofit.learn.plan import DescentPlan
 from cofit.learn.rebuild import rebuilt_plan
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.shrinkage import believed_shrinkage
 from cofit.models.estimators import REHEARSAL, LinearSVC, LogisticRegression
 from cofit.models.linear_model import LinearModel

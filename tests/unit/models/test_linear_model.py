@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError, OtherReleaseWarning, ShapeError
-from cofit.learn.contribution import normalised_rows
-from cofit.learn.plan import MinimiserPlan, plan_minimiser
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.models.linear_model import LinearModel
 from cofit.models.model_files import load_model
 from cofit.roles.local.tables import OwnerTable
@@ -58,7 +58,7 @@ def test_the_score_is_that_of_the_row_as_normalised_in_training(facts: dict[str,
     assert model.loss == result.plan.facts.loss
     assert isinstance(result.plan, MinimiserPlan)
     for rows in (X, np.zeros((1, 3)), X * 1e-3):
-        expected = normalised_rows(result.plan, rows) @ result.weights
+        expected = result.plan.comparable_rows(rows) @ result.weights
         np.testing.assert_allclose(model.decision_function(rows), expected, rtol=1e-12, atol=1e-15)
 
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from cofit.learn.certify import certify
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import DescentPlan, MinimiserPlan, Plan, plan_minimiser, plan_training
-from cofit.learn.private_training import release_reason
+from cofit.learn.plan import Plan, plan_training
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.twin import cleartext_descent
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.report.accuracy_forecast import AccuracyCurve, AccuracyForecast
@@ -106,7 +108,7 @@ def certified_by(
             owners[0]: {"features": (facts.rows, 1), "labels": (facts.rows,)},
             owners[1]: {"features": (facts.rows, width - 1)},
         }
-    reason = release_reason(plan)
+    reason = plan.release_reason
     return certify(
         plan,
         parties=members,

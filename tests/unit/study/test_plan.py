@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cofit.errors import InvalidInputError
-from cofit.learn.plan import DescentPlan, plan_minimiser
-from cofit.learn.releases import opened_in_words
+from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.study import study_plan
 from cofit.study.statement import expected_certificate, learned
 from support.facts import paper_facts
@@ -110,7 +110,7 @@ def test_owners_agree_to_the_openings_that_the_certificate_states(epsilon: float
     """Named before a contribution as they are named after the release: here with a level, or with clipped rows."""
     study = study_of(privacy={"epsilon": epsilon, "delta": 1e-6}, model={"kind": "logistic_regression"})
     plan = study_plan(study)
-    parts = opened_in_words(plan)
+    parts = plan.opened.in_words()
     assert any(parts in fact for fact in learned(study)["parties"])
     assert parts in expected_certificate(study, plan).learned["parties"][0]
     assert isinstance(plan, DescentPlan)

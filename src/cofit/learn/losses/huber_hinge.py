@@ -36,6 +36,10 @@ class HuberHinge(Loss):
         del radius
         return Fraction(1)
 
+    def value(self, y: Reals, z: Reals) -> Reals:
+        short = np.clip(1.5 - (2 * y - 1) * z, 0, None)
+        return np.asarray(np.where(short <= 1, short**2 / 2, short - 0.5))
+
     def derivative(self, y: Reals, z: Reals) -> Reals:
         sign = 2 * y - 1
         return np.asarray(-sign * HALF_MARGIN(sign * z))

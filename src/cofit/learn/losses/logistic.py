@@ -49,6 +49,9 @@ class Logistic(Loss):
             return Fraction(1)
         return min(Fraction(1 / (1 + math.exp(-float(radius)))) + _FLOAT_SLACK, Fraction(1))
 
+    def value(self, y: Reals, z: Reals) -> Reals:
+        return np.asarray(np.logaddexp(0, z) - y * z)
+
     def derivative(self, y: Reals, z: Reals) -> Reals:
         return np.asarray(0.5 * (1 + np.tanh(z / 2)) - y)  # the tanh form does not overflow
 

@@ -66,6 +66,10 @@ class Loss(ABC):
         """Return a bound of |l'(y, z)| over both labels and |z| <= radius (None: all z), never too small."""
 
     @abstractmethod
+    def value(self, y: Reals, z: Reals) -> Reals:
+        """Return l(y, z) in the clear, for simulations."""
+
+    @abstractmethod
     def derivative(self, y: Reals, z: Reals) -> Reals:
         """Return l'(y, z) in the clear: what the secure evaluation must agree with."""
 

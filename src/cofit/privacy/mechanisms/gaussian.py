@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from cofit.arithmetic import FixedPoint
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import KEPT, at_epsilon, sigma_for, split
@@ -60,6 +63,9 @@ class Gaussian(Mechanism):
             "weights", self.sensitivity * steps, self.scale * steps, self.dimension, self.sampler_distance
         )
         return at_epsilon([event], self.epsilon).rule
+
+    def in_the_clear(self, draws: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        return np.asarray(float(self.scale) * rng.standard_normal((draws, self.dimension)))
 
     def _noisy(self, party: Party, weights: SecretArray, count: int) -> SecretArray:
         del count  # coordinates are independent

@@ -26,6 +26,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from cofit.arithmetic import Z128, FixedPoint
 from cofit.errors import RangeError, parameter_error
 from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up, square_root_up
@@ -58,6 +61,11 @@ class KNorm(Mechanism):
             f"a uniformly random direction in {self.dimension} dimensions, times a Gamma({self.dimension}, "
             f"{float(self.scale):.6g}) length"
         )
+
+    def in_the_clear(self, draws: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        noise = rng.standard_normal((draws, self.dimension))
+        lengths = rng.gamma(self.dimension, float(self.scale), draws)
+        return np.asarray(noise * (lengths / np.linalg.norm(noise, axis=1))[:, np.newaxis])
 
     def _noisy(self, party: Party, weights: SecretArray, count: int) -> SecretArray:
         unit = knorm.knorms(party, count, self.dimension, _SAMPLE).reshape(*weights.shape)

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from cofit.arithmetic import FixedPoint
 from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.events import laplace_event
@@ -45,6 +48,9 @@ class Laplace(Mechanism):
     @property
     def distribution(self) -> str:
         return f"independent discrete Laplace noise of scale {float(self.scale):.6g} in every coordinate"
+
+    def in_the_clear(self, draws: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        return rng.laplace(0.0, float(self.scale), (draws, self.dimension))
 
     def _noisy(self, party: Party, weights: SecretArray, count: int) -> SecretArray:
         del count  # coordinates are independent

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from cofit.errors import ShapeError, parameter_error
 from cofit.privacy.zcdp import total_delta
 from cofit.secret import Party, SecretArray
@@ -77,6 +80,10 @@ class Mechanism(ABC):
             must_be = f"of shape (k, {self.dimension})"
             raise parameter_error("rows", "perturb_each", must_be, f"shape {rows.shape}", ShapeError)
         return self._noisy(party, rows, rows.shape[0])
+
+    @abstractmethod
+    def in_the_clear(self, draws: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        """Return so many draws of the noise, one in a row, in floating point: for simulations, never for releases."""
 
     @abstractmethod
     def _noisy(self, party: Party, weights: SecretArray, count: int) -> SecretArray:

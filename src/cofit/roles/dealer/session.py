@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cofit.learn.inputs import Holders
-from cofit.learn.plan import MinimiserPlan, Plan
+from cofit.learn.plan import Plan
 from cofit.learn.private_training import private_training
-from cofit.roles.party.checkpoints import NO_CHECKPOINTS, common_checkpoint, resumed_limit
+from cofit.learn.statement import TrainingState
+from cofit.roles.party.checkpoints import NO_CHECKPOINTS, common_checkpoint
 from cofit.roles.party.session import AGREED, agreed_names
 from cofit.secret import InputFacts, Party, SecretArray
 from cofit.sharing import Scheme
@@ -26,25 +27,19 @@ from cofit.sharing.known_inputs import assembled
 class HeardCheckpoints:
     """Implements ``cofit.learn.checkpoints.Checkpoints`` for a member that has none: it hears from which all go on."""
 
-    plan: MinimiserPlan
-    every: int
+    training: TrainingState
 
     def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
         chosen = common_checkpoint(party.announce("checkpoints", NO_CHECKPOINTS))
         party.agree("checkpoint", b"")
         if chosen is None:
             return None
-        format = self.plan.formats.of(self.plan.formats.weights)
-        weights = party.constant(np.zeros(self.plan.geometry.cols), format).loosened(resumed_limit(self.plan))
+        zeros = party.constant(np.zeros(self.training.cols), self.training.format)
+        weights = zeros.loosened(self.training.limit)
         return chosen.epoch, weights, weights
 
     def reached(self, party: Party, epoch: int, weights: SecretArray, before: SecretArray) -> None:
-        """Take the parties' steps: fresh sharings, verified before they are stored."""
-        if epoch % self.every == 0:
-            with party.label("checkpoint"):
-                for value in (weights, before):
-                    party.refreshed(value)
-                party.verify()
+        """Fresh sharings, which the parties store, need no dealer."""
 
 
 def run_dealing(
@@ -55,11 +50,10 @@ def run_dealing(
     expected: Mapping[str, Mapping[str, InputFacts]],
     ranks: Mapping[str, int],
     report: Callable[[str, int, int], None],
-    every: int,
 ) -> None:
     """Deal for one session of the parties, on a scheme that is set up; the steps are those of ``run_session``.
 
-    ranks: those of the owners that are parties. every: how often the parties keep a checkpoint.
+    ranks: those of the owners that are parties.
     """
     party = Party(scheme, expected, report=report)
     party.agree(AGREED, dict.fromkeys(agreed_names(expected), b""))
@@ -69,5 +63,5 @@ def run_dealing(
         for name, facts in inputs.items():
             ring, parties, holder = facts.format.ring, len(scheme.names), ranks.get(owner)
             party.take(owner, name, assembled(type(scheme), ring, facts.shape, scheme.rank, parties, {}, holder))
-    checkpoints = HeardCheckpoints(plan, every) if isinstance(plan, MinimiserPlan) else None
+    checkpoints = None if plan.state is None else HeardCheckpoints(plan.state)
     private_training(party, plan, holders, {}, study_hash, checkpoints)

@@ -1,12 +1,12 @@
 """Checkpoints of a training run in a party's state directory.
 
 Every ``every`` epochs each party stores its share of w_t and w_{t-1}, in a fresh sharing: what is on disk then has
-nothing in common with the messages of the session, and nothing is stored that was not verified. After an interruption
-the parties, in a new session with new seeds, tell each other which epochs *of which sessions* they hold (shares that
-were saved in different sessions do not fit together) and go on from the last that all of them have. A checkpoint of
-another plan, as another release of the software might make, is of no use and dropped. A party keeps the last two, so
-that one that was killed while saving costs no more than one step back; a session begins with deleting those that not
-all have. A damaged one is deleted and counts as missing.
+nothing in common with the messages of the session. After an interruption the parties, in a new session with new seeds,
+tell each other which epochs *of which sessions* they hold (shares that were saved in different sessions do not fit
+together) and go on from the last that all of them have. A checkpoint of another plan, as another release of the
+software might make, is of no use and dropped. A party keeps the last two, so that one that was killed while
+saving costs no more than one step back; a session begins with deleting those that not all have. A damaged one is
+deleted and counts as missing.
 
 Nobody learns anything; the epochs are public.
 """
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cofit.errors import InvalidInputError
-from cofit.learn.plan import MinimiserPlan
+from cofit.learn.statement import TrainingState
 from cofit.roles.party.state import Checkpoint, PartyState
 from cofit.secret import Party, SecretArray
 from cofit.secret.stored import pack, unpack
@@ -38,7 +38,7 @@ class CheckpointFiles:
 
     state: PartyState
     every: int
-    plan: MinimiserPlan
+    training: TrainingState
 
     def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
         kept = {c: shares for c in self.state.checkpoints()[:_MOST] if (shares := self._intact(party, c)) is not None}
@@ -57,12 +57,12 @@ class CheckpointFiles:
         """Return the shares of w_t and w_{t-1}; None, and the file is deleted, if it is of no use."""
         try:
             header, body = unpack(_KIND, _NAME, ("plan", "epoch", "length"), self.state.checkpoint(checkpoint))
-            if header["plan"] != self.plan.hash or header["epoch"] != checkpoint.epoch:
+            if header["plan"] != self.training.plan or header["epoch"] != checkpoint.epoch:
                 raise InvalidInputError("it belongs to another plan of this study")
             stored = [party.import_share(body[: header["length"]]), party.import_share(body[header["length"] :])]
-            both = [value.loosened(resumed_limit(self.plan)) for value in stored]
-            wanted = (self.plan.geometry.cols,), self.plan.formats.of(self.plan.formats.weights)
-            if any((value.shape, value.format) != wanted for value in both) or checkpoint.epoch > self.plan.epochs:
+            both = [value.loosened(self.training.limit) for value in stored]
+            wanted = (self.training.cols,), self.training.format
+            if any((value.shape, value.format) != wanted for value in both) or checkpoint.epoch > self.training.epochs:
                 raise InvalidInputError("it does not fit the plan of this study")
             return both[0], both[1]
         except InvalidInputError as error:
@@ -74,9 +74,8 @@ class CheckpointFiles:
         if epoch % self.every:
             return
         with party.label("checkpoint"):
-            fresh = [party.refreshed(value) for value in (weights, before)]
-            shares = [party.export_share(value) for value in fresh]
-        header = {"plan": self.plan.hash, "epoch": epoch, "length": len(shares[0])}
+            shares = [party.export_share(party.refreshed(value)) for value in (weights, before)]
+        header = {"plan": self.training.plan, "epoch": epoch, "length": len(shares[0])}
         self.state.save_checkpoint(Checkpoint(epoch, party.session.hex()), pack(_KIND, header, shares[0] + shares[1]))
 
 
@@ -88,11 +87,3 @@ def common_checkpoint(told: Sequence[bytes]) -> Checkpoint | None:
         key=lambda one: (one.epoch, one.session),
         default=None,
     )
-
-
-def resumed_limit(plan: MinimiserPlan) -> int:
-    """Return the bound of the weights that a resumed training goes on with: the plan's, which a dealer knows as well.
-
-    That of the stored value may be smaller, and the steps of a program depend on bounds.
-    """
-    return plan.formats.of(plan.formats.weights).limit(plan.formats.radius)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from cofit.errors import StateError
 from cofit.learn.inputs import Holders
-from cofit.learn.plan import MinimiserPlan, Plan
+from cofit.learn.plan import Plan
 from cofit.learn.private_training import private_training
 from cofit.learn.releases import accounted_releases
 from cofit.roles.files.audit import AuditFile
@@ -111,8 +111,8 @@ def run_session(
     ledger = Ledger(state.directory / LEDGER)
     store = ChargedStore(FileStore(state.directory / RELEASE), ledger, study, plan, state, audit)
     checkpoints = None
-    if isinstance(plan, MinimiserPlan):
-        checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan)
+    if plan.state is not None:
+        checkpoints = CheckpointFiles(state, study.compute.checkpoint_epochs or CHECKPOINT_EPOCHS, plan.state)
     coin = partial(study_coin, party, state, audit, b"\0".join(basis.values()))
     weights = private_training(party, plan, holders, {party.name: store}, study.hash, checkpoints, coin=coin)
     return weights, party.audit.openings

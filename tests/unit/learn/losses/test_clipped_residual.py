@@ -94,7 +94,7 @@ def test_descent_trains_with_the_residual_of_the_loss(facts: dict[str, Any]) -> 
     x = rng.random((200, 4)) - 0.5
     labels = (x[:, 0] > 0.1 * rng.normal(size=200)).astype(np.int64)
     with fixed_noise(seed=5), checked_ranges():
-        real = plan.in_units(opened(plan, (x, labels)))
+        real = plan.opened.in_units(opened(plan, (x, labels)))
     noise = noise_of(plan, 5)
 
     def twin(plan: DescentPlan) -> Any:

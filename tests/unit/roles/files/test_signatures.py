@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, rsa
 
 from cofit.errors import InvalidInputError, VerificationError
-from cofit.learn.releases import blank_release
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import (
     TAG,
@@ -41,7 +40,7 @@ PARTIES = ("party-a", "party-b", "party-c")
 @cache
 def release() -> Release:
     plan = study_plan(STUDY)
-    return Release(blank_release(plan), expected_certificate(STUDY, plan))
+    return Release(plan.opened.blank(), expected_certificate(STUDY, plan))
 
 
 def signature_of(identity: Identity, given: Release | None = None) -> PartySignature:
@@ -92,7 +91,7 @@ def changed_encoding(**change: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("release_change", "certificate_change", "encoding"),
     [
-        ({"weights": (2.0**-1074, *blank_release(study_plan(STUDY))[1:])}, {}, ENCODING),
+        ({"weights": (2.0**-1074, *study_plan(STUDY).opened.blank()[1:])}, {}, ENCODING),
         ({}, {"created": "2026-03-02"}, ENCODING),
         ({}, {"study": "00" * 32}, ENCODING),
         ({}, {"plan_hash": "00" * 32}, ENCODING),

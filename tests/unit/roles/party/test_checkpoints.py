@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 from cofit import Party, run_local
-from cofit.errors import ProtocolError
-from cofit.learn.plan import MinimiserPlan, plan_minimiser
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.roles.party.checkpoints import CheckpointFiles
 from cofit.roles.party.state import PartyState
-from cofit.sharing import Scheme
 from support.facts import paper_facts
-from support.late_checks import LateChecked
-from support.runs import run_scheme
 
 PLAN = plan_minimiser(paper_facts(40, 1, epochs=100))
 FORMAT = PLAN.formats.of(PLAN.formats.weights)
@@ -31,7 +28,7 @@ def save(states: dict[str, PartyState], epochs: range, every: int = 1) -> None:
     """One session in which the weights after epoch t are (t, t + 1) / 1024, and before it (t - 1, t) / 1024."""
 
     def program(party: Party) -> None:
-        files = CheckpointFiles(states[party.name], every, PLAN)
+        files = CheckpointFiles(states[party.name], every, PLAN.state)
         for t in epochs:
             now, before = (party.constant(np.array([t + i, t + i + 1.0]) / 1024, FORMAT) for i in (0, -1))
             files.reached(party, t, now, before)
@@ -43,7 +40,7 @@ def resume(states: dict[str, PartyState], plan: MinimiserPlan = PLAN) -> tuple[i
     """What another session finds; opened, to look at it."""
 
     def program(party: Party) -> tuple[int, list[float], list[float]] | None:
-        found = CheckpointFiles(states[party.name], 1, plan).resume(party)
+        found = CheckpointFiles(states[party.name], 1, plan.state).resume(party)
         if found is None:
             return None
         epoch, weights, before = found
@@ -107,23 +104,3 @@ def test_what_is_on_disk_is_a_fresh_sharing(states: dict[str, PartyState]) -> No
     second = states["party-a"].checkpoint(states["party-a"].checkpoints()[0])
     assert len(first) == len(second)
     assert first != second
-
-
-def test_nothing_is_stored_that_was_not_verified(states: dict[str, PartyState]) -> None:
-    """With a scheme that puts its checks off: a wrong product is found when the checkpoint is due, not afterwards."""
-
-    def program(scheme: Scheme) -> None:
-        party = Party(scheme, {})
-        files = CheckpointFiles(states[party.name], 2, PLAN)
-        weights = party.constant(np.array([1.0, 2.0]) / 1024, FORMAT)
-        files.reached(party, 1, weights, weights)
-        product = (weights * 0.5).multiply(party.constant(np.array([1.0, 1.0]), FORMAT))
-        files.reached(party, 2, product, weights)
-        assert isinstance(scheme, LateChecked)
-        scheme.tampers = scheme.rank == 1
-        product = weights.multiply(product)
-        with pytest.raises(ProtocolError, match="multiplied differently"):
-            files.reached(party, 4, product, weights)
-
-    run_scheme(LateChecked, program, names=NAMES)
-    assert [[c.epoch for c in state.checkpoints()] for state in states.values()] == [[2]] * 3

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError, ProtocolError, StateError
-from cofit.learn.private_training import release_reason
 from cofit.roles.files.audit import AuditFile, read_audit
 from cofit.roles.files.durable import write_durably
 from cofit.roles.files.published import Release
@@ -28,7 +27,7 @@ from unit.study.studies import IDENTITIES
 
 STUDY, PLAN = planned("horizontal")
 NAMES = tuple(party.name for party in STUDY.parties)
-OPENINGS = (Opening(1, release_reason(PLAN), "arithmetic", (PLAN.released,), NAMES),)
+OPENINGS = (Opening(1, PLAN.release_reason, "arithmetic", (PLAN.released,), NAMES),)
 WEIGHTS = np.arange(PLAN.released) / 7
 CREATED = "2026-03-01T10:20:30+00:00"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from cofit.learn.batches import batch_count, even_parts, in_batches
 from cofit.learn.recipes.descent import noisy
@@ -24,13 +25,16 @@ from cofit.learn.recipes.descent.clip import (
 )
 from cofit.learn.recipes.descent.clip_formats import largest_length
 from cofit.learn.recipes.descent.formats import DescentFormats, log2_up
-from cofit.learn.recipes.descent.plan import MEAN, RADIUS, SHIFT, SPREAD, DescentPlan
 from cofit.learn.recipes.descent.rows import Rows, inverse_roots, repeated, with_bits
+from cofit.privacy.release_names import MEAN, RADIUS, SHIFT, SPREAD
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols import inverse_square_root, less
 from cofit.protocols.clamp import clamp
 from cofit.protocols.working import tighten
 from cofit.secret import SecretArray, concatenate
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.descent.plan import DescentPlan
 
 _HELD_A_VALUE = 4  # shared elements that a batch of squares holds for every value
 _HELD_BY_CLAMP = 40  # and a comparison and its products for every row
@@ -38,7 +42,7 @@ _HELD_BY_CLAMP = 40  # and a comparison and its products for every row
 
 def clipped_rows(
     y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
-) -> tuple[Rows, list[SecretArray]]:
+) -> tuple[Rows, dict[str, SecretArray]]:
     """Return the rows as the steps see them, and what of their preparation is opened: mean, stretch, radius.
 
     passed: 0 for records that the check of rows has found bad; they have no part in any sum.
@@ -63,7 +67,8 @@ def clipped_rows(
     variances = noisy.divided(total, rows, data) - shift.multiply(shift, data)
     mean = tighten(first + shift.multiply(repeated(radius, cols), data), clip.moved)
     stretch = _stretch(variances, formats, clip)
-    return _stretched(y, passed, mean, stretch, radius, formats, clip), [mean, stretch, radius]
+    opened = {MEAN: mean, SPREAD: stretch, RADIUS: radius}
+    return _stretched(y, passed, mean, stretch, radius, formats, clip), opened
 
 
 def _squared_distances(y: SecretArray, mean: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:

@@ -35,6 +35,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
+
 from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.exact import ADDED
 from cofit.learn.losses.clipped_margin import ClippedMargin
@@ -47,8 +50,11 @@ from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
 from cofit.protocols.roots import inverse_square_root_error
 from cofit.protocols.working import GUARD_BITS, working_bits
 
+Reals = npt.NDArray[np.float64]
 FLOAT_SLACK = Fraction(1, 1 << 30)
 MARGIN_BITS = 12
+MEAN_BITS = 15
+"""The grid of the level, and the fractional bits of the mean of a row."""
 _BITS = 16
 _FINE = 10  # what rounding adds to a sensitivity is about 2^-10 of it
 
@@ -232,3 +238,9 @@ def log2_up(value: Fraction) -> int:
     """Return the smallest integer k with value <= 2^k, for a positive value."""
     least = floor_log2(value)
     return least if value == Fraction(2) ** least else least + 1
+
+
+def towards_zero(rows: Reals, bits: int) -> Reals:
+    """Return rows of length at most 1 with so many fractional bits, so that none becomes longer than 1."""
+    z = rows * (1 - float(FLOAT_SLACK))
+    return np.asarray(np.ldexp(np.trunc(np.ldexp(z, bits)), -bits))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from cofit.learn.batches import even_parts
 from cofit.learn.recipes.descent.formats import log2_up
-from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.rows import with_bits
 from cofit.privacy.events import Event
 from cofit.sampling.discrete_gaussian import discrete_gaussians
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.secret import Party, SecretArray, concatenate
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.descent.plan import DescentPlan
 
 _DRAWS_AT_ONCE = 1 << 16
 """A draw holds about 1 kB at a party while it is made; more at once are no faster, and a batch costs some 17 rounds."""

@@ -9,15 +9,19 @@ on a grid of whole steps; sensitivities are in these steps and count every trunc
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cofit.learn.base_plan import PLAN_VERSION, Plan, plain_formats
+from cofit.learn.base_plan import PLAN_VERSION, Plan, PublicRows, plain_formats
+from cofit.learn.bounds import TOLERANCE
+from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.facts import Facts
+from cofit.learn.opened import REASON, Opened, OpenedPart
 from cofit.learn.recipes.descent.budget import AVERAGED, CENTRED_FLOOR, LEVEL_PARTS, OWN_PARTS
 from cofit.learn.recipes.descent.clip import (
     LEAST_VARIANCE,
@@ -30,28 +34,27 @@ from cofit.learn.recipes.descent.clip import (
     SQUARE_BITS,
     STRETCH_BITS,
 )
-from cofit.learn.recipes.descent.formats import DescentFormats, Layout
+from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, Layout, towards_zero
+from cofit.learn.recipes.descent.many_scores import scores_of_releases
+from cofit.learn.recipes.descent.program import descend
 from cofit.learn.recipes.descent.row_map import RowMap
+from cofit.learn.recipes.descent.sections import descent_sections
 from cofit.learn.recipes.descent.shrinkage import believed_shrinkage, shrunk_weights
+from cofit.learn.recipes.descent.statement import certified_by_descent, stated_by_descent
+from cofit.learn.sections import Section
+from cofit.learn.statement import Scoring, Stated
 from cofit.learn.usefulness import rows_needed
 from cofit.privacy.accountant import Account, at_epsilon
+from cofit.privacy.certified import CertifiedRelease
 from cofit.privacy.events import Event
+from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SPREAD, STEP
+from cofit.secret import Party, SecretArray
+from cofit.sharing.meter import Meter, Tally
+
+if TYPE_CHECKING:
+    from cofit.learn.inputs import Holders
 
 Reals = npt.NDArray[np.float64]
-LEVEL, CENTRE, STEP, INTERCEPT = "level", "centre", "step", "intercept"
-MEAN, RADIUS, SHIFT, SPREAD = "mean", "radius", "shift", "spread"
-OPENED = {
-    INTERCEPT: "intercept's offset",
-    LEVEL: "level",
-    CENTRE: "centre",
-    MEAN: "mean",
-    SPREAD: "stretch",
-    RADIUS: "radius",
-}
-"""What each of a plan's ``extras`` is called where people read of what was opened."""
-MEAN_BITS = 15
-
-
 CONSTANTS = (
     *(Fraction(AVERAGED), Fraction(MEAN_BITS), CENTRED_FLOOR, Fraction(OWN_PARTS, LEVEL_PARTS)),
     *(SHORTEST, LONGEST, RADIUS_SQUARED, OWN_MEAN, LEAST_VARIANCE),
@@ -122,21 +125,94 @@ class DescentPlan(Plan):
         return MEAN_BITS if name == LEVEL else self.formats.grid
 
     @property
-    def extras(self) -> dict[str, tuple[int, int]]:
-        """What is opened beside the weights, in order: how many numbers, with how many fractional bits."""
+    def opened(self) -> Opened:
+        """The sum of the last iterates, and what a score needs of the intercept and of how rows are prepared."""
         formats, features = self.formats, self.layout.features
-        return {
-            INTERCEPT: (int(bool(self.calibration)), formats.grid + formats.offset_exponent),
-            LEVEL: (int(self.level is not None), MEAN_BITS),
-            CENTRE: (features * int(self.centre is not None), formats.data),
-            MEAN: (features * int(self.clipped), formats.data),
-            SPREAD: (features * int(self.clipped), STRETCH_BITS),
-            RADIUS: (int(self.clipped), RADIUS_BITS),
-        }
+        possible = (
+            OpenedPart(
+                INTERCEPT,
+                int(bool(self.calibration)),
+                formats.grid + formats.offset_exponent,
+                "intercept's offset",
+                "the noisy calibration of the intercept",
+            ),
+            self._prepared(LEVEL, int(self.level is not None), MEAN_BITS, "level"),
+            self._prepared(CENTRE, features * int(self.centre is not None), formats.data, "centre"),
+            self._prepared(MEAN, features * int(self.clipped), formats.data, "mean"),
+            self._prepared(SPREAD, features * int(self.clipped), STRETCH_BITS, "stretch", 1.0),
+            self._prepared(RADIUS, int(self.clipped), RADIUS_BITS, "radius", float(LONGEST)),
+        )
+        steps = self.averaged * 2.0**formats.weights
+        return Opened(self.layout.cols, steps, tuple(part for part in possible if part.count))
+
+    def _prepared(self, name: str, count: int, bits: int, word: str, blank: float = 0.0) -> OpenedPart:
+        return OpenedPart(name, count, bits, word, f"the noisy {word} of the rows", blank)
 
     @property
-    def released(self) -> int:
-        return self.layout.cols + sum(count for count, _ in self.extras.values())
+    def release_reason(self) -> str:
+        return f"{REASON} ({self.opened.counted()})"
+
+    @property
+    def releases(self) -> tuple[CertifiedRelease, ...]:
+        return certified_by_descent(self)
+
+    def stated(self) -> Stated:
+        return stated_by_descent(self)
+
+    def sections(self) -> list[Section]:
+        return descent_sections(self)
+
+    @property
+    def in_words(self) -> str:
+        return f"{self.epochs} steps of gradient descent with noise in each"
+
+    @property
+    def noise_in_words(self) -> str:
+        return f"{self.mechanism_name} noise"
+
+    def scaled_by_owner(self, x: Reals) -> Reals:
+        return towards_zero(RowMap(self.layout.norm, 1.0, 0.0)(x), self.formats.data)
+
+    @property
+    def least_mean(self) -> Fraction | None:
+        """The agreed one, where there is a level, which rests on it; less the tolerance of owners."""
+        if self.level is None:
+            return None
+        return self.facts.feature_lower / self.facts.feature_bound - Fraction(TOLERANCE)
+
+    def noisy_release(
+        self, party: Party, holders: Holders, toss: Callable[[], bytes], checkpoints: Checkpoints | None
+    ) -> SecretArray:
+        """There are few steps and no checkpoints: a run begins again, with fresh noise, while nothing was opened."""
+        del checkpoints
+        return descend(party, self, holders, toss())
+
+    @property
+    def shortest(self) -> DescentPlan:
+        """There are few epochs, and all are run."""
+        return self
+
+    def epoch_costs(self, meter: Meter, again: Callable[[], Party], holders: Holders) -> tuple[Tally, Tally]:
+        del again, holders
+        return Tally(), Tally(*(count // self.epochs for count in astuple(meter.tally_of("epoch"))))
+
+    @property
+    def penalty(self) -> None:
+        return None
+
+    def comparable_rows(self, values: npt.ArrayLike) -> Reals:
+        """Rows of length 1."""
+        return RowMap("l2", 1.0, 0.0)(values)
+
+    @property
+    def simulates_all_rows(self) -> bool:
+        return True
+
+    def simulated_scores(self, data: PublicRows, draws: int, rng: np.random.Generator, kept: dict[Any, Any]) -> Reals:
+        from cofit.learn.recipes.descent.twin import cleartext_descent  # noqa: PLC0415 - no party imports scipy
+
+        del kept
+        return scores_of_releases(self, cleartext_descent(self, *data.filled, draws, rng), data.test)
 
     @property
     def own_columns(self) -> int:
@@ -196,7 +272,7 @@ class DescentPlan(Plan):
         return rows_needed(self.facts.rows, self.facts.cols, self.strength)
 
     def shrinkage(self, released: Reals) -> float:
-        """Return the threshold to use on what ``in_units`` returned, in standard deviations of the noise.
+        """Return the threshold to use on what ``opened.in_units`` returned, in standard deviations of the noise.
 
         Normal noise only: the argument (``shrinkage.py``) is about that. None where the intercept is calibrated:
         that was done for the scores of the weights as released.
@@ -206,34 +282,27 @@ class DescentPlan(Plan):
         return believed_shrinkage(released[: self.layout.features], self.noise_of_weights)
 
     def used_weights(self, released: Reals) -> Reals:
-        """Return the weights of the features that predictions use, from what ``in_units`` returned."""
+        """Return the weights of the features that predictions use, from what ``opened.in_units`` returned."""
         threshold = self.shrinkage(released) * self.noise_of_weights
         return shrunk_weights(released[: self.layout.features], threshold)
 
-    def in_units(self, opened: npt.NDArray[Any]) -> Reals:
-        """Return what was opened (whole steps) in units of weights: weights, the intercept's, then ``extras``."""
-        weights = np.ldexp(opened[: self.cols].astype(np.float64), -self.formats.weights) / self.averaged
-        bits = [bits for count, bits in self.extras.values() for _ in range(count)]
-        return np.concatenate([weights, opened[self.cols :].astype(np.float64) / np.exp2(bits)])
-
-    def part(self, released: Reals, name: str) -> Reals:
-        """Return one of the ``extras`` of what ``in_units`` returned; of several releases, that of each."""
-        start = self.cols
-        for other, (count, _) in self.extras.items():
-            if other == name:
-                return released[..., start : start + count]
-            start += count
-        raise KeyError(name)
+    def scoring(self, released: Reals) -> Scoring:
+        return Scoring(
+            intercept=self.intercept(released),
+            constant=float(self.formats.constant),
+            rows=self.row_map(released),
+            shrinkage=self.shrinkage(released),
+        )
 
     def intercept(self, released: Reals) -> float:
-        """Return what is added to the score of a row, from what ``in_units`` returned."""
+        """Return what is added to the score of a row, from what ``opened.in_units`` returned."""
         own = float(self.formats.constant) * float(released[self.cols - 1]) if self.layout.intercept else 0.0
-        return own + float(self.part(released, INTERCEPT).sum())
+        return own + float(self.opened.part(released, INTERCEPT).sum())
 
     def row_map(self, released: Reals) -> RowMap:
-        """Return how rows are prepared for their score, from what ``in_units`` returned."""
+        """Return how rows are prepared for their score, from what ``opened.in_units`` returned."""
         level, centre, mean, stretch, radius = (
-            tuple(self.part(released, name).tolist()) for name in (LEVEL, CENTRE, MEAN, SPREAD, RADIUS)
+            tuple(self.opened.part(released, name).tolist()) for name in (LEVEL, CENTRE, MEAN, SPREAD, RADIUS)
         )
         bound = self.facts.row_limit if self.facts.row_limit is not None else self.facts.feature_bound
         return RowMap(

@@ -22,7 +22,6 @@ from cofit.learn.recipes.descent.budget import (
     PureBudget,
     spend,
 )
-from cofit.learn.recipes.descent.clip import RADIUS_BITS
 from cofit.learn.recipes.descent.clip_formats import (
     RADIUS_WIDTH,
     mean_sensitivity,
@@ -31,25 +30,15 @@ from cofit.learn.recipes.descent.clip_formats import (
     with_mean,
     with_spread,
 )
-from cofit.learn.recipes.descent.formats import DescentFormats, Layout, base_formats, reach, with_centre
-from cofit.learn.recipes.descent.plan import (
-    CENTRE,
-    INTERCEPT,
-    LEVEL,
-    MEAN,
-    MEAN_BITS,
-    RADIUS,
-    SHIFT,
-    SPREAD,
-    STEP,
-    DescentPlan,
-)
+from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, Layout, base_formats, reach, with_centre
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.ranges import with_radius
 from cofit.learn.ring_choice import RINGS, reason_of
 from cofit.learn.row_check import check_of
 from cofit.learn.usefulness import few_rows
 from cofit.privacy.accountant import sigma_for
 from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
+from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, STEP, numbered
 from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up, significant_up
 from cofit.sampling import discrete_gaussian, discrete_laplace
 
@@ -112,7 +101,7 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
             formats = with_centre(formats, layout, _largest_centre(layout, formats, noise))
         sensitivity = _step_sensitivity(layout, formats)
         largest = [
-            gaussian.release(f"{STEP} {t + 1}", sensitivity, mu_squared, layout.cols)
+            gaussian.release(numbered(STEP, t), sensitivity, mu_squared, layout.cols)
             for t, mu_squared in enumerate(budget.steps)
         ]
         if budget.calibration:
@@ -186,9 +175,9 @@ def _clipped(
     cols = layout.features
     noise = gaussian.release(MEAN, mean_sensitivity(formats, cols), budget.mean, cols)
     formats = with_mean(formats, _largest_mean(layout, formats, noise, Fraction(1)), finer)
-    gaussian.release(RADIUS, RADIUS_WIDTH * (1 << (RADIUS_BITS + finer)), budget.radius, 1)
     if formats.clip is None:
         raise ValueError("with_mean returns the formats of clipped rows.")
+    gaussian.release(RADIUS, RADIUS_WIDTH * (1 << formats.clip.radius_grid), budget.radius, 1)
     noise = gaussian.release(SHIFT, shift_sensitivity(formats, formats.clip, cols), budget.shift, cols)
     shift = _largest_mean(layout, formats, noise, formats.clip.first_reach)
     gaussian.release(SPREAD, spread_sensitivity(formats, formats.clip, cols), budget.spread, cols)
@@ -232,7 +221,7 @@ def _pure_steps(
     scale = significant_up(sensitivity * pure.steps / pure.epsilon, _SCALE_BITS)
     for t in range(pure.steps):
         distance = discrete_laplace.tv_distance(scale, layout.cols, precision=precision)
-        events.append(LaplaceEvent(f"{STEP} {t + 1}", sensitivity, scale, layout.cols, distance))
+        events.append(LaplaceEvent(numbered(STEP, t), sensitivity, scale, layout.cols, distance))
     return [discrete_laplace.largest_draw(scale, precision=precision)] * pure.steps
 
 
@@ -242,7 +231,7 @@ def _calibrated(layout: Layout, formats: DescentFormats, budget: Budget, gaussia
     sensitivity = 2 * formats.largest_residual * (1 << formats.grid) + 2
     radius = Fraction(0)
     for k, mu_squared in enumerate(budget.calibration):
-        noise = gaussian.release(f"{INTERCEPT} {k + 1}", sensitivity, mu_squared, 1)
+        noise = gaussian.release(numbered(INTERCEPT, k), sensitivity, mu_squared, 1)
         radius += layout.rows * formats.largest_residual + Fraction(noise + 1, 1 << formats.grid)
     return replace(formats, offset_exponent=exponent, offset_radius=radius * Fraction(2) ** -exponent)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from cofit.learn.batches import in_batches
 from cofit.learn.checked_rows import verdicts
@@ -14,17 +15,20 @@ from cofit.learn.inputs import Holders, gathered
 from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.budget import CONSTANT_BITS, LEVEL_PARTS, OWN_PARTS
 from cofit.learn.recipes.descent.clipped import clipped_rows
-from cofit.learn.recipes.descent.formats import reach
-from cofit.learn.recipes.descent.plan import CENTRE, LEVEL, MEAN_BITS, DescentPlan
+from cofit.learn.recipes.descent.formats import MEAN_BITS, reach
 from cofit.learn.recipes.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, with_bits
+from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL
 from cofit.protocols.working import tighten
 from cofit.secret import Party, SecretArray, concatenate
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.descent.plan import DescentPlan
 
 _INVERSE_BITS = 16
 
 
 def descend(party: Party, plan: DescentPlan, holders: Holders, coin: bytes) -> SecretArray:
-    """Return what is released, as whole steps of each grid: the sum of the last iterates, and the plan's ``extras``.
+    """Return what is released, as whole steps of each grid: the sum of the last iterates, and the parts of ``opened``.
 
     coin: for the check of rows (``checked_rows``). Records that fail it count as 0 in all that follows: their verdict
     multiplies their sign, 2 y - 1, and their part in every sum that prepares the rows.
@@ -49,10 +53,10 @@ def descend(party: Party, plan: DescentPlan, holders: Holders, coin: bytes) -> S
         party.progress("train", step + 1, plan.epochs)
     if plan.calibration:
         with party.label("intercept"):
-            extras.insert(0, _calibrated(party, rows, plan, total, noise))
+            extras[INTERCEPT] = _calibrated(party, rows, plan, total, noise)
     del rows, y
     party.forget_inputs()
-    return concatenate([value.ldexp(value.format.fraction_bits) for value in (total, *extras)])
+    return concatenate([value.ldexp(value.format.fraction_bits) for value in plan.opened.joined(total, extras)])
 
 
 def _calibrated(party: Party, rows: Rows, plan: DescentPlan, total: SecretArray, noise: noisy.Noise) -> SecretArray:
@@ -122,23 +126,23 @@ def _sum_of_residuals(
 
 def _prepared(
     y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
-) -> tuple[Rows, list[SecretArray]]:
-    """Return the rows as the steps see them, and what is opened of their preparation."""
+) -> tuple[Rows, dict[str, SecretArray]]:
+    """Return the rows as the steps see them, and what is opened of their preparation, by name."""
     if plan.clipped:
         return clipped_rows(y, passed, plan, noise)
-    extras = []
+    extras = {}
     rows = Rows(y, plan.formats)
     if plan.floor is not None:
         offset = means(y)
         if plan.level is not None:
             level = noisy.divided(_sum_of_means(offset, passed, plan) + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
-            extras.append(level.reshape(1))
+            extras[LEVEL] = level.reshape(1)
             offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(y))).ldexp(-2)
         rows = scaled_rows(y, offset.ldexp(-1), passed, plan)
     if plan.centre is not None:
         centre = noisy.divided(_sum(rows, passed, plan) + noise.of(CENTRE), plan.layout.rows, plan.formats.data)
         centre = tighten(centre, plan.formats.centre)
-        extras.append(centre)
+        extras[CENTRE] = centre
         rows = centred_rows(rows, centre, passed, plan)
     return rows, extras
 

@@ -33,8 +33,7 @@ from cofit.learn.recipes.descent.clip import (
     ClipFormats,
 )
 from cofit.learn.recipes.descent.clip_formats import largest_length
-from cofit.learn.recipes.descent.formats import DescentFormats, Layout, inner_bits, log2_up, reach
-from cofit.learn.recipes.descent.plan import MEAN_BITS
+from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, Layout, inner_bits, log2_up, reach
 from cofit.learn.ring_choice import RINGS, SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols.working import working_bits

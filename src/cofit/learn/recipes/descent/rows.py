@@ -16,18 +16,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from cofit.arithmetic import FixedPoint
 from cofit.learn.batches import in_batches
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
-from cofit.learn.recipes.descent.formats import DescentFormats, inner_bits, log2_up
-from cofit.learn.recipes.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, inner_bits, log2_up
 from cofit.learn.recipes.minimiser.norm import held_by_root
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols import inverse_square_root, less
 from cofit.protocols.roots import inverse_square_root_error
 from cofit.protocols.working import tighten
 from cofit.secret import SecretArray, concatenate
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.descent.plan import DescentPlan
 
 _CONSTANT_BITS = 16
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,12 @@ from cofit.errors import parameter_error
 from cofit.learn.contribution import prepared_features
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
 from cofit.learn.recipes.descent.clip import LONGEST, SHORTEST, STRETCH_BITS
-from cofit.learn.recipes.descent.plan import MEAN, MEAN_BITS, RADIUS, SHIFT, SPREAD, DescentPlan
 from cofit.learn.recipes.descent.row_map import clipped, offsets
 from cofit.privacy.events import Event
+from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SHIFT, SPREAD
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.descent.plan import DescentPlan
 
 Reals = npt.NDArray[np.float64]
 Noise = Callable[[Event], Reals]
@@ -43,7 +46,7 @@ def cleartext_descent(
     draws: int,
     rng: np.random.Generator,
 ) -> Reals:
-    """Return ``draws`` independent releases, shape (draws, plan.released), each as ``DescentPlan.in_units`` gives it.
+    """Return ``draws`` independent releases, shape (draws, plan.released), each as ``Opened.in_units`` gives it.
 
     features, labels (0 and 1): of all owners together, as they would hand them in; whole rows, in any order.
     """
@@ -87,8 +90,8 @@ def descended(plan: DescentPlan, y: Reals | csr_array, labels: npt.NDArray[Any],
             residuals = factor * signs * formats.residual(signs * (scores + offset))
             gradient = residuals.sum(axis=0, keepdims=True) + grid * noise(event)
             offset = offset + 2.0**-formats.offset_exponent * gradient
-        extras.insert(0, offset)
-    return np.ascontiguousarray(np.vstack([weights, *extras]).T)
+        extras[INTERCEPT] = offset
+    return np.ascontiguousarray(np.vstack(plan.opened.joined(weights, extras)).T)
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ class _ClippedRows:
         return np.asarray(np.einsum("kij,ik->jk", self._z, np.broadcast_to(factors, (len(factors), len(self._z)))))
 
 
-def _clipped(plan: DescentPlan, y: Reals, noise: Noise) -> tuple[_ClippedRows, list[Reals]]:
+def _clipped(plan: DescentPlan, y: Reals, noise: Noise) -> tuple[_ClippedRows, dict[str, Reals]]:
     """Return clipped rows, with mean, stretch and radius (``clip.py``)."""
     clip, rows, grid = plan.formats.clip, plan.layout.rows, 2.0**-plan.formats.grid
     if clip is None:
@@ -159,25 +162,25 @@ def _clipped(plan: DescentPlan, y: Reals, noise: Noise) -> tuple[_ClippedRows, l
     variances = np.clip(spread - np.square(shift), float(clip.variance_floor), 1.0)
     mean, stretch = mean + radius * shift, np.floor((1 << STRETCH_BITS) / np.sqrt(variances)) / (1 << STRETCH_BITS)
     z = [clipped(y, mean[:, k], stretch[:, k], float(radius[0, k])) for k in range(mean.shape[1])]
-    return _ClippedRows(np.array(z)), [mean, stretch, radius]
+    return _ClippedRows(np.array(z)), {MEAN: mean, SPREAD: stretch, RADIUS: radius}
 
 
 def _event(plan: DescentPlan, name: str) -> Event:
     return next(event for event in plan.events if event.name == name)
 
 
-def _prepared(plan: DescentPlan, y: Reals | csr_array, noise: Noise) -> tuple[_Rows | _ClippedRows, list[Reals]]:
+def _prepared(plan: DescentPlan, y: Reals | csr_array, noise: Noise) -> tuple[_Rows | _ClippedRows, dict[str, Reals]]:
     """Return the rows as the steps see them, and what is opened of their preparation."""
     if plan.clipped:
         return _clipped(plan, np.asarray(y), noise)
-    rows, extras, layout = _Rows(y), [], plan.layout
+    rows, extras, layout = _Rows(y), {}, plan.layout
     if plan.floor is not None:
         sums = np.asarray(y.sum(axis=1)).reshape(-1, 1)
         means = sums / layout.features
         level = None
         if plan.level is not None:
-            level = (means.sum() + 2.0**-MEAN_BITS * noise(plan.level)) / layout.rows
-            extras.append(level)
+            level = (means.sum() + 2.0 ** -plan.grid_of(LEVEL) * noise(plan.level)) / layout.rows
+            extras[LEVEL] = level
         offset = offsets(means, level)
         squares = np.asarray((y * y).sum(axis=1)).reshape(-1, 1)
         lengths = squares - offset * (2 * sums - layout.features * offset)
@@ -185,7 +188,7 @@ def _prepared(plan: DescentPlan, y: Reals | csr_array, noise: Noise) -> tuple[_R
     if plan.centre is not None:
         total = rows.weighted_sum(np.ones((layout.rows, 1)))
         centre = (total + 2.0**-plan.formats.grid * noise(plan.centre)) / layout.rows
-        extras.append(centre)
+        extras[CENTRE] = centre
         apart = 1 + np.square(centre).sum(axis=0) - 2 * rows.scores(centre)
         tilt = _inverse_roots(apart, float(CENTRED_FLOOR))
         rows = replace(rows, scale=tilt if rows.scale is None else rows.scale * tilt, tilt=tilt, centre=centre)

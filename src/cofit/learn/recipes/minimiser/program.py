@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +24,11 @@ from cofit.learn.checked_rows import verdicts
 from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.inputs import Holders, gathered
 from cofit.learn.recipes.minimiser.norm import inverse_norms, largest_inverse
-from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.sampling.uniform import uniform
 from cofit.secret import Party, SecretArray
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 
 
 @dataclass(frozen=True)
@@ -47,15 +50,15 @@ def train(
     """
     found = None if checkpoints is None else checkpoints.resume(party)
     if found is None:
-        weights = _initial(party, plan)
+        weights = initial(party, plan)
         found = 0, weights, weights
     done, weights, before = found
     party.progress("train", done, plan.epochs)
-    data = _gather(party, plan, holders, coin)
+    data = gather(party, plan, holders, coin)
     party.progress("train", done, plan.epochs)
     for epoch in range(done, plan.epochs):
         with party.label("epoch"):
-            weights, before = _step(data, plan, weights, before), weights
+            weights, before = step(data, plan, weights, before), weights
         if checkpoints is not None:
             checkpoints.reached(party, epoch + 1, weights, before)
         party.progress("train", epoch + 1, plan.epochs)
@@ -64,7 +67,8 @@ def train(
     return weights
 
 
-def _gather(party: Party, plan: MinimiserPlan, holders: Holders, coin: bytes) -> _Data:
+def gather(party: Party, plan: MinimiserPlan, holders: Holders, coin: bytes) -> _Data:
+    """Return the joint data, with the verdicts of the check, and the inverse lengths where the parties normalise."""
     x, y = gathered(party, plan, holders, plan.constant)
     passed = verdicts(party, plan, holders, x, y, coin)
     v = None
@@ -74,7 +78,7 @@ def _gather(party: Party, plan: MinimiserPlan, holders: Holders, coin: bytes) ->
     return _Data(x, y, v, passed)
 
 
-def _initial(party: Party, plan: MinimiserPlan) -> SecretArray:
+def initial(party: Party, plan: MinimiserPlan) -> SecretArray:
     """Zeros, or Glorot's uniform initialiser on (-sqrt(6 / (d + 1)), sqrt(6 / (d + 1))], as in the paper."""
     cols, format = plan.geometry.cols, plan.formats.of(plan.formats.weights)
     if plan.facts.initial == "zeros":
@@ -87,7 +91,7 @@ def _initial(party: Party, plan: MinimiserPlan) -> SecretArray:
         return scaled.with_bound(min(scaled.bound, 1.0 * half_width)).widen(plan.formats.weights)
 
 
-def _step(data: _Data, plan: MinimiserPlan, weights: SecretArray, before: SecretArray) -> SecretArray:
+def step(data: _Data, plan: MinimiserPlan, weights: SecretArray, before: SecretArray) -> SecretArray:
     """One epoch: forward pass, residuals, backward pass with the update."""
     point = _point(plan, weights, before)
     residuals = _residuals(data, plan, point)

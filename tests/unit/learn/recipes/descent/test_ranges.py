@@ -22,8 +22,8 @@ from cofit.learn.forecast import forecast
 from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.clip import STRETCH_BITS
-from cofit.learn.recipes.descent.formats import reach
-from cofit.learn.recipes.descent.plan import MEAN_BITS, DescentPlan
+from cofit.learn.recipes.descent.formats import MEAN_BITS, reach
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.planning import plan_descent
 from cofit.sampling import discrete_gaussian
 from support.descent import FEW, KINDS, TABLES, extreme_noise, integers, plan_of, seen, table_of, truncating

@@ -16,9 +16,10 @@ from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.private_training import private_training
 from cofit.learn.recipes.descent import noisy
-from cofit.learn.recipes.descent.plan import INTERCEPT, SPREAD, DescentPlan
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.twin import cleartext_descent, descended, prepared_rows
 from cofit.privacy.events import Event
+from cofit.privacy.release_names import INTERCEPT, SPREAD
 from cofit.roles.files.release_store import MemoryStore
 from cofit.roles.local.run import run_local
 from cofit.roles.local.tables import OwnerTable, contributions_of, holders_of
@@ -134,10 +135,10 @@ def test_for_the_same_noise_it_releases_what_the_party_program_releases(
     largest = (LARGEST_CLIPPED if plan.clipped else LARGEST) * plan.noise_of_weights
     np.testing.assert_allclose(twin[: plan.cols], real[: plan.cols], rtol=0, atol=largest)
     assert np.linalg.norm(real[: plan.cols]) > 10 * largest
-    for name in plan.extras:
-        steep = plan.part(twin, SPREAD).max() ** 3 / 2 if plan.clipped else 0.0  # of a stretch in its variance
+    for name in [part.name for part in plan.opened.parts]:
+        steep = plan.opened.part(twin, SPREAD).max() ** 3 / 2 if plan.clipped else 0.0  # of a stretch in its variance
         coarse = {SPREAD: 2.0**-6 + 2.0**-17 * steep, INTERCEPT: max(2.0**-12, largest)}.get(name, 2.0**-12)
-        np.testing.assert_allclose(plan.part(twin, name), plan.part(real, name), rtol=0, atol=coarse)
+        np.testing.assert_allclose(plan.opened.part(twin, name), plan.opened.part(real, name), rtol=0, atol=coarse)
 
 
 def _least_p(plan: DescentPlan, real: Reals, twin: Reals, middle: Reals) -> float:

@@ -15,8 +15,9 @@ from cofit import Party, run_local
 from cofit.arithmetic import Z64, Z128
 from cofit.errors import InvalidInputError, RangeError
 from cofit.learn.losses import loss_named
-from cofit.learn.plan import MinimiserPlan, plan_minimiser
 from cofit.learn.recipes.minimiser.formats import Geometry, choose_formats, encoding_error
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.learn.recipes.minimiser.program import _point, _times
 from cofit.learn.recipes.minimiser.solvers import accelerated, gradient_descent, with_learning_rate
 from support.facts import paper_facts

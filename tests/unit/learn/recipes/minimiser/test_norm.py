@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Contribution, Party, run_local
-from cofit.learn.contribution import normalised_rows, prepared_features
-from cofit.learn.plan import MinimiserPlan
+from cofit.learn.contribution import prepared_features
 from cofit.learn.recipes.minimiser.norm import inverse_norms, largest_inverse
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.protocols.roots import inverse_square_root_error
 from support.training import checked_ranges, planned
 
@@ -62,7 +62,7 @@ def test_inverse_norms(facts: dict[str, float], scheme: str) -> None:
     assert np.abs(v - exact).max() <= error + 1e-9 / floor**3 * 2.0**-20
     assert v.max() <= float(largest_inverse(plan.geometry))
     rows = v[:, None] * encoded
-    assert np.linalg.norm(rows - normalised_rows(plan, x), axis=1).max() <= plan.formats.eta
+    assert np.linalg.norm(rows - plan.comparable_rows(x), axis=1).max() <= plan.formats.eta
 
 
 def test_owners_who_normalise_need_none() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from cofit import Party, run_local
 from cofit.learn.inputs import Holders
-from cofit.learn.plan import MinimiserPlan
-from cofit.learn.recipes.minimiser.program import _initial, train
+from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.recipes.minimiser.program import initial, train
 from support.training import COIN, contributions, labels, minimiser, planned, table, trained
 
 
@@ -41,7 +41,7 @@ def test_any_number_of_owners_makes_the_same_model(partition: str, owners: int) 
 @pytest.mark.parametrize("cols", [1, 3, 200])
 def test_glorots_initialiser(cols: int) -> None:
     plan = planned(20, cols, learning_rate=0.5, initial="glorot", fit_intercept=False)
-    run = run_local(lambda party: party.open(_initial(party, plan), reason="test"), scheme="clear", parties=1)
+    run = run_local(lambda party: party.open(initial(party, plan), reason="test"), scheme="clear", parties=1)
     (start,) = run.results.values()
     half_width = (6 / (cols + 1)) ** 0.5
     assert start.shape == (cols,)

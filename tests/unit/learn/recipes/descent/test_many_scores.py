@@ -7,9 +7,10 @@ import pytest
 
 from cofit.experiments.best import best_accuracies
 from cofit.experiments.datasets import DataSet
-from cofit.experiments.many_scores import scores_of_releases
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import DescentPlan, plan_training
+from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.many_scores import scores_of_releases
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.twin import cleartext_descent
 from cofit.models.linear_model import LinearModel
 from unit.report.models import DESCENTS, certified_by

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-from cofit.learn.base_plan import Plan
+if TYPE_CHECKING:
+    from cofit.learn.base_plan import Plan
 
 _BITS = {
     "data": "the shared features",

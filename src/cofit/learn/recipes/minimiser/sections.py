@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from cofit.cli.sections import Row, Section, as_number, as_percent, check_row, format_section
-from cofit.learn.recipes.minimiser.plan import MinimiserPlan
+from cofit.learn.sections import Row, Section, as_number, as_percent, check_row, format_section
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 
 _TAU_PARTS = {
     "iterations": "epochs left out",

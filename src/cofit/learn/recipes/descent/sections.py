@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from cofit.cli.sections import Row, Section, as_number, check_row, format_section
-from cofit.learn.recipes.descent.plan import CENTRE, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, DescentPlan
+from typing import TYPE_CHECKING
+
+from cofit.learn.sections import Row, Section, as_number, check_row, format_section
 from cofit.privacy.events import Event
+from cofit.privacy.release_names import CENTRE, LEVEL, MEAN, RADIUS, SHIFT, SPREAD
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.descent.plan import DescentPlan
 
 _PREPARING = {
     LEVEL: "the mean of all values, opened with the weights",

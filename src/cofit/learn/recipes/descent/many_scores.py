@@ -11,12 +11,17 @@ Lengths lose digits where y - c is far shorter than y: about 2^-50 of ||y||^2, w
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
-from cofit.learn.recipes.descent.plan import CENTRE, INTERCEPT, LEVEL, DescentPlan
 from cofit.learn.recipes.descent.row_map import RowMap, offsets
+from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.descent.plan import DescentPlan
 
 Reals = npt.NDArray[np.float64]
 
@@ -26,15 +31,15 @@ def scores_of_releases(plan: DescentPlan, released: Reals, features: Reals) -> R
     cols = plan.facts.cols
     weights = np.column_stack([plan.used_weights(one) for one in released])
     intercepts = float(plan.formats.constant) * released[:, cols] if plan.facts.fit_intercept else 0.0
-    intercepts = intercepts + plan.part(released, INTERCEPT).sum(axis=1)
+    intercepts = intercepts + plan.opened.part(released, INTERCEPT).sum(axis=1)
     mapped = plan.row_map(released[0])
     if plan.clipped:  # few columns: every release maps the rows
         columns = [plan.row_map(one)(features) @ weights[:, k] for k, one in enumerate(released)]
         return np.asarray(np.column_stack(columns) + intercepts)
-    centres = plan.part(released, CENTRE).T if plan.centre is not None else None
+    centres = plan.opened.part(released, CENTRE).T if plan.centre is not None else None
     rows = _Fixed(RowMap(mapped.norm, mapped.bound, mapped.floor)(features))
     if plan.level is not None:
-        rows = _Levelled(features / mapped.bound, plan.part(released, LEVEL)[:, 0], mapped.floor)
+        rows = _Levelled(features / mapped.bound, plan.opened.part(released, LEVEL)[:, 0], mapped.floor)
     scores = rows.products(weights)
     if centres is not None:
         squares = rows.squares + np.square(centres).sum(axis=0) - 2 * rows.products(centres)

@@ -1,0 +1,80 @@
+"""The layout of what a run opens: one vector, the noisy weights and then what a score needs beside them.
+
+One object owns it. The party program and its cleartext twin put the parts together by it, models take them apart by it,
+and the audit log, the certificate and the ledger say by it what was opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+Piece = TypeVar("Piece")
+REASON = "the noisy weights: the one release of this study"
+
+
+@dataclass(frozen=True)
+class OpenedPart:
+    """Numbers that are opened beside the weights, as whole steps of 2^-bits. ``word``, ``words``: what they are called.
+
+    ``blank``: a value that they might have.
+    """
+
+    name: str
+    count: int
+    bits: int
+    word: str
+    words: str
+    blank: float = 0.0
+
+
+@dataclass(frozen=True)
+class Opened:
+    """``weights``: how many. ``steps``: how many steps of theirs make 1. ``parts``: what follows, in order."""
+
+    weights: int
+    steps: float = 1.0
+    parts: tuple[OpenedPart, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many numbers there are."""
+        return self.weights + sum(part.count for part in self.parts)
+
+    def joined(self, weights: Piece, named: Mapping[str, Piece]) -> list[Piece]:
+        """Return the pieces in their order: the weights, and one for each part."""
+        if set(named) != {part.name for part in self.parts}:
+            raise ValueError(f"The parts of a release are {[part.name for part in self.parts]}, not {list(named)}.")
+        return [weights, *(named[part.name] for part in self.parts)]
+
+    def in_units(self, opened: npt.NDArray[Any]) -> Reals:
+        """Return what was opened in units of weights, and of each part."""
+        scales = [self.steps] * self.weights + [2.0**part.bits for part in self.parts for _ in range(part.count)]
+        return np.asarray(opened.astype(np.float64) / np.array(scales))
+
+    def part(self, released: Reals, name: str) -> Reals:
+        """Return one part of what ``in_units`` returned, of several releases that of each; empty if absent."""
+        start = self.weights
+        for part in self.parts:
+            if part.name == name:
+                return released[..., start : start + part.count]
+            start += part.count
+        return released[..., :0]
+
+    def blank(self) -> tuple[float, ...]:
+        """Return what a release might be, of weights 0: for models that are not scored."""
+        return (*[0.0] * self.weights, *(part.blank for part in self.parts for _ in range(part.count)))
+
+    def in_words(self) -> str:
+        """Return what is opened, for people."""
+        return ", ".join(["the noisy weights", *(part.words for part in self.parts)])
+
+    def counted(self) -> str:
+        """Return how many numbers of each kind there are."""
+        counts = {"weights": self.weights, **{part.word: part.count for part in self.parts}}
+        return ", ".join(f"{word}: {count}" for word, count in counts.items())

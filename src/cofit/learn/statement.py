@@ -1,0 +1,54 @@
+"""What a plan states of itself: in a certificate, and to whoever makes a model of its release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from cofit.arithmetic import FixedPoint
+from cofit.privacy.certified import CertifiedRelease, Statement
+
+if TYPE_CHECKING:
+    from cofit.learn.recipes.descent.row_map import RowMap
+
+
+@dataclass(frozen=True)
+class Stated:
+    """The fields of a certificate that a recipe fills in, under their names there."""
+
+    sampler_distance: Fraction
+    rule: str
+    releases: tuple[CertifiedRelease, ...]
+    mechanism: str
+    noise_distribution: str
+    noise_expected_norm: float
+    model: str
+    loss: str
+    statement: Statement
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How rows are scored with a release: the numbers of a ``models.linear_model`` beside its weights."""
+
+    intercept: float
+    constant: float
+    norm_floor: float = 0.0
+    rows: RowMap | None = None
+    shrinkage: float = 0.0
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What checkpoints of a training run hold: two vectors of weights after so many of ``epochs`` epochs.
+
+    plan: its hash. cols: how many weights. format: theirs; limit: the bound that a resumed run goes on with, which a
+    dealer knows as well. That of a stored value may be smaller, and the steps of a program depend on bounds.
+    """
+
+    plan: str
+    epochs: int
+    cols: int
+    format: FixedPoint
+    limit: int
