@@ -10,7 +10,7 @@ from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing
 from cofit.secret import SecretArray
 from cofit.sharing import Scheme
 from cofit.sharing.held import HeldShare
-from conformance.semi2k_runs import Named, against_clear, assert_equal, elements, opened, put_in, some
+from unit.sharing.semi2k.semi2k_runs import Named, against_clear, assert_equal, elements, opened, put_in, some
 
 
 def test_products_with_a_held_matrix(parties: int, ring: PowerOfTwoRing) -> None:

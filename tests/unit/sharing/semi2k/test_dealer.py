@@ -17,10 +17,10 @@ from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sharing import Scheme, Share, scheme_named
 from cofit.sharing.meter import Meter
 from cofit.sharing.semi2k.party import Semi2k
-from conformance.semi2k_runs import elements, put_in
 from statistical.sampling.checks import ALPHA, count_of
 from support.runs import DEALER, run_scheme
 from support.views import watched
+from unit.sharing.semi2k.semi2k_runs import elements, put_in
 
 # --- the dealer -----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The desk and the model: who gets it, in which pieces, and what an analyst does not believe."""
+"""Fetching the model from a desk: in which pieces, and what an analyst does not believe."""
 
 from __future__ import annotations
 

@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.sharing import Scheme
-from conformance.semi2k_runs import Named, against_clear, assert_equal, elements, opened, put_in
 from statistical.sampling.checks import ALPHA, count_of
 from support.runs import run_scheme
+from unit.sharing.semi2k.semi2k_runs import Named, against_clear, assert_equal, elements, opened, put_in
 
 
 def test_operations_equal_the_cleartext_twin(parties: int, ring: PowerOfTwoRing) -> None:

@@ -15,8 +15,8 @@ from cofit.sharing import Scheme, Share
 from cofit.sharing.bit_forms import Each, Lookup, Spread
 from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.shares import PlacedBits
-from conformance.semi2k_runs import put_in, some
 from support.runs import TIMEOUT, run_scheme
+from unit.sharing.semi2k.semi2k_runs import put_in, some
 
 
 def secret(s: Scheme, *values: int) -> Share:

@@ -1,0 +1,30 @@
+"""Every scheme, ring, mesh and number of parties, as fixtures."""
+
+from __future__ import annotations
+
+import pytest
+
+from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
+from cofit.sharing import SCHEMES
+from support.runs import MESHES
+
+
+@pytest.fixture(params=sorted(SCHEMES))
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=[Z64, Z128], ids=lambda ring: ring.name)
+def ring(request: pytest.FixtureRequest) -> PowerOfTwoRing:
+    chosen: PowerOfTwoRing = request.param
+    return chosen
+
+
+@pytest.fixture(params=MESHES)
+def mesh(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=[2, 3, 4, 5])
+def parties(request: pytest.FixtureRequest) -> int:
+    return int(request.param)

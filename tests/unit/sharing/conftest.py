@@ -1,0 +1,3 @@
+from support.fixtures import mesh, parties, ring, scheme
+
+__all__ = ["mesh", "parties", "ring", "scheme"]
