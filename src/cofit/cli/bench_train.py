@@ -35,7 +35,9 @@ from cofit.units import size
 )
 @click.option("--l2", default=1.0, show_default=True, type=float, help="The penalty Lambda of the mean loss.")
 @click.option(
-    "--mechanism", type=click.Choice(MECHANISMS), help="Kind of noise.  [default: knorm if delta is 0, else gaussian]"
+    "--mechanism",
+    type=click.Choice(list(MECHANISMS)),
+    help="Kind of noise.  [default: knorm if delta is 0, else gaussian]",
 )
 @click.option("--delta", default=0.0, show_default=True, type=float, help="Privacy parameter delta; epsilon is 1.")
 @click.option(

@@ -73,7 +73,7 @@ def shares_of(_context: click.Context, _parameter: click.Parameter, value: Seque
 @click.option("--delta", type=float, help="Of differential privacy.  [default: 1e-6 with best, 0 with paper]")
 @click.option(
     "--mechanism",
-    type=click.Choice(MECHANISMS),
+    type=click.Choice(list(MECHANISMS)),
     help="Paper: of the noise.  [default: knorm without delta, gaussian with it]",
 )
 @click.option(

@@ -204,10 +204,11 @@ def training_facts(
     if mechanism is None:
         mechanism = "gaussian" if exact_delta > 0 else AUTO_PURE
     else:
-        one_of(MECHANISMS, "mechanism", mechanism)
-    if mechanism == "gaussian" and not exact_delta:
-        raise parameter_error("delta", OWNER, "above 0 for the gaussian mechanism (for example 1e-6)", delta)
-    if mechanism in ("knorm", "laplace") and exact_delta:
+        one_of(tuple(MECHANISMS), "mechanism", mechanism)
+    pure = mechanism == AUTO_PURE or MECHANISMS[mechanism].pure
+    if not pure and not exact_delta:
+        raise parameter_error("delta", OWNER, f"above 0 for the {mechanism} mechanism (for example 1e-6)", delta)
+    if pure and exact_delta:
         raise parameter_error("delta", OWNER, f"0 with mechanism '{mechanism}', which needs none", delta)
     exact_epsilon = real(
         "epsilon", epsilon, f"above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON

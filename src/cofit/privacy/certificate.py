@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import TypeAlias, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.privacy.certificate_checks import NEIGHBOURS, ROLES, SCALE_NAMES, UNIT, VERSION, check_certificate
+from cofit.privacy.certificate_checks import NEIGHBOURS, ROLES, UNIT, VERSION, check_certificate
 from cofit.privacy.certificate_text import about_others, headline_of, text_of
 from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedOpening, CertifiedRelease, Statement
 from cofit.privacy.release_names import OPENED
@@ -30,7 +30,6 @@ from cofit.privacy.strict_fields import check_names, decode, encode, json_object
 
 __all__ = [
     "ROLES",
-    "SCALE_NAMES",
     "Certificate",
     "CertifiedDescent",
     "CertifiedMinimiser",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedRelease, Statement
+from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.privacy.release_names import (
     CENTRE,
@@ -44,13 +45,11 @@ VERSION = 3
 UNIT = "one record (row)"
 NEIGHBOURS = "one record replaced; the number of records is public"
 ROLES = ("owners", "parties", "analyst", "public")
-SCALE_NAMES = {"knorm": "beta", "laplace": "scale", "gaussian": "sigma"}
 _CHOICES: dict[str, tuple[object, ...]] = {
     "version": (VERSION,),
     "unit": (UNIT,),
     "neighbours": (NEIGHBOURS,),
     "recipe": ("best", "paper"),
-    "mechanism": tuple(SCALE_NAMES),
     "partition": ("horizontal", "vertical"),
     "normalised_by": ("owners", "parties"),
 }
@@ -82,6 +81,7 @@ def check_certificate(c: Certificate) -> None:
 def _check_fields(c: Certificate) -> None:
     for name, choices in _CHOICES.items():
         _require(c, name, getattr(c, name) in choices, f"one of {list(choices)}")
+    _require(c, "mechanism", c.mechanism in MECHANISMS, f"one of {list(MECHANISMS)}")
     for name in _POSITIVE:
         _require(c, name, getattr(c, name) > 0, "positive")
     for name in _NOT_NEGATIVE:
@@ -90,7 +90,7 @@ def _check_fields(c: Certificate) -> None:
     _require(c, "plan_hash", re.fullmatch(r"[0-9a-f]{64}", c.plan_hash) is not None, _HASH)
     _require(c, "epsilon", c.epsilon <= LARGEST_EPSILON, f"at most {LARGEST_EPSILON}")
     _require(c, "delta_total", c.delta <= c.delta_total <= 1, "from delta to 1")
-    pure = c.mechanism != "gaussian"
+    pure = MECHANISMS[c.mechanism].pure
     _require(c, "delta", (c.delta == 0) == pure, "0 for a pure mechanism, and above 0 for gaussian")
     best = c.method == "descent" or (pure and c.recipe == "best")
     _require(c, "recipe", best or c.recipe == "paper", "'paper' where gaussian noise was added to the minimiser")
@@ -150,7 +150,7 @@ def _check_releases(c: Certificate) -> None:
         a_power = re.fullmatch(r"2\^(-(0|[1-9][0-9]{0,2})|0)", release.grid) is not None
         _require_part(f"{path}.grid", a_power, "a power of two such as '2^-13', and at most 1", release.grid)
         _require_part(f"{path}.noise", release.noise == c.mechanism, f"'{c.mechanism}'", release.noise)
-        if c.mechanism == "gaussian":
+        if not MECHANISMS[c.mechanism].pure:
             must_be = f"at most 2^{LARGEST_SIGMA.bit_length() - 1} steps of the grid, the largest that is sampled"
             _require_part(f"{path}.scale", release.scale <= LARGEST_SIGMA, must_be, release.scale)
         else:
@@ -177,7 +177,7 @@ def _check_minimiser(c: Certificate, stated: CertifiedMinimiser) -> None:
     _check_tau(stated)
     total, scale = stated.sensitivity_total, stated.noise_scale
     _require_stated(stated, "sensitivity_total", total >= stated.sensitivity_exact, "at least sensitivity_exact")
-    name = SCALE_NAMES[c.mechanism]
+    name = MECHANISMS[c.mechanism].scale_name
     _require_stated(stated, "noise_scale_name", stated.noise_scale_name == name, name)
     one = c.releases[0]
     _require_stated(stated, "grid", stated.grid == one.grid, f"that of its release, '{one.grid}'")
@@ -185,8 +185,7 @@ def _check_minimiser(c: Certificate, stated: CertifiedMinimiser) -> None:
     same = (one.name, one.norm, one.dimension) == (WEIGHTS, "L2", c.d)
     same &= (one.sensitivity * grid, one.scale * grid) == (total, scale)
     _require(c, "releases", len(c.releases) == 1 and same, "the one release that the statement is about")
-    spread = {"knorm": math.sqrt(c.d + 1), "laplace": math.sqrt(2), "gaussian": 1.0}[c.mechanism]
-    _check_length(c, float(scale) * spread * math.sqrt(c.d))
+    _check_length(c, float(scale) * MECHANISMS[c.mechanism].deviation(c.d) * math.sqrt(c.d))
 
 
 def _check_tau(stated: CertifiedMinimiser) -> None:
@@ -207,13 +206,13 @@ def _check_proof_of_minimiser(c: Certificate, stated: CertifiedMinimiser) -> Non
     _require_stated(stated, "sensitivity_exact", enough, "at least 2 G / (n Lambda)")
     grid = _step(stated.grid)
     left = total * _TOLERANCE - stated.sensitivity_exact - 2 * Fraction(stated.tau or 0)
-    truncated = 0 if c.mechanism == "knorm" else 4 * c.d * grid**2  # knorm: rounded after the noise
+    truncated = 4 * c.d * grid**2 if MECHANISMS[c.mechanism].truncates else 0
     must_be = "at least sensitivity_exact + 2 tau, and + 2 sqrt(d) grid where weights are truncated to the grid first"
     _require_stated(stated, "sensitivity_total", left >= 0 and left**2 >= truncated, must_be)
-    if c.mechanism == "gaussian":
+    if not MECHANISMS[c.mechanism].pure:
         _check_account(c)
         return
-    squared = (total / stated.noise_scale) ** 2 * (c.d if c.mechanism == "laplace" else 1)
+    squared = MECHANISMS[c.mechanism].squared_epsilon(total, stated.noise_scale, c.d)
     sufficient = squared <= (c.epsilon * _TOLERANCE) ** 2
     _require_stated(stated, "noise_scale", sufficient, "large enough for epsilon and sensitivity_total")
     _require(c, "rule", c.rule == "pure", "pure")

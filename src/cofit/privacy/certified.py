@@ -6,12 +6,13 @@ with a tag of its own, and a check in ``certificate_checks``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from cofit.privacy.events import Event, KNormEvent, LaplaceEvent, gaussian_event, laplace_event
+from cofit.privacy.events import Event
+from cofit.privacy.mechanisms import mechanism_named
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 
 
@@ -45,12 +46,8 @@ class CertifiedRelease:
     @property
     def event(self) -> Event:
         """The release as the accountant sees it."""
-        kinds: dict[str, Callable[[str, Fraction, Fraction, int, Fraction], Event]] = {
-            "gaussian": gaussian_event,
-            "knorm": KNormEvent,
-            "laplace": LaplaceEvent if self.norm == "L1" else laplace_event,
-        }
-        return kinds[self.noise](self.name, self.sensitivity, self.scale, self.dimension, self.sampler_distance)
+        kind = mechanism_named(self.noise)
+        return kind.event(self.name, self.norm, self.sensitivity, self.scale, self.dimension, self.sampler_distance)
 
 
 @dataclass(frozen=True)

@@ -199,6 +199,9 @@ def noise_law(certificate: Certificate) -> NoiseLaw:
     """Return the law of the noise that a certificate of the minimiser states; descent has no law of one release."""
     if certificate.minimiser is None:
         raise parameter_error("certificate", "noise_law", "that of noise on a minimiser", certificate.method)
+    if certificate.mechanism not in LAWS:
+        must_be = f"one with a law in report/noise_law.py, of {list(LAWS)}: nothing else is known of its noise"
+        raise parameter_error("mechanism", "a report", must_be, certificate.mechanism)
     return LAWS[certificate.mechanism](float(certificate.minimiser.noise_scale), certificate.d)
 
 

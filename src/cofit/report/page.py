@@ -24,6 +24,7 @@ from cofit.experiments.result import TableResult
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.privacy.certificate import Certificate, CertifiedRelease
+from cofit.privacy.mechanisms import mechanism_named
 from cofit.report.accuracy_forecast import AccuracyForecast, NoForecast, rows_in_words
 from cofit.report.cost import Cost
 from cofit.report.noise_law import noise_law
@@ -46,7 +47,6 @@ GENERATOR = "cofit report"
 MOST_SHOWN = 40
 _LONGEST_TEXT = 20_000
 _FILTERS = (capitalised, day, duration, probability, short, signed, size)
-_MECHANISMS = {"knorm": "K-norm", "laplace": "Laplace", "gaussian": "Gaussian"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def render_report(given: ReportInput) -> str:
         participants=participants(certificate, analysts),
         columns=columns_in_words(given.model.features[:MOST_SHOWN]) if isinstance(given.model, StudyModel) else (),
         glossary=glossary(certificate, analysts),
-        mechanism=_MECHANISMS[certificate.mechanism],
+        mechanism=mechanism_named(certificate.mechanism).title,
         given=given,
         cost_swatches=swatches([phase.name for phase in given.cost.phases]) if given.cost else (),
         cost_figure=None if given.cost is None else cost_plot(given.cost),

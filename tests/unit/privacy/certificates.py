@@ -20,7 +20,6 @@ from cofit.learn.stated_facts import facts_as_stated
 from cofit.privacy.accountant import at_epsilon, sigma_for, split
 from cofit.privacy.certificate import (
     ROLES,
-    SCALE_NAMES,
     Certificate,
     CertifiedDescent,
     CertifiedMinimiser,
@@ -28,6 +27,7 @@ from cofit.privacy.certificate import (
     CertifiedRelease,
 )
 from cofit.privacy.events import Event, LaplaceEvent, gaussian_event
+from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.safe_rounding import root_up
 from cofit.privacy.zcdp import gaussian_sigma, total_delta
 from cofit.sharing import SCHEMES, scheme_named
@@ -94,7 +94,7 @@ def minimiser_facts(**facts: Any) -> dict[str, Any]:
     return {
         "releases": (release,),
         "rule": rule,
-        "noise_scale_name": SCALE_NAMES[mechanism],
+        "noise_scale_name": MECHANISMS[mechanism].scale_name,
         "noise_expected_norm": float(scale) * spread * math.sqrt(d),
         "delta": Fraction(1, 10**12) if mechanism == "gaussian" else Fraction(0),
     }
@@ -333,7 +333,7 @@ def minimisers(draw: st.DrawFn) -> Certificate:
     """Valid certificates of the minimiser."""
     study = draw(studies())
     proven = draw(st.booleans())
-    mechanism = draw(st.sampled_from(sorted(SCALE_NAMES)))
+    mechanism = draw(st.sampled_from(sorted(MECHANISMS)))
     grid_bits = draw(st.integers(0, 16 if mechanism == "gaussian" else 99))
     n, d, l2, bound = study["n"], draw(st.integers(1, 10**4)), draw(positive), draw(positive)
     epsilon = draw(positive)

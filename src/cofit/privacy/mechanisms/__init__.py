@@ -1,4 +1,4 @@
-"""The mechanisms, one file each, and the choice among them."""
+"""The mechanisms, one file each, by name. Another one is one file, and one call of ``register_mechanism``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,32 @@ from fractions import Fraction
 
 from cofit.arithmetic import FixedPoint
 from cofit.errors import parameter_error
-from cofit.privacy.mechanisms.gaussian import Gaussian, calibrate_gaussian
-from cofit.privacy.mechanisms.knorm import KNorm, calibrate_knorm
-from cofit.privacy.mechanisms.laplace import Laplace, calibrate_laplace
+from cofit.privacy.mechanisms.gaussian import Gaussian
+from cofit.privacy.mechanisms.knorm import KNorm
+from cofit.privacy.mechanisms.laplace import Laplace
 from cofit.privacy.mechanisms.mechanism import Mechanism
 
-MECHANISMS = ("knorm", "laplace", "gaussian")
+MECHANISMS: dict[str, type[Mechanism]] = {}
+
+
+def register_mechanism(kind: type[Mechanism]) -> None:
+    """Let plans, studies and certificates name this mechanism. Its name must be new."""
+    if not isinstance(kind, type) or not issubclass(kind, Mechanism):
+        raise parameter_error("kind", "register_mechanism", "a subclass of Mechanism", kind)
+    if kind.name in MECHANISMS:
+        raise parameter_error("kind", "register_mechanism", "one with a new name", kind.name)
+    MECHANISMS[kind.name] = kind
+
+
+for _kind in (KNorm, Laplace, Gaussian):
+    register_mechanism(_kind)
+
+
+def mechanism_named(name: str) -> type[Mechanism]:
+    """Return the mechanism of that name, or raise InvalidInputError."""
+    if name not in MECHANISMS:
+        raise parameter_error("mechanism", "a plan", f"one of {list(MECHANISMS)}, or None", name)
+    return MECHANISMS[name]
 
 
 def calibrate(
@@ -25,15 +45,19 @@ def calibrate(
     radius: Fraction,
 ) -> Mechanism:
     """Calibrate the mechanism of that name."""
-    if name == "gaussian":
-        if delta <= 0:
-            raise parameter_error("delta", "the gaussian mechanism", "above 0 (for example 1e-6)", float(delta))
-        return calibrate_gaussian(dimension, sensitivity, epsilon, delta, weights, radius)
-    if name == "knorm":
-        return calibrate_knorm(dimension, sensitivity, epsilon, weights, radius)
-    if name == "laplace":
-        return calibrate_laplace(dimension, sensitivity, epsilon, weights, radius)
-    raise parameter_error("mechanism", "a plan", f"one of {list(MECHANISMS)}, or None", name)
+    kind = mechanism_named(name)
+    if not kind.pure and delta <= 0:
+        raise parameter_error("delta", f"the {name} mechanism", "above 0 (for example 1e-6)", float(delta))
+    return kind.calibrated(dimension, sensitivity, epsilon, delta, weights, radius)
 
 
-__all__ = ["MECHANISMS", "Gaussian", "KNorm", "Laplace", "Mechanism", "calibrate"]
+__all__ = [
+    "MECHANISMS",
+    "Gaussian",
+    "KNorm",
+    "Laplace",
+    "Mechanism",
+    "calibrate",
+    "mechanism_named",
+    "register_mechanism",
+]

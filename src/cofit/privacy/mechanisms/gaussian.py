@@ -21,7 +21,7 @@ import numpy.typing as npt
 from cofit.arithmetic import FixedPoint
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import KEPT, at_epsilon, sigma_for, split
-from cofit.privacy.events import gaussian_event, sampled_gaussian_event
+from cofit.privacy.events import Event, gaussian_event, sampled_gaussian_event
 from cofit.privacy.mechanisms.grid import grid_for
 from cofit.privacy.mechanisms.mechanism import Mechanism
 from cofit.privacy.safe_rounding import SIGMA_BITS, root_up
@@ -41,6 +41,31 @@ class Gaussian(Mechanism):
     name: ClassVar[str] = "gaussian"
     scale_name: ClassVar[str] = "sigma"
     pure: ClassVar[bool] = False
+    title: ClassVar[str] = "Gaussian"
+
+    @classmethod
+    def calibrated(
+        cls,
+        dimension: int,
+        sensitivity: Fraction,
+        epsilon: Fraction,
+        delta: Fraction,
+        weights: FixedPoint,
+        radius: Fraction,
+    ) -> Mechanism:
+        return calibrate_gaussian(dimension, sensitivity, epsilon, delta, weights, radius)
+
+    @classmethod
+    def event(
+        cls, name: str, norm: str, sensitivity: Fraction, scale: Fraction, dimension: int, distance: Fraction
+    ) -> Event:
+        del norm
+        return gaussian_event(name, sensitivity, scale, dimension, distance)
+
+    @classmethod
+    def deviation(cls, dimension: int) -> float:
+        del dimension
+        return 1.0
 
     @property
     def expected_norm(self) -> float:

@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Z128, FixedPoint
 from cofit.errors import RangeError, parameter_error
+from cofit.privacy.events import Event, KNormEvent
 from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up, square_root_up
 from cofit.sampling import exponential, knorm, sphere
 from cofit.sampling.parameters import PRECISION
@@ -50,6 +51,32 @@ class KNorm(Mechanism):
     name: ClassVar[str] = "knorm"
     scale_name: ClassVar[str] = "beta"
     pure: ClassVar[bool] = True
+    title: ClassVar[str] = "K-norm"
+    truncates: ClassVar[bool] = False  # the sum is rounded after the noise
+
+    @classmethod
+    def calibrated(
+        cls,
+        dimension: int,
+        sensitivity: Fraction,
+        epsilon: Fraction,
+        delta: Fraction,
+        weights: FixedPoint,
+        radius: Fraction,
+    ) -> Mechanism:
+        del delta
+        return calibrate_knorm(dimension, sensitivity, epsilon, weights, radius)
+
+    @classmethod
+    def event(
+        cls, name: str, norm: str, sensitivity: Fraction, scale: Fraction, dimension: int, distance: Fraction
+    ) -> Event:
+        del norm
+        return KNormEvent(name, sensitivity, scale, dimension, distance)
+
+    @classmethod
+    def deviation(cls, dimension: int) -> float:
+        return math.sqrt(dimension + 1)
 
     @property
     def expected_norm(self) -> float:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint
 from cofit.privacy.accountant import at_epsilon
-from cofit.privacy.events import laplace_event
+from cofit.privacy.events import Event, LaplaceEvent, laplace_event
 from cofit.privacy.mechanisms.grid import grid_for
 from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
 from cofit.privacy.safe_rounding import EXACT_BITS, root_up
@@ -39,6 +39,37 @@ class Laplace(Mechanism):
     name: ClassVar[str] = "laplace"
     scale_name: ClassVar[str] = "scale"
     pure: ClassVar[bool] = True
+    title: ClassVar[str] = "Laplace"
+
+    @classmethod
+    def calibrated(
+        cls,
+        dimension: int,
+        sensitivity: Fraction,
+        epsilon: Fraction,
+        delta: Fraction,
+        weights: FixedPoint,
+        radius: Fraction,
+    ) -> Mechanism:
+        del delta
+        return calibrate_laplace(dimension, sensitivity, epsilon, weights, radius)
+
+    @classmethod
+    def event(
+        cls, name: str, norm: str, sensitivity: Fraction, scale: Fraction, dimension: int, distance: Fraction
+    ) -> Event:
+        kind = LaplaceEvent if norm == "L1" else laplace_event
+        return kind(name, sensitivity, scale, dimension, distance)
+
+    @classmethod
+    def deviation(cls, dimension: int) -> float:
+        del dimension
+        return math.sqrt(2)
+
+    @classmethod
+    def squared_epsilon(cls, sensitivity: Fraction, scale: Fraction, dimension: int) -> Fraction:
+        """In the 1-norm the sensitivity is sqrt(d) times as large."""
+        return dimension * (sensitivity / scale) ** 2
 
     @property
     def expected_norm(self) -> float:

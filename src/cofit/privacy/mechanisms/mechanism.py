@@ -17,7 +17,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic import FixedPoint
 from cofit.errors import ShapeError, parameter_error
+from cofit.privacy.events import Event
 from cofit.privacy.zcdp import total_delta
 from cofit.secret import Party, SecretArray
 
@@ -28,7 +30,8 @@ class Mechanism(ABC):
 
     ``sensitivity``: how far one record moves the weights, in the Euclidean norm, with everything that rounding adds;
     ``scale``: the noise's parameter in units of the weights (``scale_name`` says which); ``weight_bits``: the weights
-    are truncated to this many fractional bits first; ``grid_bits``: those of what is published.
+    are truncated to this many fractional bits first; ``grid_bits``: those of what is published. ``truncates``: whether
+    they are truncated to the grid before they get noise, so that the sensitivity counts it. ``title``: for people.
     """
 
     dimension: int
@@ -41,8 +44,41 @@ class Mechanism(ABC):
     sampler_distance: Fraction
 
     name: ClassVar[str]
+    title: ClassVar[str]
     scale_name: ClassVar[str]
     pure: ClassVar[bool]
+    truncates: ClassVar[bool] = True
+
+    @classmethod
+    @abstractmethod
+    def calibrated(
+        cls,
+        dimension: int,
+        sensitivity: Fraction,
+        epsilon: Fraction,
+        delta: Fraction,
+        weights: FixedPoint,
+        radius: Fraction,
+    ) -> Mechanism:
+        """Calibrate for weights in that format, of Euclidean norm at most ``radius``. delta: 0 if it is ``pure``."""
+
+    @classmethod
+    @abstractmethod
+    def event(
+        cls, name: str, norm: str, sensitivity: Fraction, scale: Fraction, dimension: int, distance: Fraction
+    ) -> Event:
+        """Return a release with this noise as the accountant sees it, in steps of its grid; norm: 'L1' or 'L2'."""
+
+    @classmethod
+    @abstractmethod
+    def deviation(cls, dimension: int) -> float:
+        """Return the standard deviation of one coordinate of noise of scale 1."""
+
+    @classmethod
+    def squared_epsilon(cls, sensitivity: Fraction, scale: Fraction, dimension: int) -> Fraction:
+        """Return the square of the epsilon of ``pure`` noise, for this Euclidean sensitivity."""
+        del dimension
+        return (sensitivity / scale) ** 2
 
     @property
     @abstractmethod
