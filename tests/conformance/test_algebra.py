@@ -9,28 +9,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
+from cofit.arithmetic import F61, INTEGER_RINGS, Z64, Z128, IntegerRing, RingArray
 from cofit.errors import InvalidInputError
 from cofit.sharing import SCHEMES, Scheme, Share
+from cofit.sharing.shares import PlacedBits
 from support.runs import run_scheme
 
 EXAMPLES = settings(max_examples=15, deadline=None)
-SCHEME_AND_RING = [(name, ring) for name in sorted(SCHEMES) for ring in (Z64, Z128)]
+POWERS_OF_TWO = [(name, ring) for name in sorted(SCHEMES) for ring in (Z64, Z128)]
+ANY_RING = [(name, ring) for name in sorted(SCHEMES) for ring in INTEGER_RINGS.values()]
+SCHEME_AND_RING = [*POWERS_OF_TWO, ("clear", F61)]
+"""Of the schemes so far only ``clear`` truncates and takes bits in a prime field."""
 
 
-def integers(ring: PowerOfTwoRing, count: int) -> st.SearchStrategy[list[int]]:
-    half = 1 << (ring.bits - 1)
-    interesting = st.sampled_from([0, 1, -1, half - 1, -half, 1 << (ring.bits // 2)])
-    return st.lists(st.integers(-half, half - 1) | interesting, min_size=count, max_size=count)
+def integers(ring: IntegerRing, count: int) -> st.SearchStrategy[list[int]]:
+    low, high = ring.lowest, ring.highest
+    interesting = st.sampled_from([0, 1, -1, high, low, 1 << (ring.bits // 2)])
+    return st.lists(st.integers(low, high) | interesting, min_size=count, max_size=count)
 
 
-def signed(ring: PowerOfTwoRing, value: int) -> int:
-    reduced = value % (1 << ring.bits)
-    return reduced - (1 << ring.bits) if reduced >> (ring.bits - 1) else reduced
+def signed(ring: IntegerRing, value: int) -> int:
+    reduced = value % ring.modulus
+    return reduced - ring.modulus if 2 * reduced >= ring.modulus else reduced
 
 
 def on_shares(
-    scheme: str, ring: PowerOfTwoRing, inputs: list[RingArray], formula: Callable[[Scheme, list[Share]], Share]
+    scheme: str, ring: IntegerRing, inputs: list[RingArray], formula: Callable[[Scheme, list[Share]], Share]
 ) -> list[int]:
     def program(s: Scheme) -> RingArray | None:
         shares = [
@@ -46,10 +50,10 @@ def on_shares(
     return decoded[0]
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize(("scheme", "ring"), ANY_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())
-def test_linear_combinations_and_products(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+def test_linear_combinations_and_products(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 5))
     a, b, c, k = (data.draw(integers(ring, count)) for _ in range(4))
     inputs = [ring.from_int(np.array(v, dtype=object)) for v in (a, b, c)]
@@ -62,10 +66,10 @@ def test_linear_combinations_and_products(scheme: str, ring: PowerOfTwoRing, dat
     assert on_shares(scheme, ring, inputs, formula) == expected
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize(("scheme", "ring"), ANY_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())
-def test_matrix_products_of_all_shapes(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+def test_matrix_products_of_all_shapes(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
     m, k, n = (data.draw(st.integers(1, 4)) for _ in range(3))
     left_vector, right_vector = data.draw(st.booleans()), data.draw(st.booleans())
     left = np.array(data.draw(integers(ring, m * k)), dtype=object).reshape(m, k)
@@ -79,10 +83,10 @@ def test_matrix_products_of_all_shapes(scheme: str, ring: PowerOfTwoRing, data: 
     assert opened == [signed(ring, int(v)) for v in exact.flat]
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize(("scheme", "ring"), ANY_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())
-def test_transposed_shares_multiply_alike(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+def test_transposed_shares_multiply_alike(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
     rows, cols = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))
     matrix = np.array(data.draw(integers(ring, rows * cols)), dtype=object).reshape(rows, cols)
     vector = np.array(data.draw(integers(ring, rows)), dtype=object)
@@ -98,12 +102,12 @@ def test_transposed_shares_multiply_alike(scheme: str, ring: PowerOfTwoRing, dat
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_truncation_is_the_floor_or_one_more_for_every_value(
-    scheme: str, ring: PowerOfTwoRing, data: st.DataObject
+    scheme: str, ring: IntegerRing, data: st.DataObject
 ) -> None:
-    limit = 1 << (ring.bits - 2)
+    limit = 1 << ring.value_bits
     edge = st.sampled_from([-limit, limit - 1, 0, -1, 1, limit // 2, -limit + 1])
     values = data.draw(st.lists(st.integers(-limit, limit - 1) | edge, min_size=1, max_size=6))
-    shift = data.draw(st.integers(0, ring.bits - 2))
+    shift = data.draw(st.integers(0, ring.value_bits))
     inputs = [ring.from_int(np.array(values, dtype=object))]
     opened = on_shares(scheme, ring, inputs, lambda s, x: s.truncate(x[0], shift))
     for got, value in zip(opened, values, strict=True):
@@ -111,7 +115,7 @@ def test_truncation_is_the_floor_or_one_more_for_every_value(
         assert got - (value >> shift) in ((0,) if exact_when_nothing_is_cut else (0, 1))
 
 
-def elements(ring: PowerOfTwoRing, values: list[int], shape: tuple[int, ...]) -> RingArray:
+def elements(ring: IntegerRing, values: list[int], shape: tuple[int, ...]) -> RingArray:
     return ring.from_int(np.array([signed(ring, v) for v in values], dtype=object).reshape(shape))
 
 
@@ -119,14 +123,14 @@ def elements(ring: PowerOfTwoRing, values: list[int], shape: tuple[int, ...]) ->
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_what_is_added_before_the_truncation_is_counted_once(
-    scheme: str, ring: PowerOfTwoRing, data: st.DataObject
+    scheme: str, ring: IntegerRing, data: st.DataObject
 ) -> None:
     """The product and the summand may each wrap, as long as their total is within the domain of the truncation."""
     kind = data.draw(st.sampled_from(["mul", "matmul", "matvec"]))
     rows, depth, cols = (data.draw(st.integers(1, 3)) for _ in range(3))
-    limit = 1 << (ring.bits - 2)
+    limit = 1 << ring.value_bits
     edge = st.sampled_from([-limit, limit - 1, 0, -1, 1])
-    shift = data.draw(st.sampled_from([0, 1, ring.bits // 2, ring.bits - 2]))
+    shift = data.draw(st.sampled_from([0, 1, ring.bits // 2, ring.value_bits]))
     shapes = {"mul": ((rows, depth), (1, depth)), "matmul": ((rows, depth), (depth, cols))}
     left_shape, right_shape = shapes.get(kind, ((rows, depth), (depth,)))
     left, right = (
@@ -143,10 +147,10 @@ def test_what_is_added_before_the_truncation_is_counted_once(
         assert got - (total >> shift) in ((0,) if total % (1 << shift) == 0 else (0, 1))
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize(("scheme", "ring"), ANY_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())
-def test_inner_products_of_any_values(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+def test_inner_products_of_any_values(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3)))
     a, b = (np.array(data.draw(integers(ring, int(np.prod(shape)))), dtype=object).reshape(shape) for _ in range(2))
     opened = on_shares(scheme, ring, [ring.from_int(a), ring.from_int(b)], lambda s, x: s.inner(x[0], x[1]))
@@ -155,9 +159,9 @@ def test_inner_products_of_any_values(scheme: str, ring: PowerOfTwoRing, data: s
 
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 @pytest.mark.parametrize("sign", [1, -1])
-def test_inner_products_at_the_edge_of_the_truncation(scheme: str, ring: PowerOfTwoRing, sign: int) -> None:
+def test_inner_products_at_the_edge_of_the_truncation(scheme: str, ring: IntegerRing, sign: int) -> None:
     """Terms that wrap by themselves, with a sum that is the largest, or smallest, in the domain."""
-    limit, big, shift = 1 << (ring.bits - 2), 1 << (ring.bits - 9), ring.bits // 2
+    limit, big, shift = 1 << ring.value_bits, 1 << (ring.bits - 9), ring.bits // 2
     total = limit - 1 if sign > 0 else -limit
     left = np.array([[big, -big, total], [7, 1, -1]], dtype=object)
     right = np.array([[big, big, 1], [total // 7, total % 7, 0]], dtype=object)
@@ -189,7 +193,7 @@ def test_narrowing_is_reduction_modulo_the_smaller_power_of_two(scheme: str, dat
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())
-def test_the_sign_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+def test_the_sign_of_any_value(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
     values = data.draw(integers(ring, data.draw(st.integers(1, 70))))
     encoded = ring.from_int(np.array(values, dtype=object))
 
@@ -202,11 +206,11 @@ def test_the_sign_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.DataO
         assert bits == [[int(v < 0) for v in values]]
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize(("scheme", "ring"), POWERS_OF_TWO, ids=str)
 @EXAMPLES
 @given(data=st.data())
 def test_the_sign_and_the_bits_modulo_a_smaller_power_of_two(
-    scheme: str, ring: PowerOfTwoRing, data: st.DataObject
+    scheme: str, ring: IntegerRing, data: st.DataObject
 ) -> None:
     """Bit ``width - 1`` of whatever the ring holds: the sign of what lies between -2^(width-1) and 2^(width-1)."""
     width = data.draw(st.integers(1, ring.bits))
@@ -238,12 +242,10 @@ def test_only_bits_that_there_are_can_be_taken(width: int) -> None:
         run_scheme(scheme, program)
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize(("scheme", "ring"), POWERS_OF_TWO, ids=str)
 @EXAMPLES
 @given(data=st.data())
-def test_the_top_bits_of_any_value_and_of_one_just_below(
-    scheme: str, ring: PowerOfTwoRing, data: st.DataObject
-) -> None:
+def test_the_top_bits_of_any_value_and_of_one_just_below(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
     """With all bits they are exact; without the low ones those of a number below, by less than the stated error."""
     values = data.draw(integers(ring, data.draw(st.integers(1, 70))))
     low = data.draw(st.integers(1, ring.bits - 8))
@@ -273,10 +275,10 @@ def test_the_top_bits_of_any_value_and_of_one_just_below(
             assert c == b
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize(("scheme", "ring"), POWERS_OF_TWO, ids=str)
 @EXAMPLES
 @given(data=st.data())
-def test_the_high_part_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+def test_the_high_part_of_any_value(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
     values = data.draw(integers(ring, data.draw(st.integers(1, 70))))
     shift = data.draw(st.integers(1, ring.bits - 8))
     encoded = ring.from_int(np.array(values, dtype=object))
@@ -293,10 +295,10 @@ def test_the_high_part_of_any_value(scheme: str, ring: PowerOfTwoRing, data: st.
             assert missing < summands
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize(("scheme", "ring"), POWERS_OF_TWO, ids=str)
 @pytest.mark.parametrize(("shift", "cols"), [(9, 1), (9, 8), (9, 9), (9, 70_000)])
 def test_squares_of_the_high_part_are_those_of_the_high_part(
-    scheme: str, ring: PowerOfTwoRing, shift: int, cols: int
+    scheme: str, ring: IntegerRing, shift: int, cols: int
 ) -> None:
     """Also where there are more rows than are shifted at a time, and where few columns are multiplied one by one."""
     shape = (5, cols)
@@ -316,10 +318,10 @@ def test_squares_of_the_high_part_are_those_of_the_high_part(
 
 
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
-def test_nothing_stays_nothing_when_it_is_truncated(scheme: str, ring: PowerOfTwoRing) -> None:
+def test_nothing_stays_nothing_when_it_is_truncated(scheme: str, ring: IntegerRing) -> None:
     """What the check of rows rests on: a product with 0 is 0 whatever the other factor is, also after a truncation."""
     garbage = [int(v) for v in np.random.default_rng(3).integers(-(2**62), 2**62, 200)]
-    encoded = ring.from_int(np.array([v << (ring.bits - 64) for v in garbage], dtype=object))
+    encoded = ring.from_int(np.array([signed(ring, v << max(ring.bits - 64, 0)) for v in garbage], dtype=object))
 
     def program(s: Scheme) -> list[int]:
         share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
@@ -336,7 +338,7 @@ def test_nothing_stays_nothing_when_it_is_truncated(scheme: str, ring: PowerOfTw
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 @EXAMPLES
 @given(data=st.data())
-def test_bits_of_any_value_and_back(scheme: str, ring: PowerOfTwoRing, data: st.DataObject) -> None:
+def test_bits_of_any_value_and_back(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, 70))
     values = data.draw(integers(ring, count))
     encoded = ring.from_int(np.array(values, dtype=object))
@@ -346,9 +348,8 @@ def test_bits_of_any_value_and_back(scheme: str, ring: PowerOfTwoRing, data: st.
         bits = s.to_bits(share)
         opened = s.boolean.open(bits)
         back = s.from_bits(bits, ring)
-        powers = ring.from_int(
-            np.array([[1 << j] if j < ring.bits - 1 else [-(1 << j)] for j in range(ring.bits)], dtype=object)
-        )
+        weights = [1 << j if j < ring.bits - 1 else -(1 << j) for j in range(ring.bits)]
+        powers = elements(ring, weights, (ring.bits, 1))
         recomposed = s.open(s.mul_public(back, powers).map(lambda part: ring.sum(part, axis=0)))
         assert opened is not None and recomposed is not None
         return opened.tolist(), [int(v) for v in ring.to_int(recomposed)]
@@ -356,3 +357,56 @@ def test_bits_of_any_value_and_back(scheme: str, ring: PowerOfTwoRing, data: st.
     for bits, recomposed in run_scheme(scheme, program).results:
         assert bits == [[(v >> j) & 1 for v in values] for j in range(ring.bits)]
         assert recomposed == values
+
+
+REDUCING: dict[str, Callable[[Scheme, Share], object]] = {
+    "narrow": lambda s, x: s.narrow(x, Z64),
+    "high part": lambda s, x: s.high_part(x, 3),
+    "squares of high parts": lambda s, x: s.high_squares(x, 3),
+    "signs from few bits": lambda s, x: s.sign_bits(x, bits=9),
+    "signs without low bits": lambda s, x: s.sign_bits(x, low=2),
+    "top bits without low ones": lambda s, x: s.top_bits(x, low=2),
+}
+BY_SUMMANDS: dict[str, Callable[[Scheme, Share], object]] = {
+    "truncate": lambda s, x: s.truncate(x, 4),
+    "product": lambda s, x: s.mul(x, x, 4),
+    "bits": lambda s, x: s.to_bits(x),
+    "signs": lambda s, x: s.sign_bits(x),
+}
+
+
+@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+def test_what_needs_a_power_of_two_is_refused_in_a_field_by_name(scheme: str) -> None:
+    """Sums of summands that are reduced modulo 2^m, or shifted, mean nothing modulo p."""
+    refused = REDUCING if scheme == "clear" else REDUCING | BY_SUMMANDS
+
+    def program(s: Scheme) -> dict[str, str]:
+        share = s.constant(F61, F61.from_int([[5, -6]]))
+        said = {}
+        for name, operation in refused.items():
+            with pytest.raises(InvalidInputError) as info:
+                operation(s, share)
+            said[name] = str(info.value)
+        return said
+
+    for said in run_scheme(scheme, program).results:
+        assert len(said) == len(refused)
+        assert all("F_(2^61-1)" in message for message in said.values()), said
+
+
+@pytest.mark.parametrize(("scheme", "ring"), ANY_RING, ids=str)
+def test_numbers_and_bits_become_elements_of_any_ring(scheme: str, ring: IntegerRing) -> None:
+    digits = np.random.default_rng(6).integers(0, 2, (9, 70)).astype(np.uint8)
+
+    def program(s: Scheme) -> tuple[list[int], list[list[int]]]:
+        bits = s.boolean.input(0, digits if s.rank == 0 else None, *digits.shape)
+        numbers = [PlacedBits(0, bits), PlacedBits(ring.value_bits - 12, bits)]
+        total, elements = s.open(s.from_numbers(numbers, ring)), s.open(s.from_bits(bits, ring))
+        assert total is not None
+        assert elements is not None
+        return [int(v) for v in ring.to_int(total)], ring.to_int(elements).tolist()
+
+    wanted = [sum(int(bit) << j for j, bit in enumerate(column)) for column in digits.T]
+    for total, elements in run_scheme(scheme, program).results:
+        assert total == [number + (number << (ring.value_bits - 12)) for number in wanted]
+        assert elements == digits.tolist()

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from cofit import Z64, Z128, FixedPoint, Party, SecretArray, run_local
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray
+from cofit.arithmetic import F61, IntegerRing, Ring, RingArray
 from cofit.errors import InvalidInputError, PartyFailedError, RangeError
 from cofit.protocols import (
     cosine,
@@ -55,17 +55,18 @@ FORMATS = [
     FixedPoint(52, Z128),
     FixedPoint(60, Z128),
 ]
+IN_A_FIELD = [FixedPoint(16, F61), FixedPoint(26, F61)]
 MOST_UNITS = 4
 scheme_and_format = pytest.mark.parametrize(
     ("scheme", "format"),
-    [("clear", format) for format in FORMATS]
+    [("clear", format) for format in FORMATS + IN_A_FIELD]
     + [(name, format) for name in SCHEMES if name != "clear" for format in (FixedPoint(24), FixedPoint(52, Z128))],
     ids=str,
 )
 """Every format in the clear; and every scheme in both rings."""
 
 
-@pytest.fixture(params=FORMATS, ids=str)
+@pytest.fixture(params=FORMATS + IN_A_FIELD, ids=str)
 def format(request: pytest.FixtureRequest) -> FixedPoint:
     chosen: FixedPoint = request.param
     return chosen
@@ -159,7 +160,11 @@ def evaluate(
     return [int(v) for v in results[0]]
 
 
-@pytest.mark.parametrize(("scheme", "format", "name"), pairwise(sorted(SCHEMES), FORMATS, list(CASES)), ids=str)
+@pytest.mark.parametrize(
+    ("scheme", "format", "name"),
+    [*pairwise(sorted(SCHEMES), FORMATS, list(CASES)), *(("clear", f, name) for f in IN_A_FIELD for name in CASES)],
+    ids=str,
+)
 def test_function_is_accurate_on_its_domain(scheme: str, format: FixedPoint, name: str) -> None:
     case = CASES[name]
     scale = 1 << format.fraction_bits
@@ -180,7 +185,7 @@ def test_function_is_accurate_when_every_truncation_rounds_up(format: FixedPoint
     """A scheme may round any truncation up; the cleartext twin made to do so every time must keep the bound too."""
 
     def up(ring: Ring, product: RingArray, shift: int) -> Share:
-        if shift and isinstance(ring, PowerOfTwoRing):
+        if shift and isinstance(ring, IntegerRing):
             almost = ring.from_int(np.asarray((1 << shift) - 1, dtype=object))
             product = ring.sar(ring.add(product, almost), shift)
         return Share(ring, (product,))

@@ -74,13 +74,14 @@ def run_scheme(
     mesh: str = "memory",
     deal: Mapping[str, tuple[Ring, RingArray]] | None = None,
     parties: int | None = None,
+    names: tuple[str, ...] | None = None,
 ) -> Run[T]:
     """Run ``program`` at every party (and the dealer) after its setup; traffic counts what comes after the setup.
 
     ``deal``: what an owner outside the parties deals, in order; the program calls ``receive_input`` for each.
     """
     kind = SCHEMES[scheme] if isinstance(scheme, str) else scheme
-    names = tuple(f"party-{i}" for i in range(parties or kind.info.default_parties))
+    names = names or tuple(f"party-{i}" for i in range(parties or kind.info.default_parties))
     dealer = DEALER if kind.info.dealer else None
     members = (*names, *([OWNER] if deal else []), *([dealer] if dealer else []))
     meshes = connected(members, mesh, kind.info.name)

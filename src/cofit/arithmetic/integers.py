@@ -5,7 +5,7 @@ Everything above this layer asks the ring for what it needs to know of it, and a
 - **Range.** ``lowest`` to ``highest`` are all signed integers there are. A value may have those of magnitude at most
   ``capacity`` = 2^``value_bits`` - 1: one bit is for the sign, and one is headroom. Truncation needs the headroom: a
   value z is opened under a uniform mask r, as c = z + 2^value_bits + r, and with it the top bits of r and of c alone
-  tell whether that sum wrapped (``sharing/rep3_proof.md`` for Z_2^k, ``mersenne.py`` for F_p).
+  tell whether that sum wrapped (``sharing/rep3/proof.md`` for Z_2^k, ``mersenne.py`` for F_p).
 - **Truncation.** ``sar`` is floor(x / 2^s) of a signed integer, for s up to ``value_bits``.
 - **Digits.** Every signed integer has ``bits`` binary digits in two's complement (``arithmetic/bits.py``).
 - **Reduction.** ``reduces``: whether x modulo 2^m, for any m up to ``bits``, is a homomorphism of rings. Then shares of

@@ -49,6 +49,9 @@ class Mersenne61(IntegerRing):
     def __reduce__(self) -> tuple[Callable[[], Ring], tuple[()]]:
         return _the_field, ()
 
+    def admits(self, array: RingArray) -> bool:
+        return super().admits(array) and bool((array < _P).all())
+
     def uniform(self, source: Source, shape: Shape) -> RingArray:
         count = int(np.prod(shape, dtype=np.int64))
         found = self._accepted(source, count)

@@ -59,6 +59,10 @@ class Ring(ABC):
         """Return an array to be filled."""
         return np.empty(shape, dtype=self.dtype)
 
+    def admits(self, array: RingArray) -> bool:
+        """Whether all are elements, for what comes from outside: not all patterns of bits are, in every ring."""
+        return array.dtype == self.dtype
+
     def uniform(self, source: Source, shape: Shape) -> RingArray:
         """Return uniform elements, made of the next uniform bytes of ``source``.
 

@@ -246,10 +246,10 @@ class Plan(ABC):
         """The plan with as few epochs as forecasts have to run."""
 
     @abstractmethod
-    def epoch_costs(self, meter: Meter, again: Callable[[], Party], holders: Holders) -> tuple[Tally, Tally]:
-        """Return what all epochs cost that ``shortest`` leaves out, and what one epoch costs.
+    def left_out(self, meter: Meter, again: Callable[[], Party], holders: Holders) -> tuple[Tally, Tally | None]:
+        """Return what all epochs cost that ``shortest`` leaves out, and what one costs; None where it has them all.
 
-        meter: has counted a run of ``shortest``. again: returns a party with the same inputs.
+        again: returns a party with the same inputs, whose steps ``meter`` counts.
         """
 
     @property

@@ -19,7 +19,7 @@ The constants come from the processor time of runs of different shapes; a slow t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from cofit.arithmetic import FixedPoint, Shape
@@ -148,18 +148,22 @@ def forecast(
     meter.setup()
     _collect(party, meter, scheme, given)
     shared = meter.tally
+    other = Meter(scheme, parties)
+
+    def again() -> Party:
+        another = Party(other, inputs)
+        _collect(another, other, scheme, given)
+        return another
+
+    further, epoch = plan.left_out(other, again, holders)
+    meter.put_off(further.deferred)
     private_training(party, plan.shortest, holders, {party.name: _NoStore()}, "forecast")
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
     checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())
     rest = meter.tally - shared - trained - noise - checked
-
-    def again() -> Party:
-        another = Party(meter, inputs)
-        _collect(another, meter, scheme, given)
-        return another
-
-    further, epoch = plan.epoch_costs(meter, again, holders)
+    if epoch is None:
+        epoch = Tally(*(count // plan.epochs for count in astuple(meter.tally_of("epoch"))))
     receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
     return Forecast(
         share=machine.phase(shared + receipts, waits=_SHARE_ROUNDS),

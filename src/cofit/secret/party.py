@@ -262,6 +262,13 @@ class Party:
         """Raise ProtocolError unless imported shares fit together. 1 round with an active scheme, local otherwise."""
         self._scheme.check_stored([value._share for value in values])
 
+    def verify(self) -> None:
+        """Raise ProtocolError unless everything that was computed so far stands up to the checks of the scheme.
+
+        ``open`` and ``export_share`` do this first. Local, but where the scheme has put checks off.
+        """
+        self._scheme.verify()
+
     def forget_inputs(self) -> None:
         """Drop every contribution, taken or not: a program that needs them no longer gives their memory back. Local."""
         for held in (self._dealt, self._received, self._pieces, self._joined):
@@ -331,7 +338,7 @@ class Party:
         to = (to,) if isinstance(to, str) else to
         ranks = None if to is None else [self._rank_of(name, "open") for name in to]
         learned_by = self.parties if to is None else tuple(to)
-        self._scheme.verify()
+        self.verify()
         if isinstance(value, SecretBits):
             self.audit.record(reason, f"{value.width} bits an element", value.shape, learned_by)
             with self._scheme.agreeing_on(f"{learned_by} {reason}"):
@@ -349,10 +356,12 @@ class Party:
     # --- shares that outlive a run -----------------------------------------------------------------------
 
     def export_share(self, value: SecretArray) -> bytes:
-        """Return this party's own share of a value as bytes, as secret as the share itself. Local.
+        """Return this party's own share of a value as bytes, as secret as the share itself.
 
-        For this party's own storage, and for nobody else: two parties' shares together may be the value.
+        For this party's own storage, and for nobody else: two parties' shares together may be the value. All parties
+        export together, and everything is verified before: local, but where a scheme has put checks off.
         """
+        self.verify()
         return encode_share(self._scheme, value)
 
     def import_share(self, data: bytes) -> SecretArray:

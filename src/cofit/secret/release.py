@@ -70,7 +70,7 @@ def release_once(
         party.check_stored([value])
     if not any(holds):
         value = draw()
-        scheme.verify()
+        party.verify()
         if store is not None:
             header = {"key": key, "draw": scheme.mesh.terms.session.hex()}
             store.save(pack(_RECORD, header, party.export_share(value)))

@@ -117,6 +117,8 @@ def decode_share(scheme: Scheme, data: bytes) -> SecretArray:
     if len(body) != expected:
         raise parameter_error("body", name, f"{expected} bytes long", len(body))
     parts = np.frombuffer(body, ring.dtype).reshape(count, *shape).copy()
+    if not ring.admits(parts):
+        raise InvalidInputError(f"The 'body' parameter of {name} must hold elements of {ring.name}. Restore it.")
     return SecretArray(scheme, Share(ring, tuple(parts[i, ...] for i in range(count))), format, header["limit"])
 
 

@@ -23,7 +23,7 @@ from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.boolean import Rows
 from cofit.sharing.costs import Costs
 from cofit.sharing.inputs import Inputs
-from cofit.sharing.operands import common_ring
+from cofit.sharing.operands import check_reduction, common_ring, shifting
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, folded_count
 from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Scheme
@@ -84,9 +84,6 @@ class Blank(Scheme):
     def _blank(self, ring: Ring, shape: Shape) -> Share:
         """Return a result that takes no memory."""
         return Share(ring, (nothing(ring, shape),))
-
-    def verify(self) -> None:
-        """Nothing to check."""
 
     # --- inputs ------------------------------------------------------------------------------------------
 
@@ -160,9 +157,11 @@ class Blank(Scheme):
         return self._blank(pieces[0].ring, (*first[:axis], length, *first[axis + 1 :]))
 
     def narrow(self, a: Share, ring: IntegerRing) -> Share:
+        check_reduction(a.ring, ring)
         return self._blank(ring, a.shape)
 
     def high_part(self, a: Share, shift: int) -> Share:
+        shifting(a.ring, shift)
         return self._blank(a.ring, a.shape)
 
     # --- bits --------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ class Cost:
     """Rounds, and what all parties and the dealer together send: ring elements for each element of the result, for each
     one of the ``left`` and of the ``right`` operand (where operands are opened under masks: not again for a held left
     one, and once for the square of a value), and ``fixed_bytes`` once for the whole operation, whatever its size (the
-    digests of an active scheme).
+    digests of an active scheme). ``deferred``: checks that are put off, for each element of the result.
     """
 
     rounds: int
@@ -25,6 +25,7 @@ class Cost:
     fixed_bytes: int = 0
     left: int = 0
     right: int = 0
+    deferred: int = 0
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,25 @@ class StreamCost:
     def bytes(self, ring: Ring, count: int) -> int:
         """Return what all parties together send."""
         return self.elements * count * ring.element_bytes
+
+
+@dataclass(frozen=True)
+class VerificationCost:
+    """What it takes to make the checks that were put off, however many: rounds and bytes once, and again for every time
+    that their number is halved until one is left.
+    """
+
+    rounds: int
+    bytes: int
+    halving_rounds: int = 0
+    halving_bytes: int = 0
+
+    def of(self, checks: int) -> tuple[int, int]:
+        """Return rounds, and bytes of all parties together, of so many checks; nothing for none."""
+        if not checks:
+            return 0, 0
+        halvings = (checks - 1).bit_length()
+        return self.rounds + halvings * self.halving_rounds, self.bytes + halvings * self.halving_bytes
 
 
 @dataclass(frozen=True)
@@ -69,7 +89,8 @@ class Costs:
     its additions, in elements of the ring; ``unmasked_words``: and for every word of digits. ``compared``: what the
     parties exchange to see that an owner dealt them one value; what the owner sends follows from ``Inputs.layout``.
     ``hold``: what preparing a value for many products takes; None if nothing. ``hold_known``: the same for a part of it
-    that one party knows. ``listeners``: how many hear announcements beside the parties.
+    that one party knows. ``listeners``: how many hear announcements beside the
+    parties. ``verification``: of checks that are put off (``Cost.deferred``).
     """
 
     setup_rounds: int
@@ -94,3 +115,4 @@ class Costs:
     hold: StreamCost | None = None
     hold_known: StreamCost | None = None
     listeners: int = 0
+    verification: VerificationCost = VerificationCost(0, 0)

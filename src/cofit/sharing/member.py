@@ -12,6 +12,7 @@ import numpy as np
 
 from cofit.arithmetic import RingArray
 from cofit.sharing.info import SchemeInfo
+from cofit.sharing.verification import Verification
 from cofit.transport import Mesh
 
 Bytes: TypeAlias = memoryview
@@ -31,6 +32,7 @@ class Member(ABC):
         self.rank = self._members.index(mesh.name)
         self._label = ""
         self._agreement = 0
+        self.verification = Verification()
         self.on_failure: Callable[[], None] = _nothing
         """Called when a check of an active scheme has failed, before anybody is told."""
 

@@ -48,7 +48,7 @@ class Tally:
 
     ``bytes``: payload that owners, parties and dealer together send. ``operations``: results computed, at each party.
     ``multiply_adds`` and ``wide_multiply_adds``: in matrix and inner products, at each party, over rings of up to 64
-    bits and beyond. ``ands``: results of products of bits, 64 for every packed word.
+    bits and beyond. ``ands``: results of products of bits, 64 for every packed word. ``deferred``: checks put off.
     """
 
     rounds: int = 0
@@ -57,6 +57,7 @@ class Tally:
     multiply_adds: int = 0
     wide_multiply_adds: int = 0
     ands: int = 0
+    deferred: int = 0
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
@@ -90,6 +91,7 @@ class Meter(FromNumbers, Blank):
         self._target_inputs = target.inputs(count)
         self._tally = list(astuple(Tally()))
         self._tallies = {"": self._tally}
+        self._pending = 0
 
     @property
     def tally(self) -> Tally:
@@ -133,7 +135,17 @@ class Meter(FromNumbers, Blank):
         elements += 0 if left is None else cost.left * math.prod(left)
         elements += 0 if right is None else cost.right * math.prod(right)
         self._send(cost.rounds, elements * ring.element_bytes + cost.fixed_bytes)
+        self.put_off(cost.deferred * math.prod(shape))
         return self._blank(ring, shape)
+
+    def put_off(self, checks: int) -> None:
+        """Count checks that the next ``verify`` makes."""
+        self._tally[6] += checks
+        self._pending += checks
+
+    def verify(self) -> None:
+        self._send(*self._costs.verification.of(self._pending))
+        self._pending = 0
 
     def _count_products(self, ring: Ring, multiply_adds: int) -> None:
         self._tally[3 if ring.bits <= 64 else 4] += multiply_adds

@@ -28,6 +28,13 @@ def check_shift(ring: Ring, shift: int) -> None:
         raise parameter_error("shift", "truncate", f"from 0 to {ring.value_bits} in {ring.name}", shift)
 
 
+def check_reduction(wide: Ring, narrow: IntegerRing) -> IntegerRing:
+    """Return the ring of elements that are reduced to ``narrow``; raise RingMismatchError where that is not local."""
+    if not isinstance(wide, IntegerRing) or not wide.reduces_to(narrow):
+        raise RingMismatchError(f"Elements of {wide.name} cannot be reduced to those of {narrow.name}.")
+    return wide
+
+
 def shifting(ring: Ring, shift: int) -> LocalMap:
     """Return the map that shifts elements to the right, or raise InvalidInputError."""
     words = power_of_two(ring, "Shifting the summands of a value")

@@ -21,12 +21,11 @@ import numpy as np
 
 from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
-from cofit.errors import InvalidInputError
 from cofit.sharing.conversion import Conversion
 from cofit.sharing.costs import Costs
 from cofit.sharing.inputs import Inputs, receive_components
 from cofit.sharing.member import Member
-from cofit.sharing.operands import check_plus, check_shift, common_ring, shifting
+from cofit.sharing.operands import check_plus, check_reduction, check_shift, common_ring, shifting
 from cofit.sharing.shares import ComponentFacts, DealtShare, Place, Share
 from cofit.sharing.summands import joined
 
@@ -54,9 +53,12 @@ class Scheme(Member, Conversion):
     def setup(self) -> None:
         """Agree on fresh correlated randomness with the other parties. Called once, before anything else."""
 
-    @abstractmethod
     def verify(self) -> None:
-        """Raise ProtocolError if any check of an active scheme is open or failed; passive schemes have none."""
+        """Make every check that was put off (``Costs.verification`` says what it takes), or raise ProtocolError.
+
+        Nothing is opened, stored or exported before. A passive scheme has nothing to check.
+        """
+        self.verification.run()
 
     # --- input and output --------------------------------------------------------------------------------
 
@@ -190,9 +192,7 @@ class Scheme(Member, Conversion):
 
     def narrow(self, a: Share, ring: IntegerRing) -> Share:
         """Return a modulo the smaller modulus of ``ring``. Local, where reduction is a homomorphism of rings."""
-        wide = a.ring
-        if not isinstance(wide, IntegerRing):
-            raise InvalidInputError(f"Elements of {wide.name} cannot be reduced to those of {ring.name}.")
+        wide = check_reduction(a.ring, ring)
         return Share(ring, tuple(wide.narrow(part, ring) for part in a.parts))
 
     # --- products ----------------------------------------------------------------------------------------

@@ -22,9 +22,10 @@ from cofit.roles.local.run import LocalRun
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import run_training
 from cofit.secret import Party
-from cofit.sharing import scheme_named
+from cofit.sharing import SCHEMES, scheme_named
 from cofit.sharing.meter import Meter, Tally
 from support.facts import paper_facts
+from support.late_checks import LateChecked
 from support.phases import PHASES
 
 FEW = {"allow_unproven": True, "mechanism": "laplace"}
@@ -98,6 +99,18 @@ def test_rounds_and_bytes_are_those_of_a_run(case: tuple[int, int, int, dict[str
     parties = [run.traffic[name].total.rounds for name in run.results]
     assert cost.total.rounds == max(parties)
     assert cost.total.bytes == sum(counts.total.bytes_sent for counts in run.traffic.values())
+
+
+@pytest.mark.parametrize("facts", [{"epochs": 7, "l2": 0.01}, {"partition": "vertical"}], ids=str)
+def test_checks_that_are_put_off_are_counted(facts: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a scheme that verifies late, of all epochs at once: also of those that are not run one by one."""
+    plan = planned(40, 5, **FEW, **facts, scheme="clear")
+    at_once = forecast(plan, owners=2)
+    monkeypatch.setitem(SCHEMES, "clear", LateChecked)
+    cost = forecast(plan, owners=2)
+    run = run_training(plan, tables(plan, 2)).run
+    assert cost.total.bytes == sum(counts.total.bytes_sent for counts in run.traffic.values())
+    assert cost.total.rounds == max(run.traffic[name].total.rounds for name in run.results) > at_once.total.rounds
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical"])

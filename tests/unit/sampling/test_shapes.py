@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cofit import FixedPoint, Party, SecretArray, run_local
+from cofit.arithmetic import INTEGER_RINGS, IntegerRing
 from cofit.sampling.discrete_gaussian import discrete_gaussian
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sampling.exponential import exponential
@@ -57,3 +58,28 @@ def test_numpy_integers_are_integers() -> None:
         ]
 
     assert run_local(program, scheme="clear", parties=1).results["party-a"] == [(3,)] * 3
+
+
+IN_A_RING: dict[str, Callable[[Party, IntegerRing], SecretArray]] = {
+    "uniform": lambda party, ring: uniform(party, (70,), FixedPoint(20, ring)),
+    "geometric": lambda party, ring: geometric(party, (70,), 3, ring),
+    "exponential": lambda party, ring: exponential(party, (70,), FixedPoint(20, ring)),
+    "discrete_laplace": lambda party, ring: discrete_laplace(party, (70,), Fraction(7, 2), ring),
+    "discrete_gaussian": lambda party, ring: discrete_gaussian(party, (70,), 40, ring),
+}
+
+
+@pytest.mark.parametrize("sampler", IN_A_RING)
+def test_the_same_bits_give_the_same_draw_in_any_ring(sampler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law is one of bits; the ring only holds what was drawn."""
+    monkeypatch.setattr("cofit.sharing.clear.party.fresh_seed", lambda: bytes(range(32)))
+
+    def draw(party: Party, ring: IntegerRing) -> list[float]:
+        return [float(v) for v in party.open(IN_A_RING[sampler](party, ring), reason="test")]
+
+    drawn = [
+        run_local(lambda party, ring=ring: draw(party, ring), scheme="clear", parties=1).results["party-a"]  # type: ignore[misc]
+        for ring in INTEGER_RINGS.values()
+    ]
+    assert all(values == drawn[0] for values in drawn)
+    assert len(set(drawn[0])) > 3

@@ -30,6 +30,7 @@ from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.durable import disk_problem
 from cofit.roles.files.keys import participants
 from cofit.roles.files.state_directory import StateDirectory
+from cofit.roles.party.session import CHECKPOINT_EPOCHS
 from cofit.roles.service.doors import BUSY_SECONDS, BusyError, Doors, RefusedError, answerable, shown
 from cofit.roles.service.other_parties import OtherParties
 from cofit.roles.service.ports import listen_at
@@ -176,8 +177,9 @@ class DealerService:
         ) as mesh:
             scheme = dealer_of(compute.scheme)(mesh, names, self._identity.name)
             scheme.setup()
+            every = compute.checkpoint_epochs or CHECKPOINT_EPOCHS
             parts, ranks = holders(self._study), party_ranks(self._study)
-            run_dealing(scheme, self._study.hash, self._plan, parts, self._expected, ranks, self._report)
+            run_dealing(scheme, self._study.hash, self._plan, parts, self._expected, ranks, self._report, every)
         self._audit.note("session done", self._parties[0], session=session.hex())
         _log.info("session %s is done", session.hex()[:8])
 

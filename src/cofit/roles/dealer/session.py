@@ -28,6 +28,7 @@ class HeardCheckpoints:
     """Implements ``cofit.learn.checkpoints.Checkpoints`` for a member that has none: it hears from which all go on."""
 
     training: TrainingState
+    every: int
 
     def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
         chosen = common_checkpoint(party.announce("checkpoints", NO_CHECKPOINTS))
@@ -39,7 +40,12 @@ class HeardCheckpoints:
         return chosen.epoch, weights, weights
 
     def reached(self, party: Party, epoch: int, weights: SecretArray, before: SecretArray) -> None:
-        """Fresh sharings, which the parties store, need no dealer."""
+        """Take the parties' steps: fresh sharings, verified before they are stored."""
+        if epoch % self.every == 0:
+            with party.label("checkpoint"):
+                for value in (weights, before):
+                    party.refreshed(value)
+                party.verify()
 
 
 def run_dealing(
@@ -50,10 +56,11 @@ def run_dealing(
     expected: Mapping[str, Mapping[str, InputFacts]],
     ranks: Mapping[str, int],
     report: Callable[[str, int, int], None],
+    every: int,
 ) -> None:
     """Deal for one session of the parties, on a scheme that is set up; the steps are those of ``run_session``.
 
-    ranks: those of the owners that are parties.
+    ranks: those of the owners that are parties. every: how often the parties keep a checkpoint.
     """
     party = Party(scheme, expected, report=report)
     party.agree(AGREED, dict.fromkeys(agreed_names(expected), b""))
@@ -63,5 +70,5 @@ def run_dealing(
         for name, facts in inputs.items():
             ring, parties, holder = facts.format.ring, len(scheme.names), ranks.get(owner)
             party.take(owner, name, assembled(type(scheme), ring, facts.shape, scheme.rank, parties, {}, holder))
-    checkpoints = None if plan.state is None else HeardCheckpoints(plan.state)
+    checkpoints = None if plan.state is None else HeardCheckpoints(plan.state, every)
     private_training(party, plan, holders, {}, study_hash, checkpoints)

@@ -1,12 +1,12 @@
 """Checkpoints of a training run in a party's state directory.
 
 Every ``every`` epochs each party stores its share of w_t and w_{t-1}, in a fresh sharing: what is on disk then has
-nothing in common with the messages of the session. After an interruption the parties, in a new session with new seeds,
-tell each other which epochs *of which sessions* they hold (shares that were saved in different sessions do not fit
-together) and go on from the last that all of them have. A checkpoint of another plan, as another release of the
-software might make, is of no use and dropped. A party keeps the last two, so that one that was killed while
-saving costs no more than one step back; a session begins with deleting those that not all have. A damaged one is
-deleted and counts as missing.
+nothing in common with the messages of the session, and nothing is stored that was not verified. After an interruption
+the parties, in a new session with new seeds, tell each other which epochs *of which sessions* they hold (shares that
+were saved in different sessions do not fit together) and go on from the last that all of them have. A checkpoint of
+another plan, as another release of the software might make, is of no use and dropped. A party keeps the last two, so
+that one that was killed while saving costs no more than one step back; a session begins with deleting those that not
+all have. A damaged one is deleted and counts as missing.
 
 Nobody learns anything; the epochs are public.
 """
@@ -74,7 +74,8 @@ class CheckpointFiles:
         if epoch % self.every:
             return
         with party.label("checkpoint"):
-            shares = [party.export_share(party.refreshed(value)) for value in (weights, before)]
+            fresh = [party.refreshed(value) for value in (weights, before)]
+            shares = [party.export_share(value) for value in fresh]
         header = {"plan": self.training.plan, "epoch": epoch, "length": len(shares[0])}
         self.state.save_checkpoint(Checkpoint(epoch, party.session.hex()), pack(_KIND, header, shares[0] + shares[1]))
 

@@ -81,9 +81,6 @@ class Clear(Scheme):
         self._broadcast("setup", 0, seed)
         self._coins = Generator(seed.tobytes()[:SEED_BYTES])
 
-    def verify(self) -> None:
-        """Nothing to check."""
-
     def _broadcast(self, operation: str, source: int, array: RingArray) -> None:
         others = [rank for rank in range(len(self.names)) if rank != source]
         if self.rank == source:

@@ -148,9 +148,6 @@ class Rep3(TakesBits, FromNumbers):
         self._next = Generator(derive_seed(from_right.tobytes() + to_right + session, f"rep3 seed {self._right}"))
         self._agreed = True
 
-    def verify(self) -> None:
-        """Nothing to check: security is passive."""
-
     # --- input and output --------------------------------------------------------------------------------
 
     @classmethod

@@ -9,8 +9,8 @@ it with a SHA-256 digest, **in the same exchange**; the receiver compares as soo
 computes or sends anything. At most one of the two is corrupt, so the receiver has the right value, or stops. Digests
 are bound to the session, the numbers of the exchange and of the message in it, and the three parties.
 
-A check that fails is terminal: the mesh is closed with a reason that names the parties in dispute, the keys are
-forgotten, and every later call raises.
+So no check is ever put off. One that fails is terminal: the mesh is closed with a reason that names the parties in
+dispute, the keys are forgotten, and every later call raises.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 
 from cofit.arithmetic import Generator, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
-from cofit.errors import DisputeError, ProtocolError
+from cofit.errors import DisputeError
 from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.member import as_bytes
 from cofit.sharing.scheme import Scheme
@@ -94,7 +94,6 @@ class JointMessages(Scheme):
         self._keys: dict[int, Generator] = {}
         self._step = 0
         self._drawn = 0
-        self._failure: str | None = None
 
     # --- keys --------------------------------------------------------------------------------------------
 
@@ -138,7 +137,7 @@ class JointMessages(Scheme):
 
         All four parties call this at the same point of the program: who lacks the key takes note of the draw.
         """
-        self._refuse_after_failure()
+        self.verification.refuse_after_failure()
         size = count * math.prod(shape) * ring.element_bytes
         self._drawn = (self._drawn * _SPREAD + (key + 1) * size + 1) & 0xFFFFFFFF
         if key == self.rank:
@@ -169,7 +168,7 @@ class JointMessages(Scheme):
         ``known``: the arrays of each message that we send or vouch for, by its number in the schedule. Returns what we
         received, by number, each of shape (arrays, *shape). All four parties call this, also with nothing to do.
         """
-        self._refuse_after_failure()
+        self.verification.refuse_after_failure()
         self._step += 1
         route, size = _route(schedule, self.rank), math.prod(shape) * ring.element_bytes
         names = self.names
@@ -229,7 +228,7 @@ class JointMessages(Scheme):
         A digest says nothing new to a party that has the text, and it goes to no other. ``owner``: from whom both have
         the text, if from nobody else; then only that owner and the other party are in dispute.
         """
-        self._refuse_after_failure()
+        self.verification.refuse_after_failure()
         session = self.mesh.terms.session
         digests = {
             rank: np.frombuffer(hashlib.sha256(session + text).digest(), np.uint8) for rank, text in texts.items()
@@ -272,21 +271,14 @@ class JointMessages(Scheme):
 
     # --- the end -----------------------------------------------------------------------------------------
 
-    def verify(self) -> None:
-        """Every check was made when its data came, so none is open: raises if one has failed."""
-        self._refuse_after_failure()
-
     def _rest(self) -> tuple[str, ...]:
         return tuple(self.names[rank] for rank in self._others)
 
     def _failed(self, operation: str, what: str, parties: tuple[str, ...]) -> DisputeError:
         """End the run for good, and return the error to raise."""
-        self._failure = f"A check failed at '{self.mesh.name}' in '{self._label}{operation}'. {what}"
+        failure = f"A check failed at '{self.mesh.name}' in '{self._label}{operation}'. {what}"
+        self.verification.fail(failure)
         self._keys = {}
         self.on_failure()
-        self.mesh.abort(self._failure)
-        return DisputeError(f"{self._failure} Do not repeat the run before you know why.", parties)
-
-    def _refuse_after_failure(self) -> None:
-        if self._failure is not None:
-            raise ProtocolError(f"This run has ended. {self._failure}")
+        self.mesh.abort(failure)
+        return DisputeError(f"{failure} Do not repeat the run before you know why.", parties)

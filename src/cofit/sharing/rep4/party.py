@@ -162,7 +162,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         compare it before they use it; x_source = 0.
         """
         j, h, k = ((source + i) % 4 for i in (1, 2, 3))
-        self._refuse_after_failure()
+        self.verification.refuse_after_failure()
         self._step += 1
         if self.rank == source and (values is None or values.shape != shape):
             raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")

@@ -154,9 +154,6 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         dealt = derive_seed(heard[len(self.names)].tobytes() + session, f"semi2k dealer {self.rank}")
         self._source = FromDealer(dealt, self.rank, len(self.names))
 
-    def verify(self) -> None:
-        """Nothing to check: security is passive."""
-
     # --- input and output --------------------------------------------------------------------------------
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:

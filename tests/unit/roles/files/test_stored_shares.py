@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from cofit import Z128, FixedPoint, Party, SecretArray, run_local
+from cofit.arithmetic import F61
 from cofit.errors import InvalidInputError, PartyFailedError
 
 SCHEMES = pytest.mark.parametrize("scheme", ["rep3", "clear"])
-FORMATS = [FixedPoint(24), FixedPoint(0), FixedPoint(100, Z128)]
+FORMATS = [FixedPoint(24), FixedPoint(0), FixedPoint(100, Z128), FixedPoint(24, F61)]
 SHAPES = [(), (3,), (2, 0), (2, 3, 2)]
 
 
@@ -192,3 +193,8 @@ def test_damage_and_truncation_anywhere(shares: dict[str, bytes]) -> None:
 def test_only_arrays_are_exported() -> None:
     with pytest.raises(PartyFailedError, match="'value' parameter of export_share must be a SecretArray"):
         run_local(lambda party: party.export_share(party.random_secret_bits((3,))))  # type: ignore[arg-type]
+
+
+def test_what_is_no_element_of_the_ring_is_refused() -> None:
+    record = exported(np.array([1.5]), format=FixedPoint(24, F61))["party-b"]
+    assert "'body'" in refusal(sealed(record[:-40] + b"\xff" * 8))

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from cofit import Party, run_local
+from cofit.errors import ProtocolError
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.roles.party.checkpoints import CheckpointFiles
 from cofit.roles.party.state import PartyState
+from cofit.sharing import Scheme
 from support.facts import paper_facts
+from support.late_checks import LateChecked
+from support.runs import run_scheme
 
 PLAN = plan_minimiser(paper_facts(40, 1, epochs=100))
 FORMAT = PLAN.formats.of(PLAN.formats.weights)
@@ -104,3 +108,23 @@ def test_what_is_on_disk_is_a_fresh_sharing(states: dict[str, PartyState]) -> No
     second = states["party-a"].checkpoint(states["party-a"].checkpoints()[0])
     assert len(first) == len(second)
     assert first != second
+
+
+def test_nothing_is_stored_that_was_not_verified(states: dict[str, PartyState]) -> None:
+    """With a scheme that puts its checks off: a wrong product is found when the checkpoint is due, not afterwards."""
+
+    def program(scheme: Scheme) -> None:
+        party = Party(scheme, {})
+        files = CheckpointFiles(states[party.name], 2, PLAN.state)
+        weights = party.constant(np.array([1.0, 2.0]) / 1024, FORMAT)
+        files.reached(party, 1, weights, weights)
+        product = (weights * 0.5).multiply(party.constant(np.array([1.0, 1.0]), FORMAT))
+        files.reached(party, 2, product, weights)
+        assert isinstance(scheme, LateChecked)
+        scheme.tampers = scheme.rank == 1
+        product = weights.multiply(product)
+        with pytest.raises(ProtocolError, match="multiplied differently"):
+            files.reached(party, 4, product, weights)
+
+    run_scheme(LateChecked, program, names=NAMES)
+    assert [[c.epoch for c in state.checkpoints()] for state in states.values()] == [[2]] * 3

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -192,9 +192,10 @@ class DescentPlan(Plan):
         """There are few epochs, and all are run."""
         return self
 
-    def epoch_costs(self, meter: Meter, again: Callable[[], Party], holders: Holders) -> tuple[Tally, Tally]:
-        del again, holders
-        return Tally(), Tally(*(count // self.epochs for count in astuple(meter.tally_of("epoch"))))
+    def left_out(self, meter: Meter, again: Callable[[], Party], holders: Holders) -> tuple[Tally, None]:
+        """Nothing."""
+        del meter, again, holders
+        return Tally(), None
 
     @property
     def penalty(self) -> None:

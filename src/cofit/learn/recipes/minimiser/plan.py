@@ -122,7 +122,7 @@ class MinimiserPlan(Plan):
     def shortest(self) -> MinimiserPlan:
         return replace(self, epochs=1)
 
-    def epoch_costs(self, meter: Meter, again: Callable[[], Party], holders: Holders) -> tuple[Tally, Tally]:
+    def left_out(self, meter: Meter, again: Callable[[], Party], holders: Holders) -> tuple[Tally, Tally]:
         return further_epochs(again(), meter, self, holders)
 
     @property
