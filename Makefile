@@ -8,9 +8,11 @@ WORKERS ?= 3
 # A process that has nothing left takes tests from another one, which would else wait behind a long test.
 SPREAD := -n $(WORKERS) --dist worksteal
 DEMO   := build/demo
+# What `make mutants` breaks.
+PACKAGE ?= sharing sampling privacy
 NATIVE := CMakeLists.txt $(wildcard src/cofit/kernels/native/*)
 
-.PHONY: help setup demo test test-all lint bench figures vectors clean
+.PHONY: help setup demo test test-all lint bench figures vectors mutants clean
 
 help:            ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +54,12 @@ figures: setup   ## Put the figures that commands print into README and docs; th
 
 vectors: setup   ## Write the test vectors again; a difference is a change of a format
 	PYTHONPATH=tests $(BIN)/python -m support.vectors
+
+mutants: setup   ## Break PACKAGE on purpose, SAMPLE times at most, and count what its tests notice (hours without a SAMPLE)
+	$(BIN)/python -m pip install --quiet --group mutants
+	for package in $(PACKAGE); do \
+	  PYTHONPATH=tests $(BIN)/python -m support.mutants $$package $(if $(SAMPLE),--sample $(SAMPLE)) || exit 1; \
+	done
 
 clean:           ## Remove the environment, everything built, and caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
