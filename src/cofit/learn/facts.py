@@ -216,7 +216,7 @@ def training_facts(
     rows = integer("rows", rows, _FEWEST_ROWS, _MOST_ROWS, "; with fewer, no record could hide among others")
     cols = integer("cols", cols, 1, 1 << 32)
     if flag("calibrate_intercept", calibrate_intercept) and not (recipe == "best" and exact_delta and fit_intercept):
-        must_be = "False, but with recipe='best', delta > 0 and an intercept"
+        must_be = "False unless recipe='best', delta > 0 and there is an intercept"
         raise parameter_error("calibrate_intercept", OWNER, must_be, calibrate_intercept)
     shares = checked_shares(
         budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
@@ -300,7 +300,7 @@ def _clips(asked: bool | None, rows: int, cols: int, epsilon: Fraction, delta: F
         chosen = {"level", "centre"} & {name for name, _ in shares}
         return bool(delta) and not chosen and clipping_pays(rows, cols, epsilon, delta)
     if flag("clip_rows", asked) and not delta:
-        raise parameter_error("clip_rows", OWNER, "None or False, but with recipe='best' and delta > 0", asked)
+        raise parameter_error("clip_rows", OWNER, "None or False unless recipe='best' and delta > 0", asked)
     if asked:
         refuse_clipped(shares)
     return bool(asked)

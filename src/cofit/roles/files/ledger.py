@@ -10,7 +10,7 @@ and the study goes on.
 
 An owner's charge is for one *run* of a study: parties that remember it release once. The run is named by the parties'
 incarnations, random texts that come with their state directories. Charging the same run twice costs nothing, so a
-repeated or interrupted upload is charged once. If a party has another incarnation, it may have begun anew after a
+repeated or interrupted upload is charged once. If a party has another incarnation, it may have lost its state after a
 release that it has forgotten: that is another run, which can end in a second release, and is charged again.
 
 One SQLite file, mode 0600; a charge is on disk when ``charge`` returns. Format 2 had no releases: such a file is made

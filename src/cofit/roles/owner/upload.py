@@ -5,7 +5,7 @@ party decides when contributions are sealed, so whoever it accepts, all accept),
 returns when each has acknowledged that everything is on its disk. A connection that breaks is opened again a few times,
 and the upload goes on with what the party says it has not got yet.
 
-Repeating it with the same data goes on where it was: shares follow from a seed that stays in the owner's state
+Repeating it with the same data resumes it: shares follow from a seed that stays in the owner's state
 directory until every party has acknowledged. After that the manifest stays, so that one more repetition asks the
 parties and sends nothing, also when they have sealed. With other data it replaces what was sent before, until the
 parties have sealed; the seed is new then, so no two contributions share their randomness.
@@ -99,7 +99,7 @@ def contribute(
 
     Raises RequestRefusedError where a party refuses, another TransportError that names the party where one cannot be
     reached or does not stay, and StateError while another upload for this study runs from the same directory, or where
-    a party has begun anew.
+    a party lost its state.
     """
     with _alone(state, study):
         digest = _digest(inputs, plan, rows)
@@ -239,7 +239,7 @@ def _begin(connect: Connect, party: str, incarnation: str, manifest: Mapping[str
     answer = _patiently(party, attempt)
     if _incarnation(party, answer) != incarnation:
         raise StateError(
-            f"'{party}' has begun anew since it was asked, and got nothing. Ask why; then repeat the command."
+            f"'{party}' lost its state since it was asked, and got nothing. Ask why; then repeat the command."
         )
     sizes = answer.get("sizes")
     if not isinstance(sizes, dict) or not all(isinstance(size, int) and size >= 0 for size in sizes.values()):

@@ -3,7 +3,7 @@
     DIR/published.json      what was opened, and its certificate; once there, it never changes
     DIR/signature.json      this party's signature of it
 
-A party that is killed at any moment in between goes on where it was: what is published already is kept (a later
+A party that is killed at any moment in between resumes: what is published already is kept (a later
 session opens the same numbers), and what is not signed yet is signed as soon as the party runs again. What was signed
 is noted, by its digest, before the signature is made: no party ever signs two releases of one study.
 """

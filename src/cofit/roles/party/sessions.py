@@ -124,7 +124,7 @@ class PartySessions:
             raise TransportError(
                 self._identity.name,
                 f"The reception of '{self._identity.name}' has stopped, and nobody can connect any more. The log says "
-                "why; please report it. Start the party again: it goes on where it was.",
+                "why; please report it. Start the party again: it resumes.",
             )
 
     def _out(self) -> bool:

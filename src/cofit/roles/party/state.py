@@ -102,7 +102,7 @@ class PartyState(StateDirectory):
     def begin_upload(self, owner: str, upload: str, manifest: Mapping[str, Any]) -> dict[str, int]:
         """Take the announcement of an upload; return how many bytes of each of its files are here already.
 
-        The same upload goes on where it was; another one replaces what the owner sent before, until all is sealed.
+        The same upload resumes; another one replaces what the owner sent before, until all is sealed.
         What was replaced is deleted, unless it is held.
         """
         with self._mutex:

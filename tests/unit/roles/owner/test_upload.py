@@ -253,7 +253,7 @@ def test_an_upload_that_the_parties_replaced_is_not_believed_to_be_there(world: 
 @pytest.mark.parametrize("party", PARTIES)
 def test_a_party_that_has_begun_anew_since_it_was_asked_gets_nothing(world: World, party: str) -> None:
     world.desks[party].incarnation = "cd" * 16
-    with pytest.raises(StateError, match=f"'{party}' has begun anew"):
+    with pytest.raises(StateError, match=f"'{party}' lost its state"):
         world.contribute()
     assert all(desk.files == {} for desk in world.desks.values())
 
@@ -267,7 +267,7 @@ def test_a_party_that_begins_anew_in_the_middle_gets_nothing_more(world: World) 
             desk.manifest, desk.files, desk.incarnation = {}, {}, "cd" * 16
 
     world.on_connect = restart
-    with pytest.raises(StateError, match="'party-b' has begun anew"):
+    with pytest.raises(StateError, match="'party-b' lost its state"):
         world.contribute()
     assert desk.files == {}
 

@@ -288,7 +288,7 @@ def test_a_leader_says_plainly_that_another_has_forgotten(
 def test_a_reception_that_dies_ends_the_party(
     site: Loopback, name: str, training: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody could reach it any more, and it would wait for ever; restarted, it goes on where it was."""
+    """Nobody could reach it any more, and it would wait for ever; restarted, it resumes."""
     broken, hold = threading.Event(), threading.Event()
     original = Reception._wait
 
