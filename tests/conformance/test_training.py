@@ -130,7 +130,7 @@ def test_weights_are_within_tau_for_extreme_penalties(l2: float, loss: str) -> N
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical"])
 def test_the_wide_ring_agrees_as_well(partition: str) -> None:
-    with mock.patch("cofit.learn.recipes.minimiser.plan.Z64", Z128):
+    with mock.patch("cofit.learn.recipes.minimiser.planning.RINGS", (Z128,)):
         plan = plan_minimiser(paper_facts(40, 5, partition=partition, solver="gradient_descent", tolerance=1e-9))
     assert plan.formats.ring is Z128
     rng = np.random.default_rng(7)

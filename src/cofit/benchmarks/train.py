@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint
 from cofit.benchmarks.kernel_calls import time_kernel_calls
 from cofit.errors import parameter_error
 from cofit.learn.contribution import prepared_features
@@ -209,7 +208,9 @@ def _contributions(
         values = prepared_features(plan, block)
         shared[f"owner-{i + 1}"] = {FEATURES: Contribution(values, 1.0, formats.of(formats.data))}
         if i < len(answers):
-            shared[f"owner-{i + 1}"][LABELS] = Contribution(answers[i], 1.0, FixedPoint(0, formats.ring))
+            shared[f"owner-{i + 1}"][LABELS] = Contribution(
+                answers[i], plan.target.bound, plan.target.format(formats.ring)
+            )
     return shared
 
 

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint, IntegerRing
+from cofit.arithmetic import FixedPoint, IntegerRing, Shape
 from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.exact import exact
 from cofit.learn.facts import Facts
-from cofit.learn.losses import Evaluation
+from cofit.learn.losses import Evaluation, loss_named
 from cofit.learn.opened import REASON, Opened
 from cofit.learn.row_check import CONSTANTS, BlockCheck, check_delta, check_of
 from cofit.learn.sections import Section
 from cofit.learn.statement import Scoring, Stated, TrainingState
+from cofit.learn.targets import Target
 from cofit.privacy.certified import CertifiedRelease
-from cofit.secret import Party, SecretArray
+from cofit.secret import InputFacts, Party, SecretArray
 
 if TYPE_CHECKING:
     from cofit.learn.inputs import Holders
@@ -171,6 +172,15 @@ class Plan(ABC):
     def cols(self) -> int:
         """How many weights there are, with the intercept."""
         return self.facts.cols + int(self.facts.fit_intercept)
+
+    def features(self, shape: Shape) -> InputFacts:
+        """Return what is public of an owner's features of this shape."""
+        return InputFacts(shape, self.formats.of(self.formats.data), 1.0)
+
+    @property
+    def target(self) -> Target:
+        """What is predicted."""
+        return loss_named(self.facts.loss).target
 
     # --- what it opens and states ----------------------------------------------------------------------------
 

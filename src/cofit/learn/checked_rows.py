@@ -58,7 +58,7 @@ def verdicts(
             for (columns, check), matrix in zip(blocks, matrices, strict=True):
                 _test_block(tested, _integers(features.block(slice(start, end), columns)), check, matrix)
             _test_mean(tested, plan, _integers(features.block(slice(start, end), _all_columns(blocks))))
-            _test_labels(tested, _integers(labels[start:end]))
+            tested.exact(*plan.target.not_negative(_integers(labels[start:end])))
             found.append(tested.passed())
             party.progress("check", done + 1, len(batches))
     return concatenate(found)
@@ -145,10 +145,6 @@ def _test_mean(tested: _Tests, plan: Plan, y: SecretArray) -> None:
     cols, one = y.shape[1], 1 << plan.formats.data
     least = math.floor(cols * (plan.least_mean * one - 1))
     tested.exact(y.sum(axis=1) - least)
-
-
-def _test_labels(tested: _Tests, labels: SecretArray) -> None:
-    tested.exact(labels, -labels + 1)
 
 
 def _integers(values: SecretArray) -> SecretArray:

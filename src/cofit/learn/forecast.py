@@ -22,7 +22,6 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from cofit.arithmetic import FixedPoint, Shape
 from cofit.errors import parameter_error
 from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS, Holders
@@ -231,15 +230,12 @@ def _inputs(plan: Plan, owners: int) -> tuple[dict[str, Mapping[str, InputFacts]
         raise parameter_error("owners", "forecast", "an integer that is at least 1", owners)
     owners = min(owners, most)
 
-    def given(shape: Shape, fraction_bits: int) -> InputFacts:
-        return InputFacts(shape, FixedPoint(fraction_bits, formats.ring), 1.0)
-
     inputs: dict[str, Mapping[str, InputFacts]] = {}
     for i in range(owners):
         part = most // owners + (i < most % owners)
-        own = {FEATURES: given((rows, part) if vertical else (part, cols), formats.data)}
+        own = {FEATURES: plan.features((rows, part) if vertical else (part, cols))}
         if not vertical or i == 0:
-            own[LABELS] = given((rows if vertical else part,), 0)
+            own[LABELS] = plan.target.facts(rows if vertical else part, formats.ring)
         inputs[f"owner-{i}"] = own
     names = tuple(inputs)
     return inputs, Holders(names, names[:1] if vertical else names)

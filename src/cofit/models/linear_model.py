@@ -247,16 +247,15 @@ class LinearModel:
 
     @property
     def has_probabilities(self) -> bool:
-        """Whether there is a ``predict_proba``: with the logistic loss."""
-        return self.loss == "logistic"
+        """Whether there is a ``predict_proba``: the loss says so, and the logistic one does."""
+        return loss_named(self.loss).probabilities(np.zeros(0)) is not None
 
     def probabilities(self, scores: Reals) -> Reals:
         """Return what ``predict_proba`` does, for rows with these scores."""
-        if not self.has_probabilities:
+        found = loss_named(self.loss).probabilities(scores * (1 if self.rows is None else 2))
+        if found is None:
             raise InvalidInputError(f"A model with the loss '{self.loss}' has no probabilities. Use decision_function.")
-        margin = scores * (1 if self.rows is None else 2)
-        half = 0.5 * np.tanh(margin / 2)  # the tanh form does not overflow
-        return np.column_stack([0.5 - half, 0.5 + half])
+        return found
 
     def is_second(self, scores: Reals, threshold: float | None = None) -> npt.NDArray[np.bool_]:
         """Return which rows with these scores are predicted to be of the second class; see ``predict``."""

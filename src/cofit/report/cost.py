@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.learn.forecast import Contributors, forecast
 from cofit.learn.inputs import FEATURES, LABELS, Holders
@@ -168,11 +167,12 @@ def forecast_cost(model: LinearModel | StudyModel) -> Cost | None:
 
 
 def _contributors(plan: Plan, certificate: Certificate) -> Contributors:
-    formats = plan.formats
     inputs: dict[str, Mapping[str, InputFacts]] = {}
-    kinds = {FEATURES: formats.of(formats.data), LABELS: FixedPoint(0, formats.ring)}
     for owner, shapes in certificate.owners.items():
-        inputs[owner] = {name: InputFacts(shape, kinds[name], 1.0) for name, shape in shapes.items()}
+        inputs[owner] = {
+            name: plan.features(shape) if name == FEATURES else plan.target.facts(shape[0], plan.formats.ring)
+            for name, shape in shapes.items()
+        }
     held = [tuple(owner for owner, named in inputs.items() if kind in named) for kind in (FEATURES, LABELS)]
     ranks = {name: rank for rank, name in enumerate(certificate.parties) if name in inputs}
     return Contributors(inputs, Holders(*held), ranks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cofit.arithmetic import FixedPoint
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.plan import Plan
 from cofit.secret import InputFacts
@@ -14,15 +13,14 @@ def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, Inpu
 
     An owner that brings the label alone has no features.
     """
-    formats = plan.formats
     expected = {}
     for owner in study.owners:
         inputs = {}
         if owner.columns:
             width = sum(feature.width for feature in study.features_of(owner)) + plan.own_columns
-            inputs[FEATURES] = InputFacts((owner.rows, width), formats.of(formats.data), 1.0)
+            inputs[FEATURES] = plan.features((owner.rows, width))
         if owner.holds_label:
-            inputs[LABELS] = InputFacts((owner.rows,), FixedPoint(0, formats.ring), 1.0)
+            inputs[LABELS] = plan.target.facts(owner.rows, plan.formats.ring)
         expected[owner.name] = inputs
     return expected
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from cofit.errors import InvalidInputError
 from cofit.learn.facts import DEFAULT_DELTA, DEFAULT_NORM_FLOOR, PARTITIONS, RECIPES, SOLVERS
+from cofit.learn.losses import kinds
 from cofit.learn.recipes.descent.shares import SHARED
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
@@ -22,7 +23,7 @@ from cofit.study.document import FORMAT, AnalystEntry, Compute, Data, Model, Par
 from cofit.study.features import FEATURE_FIELDS, column_name, parse_features, parse_values
 from cofit.study.fields import OWNER, Table, field_error
 from cofit.study.participants import ROLE_FIELDS, parse_owners, parse_parties, participant_name, participants
-from cofit.study.plan import LOSS_OF, study_facts
+from cofit.study.plan import study_facts
 
 _DOCUMENT = ("format", "name", "model", "privacy", "data", "compute", "parties", "owners", "analysts", "dealer")
 _MODEL_OF_PAPER = (
@@ -95,7 +96,7 @@ def _model(table: Table) -> Model:
             raise field_error(table.at("epochs"), "'auto' or a whole number, without quotation marks", epochs)
         epochs = table.integer("epochs")
     return Model(
-        kind=table.text("kind", choices=LOSS_OF),
+        kind=table.text("kind", choices=kinds()),
         recipe=recipe,
         intercept=table.boolean("intercept", True),
         calibrate_intercept=table.boolean("calibrate_intercept", False),

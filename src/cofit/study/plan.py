@@ -5,11 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from cofit.learn.facts import Facts, training_facts
+from cofit.learn.losses import kinds
 from cofit.learn.plan import Plan, plan_training
 from cofit.study.document import Study
-
-LOSS_OF = {"logistic_regression": "logistic", "linear_svc": "huber_hinge"}
-"""Each kind of model, and the loss that it minimises."""
 
 
 def study_facts(study: Study) -> Facts:
@@ -25,7 +23,7 @@ def study_facts(study: Study) -> Facts:
         cols,
         partition=data.partition,
         recipe=model.recipe,
-        loss=LOSS_OF[model.kind],
+        loss=kinds()[model.kind],
         l2=model.l2,
         epsilon=privacy.epsilon,
         delta=privacy.delta,

@@ -1,4 +1,4 @@
-"""Losses of generalised linear models, one file each."""
+"""Losses of generalised linear models, one file each, by name. Another one is one file and a ``register_loss``."""
 
 from cofit.errors import parameter_error
 from cofit.learn.losses.clipped_residual import ClippedResidual
@@ -6,7 +6,27 @@ from cofit.learn.losses.huber_hinge import HuberHinge
 from cofit.learn.losses.logistic import Logistic
 from cofit.learn.losses.loss import Evaluation, Loss
 
-LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Logistic(), HuberHinge())}
+LOSSES: dict[str, Loss] = {}
+
+
+def register_loss(loss: Loss) -> None:
+    """Let plans, studies and models name this loss. Its name, and its kind of model, must be new."""
+    if not isinstance(loss, Loss):
+        raise parameter_error("loss", "register_loss", "an object of a subclass of Loss", loss)
+    if loss.name in LOSSES:
+        raise parameter_error("loss", "register_loss", "one with a new name", loss.name)
+    if loss.kind in kinds():
+        raise parameter_error("loss", "register_loss", "one with a new kind of model", loss.kind)
+    LOSSES[loss.name] = loss
+
+
+def kinds() -> dict[str, str]:
+    """Return the kinds of models that a study may name, each with its loss."""
+    return {loss.kind: loss.name for loss in LOSSES.values()}
+
+
+for _loss in (Logistic(), HuberHinge()):
+    register_loss(_loss)
 
 
 def loss_named(name: str) -> Loss:
@@ -16,4 +36,14 @@ def loss_named(name: str) -> Loss:
     return LOSSES[name]
 
 
-__all__ = ["LOSSES", "ClippedResidual", "Evaluation", "HuberHinge", "Logistic", "Loss", "loss_named"]
+__all__ = [
+    "LOSSES",
+    "ClippedResidual",
+    "Evaluation",
+    "HuberHinge",
+    "Logistic",
+    "Loss",
+    "kinds",
+    "loss_named",
+    "register_loss",
+]

@@ -26,6 +26,7 @@ class HuberHinge(Loss):
     """The Huberised hinge loss with h = 1/2."""
 
     name: ClassVar[str] = "huber_hinge"
+    kind: ClassVar[str] = "linear_svc"
     title: ClassVar[str] = "linear support vector machine (Huberised hinge)"
     smoothness: ClassVar[Fraction] = Fraction(1)
     clipped_residual: ClassVar[ClippedResidual | None] = HALF_MARGIN

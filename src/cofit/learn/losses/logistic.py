@@ -38,6 +38,7 @@ class Logistic(Loss):
     """The logistic loss."""
 
     name: ClassVar[str] = "logistic"
+    kind: ClassVar[str] = "logistic_regression"
     title: ClassVar[str] = "logistic regression"
     smoothness: ClassVar[Fraction] = Fraction(1, 4)
     clipped_residual: ClassVar[ClippedResidual | None] = HALF_MARGIN
@@ -54,6 +55,10 @@ class Logistic(Loss):
 
     def derivative(self, y: Reals, z: Reals) -> Reals:
         return np.asarray(0.5 * (1 + np.tanh(z / 2)) - y)  # the tanh form does not overflow
+
+    def probabilities(self, margins: Reals) -> Reals:
+        half = 0.5 * np.tanh(margins / 2)  # the tanh form does not overflow
+        return np.column_stack([0.5 - half, 0.5 + half])
 
     def evaluation(
         self, ring: IntegerRing, radius: Fraction, scale: Fraction, fraction_bits: int, tolerance: Fraction

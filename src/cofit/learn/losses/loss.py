@@ -1,4 +1,4 @@
-"""What training and the privacy claim need to know of a loss l(y, z), z = <w, x>, with labels y in {0, 1}.
+"""What training and the privacy claim need to know of a loss l(y, z), z = <w, x>, with y of its target.
 
 A new generalised linear model is one file with one ``Loss``: its derivative in z, a bound of it, its smoothness, and
 how the parties evaluate it on secrets. Convex in z, differentiable, and |l''| <= ``smoothness`` almost everywhere.
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import IntegerRing
 from cofit.learn.losses.clipped_residual import ClippedResidual
+from cofit.learn.targets import TWO_CLASSES, Target
 from cofit.secret import SecretArray
 
 Reals = npt.NDArray[np.float64]
@@ -45,17 +46,20 @@ class Evaluation(ABC):
 
     @abstractmethod
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
-        """Return c l'(y, z) for secret z (``argument_bits`` fractional bits) and secret labels (integers 0 and 1)."""
+        """Return c l'(y, z) for secret z (``argument_bits`` fractional bits) and secret labels of the target."""
 
 
 class Loss(ABC):
     """A convex loss.
 
-    title: of a model that minimises it. clipped_residual, clipped_title: what noisy descent takes of a record in the
+    name: in facts, files and the API; kind: of the model, in a study. target: what it is a loss of. title: of a model
+    that minimises it. clipped_residual, clipped_title: what noisy descent takes of a record in the
     place of -s l', and what a model that it trains is called; None: descent has none for this loss, and refuses it.
     """
 
     name: ClassVar[str]
+    kind: ClassVar[str]
+    target: ClassVar[Target] = TWO_CLASSES
     title: ClassVar[str]
     smoothness: ClassVar[Fraction]
     clipped_residual: ClassVar[ClippedResidual | None] = None
@@ -63,7 +67,7 @@ class Loss(ABC):
 
     @abstractmethod
     def derivative_bound(self, radius: Fraction | None) -> Fraction:
-        """Return a bound of |l'(y, z)| over both labels and |z| <= radius (None: all z), never too small."""
+        """Return a bound of |l'(y, z)| over all labels and |z| <= radius (None: all z), never too small."""
 
     @abstractmethod
     def value(self, y: Reals, z: Reals) -> Reals:
@@ -72,6 +76,11 @@ class Loss(ABC):
     @abstractmethod
     def derivative(self, y: Reals, z: Reals) -> Reals:
         """Return l'(y, z) in the clear: what the secure evaluation must agree with."""
+
+    def probabilities(self, margins: Reals) -> Reals | None:
+        """Return the probabilities of both classes, as two columns, for these margins; None: it has none."""
+        del margins
+        return None
 
     @abstractmethod
     def evaluation(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint, Shape
+from cofit.arithmetic import Shape
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.contribution import clipped_from_below, prepared_features
 from cofit.learn.inputs import FEATURES, LABELS, Holders
@@ -69,9 +69,11 @@ def contributions_of(plan: Plan, owner: str, table: OwnerTable) -> dict[str, Con
             raise type(error)(f"Owner '{owner}': {error}") from None
         result[FEATURES] = Contribution(values, 1.0, formats.of(formats.data))
     if table.labels is not None:
-        if not np.isin(table.labels, (0, 1)).all():
-            raise InvalidInputError(f"Owner '{owner}': labels must be 0 and 1, one for each row.")
-        result[LABELS] = Contribution(table.labels.astype(np.int64), 1.0, FixedPoint(0, formats.ring))
+        try:
+            labels = plan.target.encoded(table.labels)
+        except InvalidInputError as error:
+            raise type(error)(f"Owner '{owner}': {error}") from None
+        result[LABELS] = Contribution(labels, plan.target.bound, plan.target.format(formats.ring))
     return result
 
 

@@ -17,6 +17,7 @@ from cofit.learn.recipes.descent.budget import CONSTANT_BITS, LEVEL_PARTS, OWN_P
 from cofit.learn.recipes.descent.clipped import clipped_rows
 from cofit.learn.recipes.descent.formats import MEAN_BITS, reach
 from cofit.learn.recipes.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, with_bits
+from cofit.learn.targets import TWO_CLASSES
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL
 from cofit.protocols.working import tighten
 from cofit.secret import Party, SecretArray, concatenate
@@ -40,7 +41,7 @@ def descend(party: Party, plan: DescentPlan, holders: Holders, coin: bytes) -> S
     passed = verdicts(party, plan, holders, y, labels, coin)
     party.progress("train", 0, plan.epochs)
     with party.label("norm"):
-        signs = (passed * (labels * 2 - 1)).with_integer_limit(1)
+        signs = (passed * TWO_CLASSES.signs(labels)).with_integer_limit(1)
         rows, extras = _prepared(y, passed, plan, noise)
         rows = rows.signed(signs)
     weights = party.constant([0.0] * plan.cols, plan.formats.of(plan.formats.weights))

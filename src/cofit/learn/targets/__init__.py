@@ -1,0 +1,6 @@
+"""Targets: what is predicted, one file each. A loss says which one it is for, and so does a plan."""
+
+from cofit.learn.targets.target import Target
+from cofit.learn.targets.two_classes import TWO_CLASSES, TwoClasses
+
+__all__ = ["TWO_CLASSES", "Target", "TwoClasses"]

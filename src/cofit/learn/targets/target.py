@@ -1,0 +1,43 @@
+"""What is predicted: how owners encode it, what the parties may rely on, and how they check it on secrets."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy.typing as npt
+
+from cofit.arithmetic import FixedPoint, IntegerRing, Shape
+from cofit.secret import InputFacts, SecretArray
+
+
+class Target(ABC):
+    """The target of every record, as shared numbers of at most ``bound`` with ``fraction_bits`` fractional bits.
+
+    A plan's guarantee rests on the bound, so it is checked twice: by the owner's software (``encoded``), and on shares,
+    because nobody has to trust an owner (``not_negative``).
+    """
+
+    name: ClassVar[str]
+    fraction_bits: ClassVar[int]
+    bound: ClassVar[float]
+
+    def shape(self, rows: int) -> Shape:
+        """Return the shape of so many records' targets: one number each."""
+        return (rows,)
+
+    def format(self, ring: IntegerRing) -> FixedPoint:
+        """Return the format in which they are shared."""
+        return FixedPoint(self.fraction_bits, ring)
+
+    def facts(self, rows: int, ring: IntegerRing) -> InputFacts:
+        """Return what is public of an owner's targets."""
+        return InputFacts(self.shape(rows), self.format(ring), self.bound)
+
+    @abstractmethod
+    def encoded(self, labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return an owner's targets as they are shared, or raise InvalidInputError. Runs at the owner."""
+
+    @abstractmethod
+    def not_negative(self, labels: SecretArray) -> tuple[SecretArray, ...]:
+        """Return what is not negative exactly if a target keeps to the rules; labels: integers, any of the ring."""
