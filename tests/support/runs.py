@@ -84,7 +84,7 @@ def run_scheme(
     names = names or tuple(f"party-{i}" for i in range(parties or kind.info.default_parties))
     dealer = DEALER if kind.info.dealer else None
     members = (*names, *([OWNER] if deal else []), *([dealer] if dealer else []))
-    meshes = connected(members, mesh, kind.info.name)
+    meshes = connected(members, mesh, kind.info.spec(len(names)).agreed)
 
     def party(own: Mesh) -> tuple[T, Counts]:
         side = dealer_of(kind.info.name) if own.name == dealer else kind

@@ -47,7 +47,13 @@ def measure_share(rows: int = 1713, cols: int = 1874, repetitions: int = 9, sche
     ring = FixedPoint(24).ring
     parties = tuple(f"party-{i}" for i in range(scheme_named(scheme).info.default_parties))
     study = hashlib.sha256(f"bench share {scheme} {rows} {cols}".encode()).digest()
-    agenda = Agenda(scheme, parties, {_OWNER: {}}, Terms(secrets.token_bytes(16), study, scheme), 60.0)
+    agenda = Agenda(
+        scheme,
+        parties,
+        {_OWNER: {}},
+        Terms(secrets.token_bytes(16), study, scheme_named(scheme).info.spec().agreed),
+        60.0,
+    )
     jobs: dict[str, Job] = {
         name: partial(_party, agenda=agenda, ring=ring, shape=(rows, cols), repetitions=repetitions) for name in parties
     }

@@ -40,7 +40,6 @@ from cofit.roles.owner.contribute import (
 )
 from cofit.roles.owner.directory import owner_directory
 from cofit.roles.owner.upload import UploadProgress
-from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable, encode_table, owner_named
 from cofit.study.range_use import WARNING, range_warning
@@ -204,7 +203,7 @@ def _show(contribution: PreparedContribution) -> None:
     click.echo(f"Study '{study.name}', hash {study.hash}")
     click.echo(f"The table of '{entry.name}' is as the study says: {entry.rows:,} rows, {brought}.")
     click.echo("\nTo be sent, over TLS, to")
-    shares = " of random shares" if scheme_named(study.compute.scheme).info.secret else ", NOT SECRET to it"
+    shares = " of random shares" if study.spec.secret else ", NOT SECRET to it"
     for rank, party in enumerate(study.parties):
         amount = size(contribution.bytes_for(rank))
         if not contribution.kept:

@@ -74,11 +74,11 @@ def print_introduction(console: Console, plan: Plan, owners: Mapping[str, OwnerT
 
 def members_in_words(plan: Plan, owners: Mapping[str, OwnerTable]) -> str:
     """Return who computes, and how they are connected."""
-    info = scheme_named(plan.facts.scheme).info
-    parties, dealer = info.default_parties, " and a dealer" if info.dealer else ""
+    spec = scheme_named(plan.facts.scheme).info.spec()
+    parties, dealer = spec.parties, " and a dealer" if spec.dealer else ""
     return (
         f"{parties} computing parties{dealer}, scheme {plan.facts.scheme}. Each of the "
-        f"{len(owners) + parties + info.dealer} is a process of its own; all connections use TLS."
+        f"{len(owners) + parties + spec.dealer} is a process of its own; all connections use TLS."
     )
 
 

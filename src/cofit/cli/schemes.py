@@ -34,13 +34,13 @@ def schemes(rows: int, cols: int, partition: str) -> None:
 
     Exit codes: 0 done, 2 wrong usage or input.
     """
-    table = Table("scheme", "parties", "dealer", "adversary", "corrupted", "assumptions")
+    table = Table("scheme", "parties", "corrupted at most", "correlations", "adversary", "assumptions")
     for name in sorted(SCHEMES):
         info = SCHEMES[name].info
         fewest, most = info.parties
         span = str(fewest) if fewest == most else f"{fewest} to {most or 'any'}"
-        dealer = "yes" if info.dealer else "no"
-        table.add_row(info.name, span, dealer, info.adversary, info.threshold, info.assumptions)
+        spec = info.spec()
+        table.add_row(spec.name, span, spec.corrupted, spec.correlations, spec.adversary, spec.assumptions)
     console = Console()
     console.print(table)
     try:

@@ -16,7 +16,7 @@ from cofit.learn.inputs import FEATURES, LABELS
 from cofit.learn.stated_facts import facts_as_stated
 from cofit.privacy.certificate import Certificate, CertifiedOpening
 from cofit.secret import Opening
-from cofit.sharing import scheme_named
+from cofit.sharing import Spec, scheme_named
 
 SOFTWARE = ("numpy", "cryptography", "mpmath")
 _MOST_SHOWN = 5
@@ -37,7 +37,7 @@ def certify(
 
     ``warnings``: of the run, beside those of the plan. ``study``: its hash; None for a run without one.
     """
-    facts, info = plan.facts, scheme_named(plan.facts.scheme).info
+    facts, spec = plan.facts, scheme_named(plan.facts.scheme).info.spec(len(parties))
     _check_shapes(plan, owners)
     return Certificate(
         cofit_version=version("cofit"),
@@ -48,7 +48,7 @@ def certify(
         facts=facts_as_stated(facts),
         proven=plan.proven,
         warnings=(*plan.warnings, *warnings),
-        assumptions=_assumptions(plan),
+        assumptions=_assumptions(plan, spec),
         epsilon=facts.epsilon,
         delta=facts.delta,
         delta_total=plan.total_delta,
@@ -59,14 +59,14 @@ def certify(
         partition=facts.partition,
         normalised_by=facts.normalised_by,
         epochs=plan.epochs,
-        scheme=info.name,
-        secret=info.secret,
-        adversary=info.adversary,
-        threshold=info.threshold,
+        scheme=spec.name,
+        secret=spec.secret,
+        adversary=spec.adversary,
+        threshold=spec.corrupted,
         parties=tuple(parties),
         dealers=() if dealer is None else (dealer,),
         owners=owners,
-        learned=_learned(plan, dealer),
+        learned=_learned(plan, spec, dealer),
         openings=tuple(CertifiedOpening(o.number, o.reason, o.shape, o.learned_by) for o in openings),
         **vars(plan.stated()),
     )
@@ -93,11 +93,10 @@ def _check_shapes(plan: Plan, owners: Mapping[str, Mapping[str, Shape]]) -> None
         raise parameter_error("owners", "a certificate", must_be, got)
 
 
-def _assumptions(plan: Plan) -> tuple[str, ...]:
-    info = scheme_named(plan.facts.scheme).info
+def _assumptions(plan: Plan, spec: Spec) -> tuple[str, ...]:
     chosen = "penalty" if plan.facts.recipe == "paper" else "how the budget is divided"
     return (
-        f"computing parties, corrupted at most: {info.threshold}; {info.adversary}; {info.assumptions}",
+        f"computing parties, corrupted at most: {spec.corrupted}; {spec.adversary}; {spec.assumptions}",
         "every person is in the data with at most one record",
         f"the study itself (rows, columns, bounds, {chosen}, classes) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
@@ -105,16 +104,15 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _learned(plan: Plan, dealer: str | None) -> dict[str, tuple[str, ...]]:
+def _learned(plan: Plan, spec: Spec, dealer: str | None) -> dict[str, tuple[str, ...]]:
     nothing_else = "nothing else of anybody's data"
     weights = plan.opened.in_words()
     facts = "the public facts: rows, columns, who contributed how many, the classes, and the plan"
-    secret = scheme_named(plan.facts.scheme).info.secret
     dealt = {} if dealer is None else {"dealer": (facts, "nothing of anybody's data, and not the weights")}
     return {
         **dealt,
         "owners": (f"{weights}, once they are published", facts, nothing_else),
-        "parties": (weights, facts, nothing_else if secret else "all of the data, of every owner"),
+        "parties": (weights, facts, nothing_else if spec.secret else "all of the data, of every owner"),
         "analyst": (f"{weights} and this certificate", nothing_else),
         "public": (f"{weights} and this certificate, if they are published", nothing_else),
     }

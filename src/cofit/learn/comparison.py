@@ -42,15 +42,15 @@ def compare_schemes(facts: Facts, owners: int = 2) -> tuple[Choice, ...]:
         if not scheme.info.secret:
             continue
         cost = forecast(plan_training(replace(facts, scheme=name)), owners=owners)
-        info = scheme.info
+        spec = scheme.info.spec()
         found.append(
             Choice(
                 scheme=name,
-                parties=info.default_parties,
-                dealer=info.dealer,
-                adversary=info.adversary,
-                threshold=info.threshold,
-                assumptions=info.assumptions,
+                parties=spec.parties,
+                dealer=spec.dealer,
+                adversary=spec.adversary,
+                threshold=spec.corrupted,
+                assumptions=spec.assumptions,
                 rounds_per_epoch=cost.epoch.rounds,
                 bytes_per_epoch=cost.epoch.bytes,
                 seconds=cost.total.seconds,

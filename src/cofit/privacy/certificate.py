@@ -27,6 +27,7 @@ from cofit.privacy.certificate_text import about_others, headline_of, text_of
 from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedOpening, CertifiedRelease, Statement
 from cofit.privacy.release_names import OPENED
 from cofit.privacy.strict_fields import check_names, decode, encode, json_object
+from cofit.sharing import Spec, scheme_named
 
 __all__ = [
     "ROLES",
@@ -97,6 +98,11 @@ class Certificate:
         for name, kind in get_type_hints(Certificate).items():
             object.__setattr__(self, name, decode(kind, encode(getattr(self, name)), name))
         check_certificate(self)
+
+    @property
+    def spec(self) -> Spec:
+        """The scheme among these parties; secret, adversary, threshold and dealers state what it says."""
+        return scheme_named(self.scheme).info.spec(len(self.parties))
 
     @property
     def method(self) -> str:

@@ -118,13 +118,14 @@ def _check_fields(c: Certificate) -> None:
 def _check_scheme(c: Certificate) -> None:
     """Raise unless the scheme is one of ours and has the properties that are stated, and parties for it."""
     _require(c, "scheme", c.scheme in SCHEMES, f"one of {sorted(SCHEMES)}")
-    info = scheme_named(c.scheme).info
-    for name in ("secret", "adversary", "threshold"):
-        _require(c, name, getattr(c, name) == getattr(info, name), f"{getattr(info, name)!r}, as '{c.scheme}' has it")
-    fewest, most = info.parties
+    fewest, most = scheme_named(c.scheme).info.parties
     enough = fewest <= len(c.parties) <= (most or len(c.parties))
     _require(c, "parties", enough, f"from {fewest} to {most or 'any number'} with '{c.scheme}'")
-    _require(c, "dealers", len(c.dealers) == int(info.dealer), f"{int(info.dealer)} with '{c.scheme}'")
+    spec = c.spec
+    stated = {"secret": spec.secret, "adversary": spec.adversary, "threshold": spec.corrupted}
+    for name, value in stated.items():
+        _require(c, name, getattr(c, name) == value, f"{value!r}, as '{c.scheme}' has it")
+    _require(c, "dealers", len(c.dealers) == int(spec.dealer), f"{int(spec.dealer)} with '{c.scheme}'")
 
 
 def _check_owners(c: Certificate) -> None:

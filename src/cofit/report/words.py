@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import decimal
 import math
-import re
 from dataclasses import dataclass
 
 from cofit.learn.usefulness import about, rows_needed, shown
@@ -96,16 +95,13 @@ def _delta_is_large(certificate: Certificate) -> bool:
 
 def who_could_read_everything(certificate: Certificate) -> list[str]:
     """Return which groups could together reconstruct the data, from the stated threshold."""
-    count = len(certificate.parties)
     if not certificate.secret:
         return ["Every computing party, alone. This scheme keeps nothing secret and is for testing only."]
-    groups = []
-    if found := re.match(r"(\d+) of (\d+)\b", certificate.threshold):
-        groups.append(f"Any {int(found[1]) + 1} of the {count} computing parties, if they put together what they hold.")
-    elif certificate.threshold.startswith("all but one"):
-        groups.append("Both computing parties together." if count == 2 else f"All {count} computing parties together.")
+    enough, count = certificate.spec.threshold + 1, certificate.spec.parties
+    if enough == count:
+        groups = ["Both computing parties together." if count == 2 else f"All {count} computing parties together."]
     else:
-        groups.append(f"More computing parties than the scheme withstands ({certificate.threshold}).")
+        groups = [f"Any {enough} of the {count} computing parties, if they put together what they hold."]
     for dealer in certificate.dealers:
         groups.append(f"The dealer ('{dealer}'), together with any one computing party.")
     return groups
@@ -130,7 +126,7 @@ def scheme_in_words(certificate: Certificate) -> list[str]:
             f"The dealer, {certificate.dealers[0]}, handed out random numbers that the parties need. It received no "
             f"data, and no message that depends on data. It is trusted to collude with no computing party."
         )
-    if certificate.adversary.startswith("active"):
+    if certificate.spec.active:
         sentences.append(
             "A party that deviates from the protocol is noticed before anything is computed from what it sent, and the "
             "run ends."

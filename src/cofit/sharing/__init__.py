@@ -1,9 +1,9 @@
 """Secret sharing: one small interface, one package a scheme."""
 
-from cofit.sharing.info import SchemeInfo
 from cofit.sharing.registry import SCHEMES, dealer_of, scheme_named
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
+from cofit.sharing.spec import SchemeInfo, Spec
 
 __all__ = [
     "SCHEMES",
@@ -14,6 +14,7 @@ __all__ = [
     "Scheme",
     "SchemeInfo",
     "Share",
+    "Spec",
     "dealer_of",
     "scheme_named",
 ]

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from cofit.arithmetic import RingArray
-from cofit.sharing.info import SchemeInfo
+from cofit.sharing.spec import SchemeInfo
 from cofit.sharing.verification import Verification
 from cofit.transport import Mesh
 
@@ -24,10 +24,10 @@ class Member(ABC):
     info: ClassVar[SchemeInfo]
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        self.info.check_parties(len(names))
         self.info.check_dealer(dealer)
         self.mesh = mesh
         self.names = tuple(names)
+        self.spec = self.info.spec(len(names))
         self._members = self.names if dealer is None else (*self.names, dealer)
         self.rank = self._members.index(mesh.name)
         self._label = ""

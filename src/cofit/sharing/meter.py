@@ -31,7 +31,6 @@ from cofit.sharing.blank import Blank, blank_bits, nothing
 from cofit.sharing.boolean import Boolean
 from cofit.sharing.costs import Cost, Costs
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
-from cofit.sharing.info import SchemeInfo
 from cofit.sharing.inputs import bytes_of, messages_of
 from cofit.sharing.known_inputs import known_layout
 from cofit.sharing.numbers import FromNumbers
@@ -39,6 +38,7 @@ from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.regions import regions_in, whole
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Share
+from cofit.sharing.spec import SchemeInfo
 from cofit.transport import Terms, memory_meshes
 
 
@@ -77,7 +77,8 @@ class Meter(FromNumbers, Blank):
         parties=(1, None),
         default_parties=3,
         adversary="none: there are no values",
-        threshold="0",
+        most_corrupted=lambda _: 0,
+        corrupted="{threshold}",
         assumptions="for planning only",
         secret=False,
     )

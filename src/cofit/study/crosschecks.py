@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cofit.errors import InvalidInputError
-from cofit.sharing import scheme_named
 from cofit.study.document import Data, OwnerEntry, Participant, Study
 from cofit.study.fields import field_error
 
@@ -48,18 +47,18 @@ def check_owners(data: Data, owners: Sequence[OwnerEntry], *, stated: bool) -> D
 
 def check_parties(study: Study) -> None:
     """Raise unless the scheme runs with as many computing parties as the study names, and has its dealer."""
-    info, dealer = scheme_named(study.compute.scheme).info, study.dealer
+    dealer = study.dealer
     try:
-        info.check_parties(len(study.parties))
+        spec = study.spec
     except InvalidInputError as error:
         raise InvalidInputError(f"[[parties]] and compute.scheme do not fit together: {error}") from None
-    if info.dealer and dealer is None:
-        must_be = f"a table with name, certificate and address: scheme '{info.name}' needs a dealer"
+    if spec.dealer and dealer is None:
+        must_be = f"a table with name, certificate and address: scheme '{spec.name}' needs a dealer"
         raise field_error("dealer", must_be, None)
     if dealer is None:
         return
-    if not info.dealer:
-        raise field_error("dealer", f"left out: scheme '{info.name}' has no dealer", dealer.name)
+    if not spec.dealer:
+        raise field_error("dealer", f"left out: scheme '{spec.name}' has no dealer", dealer.name)
     for i, party in enumerate(study.parties):
         if dealer.name == party.name:
             must_be = f"somebody else than parties[{i}]: a dealer that is a computing party could read all data"

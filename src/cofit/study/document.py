@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from cofit.sharing import Spec, scheme_named
+
 FORMAT = 1
 Value = str | int | bool
 """What a class or a category may be."""
@@ -187,6 +189,11 @@ class Study:
         if self.dealer is not None:
             resolved["dealer"] = self.dealer.to_dict()
         return json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def spec(self) -> Spec:
+        """The scheme, among the computing parties that the study names."""
+        return scheme_named(self.compute.scheme).info.spec(len(self.parties))
 
     @cached_property
     def hash(self) -> str:

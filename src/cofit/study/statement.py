@@ -11,7 +11,6 @@ from cofit.learn.inputs import FEATURES, LABELS
 from cofit.learn.plan import Plan
 from cofit.learn.rebuild import compare_certificates, of_another_release, rebuilt_plan
 from cofit.privacy.certificate import Certificate
-from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
 
@@ -51,7 +50,7 @@ def check_certificate_of(study: Study, plan: Plan, certificate: Certificate) -> 
 
 def learned(study: Study) -> dict[str, tuple[str, ...]]:
     """Return what each role will learn, and what it could learn by breaking the assumptions."""
-    info = scheme_named(study.compute.scheme).info
+    spec = study.spec
     facts = "this study, and when whom of the others is connected"
     model = study_plan(study).opened.in_words()
     owners = ["its own data", f"{model}, if an analyst publishes it", facts]
@@ -60,9 +59,9 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
         owners.append("for every row key that it can think of, whether another owner has it")
         parties.append("how many rows the owners have in common; no row key (unless the party is an owner too)")
     parties.append(
-        f"of the data nothing, as long as the scheme's assumptions hold ({info.adversary}; corrupted: {info.threshold})"
-        if info.secret
-        else f"EVERYTHING: the scheme '{info.name}' keeps nothing secret and is for testing only"
+        f"of the data nothing, as long as the scheme's assumptions hold ({spec.adversary}; corrupted: {spec.corrupted})"
+        if spec.secret
+        else f"EVERYTHING: the scheme '{spec.name}' keeps nothing secret and is for testing only"
     )
     dealer = {}
     if study.dealer is not None:

@@ -33,7 +33,9 @@ REFUSE_BYTES = 1
 class Terms:
     """What a party agreed to: a session, a study (by its hash), a scheme and a protocol version.
 
-    ``scheme`` names everything about the arithmetic that both ends must share, such as ``"rep3/z64"``.
+    ``scheme`` names everything about the scheme that both ends must share, in fields with slashes between them: its
+    name, the number of parties, how many of them may be corrupted, and where correlated randomness comes from, such as
+    ``"rep3/3/1/none"``.
     """
 
     session: bytes
@@ -72,8 +74,12 @@ class Refusal(IntEnum):
     STUDY = 3
     SCHEME = 4
     SESSION = 5
+    PARTIES = 6
+    THRESHOLD = 7
+    CORRELATIONS = 8
 
 
+_FIELDS = (Refusal.SCHEME, Refusal.PARTIES, Refusal.THRESHOLD, Refusal.CORRELATIONS)
 _MEANING: dict[Refusal, tuple[type[HandshakeError], str]] = {
     Refusal.MALFORMED: (HandshakeError, "the greeting is malformed; run the same cofit release everywhere"),
     Refusal.VERSION: (
@@ -90,7 +96,20 @@ _MEANING: dict[Refusal, tuple[type[HandshakeError], str]] = {
     ),
     Refusal.SCHEME: (
         SchemeMismatchError,
-        "the two ends run different schemes or rings; compare the 'scheme' of the study files",
+        "the two ends run different schemes; compare the 'scheme' of the study files",
+    ),
+    Refusal.PARTIES: (
+        SchemeMismatchError,
+        "the two ends run the scheme among different numbers of parties; compare the 'parties' of the study files",
+    ),
+    Refusal.THRESHOLD: (
+        SchemeMismatchError,
+        "the two ends differ in the 'threshold' of the scheme: how many parties may be corrupted together",
+    ),
+    Refusal.CORRELATIONS: (
+        SchemeMismatchError,
+        "the two ends differ in the 'correlations' of the scheme: where correlated randomness comes from, such as a "
+        "dealer; compare the 'dealer' of the study files",
     ),
     Refusal.SESSION: (
         SessionMismatchError,
@@ -127,10 +146,16 @@ def judge_hello(payload: bytes, terms: Terms, own_name: str, peer: str) -> Refus
     if study != terms.study:
         return Refusal.STUDY
     if scheme != terms.scheme:
-        return Refusal.SCHEME
+        return _differing(scheme, terms.scheme)
     if session != terms.session:
         return Refusal.SESSION
     return None
+
+
+def _differing(theirs: str, ours: str) -> Refusal:
+    """Return which field two different schemes differ in first."""
+    fields = zip(theirs.split("/"), ours.split("/"), _FIELDS, strict=False)
+    return next((refusal for their, our, refusal in fields if their != our), Refusal.SCHEME)
 
 
 def _unpad(peer: str, size: int, raw: bytes) -> str:

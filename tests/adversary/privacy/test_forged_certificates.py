@@ -46,9 +46,9 @@ def test_no_secrecy_that_is_called_secret() -> None:
 
     assert read(forge) == "secret"
     info = scheme_named("clear").info
-    assert read(lambda: forge(adversary=info.adversary, threshold=info.threshold)) == "secret"
+    assert read(lambda: forge(adversary=info.adversary, threshold=info.spec().corrupted)) == "secret"
     assert read(lambda: replace(certified("clipped"), threshold="2 of 3 (honest minority)")) == "threshold"
-    true = {"secret": info.secret, "adversary": info.adversary, "threshold": info.threshold}
+    true = {"secret": info.secret, "adversary": info.adversary, "threshold": info.spec().corrupted}
     assert read(lambda: forge(**true)) in ("scheme", "assumptions[0]"), "the plan was another scheme's"
 
 

@@ -20,6 +20,7 @@ from cofit.errors import (
     TransportError,
     VersionMismatchError,
 )
+from cofit.sharing import SCHEMES
 from cofit.transport import FaultPlan, Mesh, Rewrite, Terms, Truncate, listen, memory_meshes
 from cofit.transport.frames import HEADER, HEADER_BYTES
 from cofit.transport.greeting import Greeting
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.timeout(60)
 CONNECT_TIMEOUT = 3.0
 OTHER_TERMS: list[tuple[Terms, type[HandshakeError]]] = [
     (replace(TERMS, study=b"g" * 32), StudyMismatchError),
-    (replace(TERMS, scheme="rep3/z128"), SchemeMismatchError),
+    (replace(TERMS, scheme="rep4/3/1/none"), SchemeMismatchError),
     (replace(TERMS, session=b"t" * 16), SessionMismatchError),
     (replace(TERMS, version=TERMS.version + 1), VersionMismatchError),
 ]
@@ -67,6 +68,26 @@ def join_over_tls(terms: dict[str, Terms]) -> dict[str, Mesh | BaseException]:
         if isinstance(outcome, Mesh):
             outcome.close()
     return outcomes
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ("shamir/5/2/none", "'scheme'"),
+        ("rep3/4/1/none", "'parties'"),
+        ("rep3/3/2/none", "'threshold'"),
+        ("rep3/3/1/dealer", "'correlations'"),
+        ("rep3/3/2/dealer", "'threshold'"),
+        ("rep3/3/1", "'scheme'"),
+        ("rep3", "'scheme'"),
+    ],
+)
+def test_the_field_of_a_scheme_that_differs_is_named_at_both_ends(other: str, named: str) -> None:
+    ours, theirs = replace(TERMS, scheme=SCHEMES["rep3"].info.spec().agreed), replace(TERMS, scheme=other)
+    outcomes = greet_in_memory(("A", "B", ours), ("B", "A", theirs))
+    for outcome in outcomes.values():
+        assert isinstance(outcome, SchemeMismatchError)
+        assert named in str(outcome)
 
 
 @pytest.mark.parametrize(("other", "expected"), OTHER_TERMS)

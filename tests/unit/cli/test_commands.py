@@ -152,7 +152,7 @@ def test_schemes_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(cli, ["schemes"])
     assert result.exit_code == 0
     for name, scheme in SCHEMES.items():
-        for fact in (name, scheme.info.adversary, scheme.info.threshold, scheme.info.assumptions):
+        for fact in (name, scheme.info.adversary, scheme.info.spec().corrupted, scheme.info.assumptions):
             assert fact in result.output
 
 

@@ -22,7 +22,7 @@ def test_every_secret_scheme_with_its_own_costs(partition: str) -> None:
         cost = forecast(plan_minimiser(own), owners=3)
         assert (one.rounds_per_epoch, one.bytes_per_epoch) == (cost.epoch.rounds, cost.epoch.bytes)
         assert one.members == f"{one.parties} parties" + (" and a dealer" if one.dealer else "")
-        assert one.to_dict()["threshold"] == SCHEMES[one.scheme].info.threshold
+        assert one.to_dict()["threshold"] == SCHEMES[one.scheme].info.spec().corrupted
 
 
 def test_more_parties_cost_more() -> None:

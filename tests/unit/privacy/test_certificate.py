@@ -109,7 +109,7 @@ def test_an_unproven_run_says_so_first_with_the_reason() -> None:
 
 def test_a_run_without_secrecy_says_so_first() -> None:
     info = scheme_named("clear").info
-    clear = replace(EXAMPLE, scheme="clear", secret=False, adversary=info.adversary, threshold=info.threshold)
+    clear = replace(EXAMPLE, scheme="clear", secret=False, adversary=info.adversary, threshold=info.spec().corrupted)
     assert clear.headline == (
         "NO SECRECY: with 'clear' every computing party could read all of the data; for testing only."
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import math
 import re
-from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -370,14 +369,6 @@ def test_numbers_of_any_size_are_readable() -> None:
     assert shown == pytest.approx(sorted(np.abs(published_weights(model)[0])), rel=0.01)
     huge = replace(model, coef=(1e30, *model.coef[1:]))
     assert "column 1" in page_of(huge)
-
-
-def test_an_unknown_threshold_is_quoted() -> None:
-    certificate = copy(released(planned()).certificate)
-    object.__setattr__(certificate, "threshold", "a third of them")  # of a scheme that is not there yet
-    assert who_could_read_everything(certificate) == [
-        "More computing parties than the scheme withstands (a third of them)."
-    ]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

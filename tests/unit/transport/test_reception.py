@@ -280,7 +280,7 @@ def test_the_handler_knows_who_asks() -> None:
     ("other", "expected", "kind"),
     [
         (replace(TERMS, study=b"g" * 32), StudyMismatchError, "study"),
-        (replace(TERMS, scheme="rep3/z128"), SchemeMismatchError, "scheme"),
+        (replace(TERMS, scheme="rep4/3/1/none"), SchemeMismatchError, "scheme"),
         (replace(TERMS, version=TERMS.version + 1), VersionMismatchError, "version"),
     ],
 )

@@ -97,7 +97,7 @@ class DealerService:
                 self._identity,
                 pins,
                 (),
-                Terms(bytes(16), bytes.fromhex(self._study.hash), self._study.compute.scheme),
+                Terms(bytes(16), bytes.fromhex(self._study.hash), self._study.spec.agreed),
                 self._converse,
                 timeout=self._study.compute.timeout,
                 on_refusal=self._refused,

@@ -116,7 +116,9 @@ def run_local(
     names = party_names(info.default_parties if parties is None else parties)
     study = hashlib.sha256(repr((_program_name(program), scheme, names, facts)).encode()).digest()
     dealer = DEALER if info.dealer else None
-    agenda = Agenda(scheme, names, facts, Terms(secrets.token_bytes(16), study, scheme), timeout, dealer)
+    agenda = Agenda(
+        scheme, names, facts, Terms(secrets.token_bytes(16), study, info.spec(len(names)).agreed), timeout, dealer
+    )
     jobs: dict[str, Job] = {name: partial(run_party, agenda=agenda, program=program) for name in names}
     jobs[names[0]] = ReportingParty(agenda, program, began)
     jobs |= {name: partial(run_owner, agenda=agenda, contributions=named) for name, named in owners.items()}

@@ -23,7 +23,6 @@ from cofit.roles.party.sessions import PartySessions
 from cofit.roles.party.state import PartyState
 from cofit.roles.service.doors import BUSY_SECONDS, BusyError, answerable
 from cofit.roles.service.ports import listen_at
-from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.expected import expected_contributions
 from cofit.study.plan import study_plan
@@ -58,7 +57,7 @@ class PartyService:
             self._state.close()
             raise
         self._stopping = threading.Event()
-        active = scheme_named(study.compute.scheme).info.active
+        active = study.spec.active
         sealing = Sealing(tuple(expected), self._state, self._audit, take_back=not active)
         self._desk = Desk(
             study, self._plan, expected, rank, self._state, sealing, self._audit, lambda: dict(self._sessions.progress)
@@ -90,7 +89,7 @@ class PartyService:
                 self._identity,
                 pins,
                 [*self._names, *([] if self._study.dealer is None else [self._study.dealer.name])],
-                Terms(bytes(16), bytes.fromhex(self._study.hash), self._study.compute.scheme),
+                Terms(bytes(16), bytes.fromhex(self._study.hash), self._study.spec.agreed),
                 self._converse,
                 timeout=self._study.compute.timeout,
                 on_refusal=self._refused,

@@ -20,7 +20,7 @@ def connector(
     """
     dealers = [] if study.dealer is None else [study.dealer]
     entries = {party.name: party for party in (*study.parties, *dealers)}
-    terms = Terms(bytes(16), bytes.fromhex(study.hash), study.compute.scheme)
+    terms = Terms(bytes(16), bytes.fromhex(study.hash), study.spec.agreed)
 
     def connect(name: str) -> AbstractContextManager[Conversation]:
         entry = entries[name]

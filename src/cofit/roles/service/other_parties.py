@@ -40,7 +40,7 @@ class OtherParties:
 
     def terms(self, session: bytes) -> Terms:
         """What the two ends of a connection must have in common."""
-        return Terms(session, bytes.fromhex(self._study.hash), self._study.compute.scheme)
+        return Terms(session, bytes.fromhex(self._study.hash), self._study.spec.agreed)
 
     @contextmanager
     def conversation(self, name: str, patience: float = _PATIENCE) -> Iterator[Conversation]:

@@ -18,11 +18,11 @@ from cofit.sharing.adder import planes_of
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.boolean import Boolean
 from cofit.sharing.costs import BitCosts, Cost, Costs
-from cofit.sharing.info import SchemeInfo
 from cofit.sharing.numbers import plain_numbers
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, words_of
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, PlacedBits, Share
+from cofit.sharing.spec import SchemeInfo
 from cofit.sharing.summands import SummandInputs
 from cofit.transport import Mesh
 
@@ -35,7 +35,8 @@ class Clear(Scheme):
         parties=(1, None),
         default_parties=3,
         adversary="none: every party sees every value",
-        threshold="0",
+        most_corrupted=lambda _: 0,
+        corrupted="{threshold}",
         assumptions="for debugging only",
         secret=False,
     )

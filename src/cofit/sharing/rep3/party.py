@@ -51,12 +51,12 @@ from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import BitCosts, Cost, Costs
-from cofit.sharing.info import SchemeInfo
 from cofit.sharing.inputs import DIGEST_BYTES, common_digests
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.operands import LocalMap, shifting
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.shares import BitShare, ComponentFacts, Share
+from cofit.sharing.spec import SchemeInfo
 from cofit.sharing.summands import SummandInputs, dealt_differently
 from cofit.transport import Mesh
 
@@ -85,7 +85,8 @@ class Rep3(TakesBits, FromNumbers):
         parties=(3, 3),
         default_parties=3,
         adversary="passive: a corrupted party follows the protocol but looks at all it sees",
-        threshold="1 of 3 (honest majority)",
+        most_corrupted=lambda _: 1,
+        corrupted="{threshold} of {parties} (honest majority)",
         assumptions="AES-256 is a pseudorandom function; no two parties collude",
     )
     _own: Generator  # of seed k_i, shared with the left neighbour

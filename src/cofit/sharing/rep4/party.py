@@ -49,7 +49,6 @@ from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import BitCosts, Cost, Costs
-from cofit.sharing.info import SchemeInfo
 from cofit.sharing.inputs import DIGEST_BYTES, common_digests
 from cofit.sharing.member import as_bytes
 from cofit.sharing.numbers import FromNumbers, plain_numbers
@@ -58,6 +57,7 @@ from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.rep4.joint import Joint, Schedule
 from cofit.sharing.rep4.known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
 from cofit.sharing.shares import BitShare, ComponentFacts, Share
+from cofit.sharing.spec import SchemeInfo
 from cofit.sharing.summands import SummandInputs
 from cofit.transport import Mesh
 
@@ -82,7 +82,8 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         parties=(4, 4),
         default_parties=4,
         adversary="active: a corrupted party may do anything; a run that it disturbs is aborted",
-        threshold="1 of 4 (honest majority)",
+        most_corrupted=lambda _: 1,
+        corrupted="{threshold} of {parties} (honest majority)",
         active=True,
         assumptions="AES-256 is a pseudorandom function; SHA-256 is collision-resistant; no two parties collude",
     )

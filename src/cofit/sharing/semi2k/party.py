@@ -46,7 +46,6 @@ from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.carry_save import carry_signals, levels
 from cofit.sharing.costs import BitCosts, Cost, Costs, StreamCost
 from cofit.sharing.held import HeldMask, HeldShare, known_elements
-from cofit.sharing.info import SchemeInfo
 from cofit.sharing.inputs import chunks
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
@@ -55,6 +54,7 @@ from cofit.sharing.regions import Region, cut, paste, regions_in
 from cofit.sharing.semi2k.from_dealer import SPREAD, FromDealer
 from cofit.sharing.semi2k.inputs import DealtToParties
 from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.spec import FROM_A_DEALER, SchemeInfo
 from cofit.transport import Mesh
 
 
@@ -66,9 +66,10 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         parties=(2, None),
         default_parties=2,
         adversary="passive: corrupted parties follow the protocol but look at all they see",
-        threshold="all but one of n (dishonest majority), the dealer not among them",
+        most_corrupted=lambda parties: parties - 1,
+        corrupted="all but one of n (dishonest majority), the dealer not among them",
         assumptions="the dealer follows the protocol and colludes with no party; AES-256 is a pseudorandom function",
-        dealer=True,
+        correlations=FROM_A_DEALER,
         knows_inputs=True,
     )
     _source: FromDealer
