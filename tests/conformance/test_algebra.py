@@ -318,6 +318,20 @@ def test_squares_of_the_high_part_are_those_of_the_high_part(
 
 
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+def test_one_number_without_dimensions(scheme: str, ring: IntegerRing) -> None:
+    """As every vector: products, truncated or not, and truncation."""
+    inputs = [ring.from_int(np.array(v, dtype=object)) for v in (-12 << 9, 5)]
+    assert inputs[0].shape == ()
+    for formula, expected in (
+        (lambda s, x: s.mul(x[0], x[1]), -60 << 9),
+        (lambda s, x: s.mul(x[0], x[1], 9), -60),
+        (lambda s, x: s.mul(x[0], x[1], 9, x[0]), -72),
+        (lambda s, x: s.truncate(x[0], 9), -12),
+    ):
+        assert on_shares(scheme, ring, inputs, formula) == [expected]
+
+
+@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 def test_nothing_stays_nothing_when_it_is_truncated(scheme: str, ring: IntegerRing) -> None:
     """What the check of rows rests on: a product with 0 is 0 whatever the other factor is, also after a truncation."""
     garbage = [int(v) for v in np.random.default_rng(3).integers(-(2**62), 2**62, 200)]

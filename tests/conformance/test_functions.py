@@ -318,14 +318,14 @@ def test_the_sigmoid_polynomial_follows_range_and_tolerance() -> None:
 COSTS: dict[str, tuple[Callable[[SecretArray], SecretArray], tuple[int, int], tuple[int, int]]] = {
     "is_negative": (is_negative, (9, 49), (10, 105)),
     "equal": (lambda x: equal(x, 0.5), (14, 72), (16, 173)),
-    "logarithm": (logarithm, (26, 1668), (30, 6383)),
-    "square_root": (square_root, (28, 1668), (32, 6383)),
-    "inverse_square_root": (inverse_square_root, (28, 1732), (32, 6511)),
-    "sine": (sine, (29, 997), (32, 2913)),
-    "exponential": (exponential, (28, 1274), (31, 3462)),
-    "sigmoid_polynomial": (sigmoid_polynomial, (12, 736), (14, 2880)),
-    "sigmoid": (sigmoid, (49, 2316), (55, 7215)),
-    "divide": (lambda x: divide(x, x, quotient_bound=2), (31, 1884), (35, 6815)),
+    "logarithm": (logarithm, (26, 1428), (30, 5487)),
+    "square_root": (square_root, (28, 1428), (32, 5487)),
+    "inverse_square_root": (inverse_square_root, (28, 1476), (32, 5583)),
+    "sine": (sine, (29, 853), (32, 2401)),
+    "exponential": (exponential, (28, 1050), (31, 2790)),
+    "sigmoid_polynomial": (sigmoid_polynomial, (12, 576), (14, 2208)),
+    "sigmoid": (sigmoid, (49, 1868), (55, 5679)),
+    "divide": (lambda x: divide(x, x, quotient_bound=2), (31, 1596), (35, 5823)),
 }
 
 

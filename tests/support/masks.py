@@ -63,9 +63,9 @@ def without_zero_sharing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break ``rep3``: what a product reshares has no mask of a sharing of zero."""
     drawn = Rep3._masks
 
-    def masks(self: Rep3, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> Any:
-        found = drawn(self, ring, shape, shift, plus, zero=zero)
-        if zero:
+    def masks(self: Rep3, ring: Ring, shape: Shape, shift: int, plus: Share | None) -> Any:
+        found = drawn(self, ring, shape, shift, plus)
+        if not shift:
             found.minus.clear()
             del found.plus[0 if plus is None else 1]
         return found

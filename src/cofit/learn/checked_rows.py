@@ -9,7 +9,8 @@ integer of the ring, whatever public bound travels with it. A comparison of it m
 
 - here: all that is tested (``sign_bits`` and ``top_bits``, of all of the ring);
 - recipe ``paper``: squared lengths (``minimiser/norm.py``), scores and what a loss makes of them (``losses``), until
-  ``minimiser/program.py`` multiplies residuals, or inverse lengths, by the verdict;
+  ``minimiser/program.py`` multiplies residuals, or inverse lengths, by the verdict (or a loss's evaluation takes it in:
+  ``odd_sigmoid`` is exactly 0 where it is 0);
 - recipe ``best``: means and offsets of rows, products of rows with weights and with the centre, which are not compared;
   and squared lengths, until ``scaled_rows``, ``centred_rows`` and ``clipped_rows`` multiply them by the verdict. Then
   those of a row that failed are 0, and roots and comparisons of them have their proven ranges. ``Rows.signed`` puts the

@@ -18,12 +18,19 @@ where D = c_3 + c_5 u + c_7 t. The distance of the polynomial from the function 
 spacing h: an error function e with |e''| <= M is below max |e(z_i)| + M h^2 / 8 everywhere (linear interpolation).
 |sigmoid''| < 0.0963, and the polynomial's second derivative is bounded by its coefficients.
 
-Rounds with ``rep3``: 6. Elements: 8 for each of the 4 products. Nobody learns anything.
+**With verdicts** v, 0 or 1 for every element, the result is exactly 0 where v is 0, whatever the ring holds for z, in
+the same rounds: (u, x) = (z^2, v z) in one product, b = x u, and p = v c_1 z + b (...), a sum of two products in one
+truncation. Where v is 0, so are x, b and p, exactly: a truncation of 0 is 0. x has only G + 5 fractional bits, which
+the ring has room for beside u, so e_b grows by (R^2 + e_u) 2^-(G+5). The bound above holds all the same where
+``takes_verdicts`` says so: with the true rounding of the coefficients in place of r, which leaves more than that.
+
+Rounds with ``rep3``: 6. Elements: 6 for each of the 4 products; 5 products with verdicts. Nobody learns anything.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -32,11 +39,12 @@ import numpy as np
 
 from cofit.arithmetic import IntegerRing
 from cofit.errors import parameter_error
-from cofit.protocols.working import GUARD_BITS, working_bits
+from cofit.protocols.working import GUARD_BITS, tighten, working_bits
 from cofit.secret import SecretArray, concatenate
 
 LARGEST_RADIUS = Fraction(1)
 _NODES = 8
+_FINER = 5  # bits of v z beyond those of the powers: |z| 2^(2 F + 5) is within the capacity of the ring
 _GRID = 20_001
 _LARGEST_SECOND_DERIVATIVE = 0.0963
 _FLOAT_ERROR = 1e-14
@@ -107,18 +115,33 @@ def rounded_radius(radius: Fraction) -> Fraction:
     return Fraction(-(-radius * 64 // 1), 64)
 
 
-def odd_sigmoid(z: SecretArray, radius: Fraction, scale: Fraction, fraction_bits: int) -> SecretArray:
-    """Return scale (sigmoid(z) - 1/2) for |z| <= radius with F fractional bits, ``fraction_bits`` in the result."""
+def odd_sigmoid(
+    z: SecretArray, radius: Fraction, scale: Fraction, fraction_bits: int, verdicts: SecretArray | None = None
+) -> SecretArray:
+    """Return scale (sigmoid(z) - 1/2) for |z| <= radius with F fractional bits, ``fraction_bits`` in the result.
+
+    verdicts: integers 0 and 1, as many as z has elements; the result is exactly 0 where they are.
+    """
     bits, (c_1, c_3, c_5, c_7), largest = _numbers(z.format.ring, radius, scale)
     if z.format.fraction_bits != bits.argument:
         raise parameter_error("z", "odd_sigmoid", f"with {bits.argument} fractional bits", str(z.format))
     z = z.reshape(1, -1)
-    u = z.multiply(z, bits.powers)
-    both = concatenate([z, u.widen(bits.argument)]).multiply(concatenate([u, u]), bits.powers)
+    if verdicts is None:
+        factor = z
+        u = z.multiply(z, bits.powers)
+    else:
+        kept = verdicts.reshape(1, -1).widen(bits.argument + _FINER).ldexp(_FINER)
+        first = concatenate([z, kept]).multiply(concatenate([z, z]), bits.powers)
+        factor, u = first[1:].ldexp(-_FINER), tighten(first[:1], Fraction(2))
+    both = concatenate([factor, u.widen(factor.format.fraction_bits)]).multiply(concatenate([u, u]), bits.powers)
     b, t = both[0], both[1]
     inner = (u[0] * c_5 + t * c_7).ldexp(-bits.coefficients) + Fraction(c_3, 1 << bits.coefficients)
     linear = (z[0] * c_1).ldexp(bits.argument - bits.total)
-    return b.multiply(inner, fraction_bits, plus=linear, proven_bound=largest)
+    if verdicts is None:
+        return b.multiply(inner, fraction_bits, plus=linear, proven_bound=largest)
+    left = concatenate([b.reshape(1, -1), verdicts.reshape(1, -1).ldexp(-bits.powers)])
+    right = concatenate([inner.reshape(1, -1), linear.reshape(1, -1).ldexp(bits.powers)])
+    return left.T.inner(right.T, fraction_bits, proven_bound=largest)
 
 
 @cache
@@ -132,17 +155,38 @@ def _numbers(ring: IntegerRing, radius: Fraction, scale: Fraction) -> tuple[_Bit
 
 
 def odd_sigmoid_error(ring: IntegerRing, radius: Fraction, scale: Fraction, fraction_bits: int) -> Fraction:
-    """Return a bound of |odd_sigmoid(z) - scale (sigmoid(z) - 1/2)|."""
+    """Return a bound of |odd_sigmoid(z) - scale (sigmoid(z) - 1/2)|; with verdicts where ``takes_verdicts``."""
     polynomial = odd_sigmoid_polynomial(rounded_radius(radius), scale)
     bits = _bits(ring, polynomial)
+    of_product = _error_of_product(polynomial, bits, (_worst_rounding(bits),) * 3, 0.0)
+    of_linear = float(polynomial.radius) * 2.0 ** -(bits.total - bits.argument + 1)
+    return Fraction((polynomial.distance + of_product + of_linear) * (1 + 1e-9)) + Fraction(1, 1 << fraction_bits)
+
+
+@cache
+def takes_verdicts(ring: IntegerRing, radius: Fraction, scale: Fraction) -> bool:
+    """Whether ``odd_sigmoid_error`` holds with verdicts: false only if the coefficients are all rounded badly."""
+    polynomial = odd_sigmoid_polynomial(rounded_radius(radius), scale)
+    bits, (_, *integers), _ = _numbers(ring, radius, scale)
+    units = 1 << bits.coefficients
+    pairs = zip(polynomial.coefficients[1:], integers, strict=True)
+    rounding = [float(abs(Fraction(c) * units - integer) / units) for c, integer in pairs]
+    needed = _error_of_product(polynomial, bits, rounding, 2.0 ** -(bits.powers + _FINER))
+    return needed <= _error_of_product(polynomial, bits, (_worst_rounding(bits),) * 3, 0.0)
+
+
+def _worst_rounding(bits: _Bits) -> float:
+    return 2.0 ** -(bits.coefficients + 1)
+
+
+def _error_of_product(polynomial: OddSigmoid, bits: _Bits, rounding: Sequence[float], of_factor: float) -> float:
+    """Return the error of b (c_3 + c_5 u + c_7 t); rounding: of the coefficients; of_factor: of z in b = z u."""
     r = float(polynomial.radius)
     _, c_3, c_5, c_7 = (abs(c) for c in polynomial.coefficients)
     e_u = 2.0**-bits.powers
     e_t = 2.0**-bits.powers + 2 * r**2 * e_u + e_u**2
-    e_b = 2.0**-bits.powers + r * e_u
-    rounding = 2.0 ** -(bits.coefficients + 1)
-    e_inner = c_5 * e_u + c_7 * e_t + rounding * (1 + (r**2 + e_u) + (r**4 + e_t))
+    e_b = 2.0**-bits.powers + r * e_u + (r**2 + e_u) * of_factor
+    r_3, r_5, r_7 = rounding
+    e_inner = c_5 * e_u + c_7 * e_t + (r_3 + r_5 * (r**2 + e_u) + r_7 * (r**4 + e_t))
     inner = c_3 + c_5 * r**2 + c_7 * r**4
-    of_product = inner * e_b + (r**3 + e_b) * e_inner
-    of_linear = r * 2.0 ** -(bits.total - bits.argument + 1)
-    return Fraction((polynomial.distance + of_product + of_linear) * (1 + 1e-9)) + Fraction(1, 1 << fraction_bits)
+    return inner * e_b + (r**3 + e_b) * e_inner

@@ -272,7 +272,7 @@ def test_the_console_entry() -> None:
 
 @pytest.mark.parametrize(("ring", "size"), [("64", 8), pytest.param("128", 16, marks=pytest.mark.slow)])
 def test_bench_epoch_as_json(ring: str, size: int) -> None:
-    """Rounds and bytes are exact: two products with truncation an epoch, each 2 rounds and 8 elements an output."""
+    """Rounds and bytes are exact: two products with truncation an epoch, each 2 rounds and 6 elements an output."""
     rows, cols, epochs = 7, 5, 2
     shape = ["--rows", str(rows), "--cols", str(cols), "--epochs", str(epochs)]
     result = run_cofit("bench", "epoch", *shape, "--repetitions", "2", "--threads", "1", "--ring", ring, "--json")
@@ -285,7 +285,7 @@ def test_bench_epoch_as_json(ring: str, size: int) -> None:
     assert (report["scheme"], report["ring"]) == ("rep3", f"Z_2^{ring}")
     assert (report["rows"], report["cols"], report["epochs"]) == (rows, cols, epochs)
     assert report["rounds_per_epoch"] == 4
-    assert report["bytes_per_epoch"] == 8 * size * (rows + cols)
+    assert report["bytes_per_epoch"] == 6 * size * (rows + cols)
     for name in ("seconds", "seconds_per_epoch", "kernel_seconds_per_epoch", "ratio"):
         assert report[name] > 0
     assert report["seconds_per_epoch"] == pytest.approx(report["seconds"] / epochs)

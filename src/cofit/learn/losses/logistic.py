@@ -21,7 +21,13 @@ from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import Evaluation, Loss, Reals, times_scale
 from cofit.protocols import sigmoid
-from cofit.protocols.odd_sigmoid import LARGEST_RADIUS, odd_sigmoid, odd_sigmoid_error, rounded_radius
+from cofit.protocols.odd_sigmoid import (
+    LARGEST_RADIUS,
+    odd_sigmoid,
+    odd_sigmoid_error,
+    rounded_radius,
+    takes_verdicts,
+)
 from cofit.protocols.odd_sigmoid import argument_bits as odd_argument_bits
 from cofit.protocols.scaled_sigmoid import scaled_sigmoid, scaled_sigmoid_degree, scaled_sigmoid_error
 from cofit.protocols.sigmoid import sigmoid_error
@@ -106,6 +112,15 @@ class SmallSigmoid(Evaluation):
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
         odd = odd_sigmoid(z, self.radius, self.scale, self.fraction_bits)
         return odd + self.scale / 2 - (y * round(self.scale * (1 << self.fraction_bits))).ldexp(-self.fraction_bits)
+
+    def of_checked(self, z: SecretArray, y: SecretArray, passed: SecretArray) -> SecretArray:
+        """The verdicts go through the polynomial: a round less than a product after it."""
+        if not takes_verdicts(self.ring, self.radius, self.scale):
+            return super().of_checked(z, y, passed)
+        odd = odd_sigmoid(z, self.radius, self.scale, self.fraction_bits, passed)
+        units = 1 << self.fraction_bits
+        constant = passed * round(self.scale / 2 * units) - y * round(self.scale * units)
+        return odd + constant.ldexp(-self.fraction_bits)
 
 
 @dataclass(frozen=True)

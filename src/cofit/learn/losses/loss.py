@@ -48,6 +48,13 @@ class Evaluation(ABC):
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
         """Return c l'(y, z) for secret z (``argument_bits`` fractional bits) and secret labels of the target."""
 
+    def of_checked(self, z: SecretArray, y: SecretArray, passed: SecretArray) -> SecretArray:
+        """Return the same where ``passed`` is 1, and exactly 0 where it is 0, whatever the ring holds for z there.
+
+        y: the labels, 0 where ``passed`` is.
+        """
+        return self(z, y) * passed
+
 
 class Loss(ABC):
     """A convex loss.

@@ -19,7 +19,7 @@ Cost in ring elements per output element (all parties together) and rounds:
     open to all                  1  3          ``open``
     product, matrix product,
       row-wise inner product     1  3          ``_reshare``; adding a shared value to the product is free
-    those, with truncation       2  8          ``_masked_truncation``; likewise, before the truncation
+    those, with truncation       2  6          ``_masked_truncation``; likewise, before the truncation
     truncation                   2  6          ``_masked_truncation``
     fresh sharing                1  3          ``refresh``
     random bits (Boolean)        0  0          ``_random_words``
@@ -117,7 +117,7 @@ class Rep3(TakesBits, FromNumbers):
             product=Cost(1, 3),
             bits=BitCosts(input=Cost(1, 1), open=Cost(1, 1), product=Cost(1, 3)),
             refresh=Cost(1, 3),
-            truncated_product=Cost(2, 8),
+            truncated_product=Cost(2, 6),
             truncation=Cost(2, 6),
             bit_to_ring=Cost(2, 3),
             carry_signals=Cost(2, 3),
@@ -204,12 +204,9 @@ class Rep3(TakesBits, FromNumbers):
     # --- products ----------------------------------------------------------------------------------------
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        if plus is None and ring.element_bytes * math.prod(shape) > _CACHED and _in_one_piece(shape, a, b):
-            summand = self._masked_product(ring, a, b, shape)
-            masks = self._masks(ring, shape, shift, None, zero=False)
-            if masks.plus:
-                summand = ring.signed_sum([summand, *masks.plus])
-            return self._reduce("mul", ring, summand, shape, shift, masks)
+        many = ring.element_bytes * math.prod(shape) > _CACHED
+        if many and not shift and plus is None and _in_one_piece(shape, a, b):
+            return self._reshare("mul", ring, self._masked_product(ring, a, b, shape))
         masks = self._masks(ring, shape, shift, plus)
         summand = ring.cross_product(a.parts, b.parts, masks.plus, masks.minus)
         return self._reduce("mul", ring, summand, shape, shift, masks)
@@ -247,27 +244,26 @@ class Rep3(TakesBits, FromNumbers):
         """Some rows at a time: no second matrix."""
         return self._inner(a.ring, a, a, a.shape[:-1], 0, shifting(a.ring, shift))
 
-    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> _Masks:
-        """Draw all masks of an operation from both streams, those of a sharing of zero first.
+    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None) -> _Masks:
+        """Draw all masks of an operation from both streams: those of a truncation, or else of a sharing of zero.
 
-        a_i = F(k_i) - F(k_{i+1}) is our summand of that. Party i adds the first of its two parts of ``plus``: p_0, p_1
-        and p_2 are each added by one party. Parties 0 and 1 add their part of the mask r of the truncation.
+        a_i = F(k_i) - F(k_{i+1}) is our summand of zero. Party i adds the first of its two parts of ``plus``: p_0, p_1
+        and p_2 are each added by one party. Before a truncation parties 0 and 1 add their part of its mask, which hides
+        their summands; party 2 sends none.
         """
-        from_own, from_next = _TRUNCATION_DRAWS[self.rank] if shift else (0, 0)
-        own = self._own.rings(ring, shape, from_own + zero)
-        following = self._next.rings(ring, shape, from_next + zero)
-        masks = _Masks([] if plus is None else [plus.parts[0]], [], own[zero:], following[zero:])
-        if zero:
-            masks.plus.append(own[0])
-            masks.minus.append(following[0])
-        if shift and self.rank != _DEALER:
+        plus_parts = [] if plus is None else [plus.parts[0]]
+        if not shift:
+            return _Masks([*plus_parts, self._own.ring(ring, shape)], [self._next.ring(ring, shape)], [], [])
+        from_own, from_next = _TRUNCATION_DRAWS[self.rank]
+        masks = _Masks(plus_parts, [], self._own.rings(ring, shape, from_own), self._next.rings(ring, shape, from_next))
+        if self.rank != _DEALER:
             masks.plus.append(masks.own[0] if self.rank == 0 else masks.following[0])
         return masks
 
     def _reduce(self, operation: str, ring: Ring, summand: RingArray, shape: Shape, shift: int, masks: _Masks) -> Share:
         """Turn additive summands, masked, one at each party, into a replicated sharing of their sum over 2^shift."""
         if shift:
-            return self._masked_truncation(operation, ring, summand, shape, shift, masks, third_summand=True)
+            return self._masked_truncation(operation, ring, summand, shape, shift, masks)
         return self._reshare(operation, ring, summand)
 
     def _zero(self, ring: Ring, shape: Shape) -> RingArray:
@@ -283,55 +279,44 @@ class Rep3(TakesBits, FromNumbers):
 
     def _truncate(self, a: Share, shift: int) -> Share:
         ring = a.ring
-        masks = self._masks(ring, a.shape, shift, None, zero=False)
-        parts = a.parts if self.rank == 0 else (a.parts[1],)  # x_0 + x_1 and x_2; party 2 adds nothing
-        summand = ring.signed_sum([*parts, *masks.plus]) if self.rank != _DEALER else parts[0]
-        return self._masked_truncation("truncate", ring, summand, a.shape, shift, masks, third_summand=False)
+        masks = self._masks(ring, a.shape, shift, None)
+        parts = a.parts if self.rank == 0 else (a.parts[1],)  # x_0 + x_1 and x_2; party 2 has nothing to add
+        summand = None if self.rank == _DEALER else ring.signed_sum([*parts, *masks.plus])
+        return self._masked_truncation("truncate", ring, summand, a.shape, shift, masks)
 
     def _masked_truncation(
-        self,
-        operation: str,
-        ring: Ring,
-        summand: RingArray,
-        shape: Shape,
-        shift: int,
-        masks: _Masks,
-        *,
-        third_summand: bool,
+        self, operation: str, ring: Ring, summand: RingArray | None, shape: Shape, shift: int, masks: _Masks
     ) -> Share:
-        """Divide z, held as summands, by 2^shift; the error is 0 or +1 against the floor, always.
+        """Divide z = z_0 + z_1 + z_2 by 2^shift; the error is 0 or +1 against the floor, always.
 
-        Party 2 knows the mask r = r_0 + r_1 (r_0 drawn from k_0, r_1 from k_2) and deals shares of r >> shift and of
-        the top bit of r to parties 0 and 1; those two open c = z + 2^(k-2) + r to each other and never to party 2.
-        With 0 <= z + 2^(k-2) < 2^(k-1), the sum wrapped exactly if r has its top bit set and c has not, so
+        Party 2 knows the mask r = r_0 + r_1 - z_2 (r_0 drawn from k_0, r_1 from k_2, and its own summand z_2, if any)
+        and deals shares of r >> shift and of the top bit of r to parties 0 and 1; those two open
+        c = z + 2^(k-2) + r = (z_0 + r_0) + (z_1 + r_1) + 2^(k-2) to each other and never to party 2, which needs to say
+        nothing of z_2. With 0 <= z + 2^(k-2) < 2^(k-1), the sum wrapped exactly if r has its top bit set and c has not:
 
             z / 2^shift = (c >> shift) - (r >> shift) + (1 - top(c)) top(r) 2^(k-shift) - 2^(k-2-shift)
 
         up to the carry out of the low bits, which is 0 or 1 (1 with probability frac(z / 2^shift): unbiased).
-        ``summand`` holds r_0 or r_1 already.
+        ``summand``: z_0 + r_0, z_1 + r_1, or z_2; None for a z_2 of 0.
         """
         ring = power_of_two(ring, "Truncation by a masked opening")
-        if self.rank == _DEALER:
+        if self.rank == _DEALER or summand is None:
             r_0, share_0, top_0, out_0 = masks.following
             r_1, out_2 = masks.own
-            parts = ring.mask_parts((r_0, r_1), share_0, top_0, shift)
-            if third_summand:
-                self._exchange(operation, {0: [summand], 1: [summand, parts]})
-            else:
-                self._exchange(operation, {1: [parts]})
+            rest = r_1 if summand is None else ring.sub(r_1, summand)
+            self._exchange(operation, {1: [ring.mask_parts((r_0, rest), share_0, top_0, shift)]})
             return Share(ring, (out_2, out_0))
 
         other = 1 - self.rank
         theirs = ring.empty(shape)
-        from_dealer = ring.empty((third_summand + 2 * self.rank, *shape))
-        receive = {other: theirs, _DEALER: from_dealer} if len(from_dealer) else {other: theirs}
-        self._exchange(operation, {other: [summand]}, receive)
-        opened = [summand, theirs, from_dealer[0]] if third_summand else [summand, theirs]
         if self.rank == 0:
+            self._exchange(operation, {other: [summand]}, {other: theirs})
             _, share, top, out = masks.own
         else:
-            share, top, out = from_dealer[-2], from_dealer[-1], masks.following[1]
-        ours = ring.unmask(opened, share, top, out, shift, adds_opened=self.rank == 0)
+            dealt = ring.empty((2, *shape))
+            self._exchange(operation, {other: [summand]}, {other: theirs, _DEALER: dealt})
+            share, top, out = dealt[0], dealt[1], masks.following[1]
+        ours = ring.unmask([summand, theirs], share, top, out, shift, adds_opened=self.rank == 0)
         self._exchange(operation, {other: [ours]}, {other: theirs})
         joint = ring.add(ours, theirs)
         return Share(ring, (out, joint) if self.rank == 0 else (joint, out))

@@ -193,15 +193,15 @@ def test_a_product_in_pieces_sends_the_same_as_one_at_once(
 class WithHalfTheMask(Rep3):
     """Masks with one seed only, which the receiver knows."""
 
-    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> Any:
-        masks = super()._masks(ring, shape, shift, plus, zero=zero)
+    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None) -> Any:
+        masks = super()._masks(ring, shape, shift, plus)
         masks.minus.clear()
         return masks
 
 
 class WithoutZeroSharing(WithHalfTheMask):
-    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None, *, zero: bool = True) -> Any:
-        masks = super()._masks(ring, shape, shift, plus, zero=zero)
+    def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None) -> Any:
+        masks = super()._masks(ring, shape, shift, plus)
         del masks.plus[0 if plus is None else 1]
         return masks
 
@@ -235,14 +235,14 @@ def broken_truncation(seed: int, repeat: tuple[int, ...] = (), zero: tuple[int, 
     """Truncation in which some draws from one seed are the first one again, or zero, at both holders."""
 
     class Broken(Rep3):
-        def _truncate(self, a: Share, shift: int) -> Share:
+        def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None) -> Any:
             own, following = self._own, self._next
             if self.rank == seed:
                 self._own = SameDraws(own, repeat, zero)
             if (self.rank + 1) % 3 == seed:
                 self._next = SameDraws(following, repeat, zero)
             try:
-                return super()._truncate(a, shift)
+                return super()._masks(ring, shape, shift, plus)
             finally:
                 self._own, self._next = own, following
 
@@ -263,12 +263,17 @@ BROKEN = {  # draws from k_0: r_0, t_0, m_0, o_0; from k_2: r_1, o_2
 }
 
 
+TRUNCATIONS = ["truncation", *(name for name in OPERATIONS if name.endswith("and truncation"))]
+
+
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_truncation_with_a_missing_or_reused_mask_is_noticed(ring: PowerOfTwoRing, name: str) -> None:
-    assert unmasked(BROKEN[name], ring, "truncation")
+@pytest.mark.parametrize("operation", TRUNCATIONS)
+def test_a_truncation_with_a_missing_or_reused_mask_is_noticed(ring: PowerOfTwoRing, operation: str, name: str) -> None:
+    assert unmasked(BROKEN[name], ring, operation)
 
 
-RESHARINGS = [name for name in OPERATIONS if "product" in name or name == "and" or name.startswith("form")]
+PRODUCTS = [name for name in OPERATIONS if "product" in name and name not in TRUNCATIONS]
+RESHARINGS = [*PRODUCTS, "and", *(name for name in OPERATIONS if name.startswith("form"))]
 
 
 @pytest.mark.parametrize("broken", [WithoutZeroSharing, WithHalfTheMask])

@@ -4,13 +4,15 @@ The steps, their ranges and their errors are those of ``formats``; the recurrenc
 depends on the plan alone. Nothing is opened here: the result is a secret.
 
 Rounds of an epoch with ``rep3``: 2 for X p, those of the loss's evaluation, 2 for X^T q with the update, 1 for the
-product with the verdicts of the check; where the parties normalise, 3 more, for the two products with v; for the
-accelerated method 2 more. The loss goes in batches of rows where it would hold too much at once (``batches``).
+product with the verdicts of the check, unless the evaluation takes them in (the odd polynomial of small ranges);
+where the parties normalise, 4 for the two products with v, and none for verdicts; for the accelerated method 2 more.
+The loss goes in batches of rows where it would hold too much at once (``batches``).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Data:
+    """v: inverse lengths, 0 for records that failed the check; where there are none, the labels of those are 0."""
+
     x: SecretArray
     y: SecretArray
     v: SecretArray | None
@@ -71,11 +75,11 @@ def gather(party: Party, plan: MinimiserPlan, holders: Holders, coin: bytes) -> 
     """Return the joint data, with the verdicts of the check, and the inverse lengths where the parties normalise."""
     x, y = gathered(party, plan, holders, plan.constant)
     passed = verdicts(party, plan, holders, x, y, coin)
-    v = None
     if plan.geometry.floor is not None:
         with party.label("norm"):
-            v = inverse_norms(x, plan.geometry, plan.formats) * passed
-    return _Data(x, y, v, passed)
+            return _Data(x, y, inverse_norms(x, plan.geometry, plan.formats) * passed, passed)
+    with party.label("check"):
+        return _Data(x, y * passed, None, passed)
 
 
 def initial(party: Party, plan: MinimiserPlan) -> SecretArray:
@@ -113,17 +117,18 @@ def _residuals(data: _Data, plan: MinimiserPlan, point: SecretArray) -> SecretAr
     formats, geometry = plan.formats, plan.geometry
     if data.v is None or formats.product is None:
         z = data.x.matmul(point, formats.argument, proven_bound=formats.argument_radius)
-        return _evaluated(data, plan, z) * data.passed
+        return _evaluated(plan, plan.formats.evaluation.of_checked, [z, data.y, data.passed])
     longest = Fraction(geometry.longest_row) * formats.radius
     s = data.x.matmul(point, formats.product, proven_bound=longest)
     z = data.v.multiply(s, formats.argument, proven_bound=formats.argument_radius)
-    e = _evaluated(data, plan, z)
+    e = _evaluated(plan, formats.evaluation, [z, data.y])
     return data.v.multiply(e, formats.scaled, proven_bound=largest_inverse(geometry) * Fraction(e.bound))
 
 
-def _evaluated(data: _Data, plan: MinimiserPlan, z: SecretArray) -> SecretArray:
-    evaluation, geometry = plan.formats.evaluation, plan.geometry
-    return in_batches(evaluation, [z, data.y], evaluation.temporaries, geometry.rows * geometry.cols)
+def _evaluated(
+    plan: MinimiserPlan, evaluate: Callable[..., SecretArray], columns: Sequence[SecretArray]
+) -> SecretArray:
+    return in_batches(evaluate, columns, plan.formats.evaluation.temporaries, plan.geometry.rows * plan.geometry.cols)
 
 
 def _update(
