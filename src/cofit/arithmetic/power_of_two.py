@@ -280,3 +280,9 @@ def power_of_two(ring: Ring, what: str) -> PowerOfTwoRing:
     if not isinstance(ring, PowerOfTwoRing):
         raise InvalidInputError(f"{what} needs a ring Z_2^k; got {ring.name}.")
     return ring
+
+
+def shifting(ring: Ring, shift: int) -> Callable[[RingArray], RingArray]:
+    """Return the map that shifts the summands of a value to the right; raise InvalidInputError unless they have 2^k."""
+    words = power_of_two(ring, "Shifting the summands of a value")
+    return lambda part: words.sar(part, shift)

@@ -21,6 +21,8 @@ from cofit.errors import RingMismatchError, ShapeError
 
 RingArray: TypeAlias = npt.NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
+Place: TypeAlias = tuple[slice, ...]
+"""Where a block lies in an array: a slice of every axis."""
 Source: TypeAlias = Callable[[int], npt.NDArray[np.uint8]]
 """Returns the next bytes of a stream, as many as it is asked for."""
 _FEW = 8  # terms that a kernel adds at once

@@ -13,34 +13,33 @@ _READ_FOR_TWO = 3
 
 
 def kernel_calls(x: SecretArray, epochs: int) -> None:
-    """Make the calls of ``epochs`` epochs into the ring's matrix kernels, on the shares of X, without any message.
+    """Make the calls of ``epochs`` epochs into the matrix kernels, on the shares of X, without any message.
 
     One product with X and one with its transpose for each epoch, on all parts of the share at once, as the schemes do
     it: each part with one vector, or with two where parties hold three parts. The vectors hold elements of the shares
     themselves: a kernel's time depends on shapes alone.
     """
-    ring, share = x.format.ring, x._share
+    share = x._share
     if isinstance(share, HeldShare):
         back = share.map(np.transpose)
         assert isinstance(back, HeldShare)  # noqa: S101 - for the type checker
-        row, column = (share.public.reshape(-1)[:length] for length in (share.shape[1], len(x)))
+        row, column = (share.public.fetch()[0].reshape(-1)[:length] for length in (share.shape[1], len(x)))
         for _ in range(epochs):
             share.matmul(row, row)
             back.matmul(column, column)
         return
-    parts = share.parts
-    rows = len(x)
-    transposed = tuple(part.T for part in parts)
-    wide = tuple(np.ascontiguousarray(part[0]) for part in parts)
-    tall = tuple(np.ascontiguousarray(np.resize(part, rows)) for part in wide)
-    if len(parts) == _READ_FOR_TWO:
+    placed = share.placed
+    transposed = placed.transposed()
+    wide = tuple(np.ascontiguousarray(part[0]) for part in share.parts)
+    tall = tuple(np.ascontiguousarray(np.resize(part, len(x))) for part in wide)
+    if placed.count == _READ_FOR_TWO:
         for _ in range(epochs):
-            ring.matvec_pairs(parts, wide * 2)
-            ring.matvec_pairs(transposed, tall * 2)
+            placed.matvec_pairs(wide * 2)
+            transposed.matvec_pairs(tall * 2)
         return
     for _ in range(epochs):
-        ring.matmul_sum(parts, wide)
-        ring.matmul_sum(transposed, tall)
+        placed.matmul_sum(wide)
+        transposed.matmul_sum(tall)
 
 
 def time_kernel_calls(party: Party, x: SecretArray, epochs: int) -> float:

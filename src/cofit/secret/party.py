@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import Z64, FixedPoint, IntegerRing, RingArray, Shape
+from cofit.arithmetic import Z64, FixedPoint, IntegerRing, Place, RingArray, Shape
 from cofit.errors import FormatMismatchError, InvalidInputError, ProtocolError, ShapeError, parameter_error
 from cofit.secret.array import SecretArray
 from cofit.secret.audit import AuditLog
@@ -28,7 +28,6 @@ from cofit.secret.conversions import bits_to_array, concatenate
 from cofit.secret.ranges import Bound
 from cofit.secret.stored import decode_share, encode_share
 from cofit.sharing import DealtShare, Scheme, Share
-from cofit.sharing.shares import Place
 
 _Pairs: TypeAlias = tuple[tuple[str, str], ...]
 _RUNNER_STEPS = ("start", "share", "program")

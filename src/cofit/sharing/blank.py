@@ -14,20 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
+from cofit.arithmetic import IntegerRing, Place, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
+from cofit.arithmetic.power_of_two import shifting
 from cofit.arithmetic.ring import broadcast_shape, matmul_shape
 from cofit.errors import InvalidInputError
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.boolean import Rows
 from cofit.sharing.costs import Costs
 from cofit.sharing.inputs import Inputs
-from cofit.sharing.operands import check_reduction, common_ring, shifting
+from cofit.sharing.operands import check_reduction, common_ring
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, folded_count
 from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Scheme
-from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Place, Share
+from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 from cofit.transport import Mesh
 
 _ZERO = bytes(16)

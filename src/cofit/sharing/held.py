@@ -13,29 +13,26 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cofit.arithmetic import Ring, RingArray, Shape
-from cofit.sharing.regions import Region, whole
-from cofit.sharing.shares import Place, Share
+from cofit.arithmetic import Place, RingArray, Shape
+from cofit.arithmetic.engine import LOCAL, Placed
+from cofit.arithmetic.ring import matmul_shape
+from cofit.sharing.regions import Region
+from cofit.sharing.shares import Share
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class HeldMask:
-    """Our share of the mask of a held array: ``pieces``, each with its place; zero elsewhere.
+    """Our share of the mask of a held array: ``pieces``, each with its place in it; zero elsewhere.
 
     The rest are public facts, the same at all members: the shape, whether this is the transpose of what was held, and
     how many elements only one party has a mask of (``known``), and where a block begins in what was held (``origin``).
     """
 
     shape: Shape
-    pieces: tuple[tuple[Place, RingArray], ...]
+    pieces: tuple[tuple[Place, Placed], ...]
     known: int = 0
     transposed: bool = False
     origin: tuple[int, ...] = (0, 0)
-
-    @property
-    def full(self) -> RingArray | None:
-        """The mask as one array, if that is what we have."""
-        return self.pieces[0][1] if [place for place, _ in self.pieces] == [whole(self.shape)] else None
 
     def block(self, place: Place) -> HeldMask:
         """Return the mask of the elements in this place; its products are not counted as those with known data."""
@@ -45,14 +42,14 @@ class HeldMask:
             overlap = [_overlap(one, other, n) for one, other, n in zip(at, within, self.shape, strict=True)]
             if all(inside is not None for inside in overlap):
                 inside, outside = zip(*(both for both in overlap if both is not None), strict=True)
-                pieces.append((outside, piece[inside]))
+                pieces.append((outside, piece.block(inside)))
         shape = tuple(axis.stop - axis.start for axis in within)
         origin = tuple(begin + axis.start for begin, axis in zip(self.origin, within, strict=True))
         return replace(self, shape=shape, pieces=tuple(pieces), known=0, origin=origin)
 
     def transpose(self) -> HeldMask:
         """Return the mask of the transpose, in the same memory."""
-        pieces = tuple((place[::-1], np.transpose(piece)) for place, piece in self.pieces)
+        pieces = tuple((place[::-1], piece.transposed()) for place, piece in self.pieces)
         return replace(
             self, shape=self.shape[::-1], pieces=pieces, transposed=not self.transposed, origin=self.origin[::-1]
         )
@@ -61,16 +58,17 @@ class HeldMask:
 class HeldShare(Share):
     """``public``: E. ``mask``: our share of A. ``adds_public``: whether E belongs to our ordinary share.
 
-    ``parts`` are those of an ordinary share, worked out whenever something else than a product asks for them.
+    Both are where the engine has put them. ``parts`` are those of an ordinary share, worked out whenever something else
+    than a product asks for them.
     """
 
     __slots__ = ("adds_public", "mask", "public")
-    public: RingArray
+    public: Placed
     mask: HeldMask
     adds_public: bool
 
-    def __init__(self, ring: Ring, public: RingArray, mask: HeldMask, *, adds_public: bool) -> None:
-        object.__setattr__(self, "ring", ring)
+    def __init__(self, public: Placed, mask: HeldMask, *, adds_public: bool) -> None:
+        object.__setattr__(self, "ring", public.ring)
         object.__setattr__(self, "public", public)
         object.__setattr__(self, "mask", mask)
         object.__setattr__(self, "adds_public", adds_public)
@@ -78,12 +76,15 @@ class HeldShare(Share):
     @property
     def parts(self) -> tuple[RingArray, ...]:
         """Our ordinary share."""
-        own = self.mask.full
-        if own is None:
-            own = self.ring.zeros(self.shape)
-            for place, piece in self.mask.pieces:
-                own[place] = piece
-        return (self.ring.add(own, self.public),) if self.adds_public else (own,)
+        own = self.ring.zeros(self.shape)
+        for place, piece in self.mask.pieces:
+            own[place] = piece.fetch()[0]
+        return (self.ring.add(own, self.public.fetch()[0]),) if self.adds_public else (own,)
+
+    @property
+    def placed(self) -> Placed:
+        """The ordinary share, here."""
+        return LOCAL.place(self.ring, self.parts)
 
     @property
     def shape(self) -> Shape:
@@ -93,49 +94,63 @@ class HeldShare(Share):
     def map(self, local: Callable[[RingArray], RingArray]) -> Share:
         """Apply a linear map: the transpose (``np.transpose``) is held too, all else is an ordinary share."""
         if local is np.transpose:
-            return HeldShare(self.ring, self.public.T, self.mask.transpose(), adds_public=self.adds_public)
+            return HeldShare(self.public.transposed(), self.mask.transpose(), adds_public=self.adds_public)
         return self.linear(local)
 
     def block(self, place: Place) -> Share:
         """Return the elements in this place of both axes, held under the masks that they have."""
-        mask = self.mask.block(place)
-        return HeldShare(self.ring, self.public[place], mask, adds_public=self.adds_public)
+        return HeldShare(self.public.block(place), self.mask.block(place), adds_public=self.adds_public)
+
+    def times(self, right: RingArray) -> Share:
+        """Return A_i @ right, and E @ right where E belongs to our share."""
+        product = self.ring.zeros(matmul_shape(self.shape, right.shape))
+        if self.adds_public:
+            product = matrix_product(self.public, right)
+        for place, piece in self.mask.pieces:
+            self._add_to(product, place, matrix_product(piece, right[place[1]]))
+        return Share(self.ring, (product,))
 
     # --- our part of products, without the share of the masks' product -----------------------------------
 
     def matmul(self, right: RingArray, opened: RingArray) -> RingArray:
         """Return E @ right + A_i @ opened, for our share of the right operand and its opened f = b - B."""
-        full = self.mask.full
-        if full is not None:
-            return self.ring.matmul_sum((self.public, full), (right, opened))
-        product = self.ring.matmul(self.public, right)
+        product = matrix_product(self.public, right)
         for place, piece in self.mask.pieces:
-            self._add_to(product, place, self.ring.matmul(piece, opened[place[1]]))
+            self._add_to(product, place, matrix_product(piece, opened[place[1]]))
         return product
 
     def inner(self, right: RingArray, opened: RingArray) -> RingArray:
         """The same for the inner products of rows."""
-        full = self.mask.full
-        if full is not None:
-            return self.ring.inner_sum((self.public, full), (right, opened))
-        product = self.ring.inner_sum((self.public,), (right,))
+        product = rows_product(self.public, right)
         for place, piece in self.mask.pieces:
-            self._add_to(product, place, self.ring.inner_sum((piece,), (opened[place],)))
+            self._add_to(product, place, rows_product(piece, opened[place]))
         return product
 
     def squares(self) -> RingArray:
         """Return 2 E . A_i, and E . E where E belongs to our share, of rows."""
-        full = self.mask.full
-        own = [(self.public, self.public)] if self.adds_public else []
-        if full is not None:
-            return self.ring.inner_sum(*zip(*([(self.public, full)] * 2 + own), strict=True))
-        product = self.ring.inner_sum(*zip(*own, strict=True)) if own else self.ring.zeros(self.shape[:-1])
+        product = squares(self.public) if self.adds_public else self.ring.zeros(self.shape[:-1])
         for place, piece in self.mask.pieces:
-            self._add_to(product, place, self.ring.inner_sum((self.public[place],) * 2, (piece,) * 2))
+            once = self.public.block(place).inner_sum((0,), piece, (0,))
+            self._add_to(product, place, self.ring.add(once, once))
         return product
 
     def _add_to(self, product: RingArray, place: Place, summand: RingArray) -> None:
         product[place[0]] = self.ring.add(product[place[0]], summand)
+
+
+def matrix_product(left: Placed, right: RingArray) -> RingArray:
+    """Return left @ right."""
+    return left.matmul_sum((right,))
+
+
+def rows_product(left: Placed, right: RingArray) -> RingArray:
+    """Return the inner products of rows."""
+    return left.inner_sum((0,), LOCAL.place(left.ring, (right,)), (0,))
+
+
+def squares(held: Placed) -> RingArray:
+    """Return the inner products of rows with themselves."""
+    return held.inner_sum((0,), held, (0,))
 
 
 def _overlap(piece: slice, wanted: slice, size: int) -> tuple[slice, slice] | None:

@@ -18,6 +18,7 @@ from dataclasses import astuple, dataclass
 from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
+from cofit.arithmetic.engine import LOCAL
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import (
     add_from_signals,
@@ -194,9 +195,9 @@ class Meter(FromNumbers, Blank):
                 rounds[region.holder] = rounds.get(region.holder, 0) + known.rounds(a.ring, region.size)
                 self._send(0, known.bytes(a.ring, region.size))
         self._send(max(rounds.values(), default=0), 0)
-        blank = nothing(a.ring, a.shape)
+        blank = LOCAL.place(a.ring, (nothing(a.ring, a.shape),))
         mask = HeldMask(a.shape, ((whole(a.shape), blank),), known_elements(regions))
-        return HeldShare(a.ring, blank, mask, adds_public=False)
+        return HeldShare(blank, mask, adds_public=False)
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         return self._count(self._costs.bits.input if ring is BITS else self._costs.input, ring, shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape, power_of_two
+from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
 from cofit.sharing.shares import Share
 
@@ -33,12 +33,6 @@ def check_reduction(wide: Ring, narrow: IntegerRing) -> IntegerRing:
     if not isinstance(wide, IntegerRing) or not wide.reduces_to(narrow):
         raise RingMismatchError(f"Elements of {wide.name} cannot be reduced to those of {narrow.name}.")
     return wide
-
-
-def shifting(ring: Ring, shift: int) -> LocalMap:
-    """Return the map that shifts elements to the right, or raise InvalidInputError."""
-    words = power_of_two(ring, "Shifting the summands of a value")
-    return lambda part: words.sar(part, shift)
 
 
 def check_plus(ring: Ring, shape: Shape, plus: Share | None) -> None:

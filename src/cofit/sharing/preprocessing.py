@@ -17,10 +17,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.engine import Placed
 from cofit.sharing.held import HeldMask
 
 Bilinear: TypeAlias = Callable[[RingArray, RingArray], RingArray]
 """A product of plain arrays: element-wise, of matrices, or of rows."""
+HeldBilinear: TypeAlias = Callable[[Placed, RingArray], RingArray]
+"""A product with an array that is held on the left: of matrices, or of rows."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -94,12 +97,12 @@ class Preprocessing(ABC):
 
     @abstractmethod
     def held_product(
-        self, multiply: Bilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape
+        self, multiply: HeldBilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape
     ) -> HeldProductMask:
         """The same where the left operand is held under ``left`` (or is the transpose of one that is)."""
 
     @abstractmethod
-    def held_square(self, multiply: Bilinear, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
+    def held_square(self, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
         """Return our share of the product of a held operand's mask with itself."""
 
     @abstractmethod

@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cofit.arithmetic import RingArray, Shape
-from cofit.sharing.shares import Place, Share
+from cofit.arithmetic import Place, RingArray, Shape
+from cofit.sharing.shares import Share
 
 
 @dataclass(frozen=True, slots=True)

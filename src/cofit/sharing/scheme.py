@@ -19,14 +19,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
+from cofit.arithmetic import IntegerRing, Place, Ring, RingArray, Shape
+from cofit.arithmetic.engine import LOCAL, Engine
+from cofit.arithmetic.power_of_two import shifting
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.sharing.conversion import Conversion
 from cofit.sharing.costs import Costs
 from cofit.sharing.inputs import Inputs, receive_components
 from cofit.sharing.member import Member
-from cofit.sharing.operands import check_plus, check_reduction, check_shift, common_ring, shifting
-from cofit.sharing.shares import ComponentFacts, DealtShare, Place, Share
+from cofit.sharing.operands import check_plus, check_reduction, check_shift, common_ring
+from cofit.sharing.placed import PlacedShare
+from cofit.sharing.shares import ComponentFacts, DealtShare, Share
 from cofit.sharing.summands import joined
 
 
@@ -40,6 +43,8 @@ class Scheme(Member, Conversion):
 
     holds_values: ClassVar[bool] = True
     """Whether this member has shares, and something to say: not so of a dealer or a meter (``blank``)."""
+    engine: Engine = LOCAL
+    """Who multiplies the big matrices of this party."""
     _constant_part: int | None  # which of our parts carries a public constant
 
     @classmethod
@@ -117,9 +122,10 @@ class Scheme(Member, Conversion):
     def hold(self, a: Share) -> Share:
         """Return the value of ``a``, prepared for many products with it on the left. ``a`` is used up.
 
-        By default nothing needs to be prepared. A scheme that opens masked operands does so here, once for all of them.
+        By default the engine takes the parts as they are. A scheme that opens masked operands does so here, once for
+        all of them, and gives the engine what it multiplies then.
         """
-        return a
+        return a if isinstance(a, PlacedShare) else PlacedShare(self.engine.place(a.ring, a.parts))
 
     @abstractmethod
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
@@ -171,7 +177,7 @@ class Scheme(Member, Conversion):
 
     def matmul_public(self, a: Share, values: RingArray) -> Share:
         """Return a @ values. Local."""
-        return a.linear(lambda part: a.ring.matmul(part, values))
+        return a.times(values)
 
     def rmatmul_public(self, values: RingArray, a: Share) -> Share:
         """Return values @ a. Local."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
-from cofit.arithmetic import Ring, RingArray, Shape
-
-Place: TypeAlias = tuple[slice, ...]
+from cofit.arithmetic import Place, Ring, RingArray, Shape
+from cofit.arithmetic.engine import LOCAL, Placed
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -23,6 +22,15 @@ class Share:
     def shape(self) -> Shape:
         """The shape of the shared array."""
         return self.parts[0].shape
+
+    @property
+    def placed(self) -> Placed:
+        """The parts, for products with them on the left."""
+        return LOCAL.place(self.ring, self.parts)
+
+    def times(self, right: RingArray) -> Share:
+        """Return the product with a public matrix or vector on the right."""
+        return Share(self.ring, self.placed.matmul(right))
 
     def map(self, local: Callable[[RingArray], RingArray]) -> Share:
         """Apply a linear map (or an indexing) to every part: a sharing of the mapped value, of the same kind."""

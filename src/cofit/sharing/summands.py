@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cofit.arithmetic import Generator, Ring, RingArray, Shape
+from cofit.arithmetic import Generator, Place, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed
 from cofit.errors import DisputeError, InvalidInputError
 from cofit.sharing.inputs import CHUNK_BYTES, Inputs, chunks
 from cofit.sharing.member import as_bytes
-from cofit.sharing.shares import Component, ComponentFacts, DealtShare, Place, Share
+from cofit.sharing.shares import Component, ComponentFacts, DealtShare, Share
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -7,9 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Shape
+from cofit.arithmetic import Place, Shape
 from cofit.sharing.regions import Region, cut, joined_regions, paste
-from cofit.sharing.shares import Place
 
 
 def rows_at(*ends: int) -> list[Place]:

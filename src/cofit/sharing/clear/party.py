@@ -113,10 +113,10 @@ class Clear(Scheme):
         return self._floor(ring, _added(ring, ring.mul(a.parts[0], b.parts[0]), plus), shift)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        return self._floor(ring, _added(ring, ring.matmul(a.parts[0], b.parts[0]), plus), shift)
+        return self._floor(ring, _added(ring, a.placed.matmul_sum(b.parts), plus), shift)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        return self._floor(ring, ring.inner_sum(a.parts, b.parts), shift)
+        return self._floor(ring, a.placed.inner_sum((0,), b.placed, (0,)), shift)
 
     def _truncate(self, a: Share, shift: int) -> Share:
         return self._floor(a.ring, a.parts[0], shift)

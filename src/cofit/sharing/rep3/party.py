@@ -53,7 +53,6 @@ from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.inputs import DIGEST_BYTES, common_digests
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
-from cofit.sharing.operands import LocalMap, shifting
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.shares import BitShare, ComponentFacts, Share
 from cofit.sharing.spec import SchemeInfo
@@ -227,22 +226,22 @@ class Rep3(TakesBits, FromNumbers):
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         """z_i = a_i (b_i + b_{i+1}) + a_{i+1} b_i: the factors of a_i and of a_{i+1} are vectors or small matrices."""
-        product = ring.matmul_sum(a.parts, (ring.add(b.parts[0], b.parts[1]), b.parts[0]))
+        own, following = b.parts
+        product = a.placed.matmul_sum((ring.add(own, following), own))
         masks = self._masks(ring, shape, shift, plus)
         summand = ring.signed_sum([product, *masks.plus], masks.minus)
         return self._reduce("matmul", ring, summand, shape, shift, masks)
 
-    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, each: LocalMap | None = None) -> Share:
+    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, high: int = 0) -> Share:
         """The three terms of z_i one by one: the sum b_i + b_{i+1} would be a temporary as large as b."""
-        (a_own, a_next), (b_own, b_next) = a.parts, b.parts
-        product = ring.inner_sum((a_own, a_own, a_next), (b_own, b_next, b_own), each=each)
+        product = a.placed.inner_sum((0, 0, 1), b.placed, (0, 1, 0), high)
         masks = self._masks(ring, shape, shift, None)
         summand = ring.signed_sum([product, *masks.plus], masks.minus)
         return self._reduce("inner", ring, summand, shape, shift, masks)
 
     def high_squares(self, a: Share, shift: int) -> Share:
         """Some rows at a time: no second matrix."""
-        return self._inner(a.ring, a, a, a.shape[:-1], 0, shifting(a.ring, shift))
+        return self._inner(a.ring, a, a, a.shape[:-1], 0, shift)
 
     def _masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None) -> _Masks:
         """Draw all masks of an operation from both streams: those of a truncation, or else of a sharing of zero.

@@ -52,7 +52,6 @@ from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.inputs import DIGEST_BYTES, common_digests
 from cofit.sharing.member import as_bytes
 from cofit.sharing.numbers import FromNumbers, plain_numbers
-from cofit.sharing.operands import LocalMap, shifting
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.rep4.joint import Joint, Schedule
 from cofit.sharing.rep4.known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
@@ -128,7 +127,11 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
 
     def _summand(self, share: Share, index: int) -> RingArray:
         """Return x_index, which must not be the one that we lack."""
-        return share.parts[index - (index > self.rank)]
+        return share.parts[self._part(index)]
+
+    def _part(self, index: int) -> int:
+        """Return which of our parts x_index is."""
+        return index - (index > self.rank)
 
     # --- input and output --------------------------------------------------------------------------------
 
@@ -213,18 +216,21 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
             matrix, vector = (a, b) if len(a.shape) == 2 else (b.map(np.transpose), a)
             terms = self._matvec_terms(ring, matrix, vector)
         else:
-            terms = self._terms(ring, a, b, ring.matmul_sum)
+            terms = self._terms(ring, b, lambda pair, factors: a.placed.only(*pair).matmul_sum(factors))
         return self._reduce("matmul", ring, terms, shape, shift, plus)
 
     def _terms(
-        self, ring: Ring, a: Share, b: Share, product: Callable[[Sequence[RingArray], Sequence[RingArray]], RingArray]
+        self, ring: Ring, b: Share, product: Callable[[tuple[int, int], Sequence[RingArray]], RingArray]
     ) -> dict[int, RingArray]:
-        """Return v_gh of a and b for the pairs that we know, by number."""
+        """Return v_gh of a and b for the pairs that we know, by number.
+
+        product: of two of our parts of a, with one factor for each.
+        """
         terms = {}
         for n in self._known_pairs:
             g, h = PAIRS[n]
-            factors = [self._first_factor(ring, b, n), self._summand(b, g)]
-            terms[n] = product([self._summand(a, g), self._summand(a, h)], factors)
+            factors = (self._first_factor(ring, b, n), self._summand(b, g))
+            terms[n] = product((self._part(g), self._part(h)), factors)
         return terms
 
     def _matvec_terms(self, ring: Ring, a: Share, b: Share) -> dict[int, RingArray]:
@@ -236,7 +242,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
                     g, _ = PAIRS[n]
                     places.append(n)
                     factors.append(self._first_factor(ring, b, n) if index == g else self._summand(b, g))
-        products = ring.matvec_pairs(a.parts, factors)
+        products = a.placed.matvec_pairs(factors)
         return {
             n: ring.signed_sum([p for p, m in zip(products, places, strict=True) if m == n]) for n in self._known_pairs
         }
@@ -247,19 +253,20 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         other = self._summand(b, h)
         return ring.add(self._summand(b, g), other) if n < _WITH_SQUARE else other
 
-    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, each: LocalMap | None = None) -> Share:
+    def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, high: int = 0) -> Share:
         """The terms of v_gh one by one: the sum y_g + y_h would be a temporary as large as b."""
         terms = {}
         for n in self._known_pairs:
             g, h = PAIRS[n]
-            (a_g, a_h), (b_g, b_h) = ([self._summand(x, index) for index in (g, h)] for x in (a, b))
-            square = n < _WITH_SQUARE
-            terms[n] = ring.inner_sum((a_g, a_h, a_g)[: 2 + square], (b_h, b_g, b_g)[: 2 + square], each=each)
+            first, second = self._part(g), self._part(h)
+            count = 2 + (n < _WITH_SQUARE)
+            own, others = (first, second, first)[:count], (second, first, first)[:count]
+            terms[n] = a.placed.inner_sum(own, b.placed, others, high)
         return self._reduce("inner", ring, terms, shape, shift, None)
 
     def high_squares(self, a: Share, shift: int) -> Share:
         """Some rows at a time: no second matrix."""
-        return self._inner(a.ring, a, a, a.shape[:-1], 0, shifting(a.ring, shift))
+        return self._inner(a.ring, a, a, a.shape[:-1], 0, shift)
 
     def _reduce(
         self, operation: str, ring: Ring, terms: dict[int, RingArray], shape: Shape, shift: int, plus: Share | None
@@ -331,7 +338,8 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         return PackedBits(generate, count), PackedBits(self.add(u, v), count)
 
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
-        return self._reduce("forms", BITS, self._terms(BITS, a, b, form.sum), shape, 0, None)
+        terms = self._terms(BITS, b, lambda pair, factors: form.sum([a.parts[i] for i in pair], factors))
+        return self._reduce("forms", BITS, terms, shape, 0, None)
 
     def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
         """r = r_2 XOR r_3, drawn from K_2 and K_3: known to 0 and 1; 2 and 3 have one part each. Free."""

@@ -17,13 +17,14 @@ import numpy as np
 from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
+from cofit.arithmetic.engine import LOCAL
 from cofit.arithmetic.prg import derive_seed, fresh_seed
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.blank import Blank, blank_bits, nothing
 from cofit.sharing.carry_save import carry_signals
-from cofit.sharing.held import HeldMask, HeldShare, known_elements
+from cofit.sharing.held import HeldMask, HeldShare, known_elements, matrix_product, rows_product
 from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.regions import Region, regions_in, whole
 from cofit.sharing.semi2k.from_dealer import Dealing
@@ -80,8 +81,8 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
             joint = a.ring.empty(a.shape)
             for region in regions:
                 joint[region.place] = self._mask_of(a.ring, region)
-        mask = HeldMask(a.shape, ((whole(a.shape), joint),), known_elements(regions))
-        return HeldShare(a.ring, nothing(a.ring, a.shape), mask, adds_public=False)
+        mask = HeldMask(a.shape, ((whole(a.shape), self.engine.place(a.ring, (joint,))),), known_elements(regions))
+        return HeldShare(LOCAL.place(a.ring, (nothing(a.ring, a.shape),)), mask, adds_public=False)
 
     def _mask_of(self, ring: Ring, region: Region) -> RingArray:
         if region.holder is None:
@@ -94,7 +95,7 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         if isinstance(a, HeldShare):
-            dealt = self._sure.held_product(ring.matmul, ring, a.mask, b.shape, shape)
+            dealt = self._sure.held_product(matrix_product, ring, a.mask, b.shape, shape)
         else:
             dealt = self._sure.product(ring.matmul, ring, a.shape, b.shape, shape)
         return self._sent("matmul", ring, dealt, shape, shift)
@@ -104,9 +105,9 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
         if not isinstance(a, HeldShare):
             dealt = self._sure.product(multiply, ring, a.shape, None if a is b else b.shape, shape)
         elif a is b:
-            dealt = self._sure.held_square(multiply, ring, a.mask, shape)
+            dealt = self._sure.held_square(ring, a.mask, shape)
         else:
-            dealt = self._sure.held_product(multiply, ring, a.mask, b.shape, shape)
+            dealt = self._sure.held_product(rows_product, ring, a.mask, b.shape, shape)
         return self._sent("inner", ring, dealt, shape, shift)
 
     def _sent(self, operation: str, ring: Ring, dealt: RingArray, shape: Shape, shift: int) -> Share:

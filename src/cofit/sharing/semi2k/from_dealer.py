@@ -16,11 +16,12 @@ import numpy as np
 from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, unpack
-from cofit.sharing.held import HeldMask
+from cofit.sharing.held import HeldMask, squares
 from cofit.sharing.numbers import plain_numbers
 from cofit.sharing.preprocessing import (
     Bilinear,
     DoubleBits,
+    HeldBilinear,
     HeldProductMask,
     NumberMask,
     Preprocessing,
@@ -98,12 +99,12 @@ class FromDealer(Preprocessing):
         return ProductMask(a, b, self._fitting(ring, shape))
 
     def held_product(
-        self, multiply: Bilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape
+        self, multiply: HeldBilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape
     ) -> HeldProductMask:
         self._asked.note_held_product(ring, left, right, shape)
         return HeldProductMask(self._stream.ring(ring, right), self._fitting(ring, shape))
 
-    def held_square(self, multiply: Bilinear, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
+    def held_square(self, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
         self._asked.note_held_product(ring, mask, None, shape)
         return self._fitting(ring, shape)
 
@@ -164,16 +165,16 @@ class Dealing:
         b = a if right is None else self._drawn(ring, right)
         return self._rest(ring, multiply(a, b), shape)
 
-    def held_product(self, multiply: Bilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape) -> RingArray:
+    def held_product(self, multiply: HeldBilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape) -> RingArray:
         """``left``: as ``matrix`` returned it, or its transpose."""
         self._asked.note_held_product(ring, left, right, shape)
         ((_, a),) = left.pieces
         return self._rest(ring, multiply(a, self._drawn(ring, right)), shape)
 
-    def held_square(self, multiply: Bilinear, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
+    def held_square(self, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
         self._asked.note_held_product(ring, mask, None, shape)
         ((_, a),) = mask.pieces
-        return self._rest(ring, multiply(a, a), shape)
+        return self._rest(ring, squares(a), shape)
 
     def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> RingArray:
         self._asked.note("truncation", ring, shape, (shift,))

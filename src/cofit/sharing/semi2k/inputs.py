@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cofit.arithmetic import Ring, RingArray, Shape
+from cofit.arithmetic import Place, Ring, RingArray, Shape
 from cofit.errors import InvalidInputError
 from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Scheme
-from cofit.sharing.shares import DealtShare, Place, Share
+from cofit.sharing.shares import DealtShare, Share
 from cofit.sharing.summands import DealtSummands, SummandInputs
 
 

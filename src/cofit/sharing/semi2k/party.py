@@ -45,11 +45,11 @@ from cofit.sharing.adder import TakesBits
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.carry_save import carry_signals, levels
 from cofit.sharing.costs import BitCosts, Cost, Costs, StreamCost
-from cofit.sharing.held import HeldMask, HeldShare, known_elements
+from cofit.sharing.held import HeldMask, HeldShare, known_elements, matrix_product, rows_product
 from cofit.sharing.inputs import chunks
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
-from cofit.sharing.preprocessing import Bilinear, ProductMask
+from cofit.sharing.preprocessing import Bilinear, HeldBilinear, ProductMask
 from cofit.sharing.regions import Region, cut, paste, regions_in
 from cofit.sharing.semi2k.from_dealer import SPREAD, FromDealer
 from cofit.sharing.semi2k.inputs import DealtToParties
@@ -217,8 +217,9 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
                     assert opened is not None  # noqa: S101 - for the type checker: everybody receives
                     paste(block, chunk, opened)
         self._tell_known(ring, public, regions)
-        mask = HeldMask(a.shape, pieces, known_elements(regions))
-        return HeldShare(ring, public, mask, adds_public=self.rank == 0)
+        placed = tuple((place, self.engine.place(ring, (piece,))) for place, piece in pieces)
+        mask = HeldMask(a.shape, placed, known_elements(regions))
+        return HeldShare(self.engine.place(ring, (public,)), mask, adds_public=self.rank == 0)
 
     def _mask_of(self, ring: Ring, region: Region) -> RingArray | None:
         """Return our share of the mask of a region; None where another party knows the region."""
@@ -259,7 +260,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         right = b.parts[0]
         if isinstance(a, HeldShare):
-            f, rest = self._held_product("matmul", ring, ring.matmul, a.mask, right, shape)
+            f, rest = self._held_product("matmul", ring, matrix_product, a.mask, right, shape)
             return self._finished("matmul", ring, a.matmul(right, f), rest, shape, shift, plus)
         e, f, masks = self._masked("matmul", ring, ring.matmul, a.parts[0], right, shape)
         product = ring.matmul_sum((e, masks.left), (right, f))
@@ -268,12 +269,12 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
         multiply = functools.partial(_rows_product, ring)
         if isinstance(a, HeldShare) and a is b:
-            rest = self._source.held_square(multiply, ring, a.mask, shape)
+            rest = self._source.held_square(ring, a.mask, shape)
             self._opened("inner", ring, [])
             return self._finished("inner", ring, a.squares(), rest, shape, shift, None)
         if isinstance(a, HeldShare):
             right = b.parts[0]
-            f, rest = self._held_product("inner", ring, multiply, a.mask, right, shape)
+            f, rest = self._held_product("inner", ring, rows_product, a.mask, right, shape)
             return self._finished("inner", ring, a.inner(right, f), rest, shape, shift, None)
         own = a.parts[0]
         if a is b:
@@ -302,7 +303,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         return e, f, masks
 
     def _held_product(
-        self, operation: str, ring: Ring, multiply: Bilinear, left: HeldMask, right: RingArray, shape: Shape
+        self, operation: str, ring: Ring, multiply: HeldBilinear, left: HeldMask, right: RingArray, shape: Shape
     ) -> tuple[RingArray, RingArray]:
         """Open b - B; return it, and our share of A . B."""
         masks = self._source.held_product(multiply, ring, left, right.shape, shape)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cofit import Party
-from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing, RingArray
+from cofit.arithmetic import Z64, Z128, FixedPoint, Place, PowerOfTwoRing, RingArray
 from cofit.errors import InvalidInputError, TransportError
 from cofit.secret import InputFacts
 from cofit.sharing import SCHEMES, Scheme, Share, scheme_named
@@ -19,7 +19,6 @@ from cofit.sharing.known_inputs import assembled, components_of, layout_of
 from cofit.sharing.meter import Meter
 from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.semi2k.party import Semi2k
-from cofit.sharing.shares import Place
 from support.pairwise import pairwise
 from support.runs import run_scheme
 
