@@ -12,7 +12,7 @@ from cofit.benchmarks.sampling import measure_sampling
 from cofit.benchmarks.schemes import measure_schemes
 from cofit.benchmarks.share import measure_share
 from cofit.cli.bench_train import train
-from cofit.cli.plan import epochs_of
+from cofit.cli.setting_options import epochs_of
 from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, scheme_option, show_result
 from cofit.cli.suggesting import SuggestingGroup
 from cofit.learn.facts import PARTITIONS

@@ -11,9 +11,10 @@ from rich.table import Table
 
 from cofit.benchmarks.train import measure_train
 from cofit.benchmarks.train_sweep import EPOCHS, FIXED, SIZES, Sweep, check_plot, measure_sweep, plot_sweeps
-from cofit.cli.plan import epochs_of
+from cofit.cli.setting_options import epochs_of
 from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, scheme_option, show_result
-from cofit.learn.facts import PARTITIONS, RECIPES
+from cofit.learn.facts import PARTITIONS
+from cofit.learn.settings import RECIPES
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.units import size
 

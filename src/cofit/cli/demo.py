@@ -23,8 +23,9 @@ from cofit.cli.demo_summary import print_places, print_summary
 from cofit.cli.report import write_report
 from cofit.errors import InvalidInputError
 from cofit.experiments.breast_cancer import CLASSES, RANGES
-from cofit.learn.facts import PARTITIONS, RECIPES, training_facts
+from cofit.learn.facts import PARTITIONS, training_facts
 from cofit.learn.plan import plan_training
+from cofit.learn.settings import RECIPES
 from cofit.models.linear_model import LinearModel
 from cofit.models.progress_display import progress_display
 from cofit.report.cost import Cost

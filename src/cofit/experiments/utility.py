@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.experiments.public_rows import PublicRows, made_up_rows, public_sample
 from cofit.experiments.simulation import Simulation, too_large
 from cofit.experiments.suggestions import Compared, suggestions
-from cofit.learn.facts import Facts, training_facts
+from cofit.learn.facts import PARAMETERS, Facts, training_facts
 from cofit.learn.plan import plan_training
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0)
@@ -134,7 +133,7 @@ def forecast_accuracy(
     AccuracyForecast
         ``curves``, ``without_privacy``, ``majority``, ``suggestions``, ``notes``; ``to_dict()`` for plain numbers.
     """
-    known = list(signature(training_facts).parameters)
+    known = list(PARAMETERS)
     for name in sorted(facts.keys() - set(known)):
         must_be = f"left out; the facts that it knows are {', '.join(known)}"
         raise parameter_error(name, "forecast_accuracy", must_be, facts[name])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
@@ -12,37 +11,26 @@ from cofit.learn.checked import OWNER, flag, integer, one_of, positive, real
 from cofit.learn.losses import LOSSES
 from cofit.learn.recipes.descent.budget import clipping_pays, pure_penalty, spend
 from cofit.learn.recipes.descent.clip import row_limit
+from cofit.learn.recipes.descent.settings import DescentSettings
 from cofit.learn.recipes.descent.shares import Shares, checked_shares, refuse_clipped, refuse_level
+from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS, MinimiserSettings
+from cofit.learn.settings import RECIPES, WHO_SCALES, CommonSettings, unset_of
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.privacy.zcdp import LARGEST_EPSILON
 from cofit.sharing import SCHEMES
 
 PARTITIONS = ("horizontal", "vertical")
-SOLVERS = ("auto", "gradient_descent", "accelerated")
 _FEWEST_ROWS = 2
 _MOST_ROWS = 1 << 40
 _MOST_EPOCHS = 1_000_000
 AUTO_PURE = "auto"
 """The K-norm mechanism, or Laplace where epsilon is so large that K-norm noise cannot be sampled closely enough."""
-DEFAULT_NORM_FLOOR = Fraction(1, 16)
-RECIPES = ("best", "paper")
+DEFAULT_NORM_FLOOR = Fraction(CommonSettings.norm_floor)
 DEFAULT_DELTA = 1e-6
 """Of recipe 'best': a delta of 0 costs much accuracy, and this one is far below 1 / n for most data."""
 DESCENT, MINIMISER = "descent", "minimiser"
-PAPER_DEFAULTS: dict[str, Any] = {
-    "l2": 1.0,
-    "mechanism": None,
-    "sensitivity": "tight",
-    "epochs": "auto",
-    "solver": "auto",
-    "learning_rate": None,
-    "momentum": 0.0,
-    "initial": "zeros",
-    "intercept_scaling": 1.0,
-    "tolerance": 1e-3,
-    "allow_unproven": False,
-}
+PAPER_DEFAULTS = unset_of(MinimiserSettings)
 """The parameters that recipe 'paper' alone has, and what None stands for."""
 
 
@@ -113,38 +101,20 @@ class Facts:
         return plain
 
 
+@dataclass(eq=False, repr=False)
+class TrainingSettings(MinimiserSettings, DescentSettings, CommonSettings):
+    """All settings of a training run, of every recipe."""
+
+
+SETTINGS = tuple(one.name for one in fields(TrainingSettings))
+PARAMETERS = ("rows", "cols", "partition", "loss", *SETTINGS)
+"""Of ``training_facts``."""
+
+
 def training_facts(
-    rows: int,
-    cols: int,
-    *,
-    partition: str = "horizontal",
-    recipe: str = "best",
-    loss: str = "logistic",
-    epsilon: float = 1.0,
-    delta: float | None = None,
-    scheme: str = "rep3",
-    fit_intercept: bool = True,
-    normalised_by: str | None = None,
-    feature_bound: float | None = None,
-    feature_lower: float | Fraction | None = None,
-    row_nonzeros: int | None = None,
-    calibrate_intercept: bool = False,
-    budget_shares: Mapping[str, float] | None = None,
-    norm_floor: float = float(DEFAULT_NORM_FLOOR),
-    clip_rows: bool | None = None,
-    l2: float | None = None,
-    mechanism: str | None = None,
-    sensitivity: str | None = None,
-    epochs: int | str | None = None,
-    solver: str | None = None,
-    learning_rate: float | None = None,
-    momentum: float | None = None,
-    initial: str | None = None,
-    intercept_scaling: float | None = None,
-    tolerance: float | None = None,
-    allow_unproven: bool | None = None,
+    rows: int, cols: int, *, partition: str = "horizontal", loss: str = "logistic", **settings: Any
 ) -> Facts:
-    """Check the facts and fill in defaults.
+    """Check the facts and fill in defaults. ``settings``: those of ``TrainingSettings``.
 
     rows, cols: of the joint data, without the intercept. partition: 'horizontal' (owners hold rows) or 'vertical'
     (columns). recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
@@ -174,22 +144,13 @@ def training_facts(
     intercept_scaling: the constant of the intercept's column. allow_unproven: plan even where no distance to the
     minimiser is proven; the certificate says so first.
     """
+    asked = TrainingSettings(**settings)
+    recipe, delta, scheme, fit_intercept = asked.recipe, asked.delta, asked.scheme, asked.fit_intercept
+    normalised_by, feature_bound, feature_lower = asked.normalised_by, asked.feature_bound, asked.feature_lower
+    row_nonzeros, calibrate_intercept = asked.row_nonzeros, asked.calibrate_intercept
     one_of(PARTITIONS, "partition", partition)
     one_of(RECIPES, "recipe", recipe)
-    of_paper = {
-        "l2": l2,
-        "mechanism": mechanism,
-        "sensitivity": sensitivity,
-        "epochs": epochs,
-        "solver": solver,
-        "learning_rate": learning_rate,
-        "momentum": momentum,
-        "initial": initial,
-        "intercept_scaling": intercept_scaling,
-        "tolerance": tolerance,
-        "allow_unproven": allow_unproven,
-    }
-    given = _given(recipe, of_paper)
+    given = _given(asked)
     if delta is None:
         delta = DEFAULT_DELTA if recipe == "best" else 0.0
     l2, mechanism, sensitivity = given["l2"], given["mechanism"], given["sensitivity"]
@@ -197,7 +158,7 @@ def training_facts(
     momentum, initial, intercept_scaling = given["momentum"], given["initial"], given["intercept_scaling"]
     one_of(SENSITIVITIES, "sensitivity", sensitivity)
     one_of(SOLVERS, "solver", solver)
-    one_of(("zeros", "glorot"), "initial", initial)
+    one_of(INITIALS, "initial", initial)
     one_of(tuple(sorted(LOSSES)), "loss", loss)
     one_of(tuple(sorted(SCHEMES)), "scheme", scheme)
     exact_delta = real("delta", delta, "from 0 to below 1", lambda v: 0 <= v < 1)
@@ -211,7 +172,7 @@ def training_facts(
     if pure and exact_delta:
         raise parameter_error("delta", OWNER, f"0 with mechanism '{mechanism}', which needs none", delta)
     exact_epsilon = real(
-        "epsilon", epsilon, f"above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON
+        "epsilon", asked.epsilon, f"above 0 and at most {LARGEST_EPSILON}", lambda v: 0 < v <= LARGEST_EPSILON
     )
     rows = integer("rows", rows, _FEWEST_ROWS, _MOST_ROWS, "; with fewer, no record could hide among others")
     cols = integer("cols", cols, 1, 1 << 32)
@@ -219,9 +180,9 @@ def training_facts(
         must_be = "False unless recipe='best', delta > 0 and there is an intercept"
         raise parameter_error("calibrate_intercept", OWNER, must_be, calibrate_intercept)
     shares = checked_shares(
-        budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
+        asked.budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
     )
-    clips = _clips(clip_rows, rows, cols, exact_epsilon, exact_delta if recipe == "best" else Fraction(0), shares)
+    clips = _clips(asked.clip_rows, rows, cols, exact_epsilon, exact_delta if recipe == "best" else Fraction(0), shares)
     by = normalised_by
     if by is None:
         by = "owners" if partition == "horizontal" else "parties"
@@ -230,7 +191,7 @@ def training_facts(
         elif recipe == "best" and exact_delta and feature_bound is not None:
             budget = spend(rows, cols, exact_epsilon, exact_delta, ranges=True, chosen=shares)
             by = "parties" if budget.level is not None else by
-    one_of(("owners", "parties"), "normalised_by", by)
+    one_of(WHO_SCALES, "normalised_by", by)
     if partition == "vertical" and by == "owners":
         raise parameter_error(
             "normalised_by", OWNER, "'parties' in a vertical study: no owner sees a whole row", normalised_by
@@ -250,7 +211,7 @@ def training_facts(
     if not -bound <= lower < bound:
         must_be = f"from minus feature_bound to below it (feature_bound is {float(bound):g})"
         raise parameter_error("feature_lower", OWNER, must_be, feature_lower)
-    floor = real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1)
+    floor = real("norm_floor", asked.norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1)
     if recipe == "best":
         scaling = min(scaling, bound)
     elif by == "parties" and fit_intercept and scaling > bound:
@@ -306,10 +267,11 @@ def _clips(asked: bool | None, rows: int, cols: int, epsilon: Fraction, delta: F
     return bool(asked)
 
 
-def _given(recipe: str, of_paper: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of recipe 'paper' with defaults filled in; refuse any with 'best'."""
-    for name, value in of_paper.items():
-        if recipe == "best" and value is not None:
+def _given(asked: TrainingSettings) -> dict[str, Any]:
+    """Return the settings of recipe 'paper' with defaults filled in; refuse any with 'best'."""
+    found = {name: getattr(asked, name) for name in PAPER_DEFAULTS}
+    for name, value in found.items():
+        if asked.recipe == "best" and value is not None:
             must_be = "left out (None) with recipe='best', which has no such choice; or set recipe='paper'"
             raise parameter_error(name, OWNER, must_be, value)
-    return PAPER_DEFAULTS | {name: value for name, value in of_paper.items() if value is not None}
+    return PAPER_DEFAULTS | {name: value for name, value in found.items() if value is not None}

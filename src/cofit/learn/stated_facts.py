@@ -6,7 +6,6 @@ Fractions are text ("1/20"), everything else is as JSON has it. What comes back 
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import fields
@@ -15,7 +14,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.learn.facts import AUTO_PURE, PAPER_DEFAULTS, Facts, training_facts
+from cofit.learn.facts import AUTO_PURE, PAPER_DEFAULTS, PARAMETERS, Facts, training_facts
 from cofit.learn.recipes.descent.clip import row_limit
 from cofit.learn.recipes.descent.shares import SHARED, Shares
 from cofit.privacy.certificate import Fact
@@ -50,7 +49,7 @@ def facts_from_stated(stated: Mapping[str, Fact]) -> Facts:
 
 def parameters_of(facts: Facts) -> dict[str, Any]:
     """Return the parameters of ``training_facts`` that give these facts, if any do."""
-    asked = {name: value for name, value in vars(facts).items() if name in _PARAMETERS}
+    asked = {name: value for name, value in vars(facts).items() if name in PARAMETERS}
     gaussian_steps = facts.recipe == "best" and facts.delta > 0
     asked["clip_rows"] = facts.row_limit is not None if gaussian_steps else None
     asked["budget_shares"] = dict(facts.budget_shares) or None
@@ -63,9 +62,6 @@ def parameters_of(facts: Facts) -> dict[str, Any]:
     if unbounded and facts.normalised_by == "owners" and facts.feature_bound == 1:
         asked |= {"feature_bound": None, "feature_lower": None}
     return asked
-
-
-_PARAMETERS = frozenset(inspect.signature(training_facts).parameters)
 
 
 def _stated(value: object) -> Fact:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from cofit.study.fields import suggestion
 
-Init = TypeVar("Init", bound=Callable[..., None])
+Kind = TypeVar("Kind", bound=type)
 
 _NO_PENALTY = "recipe 'best' has no penalty and nothing to tune; "
 _INSTEAD = {
@@ -34,8 +34,9 @@ _INSTEAD = {
 }
 
 
-def taught(init: Init) -> Init:
-    """Let a constructor refuse arguments that it does not have with a TypeError that says what to use instead."""
+def taught(kind: Kind) -> Kind:
+    """Let a class refuse arguments that it does not have with a TypeError that says what to use instead."""
+    init: Callable[..., None] = kind.__init__  # type: ignore[misc]
     parameters = list(inspect.signature(init).parameters.values())[1:]
     known = [parameter.name for parameter in parameters]
     by_place = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -58,4 +59,5 @@ def taught(init: Init) -> Init:
             )
         init(self, *args, **kwargs)
 
-    return cast(Init, checked)
+    kind.__init__ = checked  # type: ignore[misc]
+    return kind

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from cofit.errors import InvalidInputError
-from cofit.learn.facts import DEFAULT_DELTA, DEFAULT_NORM_FLOOR, PARTITIONS, RECIPES, SOLVERS
+from cofit.learn.facts import DEFAULT_DELTA, DEFAULT_NORM_FLOOR, PAPER_DEFAULTS, PARAMETERS, PARTITIONS
 from cofit.learn.losses import kinds
 from cofit.learn.recipes.descent.shares import SHARED
+from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS
+from cofit.learn.settings import RECIPES, WHO_SCALES
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES
@@ -26,10 +29,7 @@ from cofit.study.participants import ROLE_FIELDS, parse_owners, parse_parties, p
 from cofit.study.plan import study_facts
 
 _DOCUMENT = ("format", "name", "model", "privacy", "data", "compute", "parties", "owners", "analysts", "dealer")
-_MODEL_OF_PAPER = (
-    "l2", "epochs", "intercept_scaling", "solver", "learning_rate", "momentum", "initial", "tolerance",
-    "allow_unproven",
-)  # fmt: skip
+_MODEL_OF_PAPER = tuple(one.name for one in fields(Model) if one.name in PAPER_DEFAULTS)
 _MODEL = ("kind", "recipe", "intercept", "calibrate_intercept", *_MODEL_OF_PAPER)
 _PRIVACY = ("epsilon", "delta", "budget_shares", "mechanism", "sensitivity")
 _DATA = (
@@ -40,12 +40,11 @@ _DATA = (
 _COMPUTE = ("scheme", "timeout", "connect_timeout", "checkpoint_epochs")
 _LONGEST_TIMEOUT = 7 * 24 * 3600.0
 _SECTION_OF_FACT = {
-    "l2": "model", "epochs": "model", "intercept_scaling": "model", "solver": "model", "learning_rate": "model",
-    "momentum": "model", "initial": "model", "tolerance": "model", "epsilon": "privacy", "delta": "privacy",
-    "mechanism": "privacy", "sensitivity": "privacy", "normalised_by": "data", "norm_floor": "data", "rows": "data",
-    "clip_rows": "data", "row_nonzeros": "data", "calibrate_intercept": "model",
-    "budget_shares": "privacy",
-}  # fmt: skip
+    one.name: section
+    for section, kind in (("model", Model), ("privacy", Privacy), ("data", Data))
+    for one in fields(kind)
+    if one.name in PARAMETERS
+}
 
 
 def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) -> Study:
@@ -90,26 +89,32 @@ def _model(table: Table) -> Model:
     paper = recipe == "paper"
     if not paper:
         table.absent(_MODEL_OF_PAPER, "recipe 'best' has no such choice; leave it out, or set recipe = 'paper'")
-    epochs = table.raw("epochs", "auto")
-    if epochs != "auto":
-        if isinstance(epochs, str):
-            raise field_error(table.at("epochs"), "'auto' or a whole number, without quotation marks", epochs)
-        epochs = table.integer("epochs")
     return Model(
         kind=table.text("kind", choices=kinds()),
         recipe=recipe,
         intercept=table.boolean("intercept", True),
         calibrate_intercept=table.boolean("calibrate_intercept", False),
-        l2=table.number("l2") if paper else None,
-        epochs=epochs if paper else None,
-        intercept_scaling=table.number("intercept_scaling", 1.0) if paper else None,
-        solver=table.text("solver", "auto", choices=SOLVERS) if paper else None,
-        learning_rate=table.number("learning_rate") if "learning_rate" in table else None,
-        momentum=table.number("momentum", 0.0) if paper else None,
-        initial=table.text("initial", "zeros", choices=("zeros", "glorot")) if paper else None,
-        tolerance=table.number("tolerance", 1e-3) if paper else None,
-        allow_unproven=table.boolean("allow_unproven", False) if paper else None,
+        **(_of_paper(table) if paper else dict.fromkeys(_MODEL_OF_PAPER)),
     )
+
+
+def _of_paper(table: Table) -> dict[str, Any]:
+    """Return the settings of recipe 'paper', with their defaults; l2 is to be chosen."""
+    epochs = table.raw("epochs", PAPER_DEFAULTS["epochs"])
+    if epochs != "auto":
+        if isinstance(epochs, str):
+            raise field_error(table.at("epochs"), "'auto' or a whole number, without quotation marks", epochs)
+        epochs = table.integer("epochs")
+    numbers = ("intercept_scaling", "momentum", "tolerance")
+    return {
+        **{name: table.number(name, PAPER_DEFAULTS[name]) for name in numbers},
+        "l2": table.number("l2"),
+        "epochs": epochs,
+        "solver": table.text("solver", PAPER_DEFAULTS["solver"], choices=SOLVERS),
+        "learning_rate": table.number("learning_rate") if "learning_rate" in table else None,
+        "initial": table.text("initial", PAPER_DEFAULTS["initial"], choices=INITIALS),
+        "allow_unproven": table.boolean("allow_unproven", PAPER_DEFAULTS["allow_unproven"]),
+    }
 
 
 def _privacy(table: Table, recipe: str) -> Privacy:
@@ -145,7 +150,7 @@ def _data(table: Table, recipe: str) -> Data:
         table.absent(["unmatched"], "rows are matched in vertical studies only")
     by = None
     if "normalised_by" in table or recipe == "paper":
-        by = table.text("normalised_by", "parties" if vertical else "owners", choices=("owners", "parties"))
+        by = table.text("normalised_by", "parties" if vertical else "owners", choices=WHO_SCALES)
     if vertical and "row_key" not in table:
         must_be = "stated in a vertical study: the column by which all owners' rows are matched"
         raise field_error(table.at("row_key"), must_be, None)

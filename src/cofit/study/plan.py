@@ -4,49 +4,33 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cofit.learn.facts import Facts, training_facts
+from cofit.learn.facts import SETTINGS, Facts, training_facts
 from cofit.learn.losses import kinds
 from cofit.learn.plan import Plan, plan_training
 from cofit.study.document import Study
 
 
 def study_facts(study: Study) -> Facts:
-    """Return the public facts of the training run.
+    """Return the public facts of the training run: the study's own fields are settings under their names.
 
     Numbers are scaled to [-1, 1] and everything else is 0 or 1, so the bound of every feature is 1, and the mean of a
     row is at least minus the share of numbers.
     """
-    model, privacy, data = study.model, study.privacy, study.data
+    model, data = study.model, study.data
+    parts = (model, study.privacy, data, study.compute)
     cols = sum(feature.width for feature in data.features)
     return training_facts(
         data.rows,
         cols,
         partition=data.partition,
-        recipe=model.recipe,
         loss=kinds()[model.kind],
-        l2=model.l2,
-        epsilon=privacy.epsilon,
-        delta=privacy.delta,
-        mechanism=privacy.mechanism,
-        sensitivity=privacy.sensitivity,
-        scheme=study.compute.scheme,
-        epochs=model.epochs,
-        solver=model.solver,
-        learning_rate=model.learning_rate,
-        momentum=model.momentum,
-        initial=model.initial,
-        fit_intercept=model.intercept,
-        calibrate_intercept=model.calibrate_intercept,
-        budget_shares=dict(privacy.budget_shares) or None,
-        intercept_scaling=model.intercept_scaling,
-        normalised_by=data.normalised_by,
-        feature_bound=1.0,
-        feature_lower=lowest_mean(study),
-        norm_floor=data.norm_floor,
-        clip_rows=data.clip_rows,
-        row_nonzeros=data.row_nonzeros,
-        tolerance=model.tolerance,
-        allow_unproven=model.allow_unproven,
+        **{
+            **{name: value for part in parts for name, value in vars(part).items() if name in SETTINGS},
+            "fit_intercept": model.intercept,
+            "budget_shares": dict(study.privacy.budget_shares) or None,
+            "feature_bound": 1.0,
+            "feature_lower": lowest_mean(study),
+        },
     )
 
 

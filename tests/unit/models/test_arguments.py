@@ -34,7 +34,7 @@ def test_an_unknown_argument_is_taught(kind: type, argument: str) -> None:
 def test_what_is_given_by_place() -> None:
     assert (LogisticRegression(2.0, 1e-7).epsilon, LinearSVC(2.0, 1e-7).delta) == (2.0, 1e-7)
     with pytest.raises(TypeError, match=r"^LinearSVC takes epsilon and delta by position, and everything else by name"):
-        LinearSVC(2.0, 1e-7, "best")  # type: ignore[call-arg]
+        LinearSVC(2.0, 1e-7, "best")
 
 
 def test_every_remedy_is_an_argument_and_the_signature_is_whole() -> None:
@@ -48,6 +48,6 @@ def test_every_remedy_is_an_argument_and_the_signature_is_whole() -> None:
 
 def test_all_unknown_arguments_are_told_at_once() -> None:
     with pytest.raises(TypeError) as caught:
-        LogisticRegression(C=1.0, class_weight="balanced", random_state=0)  # type: ignore[call-arg]
+        LogisticRegression(C=1.0, class_weight="balanced", random_state=0)
     for name in ("C", "class_weight", "random_state"):
         assert f"LogisticRegression has no argument '{name}':" in str(caught.value)

@@ -15,7 +15,8 @@ from cofit.errors import InvalidInputError, PlanWarning, RangeError
 from cofit.learn.rebuild import rebuilt_plan
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.shrinkage import believed_shrinkage
-from cofit.models.estimators import REHEARSAL, LinearSVC, LogisticRegression
+from cofit.models.classifier import REHEARSAL
+from cofit.models.estimators import LinearSVC, LogisticRegression
 from cofit.models.linear_model import LinearModel
 
 RNG = np.random.default_rng(5)

@@ -10,19 +10,17 @@ LOSSES: dict[str, Loss] = {}
 
 
 def register_loss(loss: Loss) -> None:
-    """Let plans, studies and models name this loss. Its name, and its kind of model, must be new."""
+    """Let plans, studies and models name this loss. Its name must be new."""
     if not isinstance(loss, Loss):
         raise parameter_error("loss", "register_loss", "an object of a subclass of Loss", loss)
     if loss.name in LOSSES:
         raise parameter_error("loss", "register_loss", "one with a new name", loss.name)
-    if loss.kind in kinds():
-        raise parameter_error("loss", "register_loss", "one with a new kind of model", loss.kind)
     LOSSES[loss.name] = loss
 
 
 def kinds() -> dict[str, str]:
-    """Return the kinds of models that a study may name, each with its loss."""
-    return {loss.kind: loss.name for loss in LOSSES.values()}
+    """Return the kinds of models that a study may name, each with the first loss that was registered for it."""
+    return {loss.kind: loss.name for loss in reversed(LOSSES.values())}
 
 
 for _loss in (Logistic(), HuberHinge()):

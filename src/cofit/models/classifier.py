@@ -1,0 +1,174 @@
+"""What the private linear classifiers have in common: a scikit-learn estimator whose parameters are settings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cofit.errors import PlanWarning, parameter_error
+from cofit.learn.facts import SETTINGS, TrainingSettings, training_facts
+from cofit.learn.plan import plan_training
+from cofit.learn.unlike_scales import scale_warnings
+from cofit.models.arguments import taught
+from cofit.models.decisions import warn_of_one_class
+from cofit.models.feature_columns import refuse_other_than_numbers, without_values
+from cofit.models.linear_model import LinearModel, Reals
+from cofit.models.progress_display import progress_context
+from cofit.models.settings import AUTO, check_shrinkage, stated_parameters
+from cofit.models.tables import refuse_beyond, tables
+from cofit.roles.local.progress import Progress
+from cofit.roles.local.training import run_training
+
+CLASSES_FROM_DATA = (
+    "the two classes were taken from the labels instead of being agreed on: which ones occur is no secret"
+)
+REHEARSAL = "this is a rehearsal: one program on one machine started everybody and held all of the data"
+
+
+@taught
+@dataclass(eq=False, repr=False, kw_only=True)
+class PrivateLinearClassifier(TrainingSettings, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the estimators share: everything but the loss, which a subclass names in ``_loss``.
+
+    Its parameters are the settings of a training run, and those below, of which ``LogisticRegression`` tells.
+    """
+
+    _loss: ClassVar[str]
+
+    shrinkage: float | str = AUTO
+    classes: Sequence[Any] | None = None
+    processes: bool = False
+    threads: int | None = None
+    state: str | Path | None = None
+    timeout: float = 60.0
+    progress: bool | Callable[[Progress], None] | None = None
+
+    def fit(self, owners: Any, y: Any = None, *, partition: str = "horizontal") -> Self:
+        """Train on the joint data and release the noisy weights, once.
+
+        Parameters
+        ----------
+        owners : list, mapping or matrix
+            Horizontal: a list of (X, y) pairs, or a mapping from owner to (X, y), with the same columns. Vertical: a
+            list or mapping of column blocks with the same rows. With ``y``, and horizontal: the matrix of one owner,
+            or a list or mapping of matrices.
+        y : labels, default=None
+            One owner's labels, or with partition='vertical' those of the owner 'label-owner'; for a list or mapping
+            of matrices a list or mapping of their labels.
+        partition : {'horizontal', 'vertical'}, default='horizontal'
+            Whether the owners hold rows or columns.
+
+        Returns
+        -------
+        self
+        """
+        name = type(self).__name__
+        check_shrinkage(self.shrinkage, name)
+        given = tables(owners, y, partition, name, self.classes)
+        facts = {fact: getattr(self, fact) for fact in SETTINGS}
+        plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
+        if plan.facts.normalised_by == "parties":
+            refuse_beyond(given, float(plan.facts.feature_bound), vertical=partition == "vertical")
+        for unlike in scale_warnings(
+            given.features,
+            given.feature_names,
+            vertical=partition == "vertical",
+            bound=float(plan.facts.feature_bound) if plan.facts.normalised_by == "parties" else None,
+            whole_rows=plan.penalty is None and plan.floor is None and plan.facts.row_limit is None,
+            limit=plan.facts.cut_length,
+        ):
+            warnings.warn(unlike, UserWarning, stacklevel=2)
+        for poor in plan.warnings:
+            warnings.warn(f"{poor.rstrip('.')}.", PlanWarning, stacklevel=2)
+        with progress_context(self.progress, name) as listener:
+            run = run_training(
+                plan,
+                given.owners,
+                processes=self.processes,
+                threads=self.threads,
+                state=self.state,
+                timeout=self.timeout,
+                progress=listener,
+                warnings=(REHEARSAL, *(() if self.classes is not None else (CLASSES_FROM_DATA,))),
+            )
+        self.plan_ = plan
+        self.openings_ = run.run.openings
+        self.traffic_ = run.run.traffic
+        model = LinearModel.from_training(run, given.classes.tolist(), given.feature_names)
+        self._take(model if self.shrinkage == AUTO else model.shrunk(float(self.shrinkage)), given.classes)
+        return self
+
+    def decision_function(self, X: Any) -> Reals:
+        """Return the score of each row, shape (n,), as in training: positive for the second class."""
+        rows = self._rows(X)
+        return self.model_.decision_function(rows)
+
+    def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
+        """Return the predicted class of each row, shape (n,): the second one where the score is above 0.
+
+        threshold: in the place of that, the second class where its probability (``predict_proba``) is above this one;
+        without probabilities, where the score is. Warns where 100 rows or more get one class only.
+        """
+        scores = self.decision_function(X)
+        second = self.model_.is_second(scores, threshold)
+        warn_of_one_class(second, self.classes_)
+        return np.asarray(self.classes_[second.astype(np.intp)])
+
+    def save(self, path: str | Path) -> None:
+        """Write the model and its certificate to a file, as JSON. ``load`` and ``cofit.load_model`` read it."""
+        check_is_fitted(self)
+        self.model_.save(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return a fitted estimator from a file that ``save`` wrote.
+
+        Its parameters are those that the certificate states, and the defaults otherwise; predictions have the shrinkage
+        of the file (``model_.shrinkage``). What belongs to the run and
+        not to the model (``plan_``, ``openings_``, ``traffic_``) is not in the file; the certificate lists the
+        openings.
+        """
+        model = LinearModel.load(path)
+        if model.loss != cls._loss:
+            raise parameter_error("path", f"{cls.__name__}.load", f"a model with the loss '{cls._loss}'", model.loss)
+        estimator = cls(**stated_parameters(model))
+        estimator._take(model, np.asarray(model.classes))
+        return estimator
+
+    def _take(self, model: LinearModel, classes: npt.NDArray[Any]) -> None:
+        self.model_ = model
+        self.certificate_ = model.certificate
+        self.coef_ = np.array([model.weights])
+        self.released_coef_ = np.array([model.coef])
+        self.intercept_ = np.array([model.intercept])
+        self.classes_ = classes
+        self.n_iter_ = model.certificate.epochs
+        self.n_features_in_ = len(model.coef)
+        if model.feature_names is not None:
+            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        refuse_other_than_numbers(X, "X")
+        if hasattr(X, "column_names"):  # Arrow, whose names scikit-learn does not see: the model compares them
+            return X
+        return without_values("X", lambda: np.asarray(validate_data(self, X, reset=False, ensure_all_finite=False)))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.classifier_tags.multi_class = False
+        return tags
