@@ -12,7 +12,7 @@ from cofit.arithmetic import Z64, Z128
 from cofit.errors import RangeError
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import Plan, plan_training
-from cofit.learn.ring_choice import SmallRingError, reason_of
+from cofit.learn.ring_choice import RINGS, SmallRingError, reason_of
 
 FEWER = "fewer rows or columns would fit"
 NO_CENTRE: dict[str, Any] = {"budget_shares": {"centre": 0}}
@@ -85,3 +85,9 @@ def test_the_hash_is_that_of_the_run_and_not_of_the_reason(facts: dict[str, Any]
 def test_the_reason_of_any_refusal_is_half_a_sentence() -> None:
     assert reason_of(RangeError("A bound does not fit.")) == "A bound does not fit"
     assert reason_of(SmallRingError("Too small. Use more.", "it is small")) == "it is small"
+
+
+def test_every_ring_of_a_plan_reduces_to_fewer_bits() -> None:
+    """The check of rows adds fewer bits than the ring has; from the cheapest ring to the largest."""
+    assert all(ring.reduces for ring in RINGS)
+    assert [ring.capacity for ring in RINGS] == sorted({ring.capacity for ring in RINGS})
