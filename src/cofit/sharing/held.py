@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cofit.arithmetic import Place, RingArray, Shape
-from cofit.arithmetic.engine import LOCAL, Placed
+from cofit.arithmetic import Place, Ring, RingArray, Shape
+from cofit.arithmetic.engine import LOCAL, Engine, Placed
 from cofit.arithmetic.ring import matmul_shape
-from cofit.sharing.regions import Region
+from cofit.sharing.regions import Region, whole
 from cofit.sharing.shares import Share
 
 
@@ -58,20 +58,22 @@ class HeldMask:
 class HeldShare(Share):
     """``public``: E. ``mask``: our share of A. ``adds_public``: whether E belongs to our ordinary share.
 
-    Both are where the engine has put them. ``parts`` are those of an ordinary share, worked out whenever something else
-    than a product asks for them.
+    Both are where the engine has put them; where our share of A has no gaps, ``both`` are E and it, which are read in
+    one pass. ``parts`` are those of an ordinary share, worked out whenever something else than a product asks for them.
     """
 
-    __slots__ = ("adds_public", "mask", "public")
+    __slots__ = ("adds_public", "both", "mask", "public")
     public: Placed
     mask: HeldMask
     adds_public: bool
+    both: Placed | None
 
-    def __init__(self, public: Placed, mask: HeldMask, *, adds_public: bool) -> None:
+    def __init__(self, public: Placed, mask: HeldMask, *, adds_public: bool, both: Placed | None = None) -> None:
         object.__setattr__(self, "ring", public.ring)
         object.__setattr__(self, "public", public)
         object.__setattr__(self, "mask", mask)
         object.__setattr__(self, "adds_public", adds_public)
+        object.__setattr__(self, "both", both)
 
     @property
     def parts(self) -> tuple[RingArray, ...]:
@@ -94,12 +96,14 @@ class HeldShare(Share):
     def map(self, local: Callable[[RingArray], RingArray]) -> Share:
         """Apply a linear map: the transpose (``np.transpose``) is held too, all else is an ordinary share."""
         if local is np.transpose:
-            return HeldShare(self.public.transposed(), self.mask.transpose(), adds_public=self.adds_public)
+            both = None if self.both is None else self.both.transposed()
+            return HeldShare(self.public.transposed(), self.mask.transpose(), adds_public=self.adds_public, both=both)
         return self.linear(local)
 
     def block(self, place: Place) -> Share:
         """Return the elements in this place of both axes, held under the masks that they have."""
-        return HeldShare(self.public.block(place), self.mask.block(place), adds_public=self.adds_public)
+        both = None if self.both is None else self.both.block(place)
+        return HeldShare(self.public.block(place), self.mask.block(place), adds_public=self.adds_public, both=both)
 
     def times(self, right: RingArray) -> Share:
         """Return A_i @ right, and E @ right where E belongs to our share."""
@@ -114,6 +118,8 @@ class HeldShare(Share):
 
     def matmul(self, right: RingArray, opened: RingArray) -> RingArray:
         """Return E @ right + A_i @ opened, for our share of the right operand and its opened f = b - B."""
+        if self.both is not None:
+            return self.both.matmul_sum((right, opened))
         product = matrix_product(self.public, right)
         for place, piece in self.mask.pieces:
             self._add_to(product, place, matrix_product(piece, opened[place[1]]))
@@ -136,6 +142,18 @@ class HeldShare(Share):
 
     def _add_to(self, product: RingArray, place: Place, summand: RingArray) -> None:
         product[place[0]] = self.ring.add(product[place[0]], summand)
+
+
+def held(
+    engine: Engine, ring: Ring, public: RingArray, pieces: Sequence[tuple[Place, RingArray]], known: int, adds: bool
+) -> HeldShare:
+    """Give E and our pieces of A to the engine. known: how many elements a party knows. adds: ``adds_public``."""
+    if [place for place, _ in pieces] == [whole(public.shape)]:
+        both = engine.place(ring, (public, pieces[0][1]))
+        mask = HeldMask(public.shape, ((pieces[0][0], both.only(1)),), known)
+        return HeldShare(both.only(0), mask, adds_public=adds, both=both)
+    placed = tuple((place, engine.place(ring, (piece,))) for place, piece in pieces)
+    return HeldShare(engine.place(ring, (public,)), HeldMask(public.shape, placed, known), adds_public=adds)
 
 
 def matrix_product(left: Placed, right: RingArray) -> RingArray:

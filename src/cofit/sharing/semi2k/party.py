@@ -45,7 +45,7 @@ from cofit.sharing.adder import TakesBits
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.carry_save import carry_signals, levels
 from cofit.sharing.costs import BitCosts, Cost, Costs, StreamCost
-from cofit.sharing.held import HeldMask, HeldShare, known_elements, matrix_product, rows_product
+from cofit.sharing.held import HeldMask, HeldShare, held, known_elements, matrix_product, rows_product
 from cofit.sharing.inputs import chunks
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
@@ -217,9 +217,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
                     assert opened is not None  # noqa: S101 - for the type checker: everybody receives
                     paste(block, chunk, opened)
         self._tell_known(ring, public, regions)
-        placed = tuple((place, self.engine.place(ring, (piece,))) for place, piece in pieces)
-        mask = HeldMask(a.shape, placed, known_elements(regions))
-        return HeldShare(self.engine.place(ring, (public,)), mask, adds_public=self.rank == 0)
+        return held(self.engine, ring, public, pieces, known_elements(regions), self.rank == 0)
 
     def _mask_of(self, ring: Ring, region: Region) -> RingArray | None:
         """Return our share of the mask of a region; None where another party knows the region."""
