@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
-# Test processes at once: many tests wait rather than compute, so one more than the two cores that we count on.
-WORKERS ?= 3
+# Test processes at once: many tests wait rather than compute, so two more than the two cores that we count on.
+WORKERS ?= 4
 # A process that has nothing left takes tests from another one, which would else wait behind a long test.
 SPREAD := -n $(WORKERS) --dist worksteal
 DEMO   := build/demo
