@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zlib
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +20,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cofit import errors
 from cofit.arithmetic import Z64
 from cofit.errors import InvalidInputError, TransportError
+from cofit.learn.rebuild import rebuilt_plan
+from cofit.privacy.certificate import Certificate
 from cofit.secret import Party
 from cofit.sharing import Scheme
 from cofit.transport.channel import Channel
@@ -235,3 +239,71 @@ def test_bad_parameters_are_refused(bad: dict[str, Any]) -> None:
             sampler(Party(s, {}), (1,), Fraction(bad["parameter"]), Z64, precision=bad["precision"])
 
     run_scheme("clear", program, parties=1)
+
+
+# --- certificates ----------------------------------------------------------------------------------------
+
+
+def exact_numbers(value: Any) -> Iterator[tuple[Fraction, float]]:
+    """Every number of a document that is stated exactly, with the float beside it."""
+    if isinstance(value, dict):
+        if set(value) == {"exact", "float"}:
+            yield Fraction(value["exact"]), value["float"]
+        else:
+            for inner in value.values():
+                yield from exact_numbers(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from exact_numbers(inner)
+
+
+@pytest.mark.parametrize("case", read("certificates")["cases"], ids=lambda c: c["case"])
+def test_certificates_by_hand(case: dict[str, Any]) -> None:
+    document = case["certificate"]
+    numbers = list(exact_numbers(document))
+    assert len(numbers) > 5
+    assert all(float(exact) == rounded for exact, rounded in numbers)
+    rows = [shapes["features"][0] for shapes in document["owners"].values()]
+    assert document["n"] == (sum(rows) if document["partition"] == "horizontal" else rows[0])
+    epsilon, total = document["epsilon"]["float"], document["delta_total"]["float"]
+    moved = [
+        Fraction(release["sensitivity"]["exact"]) / Fraction(release["scale"]["exact"])
+        for release in document["releases"]
+    ]
+    if document["rule"] == "pure":
+        assert 0.999 * epsilon < float(sum(moved)) <= epsilon
+    else:
+        assert document["rule"] == "gdp"
+        mu = math.sqrt(sum(one**2 for one in moved))
+        delta = normal(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal(-mu / 2 - epsilon / mu)
+        assert 0.99 * total < delta <= total
+
+
+def normal(x: float) -> float:
+    """The distribution function of the normal law."""
+    return math.erfc(-x / math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize("case", read("certificates")["cases"], ids=lambda c: c["case"])
+def test_certificates_are_read_and_made_again(case: dict[str, Any]) -> None:
+    text = json.dumps(case["certificate"])
+    certificate = Certificate.from_json(text)
+    assert json.loads(certificate.to_json()) == case["certificate"]
+    plan = rebuilt_plan(certificate)
+    assert plan is not None
+    assert plan.hash == case["certificate"]["plan_hash"]
+
+
+@pytest.mark.parametrize(
+    "bad", read("bad_certificates")["cases"], ids=lambda b: f"{b['case']}: {'.'.join(map(str, b['place']))}"
+)
+def test_forged_certificates_are_refused(bad: dict[str, Any]) -> None:
+    good = next(c["certificate"] for c in read("certificates")["cases"] if c["case"] == bad["case"])
+    forged = vectors.changed(good, bad["place"], bad["value"])
+    with pytest.raises(InvalidInputError, match="parameter of a certificate must be") as info:
+        rebuilt_plan(Certificate.from_json(json.dumps(forged)))
+    assert str(info.value).split("'")[1] == bad["refused"]
+
+
+def test_every_forgery_is_there() -> None:
+    assert len(read("bad_certificates")["cases"]) == len(vectors.FORGED)
