@@ -30,22 +30,24 @@ from typing import Any
 
 import numpy as np
 
-import cofit.roles.dealer.service as dealer_module
 import cofit.roles.party.publication as publication_module
+import cofit.roles.service.sessions as sessions_module
 from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError
 from cofit.learn.forecast import forecast
+from cofit.roles.dealer.desk import DealerDesk
 from cofit.roles.dealer.service import DealerService
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.release_store import FileStore
 from cofit.roles.files.studies import load_study
 from cofit.roles.files.tables import read_owner_table
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import align_table, contribute_table
 from cofit.roles.party.coin import CoinFile
 from cofit.roles.party.service import PartyService
-from cofit.roles.party.sessions import PartySessions
 from cofit.roles.party.state import PartyState
+from cofit.roles.service.sessions import Sessions
 from cofit.secret import Party
 from cofit.study.encode import encode_table
 from cofit.study.plan import study_plan
@@ -64,7 +66,7 @@ def identity_of(name: str, folder: Path) -> Identity:
 def run_party(job: Job) -> None:
     """Serve until killed. The working directory holds study.toml and the key."""
     study = load_study("study.toml")
-    service = PartyService(study, identity_of(job["name"], Path()), job.get("state", "state"))
+    service = PartyService(Training(study), identity_of(job["name"], Path()), job.get("state", "state"))
     signal.signal(signal.SIGTERM, lambda *_: service.stop())
     service.run()
 
@@ -72,7 +74,7 @@ def run_party(job: Job) -> None:
 def run_dealer(job: Job) -> None:
     """The same for a dealer."""
     study = load_study("study.toml")
-    service = DealerService(study, identity_of(job["name"], Path()), "state")
+    service = DealerService(Training(study), identity_of(job["name"], Path()), "state")
     signal.signal(signal.SIGTERM, lambda *_: service.stop())
     service.run()
 
@@ -87,7 +89,7 @@ def run_owner(job: Job) -> None:
     identity = identity_of(name, Path())
     if "lies" in job:
         _lie(job["lies"])
-    print(contribute_table(study, identity, table, Path("owner-state"), "data", rows=rows), flush=True)
+    print(contribute_table(Training(study), identity, table, Path("owner-state"), "data", rows=rows), flush=True)
 
 
 def _lie(lies: dict[str, int]) -> None:
@@ -163,14 +165,13 @@ def _instrument(points: _Points) -> None:
     around(Party, "open", lambda *_, **__: "open")
     around(Party, "barrier", lambda *_, **__: "barrier")
     around(AuditFile, "write", lambda _, event, **__: f"audit {event}")
-    around(DealerService, "_answer", lambda _, __, request: f"answer {request.get('request')}")
-    around(dealer_module, "connect_mesh", lambda *_, **__: "connect")
+    around(DealerDesk, "answer", lambda _, __, request, ___: f"answer {request.get('request')}")
+    around(sessions_module, "connect_mesh", lambda *_, **__: "connect")
     around(publication_module, "write_durably", lambda path, *_, **__: f"write {path.name}")
     around(Path, "replace", lambda _, target: f"replace in {Path(target).parent.name}")
     around(Conversation, "send", lambda _, header, *__: f"send {header['request']}" if "request" in header else None)
     around(Conversation, "request", lambda _, header, *__, **___: f"request {header['request']}")
-    for service in (PartySessions, DealerService):
-        _note_progress(service, points)
+    _note_progress(Sessions, points)
 
 
 def _note_progress(service: Any, points: _Points) -> None:

@@ -29,6 +29,7 @@ from cofit.roles.files.keys import load_identity_for
 from cofit.roles.files.studies import load_study
 from cofit.roles.files.tables import read_owner_table
 from cofit.roles.files.text_tables import TextLayout
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import (
     PreparedContribution,
     align_table,
@@ -42,6 +43,7 @@ from cofit.roles.owner.directory import owner_directory
 from cofit.roles.owner.upload import UploadProgress
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable, encode_table, owner_named
+from cofit.study.plan import study_plan
 from cofit.study.range_use import WARNING, range_warning
 from cofit.study.statement import expected_certificate, learned
 from cofit.transport import Identity, RequestRefusedError
@@ -166,7 +168,7 @@ def _prepared(
     if study.data.partition != "vertical":
         if secret is not None or rows_of:
             raise InvalidInputError("--secret and --rows-of are for vertical studies; this one is horizontal.")
-        return prepare(study, owner, _encoded(study, owner, data, layout))
+        return prepare(Training(study), owner, _encoded(study, owner, data, layout))
     if secret is None:
         raise InvalidInputError(
             "In a vertical study the owners order their rows by a secret that they share: give its file with --secret. "
@@ -181,7 +183,7 @@ def _prepared(
             f"{', '.join(missing)} with --rows-of. They make them with `cofit align --out`."
         )
     aligned, digest = align_table(study, _encoded(study, owner, data, layout), key, others)
-    return prepare(study, owner, aligned, digest)
+    return prepare(Training(study), owner, aligned, digest)
 
 
 def _encoded(study: Study, owner: str, data: Path, layout: TextLayout) -> EncodedTable:
@@ -218,7 +220,7 @@ def _show(contribution: PreparedContribution) -> None:
             "  and to each a keyed digest of the row keys, which tells only whether all owners have the same rows"
         )
     click.echo("\nWhat the release will reveal")
-    certificate = expected_certificate(study, contribution.plan)
+    certificate = expected_certificate(study, study_plan(study))
     click.echo(f"  {certificate.headline}")
     if certificate.about_others:
         click.echo(f"  {certificate.about_others}")

@@ -10,6 +10,7 @@ from cofit.cli.serving import listen_option, log_to_stderr, run_until_signalled
 from cofit.roles.dealer.service import DealerService
 from cofit.roles.files.keys import load_identity_for
 from cofit.roles.files.studies import load_study
+from cofit.roles.jobs.training import Training
 
 
 @click.command()
@@ -39,5 +40,5 @@ def dealer(study: Path, key: Path, name: str | None, state: Path, listen: tuple[
     loaded = load_study(study)
     identity = load_identity_for(loaded, key, name)
     log_to_stderr(identity.name)
-    service = DealerService(loaded, identity, state, listen)
+    service = DealerService(Training(loaded), identity, state, listen)
     run_until_signalled(service.run, service.stop)

@@ -11,6 +11,7 @@ from cofit.cli.serving import listen_option, log_to_stderr, run_until_signalled
 from cofit.errors import StateError
 from cofit.roles.files.keys import load_identity_for
 from cofit.roles.files.studies import load_study
+from cofit.roles.jobs.training import Training
 from cofit.roles.party.service import PartyService
 
 
@@ -52,6 +53,6 @@ def party(
     loaded = load_study(study)
     identity = load_identity_for(loaded, key, name)
     log_to_stderr(identity.name)
-    service = PartyService(loaded, identity, state, listen)
+    service = PartyService(Training(loaded), identity, state, listen)
     if run_until_signalled(partial(service.run, until_released=until_released), service.stop) == "failed":
         raise StateError("A check failed in this study: nothing is resumed here. The log above says which one.")

@@ -100,6 +100,5 @@ def _watch(status: Status, told: dict[str, dict[str, Any] | str]) -> None:
     for one in told.values():
         progress = one.get("progress") if isinstance(one, dict) else None
         if isinstance(progress, dict) and progress:
-            epochs = f", epoch {progress.get('done')} of {progress.get('total')}" if progress["step"] == "train" else ""
-            status.update(f"{progress['step']}{epochs}")
+            status.update(str(progress.get("said")))
             return

@@ -32,7 +32,7 @@ Told = dict[str, dict[str, Any] | str]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else; with --watch a line each time.")
 @click.option("--watch", is_flag=True, help="Ask every second until all parties have released or failed.")
 def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool) -> None:
-    """Ask every party of STUDY, and its dealer, how far it is: phase, contributions, progress of the training.
+    """Ask every party of STUDY, and its dealer, how far it is: phase, contributions, progress of its job.
 
     Everybody who takes part may ask. The answers hold public facts only.
 
@@ -95,9 +95,4 @@ def _contributions(told: dict[str, Any]) -> str:
 
 def _progress(told: dict[str, Any]) -> str:
     found = told.get("progress")
-    if not isinstance(found, dict) or not found:
-        return ""
-    step, done, total = found.get("step"), found.get("done"), found.get("total")
-    if step == "train" and isinstance(done, int) and isinstance(total, int) and total:
-        return f"epoch {done} of {total} ({done / total:.0%})"
-    return str(step)
+    return str(found.get("said")) if isinstance(found, dict) and found else ""

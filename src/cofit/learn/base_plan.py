@@ -14,17 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, IntegerRing, Shape
-from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.exact import exact
 from cofit.learn.facts import Facts
 from cofit.learn.losses import Evaluation, loss_named
 from cofit.learn.opened import REASON, Opened
 from cofit.learn.row_check import CONSTANTS, BlockCheck, check_delta, check_of
 from cofit.learn.sections import Section
-from cofit.learn.statement import Scoring, Stated, TrainingState
+from cofit.learn.statement import Scoring, Stated
 from cofit.learn.targets import Target
 from cofit.privacy.certified import CertifiedRelease
 from cofit.secret import InputFacts, Party, SecretArray
+from cofit.secret.checkpoints import Checkpoints, KeptState
 
 if TYPE_CHECKING:
     from cofit.learn.inputs import Holders
@@ -238,7 +238,7 @@ class Plan(ABC):
         return None
 
     @property
-    def state(self) -> TrainingState | None:
+    def state(self) -> KeptState | None:
         """What checkpoints hold; None where training is short, and begins again."""
         return None
 

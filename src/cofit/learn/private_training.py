@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.learn.base_plan import Plan
-from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.inputs import Holders
 from cofit.secret import Party, SecretArray
+from cofit.secret.checkpoints import Checkpoints
 from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore

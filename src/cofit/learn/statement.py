@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from cofit.arithmetic import FixedPoint
 from cofit.privacy.certified import CertifiedRelease, Statement
 
 if TYPE_CHECKING:
@@ -37,18 +36,3 @@ class Scoring:
     norm_floor: float = 0.0
     rows: RowMap | None = None
     shrinkage: float = 0.0
-
-
-@dataclass(frozen=True)
-class TrainingState:
-    """What checkpoints of a training run hold: two vectors of weights after so many of ``epochs`` epochs.
-
-    plan: its hash. cols: how many weights. format: theirs; limit: the bound that a resumed run goes on with, which a
-    dealer knows as well. That of a stored value may be smaller, and the steps of a program depend on bounds.
-    """
-
-    plan: str
-    epochs: int
-    cols: int
-    format: FixedPoint
-    limit: int

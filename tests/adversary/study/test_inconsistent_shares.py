@@ -12,6 +12,7 @@ import pytest
 
 from cofit.roles.analyst.fetch import statuses
 from cofit.roles.files.manifest import DealtContribution, deal_contribution
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import prepare
 from cofit.roles.service.conversations import connector
 from cofit.study.encode import EncodedTable
@@ -26,9 +27,9 @@ SETTINGS: dict[str, Any] = {"compute": {"timeout": 5, "connect_timeout": 5}}
 
 def dealt(lab: Lab, *, negated: bool = False) -> DealtContribution:
     X, y, _ = lab.part(0)
-    prepared = prepare(lab.study, "owner-a", EncodedTable(-X if negated else X, y, None))
+    prepared = prepare(Training(lab.study), "owner-a", EncodedTable(-X if negated else X, y, None))
     seed = (b"2" if negated else b"1") * 32
-    return deal_contribution(lab.scheme, len(lab.parties), prepared.inputs, seed, prepared.plan.hash)
+    return deal_contribution(lab.scheme, len(lab.parties), prepared.inputs, seed, prepared.job.hash)
 
 
 def upload(lab: Lab, party: str, manifest: dict[str, Any], files: DealtContribution) -> None:

@@ -19,6 +19,7 @@ from cryptography.x509.oid import NameOID
 from cofit.errors import CertificateError, HandshakeError, InvalidInputError, StudyMismatchError, TransportError
 from cofit.roles.analyst.fetch import fetch_release
 from cofit.roles.files.manifest import deal_contribution
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import prepare
 from cofit.roles.service.conversations import connector
 from cofit.study.document import Study
@@ -45,8 +46,8 @@ def impatient(lab: Lab) -> Study:
 
 def dealt(lab: Lab, owner: str = "owner-a", seed: bytes = b"s" * 32) -> Any:
     X, y, _ = lab.part(list(lab.owners).index(owner))
-    prepared = prepare(lab.study, owner, EncodedTable(X, y, None))
-    return deal_contribution(lab.study.compute.scheme, 3, prepared.inputs, seed, prepared.plan.hash)
+    prepared = prepare(Training(lab.study), owner, EncodedTable(X, y, None))
+    return deal_contribution(lab.study.compute.scheme, 3, prepared.inputs, seed, prepared.job.hash)
 
 
 def expired(name: str) -> Identity:

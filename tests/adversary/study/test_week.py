@@ -8,13 +8,13 @@ like all that would follow it.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import logging
 import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -22,16 +22,14 @@ from typing import Any, cast
 import pytest
 
 from cofit.errors import PeerClosedError
-from cofit.roles.dealer import service as dealer_service
 from cofit.roles.dealer.service import DealerService
 from cofit.roles.files.audit import read_audit
 from cofit.roles.files.manifest import deal_contribution
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import prepare
-from cofit.roles.party import service as party_service
-from cofit.roles.party import sessions as party_sessions
-from cofit.roles.party.desk import Begin
 from cofit.roles.party.service import PartyService
 from cofit.roles.party.session import begin_once
+from cofit.roles.service import service, sessions
 from cofit.study.encode import EncodedTable
 from cofit.transport import Conversation, Reception
 from support.nursery import until
@@ -54,11 +52,10 @@ can do.
 class Week:
     """The clocks of one service."""
 
-    def __init__(self, service: PartyService | DealerService) -> None:
+    def __init__(self, serving: PartyService | DealerService) -> None:
         self.seconds = 0.0
-        doors = service._desk.doors if isinstance(service, PartyService) else service._doors
-        doors._clock = lambda: self.seconds
-        service._audit._clock = self.time
+        serving._desk.doors._clock = lambda: self.seconds
+        serving._audit._clock = self.time
 
     def time(self) -> datetime:
         return datetime(2026, 3, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
@@ -91,10 +88,10 @@ class Asking:
         self.answers.append(header)
 
 
-def asks(service: PartyService | DealerService, peer: str, requests: list[Request]) -> list[dict[str, Any]]:
+def asks(serving: PartyService | DealerService, peer: str, requests: list[Request]) -> list[dict[str, Any]]:
     asking = Asking(peer, iter(requests))
     with pytest.raises(PeerClosedError):
-        service._converse(cast(Conversation, asking))
+        serving._converse(cast(Conversation, asking))
     return asking.answers
 
 
@@ -106,7 +103,7 @@ class Contributions:
         self._prepared = {}
         for number, owner in enumerate(lab.owners):
             X, y, _ = lab.part(number)
-            self._prepared[owner] = prepare(lab.study, owner, EncodedTable(X, y, None))
+            self._prepared[owner] = prepare(Training(lab.study), owner, EncodedTable(X, y, None))
 
     def whole(self, owner: str, seed: int = 1) -> list[Request]:
         """Announcement, files, commit."""
@@ -116,7 +113,7 @@ class Contributions:
 
     def _whole(self, owner: str, seed: int) -> list[Request]:
         ready = self._prepared[owner]
-        ours = deal_contribution("semi2k", 2, ready.inputs, seed.to_bytes(32, "big"), ready.plan.hash)
+        ours = deal_contribution("semi2k", 2, ready.inputs, seed.to_bytes(32, "big"), ready.job.hash)
         upload = ours.manifest["upload"]
         chunks = [
             ({"request": "upload.chunk", "upload": upload, "file": name, "offset": 0}, b"".join(component.content()))
@@ -134,8 +131,7 @@ def sizes(folder: Path) -> dict[str, int]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No syncing, and busy answers at once: neither changes a size."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    for module in (party_service, dealer_service):
-        monkeypatch.setattr(module, "BUSY_SECONDS", 0.0)
+    monkeypatch.setattr(service, "BUSY_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -164,19 +160,19 @@ def lab(tmp_path: Path) -> Lab:
 @pytest.fixture
 def party(lab: Lab) -> Iterator[PartyService]:
     """The second party, so that the leading one can be hostile; one owner has contributed."""
-    service = PartyService(lab.study, lab.identity("party-b"), lab.state("party-b"))
-    service._state._database.execute("PRAGMA synchronous = OFF")
-    yield service
-    service._audit.close()
-    service._state.close()
+    serving = PartyService(Training(lab.study), lab.identity("party-b"), lab.state("party-b"))
+    serving._state._database.execute("PRAGMA synchronous = OFF")
+    yield serving
+    serving._audit.close()
+    serving._state.close()
 
 
 @pytest.fixture
 def dealer(lab: Lab) -> Iterator[DealerService]:
-    service = DealerService(lab.study, lab.identity(DEALER), lab.state(DEALER))
-    yield service
-    service._audit.close()
-    service._state.close()
+    serving = DealerService(Training(lab.study), lab.identity(DEALER), lab.state(DEALER))
+    yield serving
+    serving._audit.close()
+    serving._directory.close()
 
 
 _long = pytest.param(7, 300.0, marks=[pytest.mark.slow, pytest.mark.timeout(900)])
@@ -267,17 +263,15 @@ def test_days_of_a_hostile_leading_party(
         begin_once(state, terms.session)
         raise PeerClosedError("party-a", LONG)
 
-    monkeypatch.setattr(party_sessions, "connect_mesh", leave)
+    monkeypatch.setattr(sessions, "connect_mesh", leave)
     reception = cast(Reception, type("Closed", (), {"mesh_listener": None, "running": True}))
     named = {"contributions": party._desk._sealing.ready(), "created": "2026-01-02T03:04:05+00:00"}
-    sessions = itertools.count()
+    ids = itertools.count()
     for _ in week.steps(days, step):
         for _ in range(150):
-            begin = {"request": "party.begin", "session": f"{next(sessions):032x}", **named}
+            begin = {"request": "party.begin", "session": f"{next(ids):032x}", **named}
             asks(party, "party-a", [(begin, b"")])
-            with contextlib.suppress(Exception):
-                invited = party._desk.invitations.get_nowait()
-                assert isinstance(invited, Begin)
+            if (invited := party._desk.invitations.get(0)) is not None:
                 party._sessions._guarded(reception, invited)
                 begun += 1
     assert 700 * days <= begun <= min(1440 * days + 60, 60 * week.count)
@@ -296,7 +290,7 @@ def test_a_week_of_hostile_participants_at_the_dealer(
     def leave(*_: Any, **__: Any) -> Any:
         raise PeerClosedError("party-a", LONG)
 
-    monkeypatch.setattr(dealer_service, "connect_mesh", leave)
+    monkeypatch.setattr(sessions, "connect_mesh", leave)
     reception = cast(Reception, type("Closed", (), {"mesh_listener": None, "running": True}))
     bad: list[Request] = [
         ({"request": LONG, LONG: 1}, b""),
@@ -313,8 +307,8 @@ def test_a_week_of_hostile_participants_at_the_dealer(
         for session in range(70):
             begin = {"request": "dealer.begin", "session": f"{number * 100 + session:032x}"}
             asks(dealer, "party-a", [(begin, b"")])
-            if not dealer._invitations.empty():
-                dealer._guarded(reception, dealer._invitations.get_nowait())
+            if (call := dealer._desk.invitations.get(0)) is not None:
+                dealer._sessions._guarded(reception, call)
     found = sizes(lab.state(DEALER))
     assert found["audit.jsonl"] < 2 * days * AUDIT_A_DAY
     assert found["state.sqlite"] < STATE
@@ -349,8 +343,7 @@ def test_an_honest_upload_gets_at_least_every_second_turn(lab: Lab, party: Party
 
         return act
 
-    for kind, (role, action) in desk._requests.items():
-        desk._requests[kind] = role, noting(action)
+    desk._requests = {kind: replace(one, action=noting(one.action)) for kind, one in desk._requests.items()}
     begin, *files, commit = Contributions(lab).whole("owner-b")
     pieces = [
         ({**request, "offset": at}, payload[at : at + 1]) for request, payload in files for at in range(len(payload))

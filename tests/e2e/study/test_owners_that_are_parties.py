@@ -15,6 +15,7 @@ from adversary.study.test_dealer_kill import dying
 from adversary.study.test_kill import SETTINGS, finish
 from cofit.roles.files.manifest import SALT_BYTES
 from cofit.roles.files.tables import read_owner_table
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import align_table, prepare
 from cofit.roles.party.state import PartyState
 from cofit.sharing.member import as_bytes
@@ -44,7 +45,7 @@ def encoded(lab: Lab, owner: str) -> dict[str, bytes]:
     table, rows = encode_table(lab.study, owner, read_owner_table(lab.study, owner, path)), None
     if vertical:
         table, rows = align_table(lab.study, table, b"s" * 32, {})
-    inputs = prepare(lab.study, owner, table, rows).inputs
+    inputs = prepare(Training(lab.study), owner, table, rows).inputs
     return {f"{name}.values": bytes(as_bytes(values)) for name, (_, values) in inputs.items()}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from cofit.cli.model import write_model
 from cofit.models.study_model import StudyModel
 from cofit.roles.files.published import Release
-from cofit.roles.files.signatures import PartySignature, sign
+from cofit.roles.files.signatures import PartySignature, bytes_to_sign, sign
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
 from cofit.study.statement import expected_certificate
@@ -31,7 +31,12 @@ def signed(model: StudyModel, keys: Mapping[str, Identity] = IDENTITIES) -> Stud
     certificate = release.certificate
     software = certificate.cofit_version, certificate.software
     signatures = [
-        PartySignature(name, keys[name].certificate_pem, *software, sign(keys[name], release, model.encoding))
+        PartySignature(
+            name,
+            keys[name].certificate_pem,
+            *software,
+            sign(keys[name], bytes_to_sign(keys[name], release, model.encoding)),
+        )
         for name in certificate.parties
     ]
     return replace(model, signatures=tuple(signatures))

@@ -25,6 +25,7 @@ from cofit.roles.analyst.fetch import statuses
 from cofit.roles.files.keys import load_identity_for, load_key, write_identity
 from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.studies import load_study
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import LEDGER, open_ledger
 from cofit.roles.owner.upload import UploadProgress
 from cofit.roles.party.service import PartyService
@@ -140,7 +141,7 @@ def write_table(path: Path, owner: str, *, vertical: bool, keys: Sequence[int] =
 @contextlib.contextmanager
 def parties(folder: Path, names: Sequence[str] = PARTIES) -> Iterator[None]:
     study = load_study(folder / "study.toml")
-    services = [PartyService(study, load_key(study, folder / f"{name}.key"), folder / name) for name in names]
+    services = [PartyService(Training(study), load_key(study, folder / f"{name}.key"), folder / name) for name in names]
     threads = [threading.Thread(target=service.run, daemon=True) for service in services]
     try:
         for thread in threads:
@@ -304,7 +305,7 @@ def test_certificates_out_of_their_dates(site: Site, monkeypatch: pytest.MonkeyP
         def now(zone: Any) -> Any:
             return datetime(2060, 1, 1, tzinfo=zone)
 
-    monkeypatch.setattr("cofit.roles.files.tables.datetime", Later)
+    monkeypatch.setattr("cofit.roles.files.keys.datetime", Later)
     with pytest.raises(InvalidInputError, match=r"certificate of 'owner-a' is valid from .* it is 2060-01-01"):
         load_identity_for(study, site.folder / "owner-a.key", "owner-a")
 

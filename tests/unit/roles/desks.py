@@ -11,16 +11,14 @@ import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError, StateError
-from cofit.learn.plan import Plan
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.manifest import DealtContribution, deal_contribution, fresh_upload_seed
-from cofit.roles.party.desk import Desk
+from cofit.roles.jobs.training import Training
+from cofit.roles.party.desk import PartyDesk
 from cofit.roles.party.sealing import Sealing
 from cofit.roles.party.state import PartyState
 from cofit.roles.service.doors import RefusedError, answerable
 from cofit.secret import InputFacts
-from cofit.study import Study, study_plan
-from cofit.study.expected import expected_contributions
 from cofit.transport.strict_json import encode_header
 from unit.study.studies import HORIZONTAL, VERTICAL, study_of
 
@@ -34,15 +32,16 @@ FILE = "labels.x_2"
 class Counter:
     """A desk of the third party, with its state, and owners who know how to upload."""
 
-    def __init__(self, folder: Path, study: Study, plan: Plan) -> None:
+    def __init__(self, folder: Path, job: Training) -> None:
+        study = job.study
         self.folder = folder
-        self.plan = plan
-        self.expected = expected_contributions(study, plan)
+        self.plan = job.plan
+        self.expected = job.inputs
         self.state = PartyState(folder / "state", study.hash, "party-c")
         self.audit = AuditFile(folder / "state" / "audit.jsonl")
         self.now, self.pause = 0.0, 1.0  # a second passes between requests, unless a test says otherwise
         self.sealing = Sealing(tuple(self.expected), self.state, self.audit)
-        self.desk = Desk(study, plan, self.expected, RANK, self.state, self.sealing, self.audit, dict, self.clock)
+        self.desk = PartyDesk(job, RANK, self.state, self.sealing, self.audit, dict, self.clock)
 
     def clock(self) -> float:
         self.now += self.pause
@@ -95,13 +94,12 @@ class Counter:
 
 
 @cache
-def planned(partition: str) -> tuple[Study, Plan]:
-    study = study_of(VERTICAL if partition == "vertical" else HORIZONTAL)
-    return study, study_plan(study)
+def planned(partition: str) -> Training:
+    return Training(study_of(VERTICAL if partition == "vertical" else HORIZONTAL))
 
 
 def make(folder: Path, partition: str) -> Iterator[Counter]:
-    counter = Counter(folder, *planned(partition))
+    counter = Counter(folder, planned(partition))
     yield counter
     counter.state.close()
     counter.audit.close()

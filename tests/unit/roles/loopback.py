@@ -16,6 +16,8 @@ from cofit.errors import CofitError
 from cofit.roles.files.keys import load_key, write_identity
 from cofit.roles.files.studies import load_study
 from cofit.roles.files.tables import read_owner_table
+from cofit.roles.jobs.job import Job
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import contribute_table
 from cofit.roles.party.service import PartyService
 from cofit.study import Study
@@ -97,9 +99,10 @@ def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
 class Loopback:
     """The parties of a study in a folder, each with its state directory ``NAME.state``."""
 
-    def __init__(self, folder: Path, epochs: int = 6) -> None:
+    def __init__(self, folder: Path, epochs: int = 6, make_job: Callable[[Study], Job] = Training) -> None:
         self.folder = folder
         self.study: Study = load_study(make_folder(folder, epochs))
+        self.job = make_job(self.study)
         self.running: dict[str, tuple[PartyService, threading.Thread]] = {}
         self.ended: dict[str, str] = {}
         self.errors: dict[str, CofitError] = {}
@@ -107,9 +110,10 @@ class Loopback:
     def state(self, name: str) -> Path:
         return self.folder / f"{name}.state"
 
-    def start(self, *names: str, until_released: bool = False) -> None:
+    def start(self, *names: str, until_released: bool = False, job: Job | None = None) -> None:
         for name in names or PARTIES:
-            service = PartyService(self.study, load_key(self.study, self.folder / f"{name}.key"), self.state(name))
+            identity = load_key(self.study, self.folder / f"{name}.key")
+            service = PartyService(job or self.job, identity, self.state(name))
 
             def run(name: str = name, service: PartyService = service) -> None:
                 try:
@@ -138,16 +142,16 @@ class Loopback:
         for owner in owners or tuple(ROWS):
             table = encode_table(self.study, owner, read_owner_table(self.study, owner, self.folder / f"{owner}.csv"))
             identity = load_key(self.study, self.folder / f"{owner}.key")
-            contribute_table(self.study, identity, table, self.folder / f"{owner}.owner", "data")
+            contribute_table(self.job, identity, table, self.folder / f"{owner}.owner", "data")
 
     def released(self, *names: str) -> bool:
         return all(self.running[name][0].released for name in names or tuple(self.running))
 
 
 @contextmanager
-def loopback(folder: Path, epochs: int = 6) -> Iterator[Loopback]:
+def loopback(folder: Path, epochs: int = 6, make_job: Callable[[Study], Job] = Training) -> Iterator[Loopback]:
     """Parties that are stopped at the end."""
-    site = Loopback(folder, epochs)
+    site = Loopback(folder, epochs, make_job)
     try:
         yield site
     finally:

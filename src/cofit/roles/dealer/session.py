@@ -1,74 +1,65 @@
 """One session of a dealer: the party program, without values.
 
-The dealer runs what the parties run (``session``), step by step, and hears what they announce: whether a release is
-stored, which checkpoint training goes on from. So it knows what to deal next, in a new session as in a resumed one. It
-keeps nothing: every session has new seeds.
+The dealer runs what the parties run (``party.session``), step by step, and hears what they announce: whether a release
+is stored, which checkpoint the job goes on from. So it knows what to deal next, in a new session as in a resumed one.
+It keeps nothing: every session has new seeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from cofit.learn.inputs import Holders
-from cofit.learn.plan import Plan
-from cofit.learn.private_training import private_training
-from cofit.learn.statement import TrainingState
-from cofit.roles.party.checkpoints import NO_CHECKPOINTS, common_checkpoint
-from cofit.roles.party.session import AGREED, agreed_names
-from cofit.secret import InputFacts, Party, SecretArray
+from cofit.roles.jobs.job import Job, Work
+from cofit.roles.jobs.steps import (
+    AGREED,
+    NO_CHECKPOINTS,
+    agreed_checkpoint,
+    agreed_names,
+    checkpoint_interval,
+    discard_stored,
+)
+from cofit.secret import Party, SecretArray
+from cofit.secret.checkpoints import KeptState
 from cofit.sharing import Scheme
 from cofit.sharing.known_inputs import assembled
+from cofit.study.expected import party_ranks
 
 
 @dataclass(frozen=True)
 class HeardCheckpoints:
-    """Implements ``cofit.learn.checkpoints.Checkpoints`` for a member that has none: it hears from which all go on."""
+    """Implements ``cofit.secret.checkpoints.Checkpoints`` for a member that has none: it hears from which all go on."""
 
-    training: TrainingState
+    kept: KeptState
     every: int
 
-    def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
-        chosen = common_checkpoint(party.announce("checkpoints", NO_CHECKPOINTS))
-        party.agree("checkpoint", b"")
-        if chosen is None:
+    def resume(self, party: Party) -> tuple[int, Sequence[SecretArray]] | None:
+        place = agreed_checkpoint(party, NO_CHECKPOINTS)
+        if place is None:
             return None
-        zeros = party.constant(np.zeros(self.training.cols), self.training.format)
-        weights = zeros.loosened(self.training.limit)
-        return chosen.epoch, weights, weights
+        blank = party.constant(np.zeros(self.kept.shape), self.kept.format).loosened(self.kept.limit)
+        return place[0], [blank] * self.kept.count
 
-    def reached(self, party: Party, epoch: int, weights: SecretArray, before: SecretArray) -> None:
+    def reached(self, party: Party, step: int, values: Sequence[SecretArray]) -> None:
         """Take the parties' steps: fresh sharings, verified before they are stored."""
-        if epoch % self.every == 0:
+        if step % self.every == 0:
             with party.label("checkpoint"):
-                for value in (weights, before):
+                for value in values:
                     party.refreshed(value)
                 party.verify()
 
 
-def run_dealing(
-    scheme: Scheme,
-    study_hash: str,
-    plan: Plan,
-    holders: Holders,
-    expected: Mapping[str, Mapping[str, InputFacts]],
-    ranks: Mapping[str, int],
-    report: Callable[[str, int, int], None],
-    every: int,
-) -> None:
-    """Deal for one session of the parties, on a scheme that is set up; the steps are those of ``run_session``.
-
-    ranks: those of the owners that are parties. every: how often the parties keep a checkpoint.
-    """
-    party = Party(scheme, expected, report=report)
-    party.agree(AGREED, dict.fromkeys(agreed_names(expected), b""))
-    party.announce("stored release", bytes(2))
-    party.agree("stored release", b"")
-    for owner, inputs in expected.items():
+def run_dealing(scheme: Scheme, job: Job, report: Callable[[str, int, int], None]) -> None:
+    """Deal for one session of the parties, on a scheme that is set up; the steps are those of ``run_session``."""
+    party = Party(scheme, job.inputs, report=report)
+    party.agree(AGREED, dict.fromkeys(agreed_names(job.inputs), b""))
+    discard_stored(party, stored=False, confirmed=False)
+    ranks = party_ranks(job.study)
+    for owner, inputs in job.inputs.items():
         for name, facts in inputs.items():
             ring, parties, holder = facts.format.ring, len(scheme.names), ranks.get(owner)
             party.take(owner, name, assembled(type(scheme), ring, facts.shape, scheme.rank, parties, {}, holder))
-    checkpoints = None if plan.state is None else HeardCheckpoints(plan.state, every)
-    private_training(party, plan, holders, {}, study_hash, checkpoints)
+    checkpoints = None if job.state is None else HeardCheckpoints(job.state, checkpoint_interval(job))
+    job.run(Work(party, None, checkpoints, None, job.study.hash))

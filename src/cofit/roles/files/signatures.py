@@ -109,9 +109,11 @@ def bytes_to_sign(identity: Identity, release: Release, encoding: Mapping[str, A
     return signed_bytes(release, encoding, identity.name, identity.certificate_pem)
 
 
-def sign(identity: Identity, release: Release, encoding: Mapping[str, Any]) -> str:
-    """Return this party's signature, in hexadecimal."""
-    key, content = signing_key(identity), bytes_to_sign(identity, release, encoding)
+def sign(identity: Identity, content: bytes) -> str:
+    """Return this party's signature, in hexadecimal, of content that begins with ``TAG``."""
+    if not content.startswith(TAG):
+        raise parameter_error("content", "sign", f"bytes that begin with {TAG!r}", content[: len(TAG)])
+    key = signing_key(identity)
     if isinstance(key, ec.EllipticCurvePrivateKey):
         return key.sign(content, ec.ECDSA(hashes.SHA256())).hex()
     if isinstance(key, rsa.RSAPrivateKey):

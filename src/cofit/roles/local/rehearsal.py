@@ -156,7 +156,7 @@ def run_rehearsal(rehearsal: Rehearsal, tell: Callable[[str], None], watch: Call
                 name, why = silent[0]
                 raise _failure(rehearsal, name, _role(rehearsal, name), f"does not answer: {why}")
         _contribute(rehearsal, tell)
-        tell("Every owner has contributed; the parties train.")
+        tell("Every owner has contributed; the parties compute.")
         while True:
             told = statuses(study, identity)
             watch(told)

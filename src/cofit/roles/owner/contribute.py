@@ -19,15 +19,12 @@ from pathlib import Path
 
 from cofit.arithmetic import RingArray
 from cofit.errors import BudgetExceededError, InvalidInputError
-from cofit.learn.contribution import encoded_features
-from cofit.learn.inputs import FEATURES
-from cofit.learn.plan import Plan
-from cofit.learn.releases import accounted_releases
 from cofit.privacy.accounted import AccountedRelease
 from cofit.roles.files.directory_kinds import OWNER_LEDGER, check_owner_directory
 from cofit.roles.files.durable import write_durably
 from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.manifest import SALT_BYTES, check_rows_digest
+from cofit.roles.jobs.job import Job
 from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
 from cofit.roles.service.conversations import connector
 from cofit.secret import InputFacts
@@ -36,8 +33,7 @@ from cofit.sharing.known_inputs import layout_of
 from cofit.study.align import HASH_BYTES, SECRET_BYTES, aligned_rows, key_hashes, set_digest
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable, owner_named
-from cofit.study.expected import expected_contributions, party_ranks
-from cofit.study.plan import study_plan
+from cofit.study.expected import party_ranks
 from cofit.transport import Identity
 
 LEDGER = OWNER_LEDGER
@@ -54,11 +50,15 @@ _log = logging.getLogger(__name__)
 class PreparedContribution:
     """An owner's data, checked and encoded, of which nothing has left yet. ``rows``: their digest, or None."""
 
-    study: Study
+    job: Job
     owner: str
-    plan: Plan
     inputs: Mapping[str, tuple[InputFacts, RingArray]]
     rows: str | None
+
+    @property
+    def study(self) -> Study:
+        """The study that it is for."""
+        return self.job.study
 
     def __repr__(self) -> str:
         return f"<PreparedContribution of {self.owner!r}>"
@@ -66,17 +66,17 @@ class PreparedContribution:
     @property
     def epsilon(self) -> Fraction:
         """What the release will cost the owner's ledger."""
-        return self.plan.facts.epsilon
+        return self.job.policy.epsilon
 
     @property
     def delta(self) -> Fraction:
         """What the release will cost the owner's ledger."""
-        return self.plan.total_delta
+        return self.job.policy.delta
 
     @property
     def releases(self) -> tuple[AccountedRelease, ...]:
         """All noisy releases that this covers, each with its part of the account."""
-        return accounted_releases(self.plan)
+        return self.job.policy.releases
 
     @property
     def holder(self) -> int | None:
@@ -96,28 +96,21 @@ class PreparedContribution:
         return sum(c.size + SALT_BYTES for layout in layouts for c in layout if rank in c.ranks)
 
 
-def prepare(study: Study, owner: str, table: EncodedTable, rows: str | None = None) -> PreparedContribution:
-    """Return an owner's table as numbers in the formats of the study's plan, or raise InvalidInputError.
+def prepare(job: Job, owner: str, table: EncodedTable, rows: str | None = None) -> PreparedContribution:
+    """Return an owner's table as numbers in the formats of the job, or raise InvalidInputError.
 
     table: encoded as the study says, rows in the common order. rows: their digest, in a vertical study.
     """
-    owner_named(study, owner)
-    check_rows_digest(rows, vertical=study.data.partition == "vertical")
-    plan = study_plan(study)
+    owner_named(job.study, owner)
+    check_rows_digest(rows, vertical=job.study.data.partition == "vertical")
     inputs = {}
-    for name, facts in expected_contributions(study, plan)[owner].items():
-        values = table.features if name == FEATURES else table.labels
-        if values is None:
-            encoded = None
-        elif name == FEATURES:
-            encoded = encoded_features(plan, values, facts.format, facts.bound)
-        else:
-            encoded = facts.format.encode(values, facts.bound)
+    for name, facts in job.inputs[owner].items():
+        encoded = job.encode(name, facts, table)
         if encoded is None or encoded.shape != facts.shape:
             got = None if encoded is None else encoded.shape
             raise InvalidInputError(f"The {name} must have shape {facts.shape} by the study; got {got}.")
         inputs[name] = facts, encoded
-    return PreparedContribution(study, owner, plan, inputs, rows)
+    return PreparedContribution(job, owner, inputs, rows)
 
 
 def ask_parties(study: Study, identity: Identity) -> dict[str, str]:
@@ -149,7 +142,7 @@ def send(
         connect,
         state,
         study.hash,
-        contribution.plan.hash,
+        contribution.job.hash,
         progress,
         contribution.rows,
         contribution.holder,
@@ -183,7 +176,7 @@ def charge_due(
 
 
 def contribute_table(
-    study: Study,
+    job: Job,
     identity: Identity,
     table: EncodedTable,
     state: Path,
@@ -192,7 +185,7 @@ def contribute_table(
     rows: str | None = None,
 ) -> str:
     """``prepare`` and ``send``: return the id of the upload when all parties have acknowledged it."""
-    return send(prepare(study, identity.name, table, rows), identity, state, dataset, progress)
+    return send(prepare(job, identity.name, table, rows), identity, state, dataset, progress)
 
 
 def open_ledger(state: Path) -> Ledger:

@@ -1,90 +1,81 @@
-"""Checkpoints of a training run in a party's state directory.
+"""Checkpoints of a job in a party's state directory.
 
-Every ``every`` epochs each party stores its share of w_t and w_{t-1}, in a fresh sharing: what is on disk then has
-nothing in common with the messages of the session, and nothing is stored that was not verified. After an interruption
-the parties, in a new session with new seeds, tell each other which epochs *of which sessions* they hold (shares that
-were saved in different sessions do not fit together) and go on from the last that all of them have. A checkpoint of
-another plan, as another release of the software might make, is of no use and dropped. A party keeps the last two, so
-that one that was killed while saving costs no more than one step back; a session begins with deleting those that not
-all have. A damaged one is deleted and counts as missing.
+Every ``every`` steps each party stores its share of what the job goes on with (training: w_t and w_{t-1}), in a fresh
+sharing: what is on disk then has nothing in common with the messages of the session. After an interruption the parties,
+in a new session with new seeds, tell each other which steps *of which sessions* they hold (shares that were saved in
+different sessions do not fit together) and go on from the last that all of them have. A checkpoint of another plan, as
+another release of the software might make, is of no use and dropped. A party keeps the last two, so that one that was
+killed while saving costs no more than one step back; a session begins with deleting those that not all have. A damaged
+one is deleted and counts as missing.
 
-Nobody learns anything; the epochs are public.
+Nobody learns anything; the steps are public.
 """
 
 from __future__ import annotations
 
 import logging
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cofit.errors import InvalidInputError
-from cofit.learn.statement import TrainingState
+from cofit.roles.jobs.steps import MOST_CHECKPOINTS, agreed_checkpoint, told_checkpoints
 from cofit.roles.party.state import Checkpoint, PartyState
 from cofit.secret import Party, SecretArray
+from cofit.secret.checkpoints import KeptState
 from cofit.secret.stored import pack, unpack
 
 _log = logging.getLogger(__name__)
-_MOST = 2
-_ENTRY = struct.Struct("!q16s")
-_NONE = _ENTRY.pack(-1, bytes(16))
-NO_CHECKPOINTS = _NONE * _MOST
 _KIND, _NAME = b"cofitckp", "a checkpoint"
 
 
 @dataclass(frozen=True)
 class CheckpointFiles:
-    """Implements ``cofit.learn.checkpoints.Checkpoints``."""
+    """Implements ``cofit.secret.checkpoints.Checkpoints``. ``plan``: the hash of the job."""
 
     state: PartyState
     every: int
-    training: TrainingState
+    plan: str
+    kept: KeptState
 
-    def resume(self, party: Party) -> tuple[int, SecretArray, SecretArray] | None:
-        kept = {c: shares for c in self.state.checkpoints()[:_MOST] if (shares := self._intact(party, c)) is not None}
-        mine = [_ENTRY.pack(c.epoch, bytes.fromhex(c.session)) for c in kept]
-        chosen = common_checkpoint(party.announce("checkpoints", b"".join(mine) + _NONE * (_MOST - len(mine))))
-        party.agree("checkpoint", b"" if chosen is None else chosen.file.encode())
+    def resume(self, party: Party) -> tuple[int, Sequence[SecretArray]] | None:
+        found = self.state.checkpoints()[:MOST_CHECKPOINTS]
+        kept = {one: shares for one in found if (shares := self._intact(party, one)) is not None}
+        by_place = {(one.epoch, one.session): one for one in kept}
+        place = agreed_checkpoint(party, told_checkpoints(by_place))
+        chosen = None if place is None else by_place[place]
         for checkpoint in self.state.checkpoints():  # else one that is of no use would push out the common one
             if checkpoint != chosen:
                 self.state.drop_checkpoint(checkpoint)
         if chosen is None:
             return None
         party.check_stored(kept[chosen])
-        return chosen.epoch, *kept[chosen]
+        return chosen.epoch, kept[chosen]
 
-    def _intact(self, party: Party, checkpoint: Checkpoint) -> tuple[SecretArray, SecretArray] | None:
-        """Return the shares of w_t and w_{t-1}; None, and the file is deleted, if it is of no use."""
+    def _intact(self, party: Party, checkpoint: Checkpoint) -> list[SecretArray] | None:
+        """Return the shares of the values; None, and the file is deleted, if it is of no use."""
         try:
             header, body = unpack(_KIND, _NAME, ("plan", "epoch", "length"), self.state.checkpoint(checkpoint))
-            if header["plan"] != self.training.plan or header["epoch"] != checkpoint.epoch:
+            if header["plan"] != self.plan or header["epoch"] != checkpoint.epoch:
                 raise InvalidInputError("it belongs to another plan of this study")
-            stored = [party.import_share(body[: header["length"]]), party.import_share(body[header["length"] :])]
-            both = [value.loosened(self.training.limit) for value in stored]
-            wanted = (self.training.cols,), self.training.format
-            if any((value.shape, value.format) != wanted for value in both) or checkpoint.epoch > self.training.epochs:
+            length, kept = header["length"], self.kept
+            if not isinstance(length, int) or length < 1 or len(body) != kept.count * length:
                 raise InvalidInputError("it does not fit the plan of this study")
-            return both[0], both[1]
+            stored = [party.import_share(body[i : i + length]) for i in range(0, len(body), length)]
+            values = [value.loosened(kept.limit) for value in stored]
+            wanted = kept.shape, kept.format
+            if any((value.shape, value.format) != wanted for value in values) or checkpoint.epoch > kept.steps:
+                raise InvalidInputError("it does not fit the plan of this study")
+            return values
         except InvalidInputError as error:
-            _log.warning("A checkpoint of epoch %d is of no use and deleted: %s", checkpoint.epoch, error)
+            _log.warning("A checkpoint of step %d is of no use and deleted: %s", checkpoint.epoch, error)
             self.state.drop_checkpoint(checkpoint)
             return None
 
-    def reached(self, party: Party, epoch: int, weights: SecretArray, before: SecretArray) -> None:
-        if epoch % self.every:
+    def reached(self, party: Party, step: int, values: Sequence[SecretArray]) -> None:
+        if step % self.every:
             return
         with party.label("checkpoint"):
-            fresh = [party.refreshed(value) for value in (weights, before)]
+            fresh = [party.refreshed(value) for value in values]
             shares = [party.export_share(value) for value in fresh]
-        header = {"plan": self.training.plan, "epoch": epoch, "length": len(shares[0])}
-        self.state.save_checkpoint(Checkpoint(epoch, party.session.hex()), pack(_KIND, header, shares[0] + shares[1]))
-
-
-def common_checkpoint(told: Sequence[bytes]) -> Checkpoint | None:
-    """Return the last checkpoint that every party has announced."""
-    common = set.intersection(*(set(_ENTRY.iter_unpack(message)) for message in told))
-    return max(
-        (Checkpoint(epoch, session.hex()) for epoch, session in common if epoch >= 0),
-        key=lambda one: (one.epoch, one.session),
-        default=None,
-    )
+        header = {"plan": self.plan, "epoch": step, "length": len(shares[0])}
+        self.state.save_checkpoint(Checkpoint(step, party.session.hex()), pack(_KIND, header, b"".join(shares)))

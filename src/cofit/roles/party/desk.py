@@ -1,4 +1,4 @@
-"""What a computing party answers to requests, and to whom.
+"""What a computing party answers to requests, and to whom (``service.desk`` says how).
 
     upload.begin, upload.chunk, upload.commit    an owner, of its own contribution only
     status                                       every participant of the study
@@ -6,38 +6,27 @@
     party.state                                  the other computing parties
     party.hold, party.begin                      the leading party (``sealing`` says what they do)
 
-Everything else is refused and noted. Whoever asks, or fails, too often is told that the party is busy, and that is not
-noted (``doors``); what peers can bring about without end is summed up in the log beyond so many lines a day: so nobody
-can fill the party's disk or keep it from its work with requests. Nobody can read a share, a log, or another's
-contribution. Answers hold public facts only. The desk knows nothing of sockets: ``answer`` takes the name that TLS has
-proven, a request and its payload.
+Nobody can read a share, a log, or another's contribution. Answers hold public facts only.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import queue
-import re
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any
 
-from cofit.errors import InvalidInputError, StateError, parameter_error
-from cofit.learn.plan import Plan
+from cofit.errors import StateError, parameter_error
 from cofit.roles.files.audit import AuditFile, Fact
 from cofit.roles.files.manifest import check_manifest, files_for
+from cofit.roles.jobs.job import Job
 from cofit.roles.party.sealing import Sealing
 from cofit.roles.party.state import PUBLISHED, SIGNATURE, OtherContentsError, PartyState, check_file_name
-from cofit.roles.service.doors import Doors, RefusedError, shown
-from cofit.secret import InputFacts
-from cofit.study.document import Study
+from cofit.roles.service.desk import Answer, Desk, Invitations, Request, session_of
+from cofit.roles.service.doors import Doors, RefusedError
 from cofit.study.expected import party_ranks
 
-Answer: TypeAlias = tuple[dict[str, Any], bytes]
-_SESSION = re.compile(r"[0-9a-f]{32}")
 _LARGEST_PIECE = 4 << 20
 _MOST_REPLACEMENTS = 1000
 
@@ -50,14 +39,12 @@ class Begin:
     created: str
 
 
-class Desk:
+class PartyDesk(Desk):
     """Answers requests from the party's state. Safe to call from several threads."""
 
     def __init__(
         self,
-        study: Study,
-        plan: Plan,
-        expected: Mapping[str, Mapping[str, InputFacts]],
+        job: Job,
         rank: int,
         state: PartyState,
         sealing: Sealing,
@@ -65,64 +52,38 @@ class Desk:
         progress: Callable[[], dict[str, Any]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._study = study
-        self._plan_hash = plan.hash
-        self._expected = expected
+        requests = {
+            "upload.begin": Request("owner", self._begin_upload, ("manifest",)),
+            "upload.chunk": Request("owner", self._chunk, ("upload", "file", "offset")),
+            "upload.commit": Request("owner", self._commit, ("upload",)),
+            "status": Request("any", self._status),
+            "model": Request("analyst", self._model, ("offset",)),
+            "model.signature": Request("analyst", self._signature),
+            "party.state": Request("party", self._party_state),
+            "party.hold": Request("leader", self._hold, ("contributions", "instead_of")),
+            "party.begin": Request("leader", self._begin, ("session", "contributions", "created")),
+        }
+        super().__init__(job.study, audit, Doors("This party", clock), requests)
+        self._study = job.study
+        self._job = job
         self._rank = rank
         self._state = state
-        self._audit = audit
         self._progress = progress
-        self.doors = Doors("This party", clock)
         self._sealing = sealing
-        self._roles = {
-            "owner": {owner.name for owner in study.owners},
-            "party": {party.name for party in study.parties},
-            "analyst": {analyst.name for analyst in study.analysts},
-        }
-        self.invitations: queue.Queue[Begin] = queue.Queue(1)
-        self._inviting = threading.Lock()
+        self.invitations = Invitations[Begin]()
         self.told_of_failure: set[str] = set()
         self._of_other_rows: dict[str, str] = {}
         self._of_other_contents: dict[str, str] = {}
-        self._requests: dict[str, tuple[str, Callable[[str, dict[str, Any], bytes], Answer]]] = {
-            "upload.begin": ("owner", self._begin_upload),
-            "upload.chunk": ("owner", self._chunk),
-            "upload.commit": ("owner", self._commit),
-            "status": ("any", self._status),
-            "model": ("analyst", self._model),
-            "model.signature": ("analyst", self._signature),
-            "party.state": ("party", self._party_state),
-            "party.hold": ("party", self._hold),
-            "party.begin": ("party", self._begin),
-        }
-
-    def answer(self, peer: str, request: Mapping[str, Any], payload: bytes) -> Answer:
-        """Answer one request, or raise: RefusedError, InvalidInputError or StateError, whose text may be sent back."""
-        kind = request.get("request")
-        owner = peer in self._roles["owner"]
-        with self.doors.request(
-            peer,
-            upload=owner and kind in ("upload.begin", "upload.chunk", "upload.commit"),
-            counted=not owner or kind != "upload.chunk",
-            alone=kind != "upload.commit",  # which reads all that was uploaded
-        ):
-            if not isinstance(kind, str) or kind not in self._requests:
-                self._refuse(peer, shown(kind), "unknown request")
-            role, action = self._requests[kind]
-            if role != "any" and peer not in self._roles[role]:
-                self._refuse(peer, kind, f"only an {role} of the study may ask this")
-            return action(peer, dict(request), payload)
 
     # --- owners ------------------------------------------------------------------------------------------
 
     def _begin_upload(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
-        _only(request, "manifest")
         manifest = check_manifest(
             request.get("manifest"),
             self._study.compute.scheme,
             len(self._study.parties),
-            self._expected[owner],
-            plan=self._plan_hash,
+            self._job.inputs[owner],
+            plan=self._job.hash,
             vertical=self._study.data.partition == "vertical",
             holder=party_ranks(self._study).get(owner),
         )
@@ -164,14 +125,12 @@ class Desk:
         self._state.record(**{_retired(owner, known.upload): "replaced", f"replacements {owner}": str(count)})
 
     def _chunk(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
-        _only(request, "upload", "file", "offset")
         name, offset = check_file_name(request.get("file")), _offset(request, "upload.chunk")
         if not 0 < len(payload) <= _LARGEST_PIECE:
             raise parameter_error("payload", "upload.chunk", f"1 to {_LARGEST_PIECE} bytes", len(payload))
         return {"size": self._state.append(owner, str(request.get("upload")), name, offset, payload)}, b""
 
     def _commit(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
-        _only(request, "upload")
         upload = str(request.get("upload"))
 
         def check_rows() -> None:
@@ -199,14 +158,14 @@ class Desk:
     # --- everybody ---------------------------------------------------------------------------------------
 
     def _status(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
-        _only(request)
         return {
             "party": self._study.parties[self._rank].name,
             "study": self._study.hash,
-            "plan": self._plan_hash,
+            "job": self._job.name,
+            "plan": self._job.hash,
             "incarnation": self._incarnation(),
             "phase": self._state.phase,
-            "contributions": {owner: self._contribution(owner) for owner in self._expected},
+            "contributions": {owner: self._contribution(owner) for owner in self._job.inputs},
             "progress": self._progress(),
         }, b""
 
@@ -224,7 +183,6 @@ class Desk:
 
     def _model(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         """A piece of the release from an offset on, and the size of all of it. It never changes once it is there."""
-        _only(request, "offset")
         offset = _offset(request, "model")
         path = self._state.directory / PUBLISHED
         if self._state.phase != "released" or not path.exists():
@@ -238,7 +196,6 @@ class Desk:
 
     def _signature(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         """This party's signature of the release."""
-        _only(request)
         path = self._state.directory / SIGNATURE
         if self._state.phase != "released" or not path.exists():
             raise RefusedError("This party has not signed the release yet. Ask again; if it lasts, its log says why.")
@@ -247,49 +204,36 @@ class Desk:
     # --- parties -----------------------------------------------------------------------------------------
 
     def _party_state(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
-        _only(request)
         phase = self._state.phase
         if phase == "failed":
             self.told_of_failure.add(peer)
         return {
             "phase": phase,
             "forgotten": self._state.forgotten,
-            "plan": self._plan_hash,
+            "plan": self._job.hash,
             "contributions": self._sealing.ready(),
             "held": self._sealing.held(),
         }, b""
 
     def _hold(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
-        _only(request, "contributions", "instead_of")
-        self._check_leader(peer, "party.hold")
+        self._check_open()
         self._sealing.hold(request.get("contributions"), request.get("instead_of"))
         return {}, b""
 
     def _begin(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
-        _only(request, "session", "contributions", "created")
-        self._check_leader(peer, "party.begin")
-        session, created = request.get("session"), request.get("created")
-        if not isinstance(session, str) or not _SESSION.fullmatch(session):
-            raise parameter_error("session", "party.begin", "32 hexadecimal digits", session)
+        self._check_open()
+        session = session_of(request)
         self.doors.session()
-        self._sealing.seal(str(created), request.get("contributions"))
-        with self._inviting:  # only the newest invitation counts
-            with contextlib.suppress(queue.Empty):
-                self.invitations.get_nowait()
-            self.invitations.put_nowait(Begin(bytes.fromhex(session), self._state.fact("created") or ""))
+        self._sealing.seal(str(request.get("created")), request.get("contributions"))
+        self.invitations.put(Begin(session, self._state.fact("created") or ""))
         return {}, b""
 
-    def _check_leader(self, peer: str, request: str) -> None:
-        if peer != self._study.parties[0].name:
-            self._refuse(peer, request, "only the first party of the study leads")
+    def _check_open(self) -> None:
+        """Raise RefusedError if this party takes part in no session any more."""
         if self._state.phase == "failed":
             raise RefusedError("A check failed here: this study is not resumed.")
         if self._state.forgotten:
             raise RefusedError("This party has deleted its shares of the study (`cofit forget`).")
-
-    def _refuse(self, peer: str, request: str, why: str) -> NoReturn:
-        self._audit.note("request refused", peer, request=request, why=why)
-        raise RefusedError(f"Refused: {why}.")
 
 
 def _retired(owner: str, upload: str) -> str:
@@ -310,9 +254,3 @@ def _offset(request: dict[str, Any], kind: str) -> int:
     if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
         raise parameter_error("offset", kind, "an integer that is at least 0", offset)
     return offset
-
-
-def _only(request: dict[str, Any], *names: str) -> None:
-    unknown = set(request) - {"request", *names}
-    if unknown:
-        raise InvalidInputError(f"The request has unknown fields: {sorted(unknown)[:5]}.")

@@ -13,22 +13,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import InvalidInputError, ProtocolError, StateError
-from cofit.learn.certify import certify
-from cofit.learn.plan import Plan
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.durable import write_durably
-from cofit.roles.files.published import Release
-from cofit.roles.files.signatures import bytes_to_sign, sign, signing_key
+from cofit.roles.files.signatures import sign, signing_key
+from cofit.roles.jobs.job import Job
 from cofit.roles.party.state import PUBLISHED, SIGNATURE, PartyState
-from cofit.secret import InputFacts, Opening
-from cofit.study.document import Study
-from cofit.study.encoding import study_encoding
+from cofit.secret import Opening
 from cofit.transport import Identity
 
 _log = logging.getLogger(__name__)
@@ -39,50 +35,36 @@ class Publication:
 
     def __init__(
         self,
-        study: Study,
-        plan: Plan,
-        expected: Mapping[str, Mapping[str, InputFacts]],
+        job: Job,
         identity: Identity,
         state: PartyState,
         audit: AuditFile,
     ) -> None:
-        self._study = study
-        self._plan = plan
-        self._expected = expected
+        self._job = job
         self._identity = identity
         self._state = state
         self._audit = audit
         signing_key(identity)  # whatever cannot sign is refused before anything is computed
 
-    def publish(self, weights: npt.NDArray[np.float64], openings: Sequence[Opening], created: str) -> None:
+    def publish(self, opened: npt.NDArray[np.float64], openings: Sequence[Opening], created: str) -> None:
         """Publish what a session has opened, unless that was done before. ProtocolError if it opened other numbers."""
-        numbers = tuple(weights.tolist())
         earlier = self._published()
-        if earlier is not None and earlier.weights != numbers:
+        if earlier is not None and self._numbers(earlier) != tuple(opened.tolist()):
             raise ProtocolError(
-                "This session opened other numbers than those that this party has published. Do not use the model; "
+                "This session opened other numbers than those that this party has published. Do not use them; "
                 "compare the audit logs of all parties."
             )
         if self._state.phase == "released":
             _log.info("the release was opened again, for a party that did not have it yet")
             return
         if earlier is None:
-            certificate = certify(
-                self._plan,
-                parties=[party.name for party in self._study.parties],
-                dealer=None if self._study.dealer is None else self._study.dealer.name,
-                owners={o: {name: facts.shape for name, facts in i.items()} for o, i in self._expected.items()},
-                openings=openings,
-                created=created,
-                study=self._study.hash,
-            )
-            write_durably(self._state.directory / PUBLISHED, Release(numbers, certificate).to_json().encode())
+            write_durably(self._state.directory / PUBLISHED, self._job.publish(opened, openings, created))
         if self.unsigned:
             self.sign()
         self._state.advance("released")
         self._state.drop_checkpoints()
-        self._audit.write("released", plan=self._plan.hash)
-        _log.info("released: analysts can fetch the model with `cofit model`")
+        self._audit.write("released", plan=self._job.hash)
+        _log.info("released: analysts can fetch the result of the %s", self._job.name)
 
     @property
     def unsigned(self) -> bool:
@@ -92,28 +74,33 @@ class Publication:
 
     def sign(self) -> None:
         """Sign what is published, durably. StateError where this party has signed another release of the study."""
-        release = self._published()
-        if release is None:
+        published = self._published()
+        if published is None:
             raise StateError(f"{PUBLISHED} is missing in the state directory. Put back a backup of it.")
-        if release.certificate.study != self._study.hash:
-            raise StateError(f"{PUBLISHED} in the state directory is of another study. Put back a backup of it.")
-        encoding = study_encoding(self._study)
-        digest = hashlib.sha256(bytes_to_sign(self._identity, release, encoding)).hexdigest()
+        self._numbers(published)
+        content = self._job.to_sign(self._identity, published)
+        digest = hashlib.sha256(content).hexdigest()
         if self._state.fact("signed") not in (None, digest):
             raise StateError(
                 f"This party has signed another release of this study than the one in {PUBLISHED}, and never signs "
                 f"two. Put back a backup of {PUBLISHED} and {SIGNATURE}."
             )
         self._state.record(signed=digest)
-        signature = {"party": self._identity.name, "signature": sign(self._identity, release, encoding)}
+        signature = {"party": self._identity.name, "signature": sign(self._identity, content)}
         write_durably(self._state.directory / SIGNATURE, json.dumps(signature).encode())
         self._audit.write("release signed", digest=digest)
         _log.info("signed: the model carries the signature of this party")
 
-    def _published(self) -> Release | None:
+    def _published(self) -> bytes | None:
         try:
-            return Release.from_json((self._state.directory / PUBLISHED).read_text(encoding="utf-8"))
+            return (self._state.directory / PUBLISHED).read_bytes()
         except FileNotFoundError:
             return None
-        except (InvalidInputError, UnicodeDecodeError) as error:
-            raise StateError(f"{PUBLISHED} in the state directory cannot be read: {error}") from None
+
+    def _numbers(self, published: bytes) -> tuple[float, ...]:
+        try:
+            return self._job.numbers(published)
+        except InvalidInputError as error:
+            raise StateError(
+                f"{PUBLISHED} in the state directory cannot be read: {error} Put back a backup of it."
+            ) from None

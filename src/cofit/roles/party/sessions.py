@@ -7,91 +7,68 @@ stored shares are opened again, for one that was stopped between the opening and
 
 Only the leader pauses. The others take the newest invitation as soon as they can: if they paused too, the pauses could
 fit together such that one party always comes when the leader has given up.
-
-What may end a session: a peer (TransportError: tried again), this party's disk or ledger (tried again, whoever runs it
-is told what to do), a bug (tried again, and logged with its place), a failed check (ProtocolError: nothing is resumed
-here after it). None of them ends the process.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import queue
 import secrets
 import sqlite3
 import threading
 import time
-import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from cofit.errors import CofitError, DisputeError, ProtocolError, StateError, StoppedError, TransportError
-from cofit.learn.plan import Plan
-from cofit.roles.files.audit import AuditFile, Fact
+from cofit.errors import CofitError, ProtocolError, StateError, TransportError
+from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.durable import disk_problem
-from cofit.roles.party.desk import Begin, Desk
+from cofit.roles.jobs.job import Job
+from cofit.roles.party.desk import Begin, PartyDesk
 from cofit.roles.party.publication import Publication
 from cofit.roles.party.sealing import Sealing
 from cofit.roles.party.session import run_session
 from cofit.roles.party.state import PartyState
 from cofit.roles.service.doors import BusyError
-from cofit.roles.service.other_parties import OtherParties
-from cofit.secret import InputFacts
+from cofit.roles.service.sessions import ASK_SECONDS, Sessions
 from cofit.sharing import scheme_named
-from cofit.study.document import Study
-from cofit.study.expected import holders
-from cofit.transport import Identity, Reception, connect_mesh
+from cofit.transport import Identity, Reception
 
 _log = logging.getLogger(__name__)
-_ASK_SECONDS, _LONGEST_ASK = 0.2, 2.0
+_LONGEST_ASK = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
 _TELL_SECONDS = 15.0
 """How long a party in which a check failed stays to tell the others, who ask it every few seconds."""
-_GRACE_SECONDS = 3.0
 _LINGER_SECONDS = 2.0
-_STEP_SECONDS = 1.0
 _PUBLISH_SECONDS = 5.0
 """How long the others have to publish after a session, before it is opened again for those who have not."""
 
 
-class PartySessions:
-    """Leads or follows the sessions of one party. ``work`` belongs to one thread; ``progress`` may be read by all."""
+class PartySessions(Sessions[Begin]):
+    """Leads or follows the sessions of one party. ``work`` belongs to one thread."""
 
     def __init__(
         self,
-        study: Study,
-        plan: Plan,
-        expected: Mapping[str, Mapping[str, InputFacts]],
+        job: Job,
         identity: Identity,
         state: PartyState,
         sealing: Sealing,
         audit: AuditFile,
-        desk: Desk,
+        desk: PartyDesk,
         stopping: threading.Event,
     ) -> None:
-        self._study = study
-        self._plan = plan
-        self._expected = expected
-        self._identity = identity
-        self._others = OtherParties(study, identity)
-        self._names = [party.name for party in study.parties]
+        super().__init__(job, identity, audit, desk.doors, stopping)
+        self._names = [party.name for party in job.study.parties]
         self._rank = self._names.index(identity.name)
         self._state = state
         self._sealing = sealing
-        self._audit = audit
         self._desk = desk
-        self._publication = Publication(study, plan, expected, identity, state, audit)
-        self._stopping = stopping
-        self.progress: dict[str, Any] = {}
+        self._publication = Publication(job, identity, state, audit)
         self._ended = False
         self._alone_since: float | None = None
-        self._ask_pause = _ASK_SECONDS
+        self._ask_pause = ASK_SECONDS
         self._reopen_after = 0.0
-        self._said = ""
-        self._told_at = 0.0
 
     def work(self, reception: Reception, until_released: bool) -> None:
         """Lead or follow sessions until stopped, or, if so asked, until all parties have the model or this one failed.
@@ -106,8 +83,6 @@ class PartySessions:
             if until_released and self._over():
                 return
             self._check(reception)
-            with contextlib.suppress(OSError):
-                self._audit.end_day()
             begin = self._lead() if self._rank == 0 else self._invited()
             if begin is None:
                 continue
@@ -117,15 +92,6 @@ class PartySessions:
                 self._stopping.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
         self._check(reception)
-
-    def _check(self, reception: Reception) -> None:
-        if not reception.running:
-            self._stopping.set()
-            raise TransportError(
-                self._identity.name,
-                f"The reception of '{self._identity.name}' has stopped, and nobody can connect any more. The log says "
-                "why; please report it. Start the party again: it resumes.",
-            )
 
     def _out(self) -> bool:
         """Whether this party takes part in no further session."""
@@ -170,13 +136,8 @@ class PartySessions:
         return True
 
     def _invited(self) -> Begin | None:
-        try:
-            begin = self._desk.invitations.get(timeout=_ASK_SECONDS)
-            while not self._desk.invitations.empty():  # only the newest invitation counts
-                begin = self._desk.invitations.get_nowait()
-        except queue.Empty:
-            return None
-        if self._out():
+        begin = self._desk.invitations.get(timeout=ASK_SECONDS)
+        if begin is not None and self._out():
             self._say("This party takes part in no further session: a check failed here, or its shares were deleted.")
             return None
         return begin
@@ -198,7 +159,7 @@ class PartySessions:
             self._stopping.wait(self._ask_pause)
             self._ask_pause = min(1.5 * self._ask_pause, _LONGEST_ASK)
         else:
-            self._ask_pause = _ASK_SECONDS
+            self._ask_pause = ASK_SECONDS
         return begin
 
     def _invitation(self) -> Begin | None:
@@ -218,7 +179,7 @@ class PartySessions:
         for name in dealers:
             with self._others.conversation(name) as conversation:
                 told_plan = conversation.request({"request": "dealer.state"})[0].get("plan")
-            if told_plan != self._plan.hash:
+            if told_plan != self._job.hash:
                 self._say(_another_plan(name))
                 return None
         self._desk.doors.session()
@@ -246,7 +207,7 @@ class PartySessions:
         """Return why no session with this party can begin, or nothing."""
         if name in self._others.out:
             return self._others.out[name]
-        if state.get("plan") != self._plan.hash:
+        if state.get("plan") != self._job.hash:
             return _another_plan(name)
         theirs = mine if state.get("held") == mine else state.get("contributions")
         if not isinstance(theirs, dict):
@@ -257,40 +218,28 @@ class PartySessions:
 
     # --- a session ---------------------------------------------------------------------------------------
 
-    def _attempt(self, reception: Reception, begin: Begin) -> bool:
-        """Run a session in a thread of its own, so that stopping need not wait for the network; True if it succeeds."""
-        succeeded = threading.Event()
+    def _session(self, reception: Reception, begin: Begin) -> None:
+        peers, dealers, rank = self._others.peers, self._others.dealers, self._rank
+        accept = [*peers[rank + 1 :], *dealers]
+        with self._mesh(reception, begin.session, dial=peers[:rank], accept=accept) as mesh:
+            dealer = dealers[0].name if dealers else None
+            scheme = scheme_named(self._study.compute.scheme)(mesh, self._names, dealer)
+            scheme.on_failure = self._end
+            try:
+                scheme.setup()
+                opened, openings = run_session(scheme, self._job, self._state, self._audit, self._report)
+            except ProtocolError:
+                self._end()  # before the mesh closes, and so tells the others
+                raise
+        self._publication.publish(opened, openings, begin.created)
+        self._reopen_after = time.monotonic() + _PUBLISH_SECONDS
 
-        def run() -> None:
-            if self._guarded(reception, begin):
-                succeeded.set()
-
-        thread = threading.Thread(target=run, name="session", daemon=True)
-        thread.start()
-        while thread.is_alive() and not self._stopping.is_set():
-            thread.join(_ASK_SECONDS)
-            if not reception.running:
-                self._stopping.set()
-        thread.join(_GRACE_SECONDS)
-        return succeeded.is_set()
-
-    def _guarded(self, reception: Reception, begin: Begin) -> bool:
-        try:
-            self._session(reception, begin)
-        except StoppedError:
-            return False
-        except ProtocolError as error:
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, ProtocolError):
             self._end()
             self._fail("check failed", error)
-            return False
-        except Exception as error:
-            if not self._stopping.is_set():
-                self._fail("session failed", error)
-            return False
-        finally:
-            self.progress = {}
-        self._reopen_after = time.monotonic() + _PUBLISH_SECONDS
-        return True
+        elif not self._stopping.is_set():
+            self._fail("session failed", error)
 
     def _end(self) -> None:
         """Take part in no further session, durably: before anybody is told, so that a kill cannot undo it."""
@@ -298,36 +247,6 @@ class PartySessions:
         if self._state.phase not in ("released", "failed"):
             with self._disk_errors_logged():
                 self._state.advance("failed")
-
-    def _session(self, reception: Reception, begin: Begin) -> None:
-        peers, compute = self._others.peers, self._study.compute
-        _log.info("session %s begins with %s", begin.session.hex()[:8], ", ".join(self._others.names))
-        self._audit.note("session begins", self._names[0], session=begin.session.hex())
-        with connect_mesh(
-            self._identity,
-            reception.mesh_listener,
-            dial=peers[: self._rank],
-            accept=[*peers[self._rank + 1 :], *self._others.dealers],
-            terms=self._others.terms(begin.session),
-            connect_timeout=compute.connect_timeout,
-            timeout=compute.timeout,
-        ) as mesh:
-            scheme = scheme_named(compute.scheme)(mesh, self._names, self._dealer)
-            scheme.on_failure = self._end
-            parts = holders(self._study)
-            try:
-                scheme.setup()
-                weights, openings = run_session(
-                    scheme, self._study, self._plan, parts, self._expected, self._state, self._audit, self._report
-                )
-            except ProtocolError:
-                self._end()  # before the mesh closes, and so tells the others
-                raise
-        self._publication.publish(weights, openings, begin.created)
-
-    @property
-    def _dealer(self) -> str | None:
-        return None if self._study.dealer is None else self._study.dealer.name
 
     def _sign(self) -> None:
         """Sign a release that was published by a process that did not come to it; it is tried again until it works."""
@@ -338,59 +257,6 @@ class PartySessions:
         except (OSError, sqlite3.Error, CofitError) as error:
             self._say(f"The release cannot be signed yet: {disk_problem(error) or error}")
 
-    def _report(self, step: str, done: int, total: int) -> None:
-        if self._stopping.is_set():
-            raise StoppedError("This party was stopped.")
-        now = time.monotonic()
-        changed = self.progress.get("step") != step
-        self.progress = {"step": step, "done": done, "total": total}
-        if changed or done == total or now - self._told_at >= _STEP_SECONDS:
-            self._told_at = now
-            epochs = f": epoch {done} of {total} ({done / total:.0%})" if step == "train" and total else ""
-            _log.info("%s%s", step, epochs)
-
-    # --- telling -----------------------------------------------------------------------------------------
-
-    def _say(self, text: str) -> None:
-        """Log what is waited for, once; if others bring about something new all the time, some of it."""
-        if text != self._said and self._desk.doors.loggable("waits"):
-            self._said = text
-            _log.info("%s", text)
-
-    def _fail(self, event: str, error: Exception) -> None:
-        """Log and note a failure; texts of errors that are not ours stay out of both."""
-        self._said = ""
-        if self._desk.doors.loggable(event):
-            self._log_failure(event, error)
-        peer = error.peer if isinstance(error, TransportError) else None
-        facts: dict[str, Fact] = {"dispute": list(error.parties)} if isinstance(error, DisputeError) else {}
-        with self._disk_errors_logged():
-            self._audit.note(event, peer, error=_kind(error), **facts)
-
-    @staticmethod
-    def _log_failure(event: str, error: Exception) -> None:
-        if isinstance(error, CofitError):
-            _log.warning("%s: %s", event, error)
-        elif (problem := disk_problem(error)) is not None:
-            _log.error("%s: %s It is tried again.", event, problem)
-        else:
-            where = "".join(traceback.format_tb(error.__traceback__))
-            _log.error(
-                "%s with an unexpected %s; it is tried again. Please report this.\n%s", event, _kind(error), where
-            )
-
-    @contextmanager
-    def _disk_errors_logged(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, sqlite3.Error, CofitError) as error:
-            if self._desk.doors.loggable("disk"):
-                _log.error("the state directory cannot be written: %s", disk_problem(error) or error)
-
 
 def _another_plan(name: str) -> str:
     return f"'{name}' computes another plan of this study. Run the same cofit release everywhere."
-
-
-def _kind(error: Exception) -> str:
-    return type(error).__name__

@@ -14,7 +14,7 @@ from cofit.errors import TransportError
 from cofit.roles.analyst import fetch as analyst
 from cofit.roles.files.audit import read_audit
 from cofit.roles.files.published import Release, largest_release
-from cofit.roles.party.desk import Desk
+from cofit.roles.party.desk import PartyDesk
 from cofit.study.statement import expected_certificate
 from cofit.transport.conversation import MAX_PAYLOAD_BYTES
 from unit.roles.desks import Counter, planned
@@ -23,7 +23,7 @@ from unit.roles.desks import Counter, planned
 class Line:
     """A conversation of an analyst with a desk, without a network; ``twist`` may change what is answered."""
 
-    def __init__(self, desk: Desk, twist: Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]) -> None:
+    def __init__(self, desk: PartyDesk, twist: Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]) -> None:
         self.peer = "party-c"
         self.asked = 0
         self._desk = desk
@@ -37,7 +37,8 @@ class Line:
 
 
 def release_at(counter: Counter, weights: int) -> Release:
-    small = expected_certificate(*planned("horizontal"))
+    job = planned("horizontal")
+    small = expected_certificate(job.study, job.plan)
     stated = small.minimiser
     assert stated is not None
     (one,) = small.releases  # twice the sensitivity: room for the rounding of more weights

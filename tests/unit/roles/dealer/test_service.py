@@ -16,15 +16,18 @@ from typing import Any
 import pytest
 
 from cofit.errors import InvalidInputError, StateError
-from cofit.roles.dealer.service import DealerService
+from cofit.roles.dealer.desk import Call, DealerDesk
+from cofit.roles.dealer.service import DealerService, DealerSessions
 from cofit.roles.dealer.session import run_dealing
 from cofit.roles.files.audit import AuditFile, read_audit
 from cofit.roles.files.manifest import manifest_hash
 from cofit.roles.files.tables import read_owner_table
+from cofit.roles.jobs.steps import NO_CHECKPOINTS
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import contribute_table
-from cofit.roles.party.checkpoints import NO_CHECKPOINTS
 from cofit.roles.party.service import PartyService
 from cofit.roles.party.state import PartyState
+from cofit.roles.service.desk import Answer
 from cofit.roles.service.doors import BusyError, RefusedError
 from cofit.secret.common_coin import _decode
 from cofit.study.encode import encode_table
@@ -40,7 +43,7 @@ def lab_in(folder: Path, **settings: Any) -> Lab:
 
 
 def dealer_in(lab: Lab) -> DealerService:
-    return DealerService(lab.study, lab.identity(DEALER), lab.state(DEALER))
+    return DealerService(Training(lab.study), lab.identity(DEALER), lab.state(DEALER))
 
 
 @pytest.fixture
@@ -48,7 +51,7 @@ def dealer(tmp_path: Path) -> Iterator[DealerService]:
     """One that does not run."""
     service = dealer_in(lab_in(tmp_path))
     yield service
-    service._state.close()
+    service._directory.close()
 
 
 @contextmanager
@@ -56,7 +59,7 @@ def running(lab: Lab) -> Iterator[dict[str, PartyService | DealerService]]:
     """All parties and the dealer, in threads of this process."""
     services: dict[str, PartyService | DealerService] = {DEALER: dealer_in(lab)}
     for party in lab.parties:
-        services[party] = PartyService(lab.study, lab.identity(party), lab.state(party))
+        services[party] = PartyService(Training(lab.study), lab.identity(party), lab.state(party))
     threads = [threading.Thread(target=service.run, daemon=True) for service in services.values()]
     for thread in threads:
         thread.start()
@@ -72,7 +75,7 @@ def running(lab: Lab) -> Iterator[dict[str, PartyService | DealerService]]:
 def contribute(lab: Lab) -> None:
     for owner in lab.owners:
         table = encode_table(lab.study, owner, read_owner_table(lab.study, owner, str(lab.root / owner / "table.npz")))
-        contribute_table(lab.study, lab.identity(owner), table, lab.root / owner / "owner-state", "data")
+        contribute_table(Training(lab.study), lab.identity(owner), table, lab.root / owner / "owner-state", "data")
 
 
 @contextmanager
@@ -80,21 +83,25 @@ def ear(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Heard, list[Mapping[s
     """Everything that the dealer receives: messages of the mesh by label, and requests."""
     heard: Heard = {}
     requests: list[Mapping[str, Any]] = []
-    exchange, answer = Mesh.exchange, DealerService._answer
+    exchange, answer = Mesh.exchange, DealerDesk.answer
 
     def listening(self: Mesh, label: str, send: Any, receive: Any, *more: Any) -> None:
         exchange(self, label, send, receive, *more)
         if self.name == DEALER:
             heard.setdefault(label, []).extend((peer, bytes(buffer)) for peer, buffer in receive.items())
 
-    def asked(self: DealerService, peer: str, request: dict[str, Any]) -> dict[str, Any]:
+    def noted(self: DealerDesk, peer: str, request: Mapping[str, Any], payload: bytes) -> Answer:
         requests.append(request)
-        return answer(self, peer, request)
+        return answer(self, peer, request, payload)
 
     with monkeypatch.context() as patch:
         patch.setattr(Mesh, "exchange", listening)
-        patch.setattr(DealerService, "_answer", asked)
+        patch.setattr(DealerDesk, "answer", noted)
         yield heard, requests
+
+
+def asked(dealer: DealerService, peer: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    return dealer._desk.answer(peer, request, b"")[0]
 
 
 def basis(lab: Lab, party: str) -> bytes:
@@ -150,11 +157,11 @@ def test_it_hears_nothing_that_depends_on_data(
 def test_whoever_is_not_the_dealer_is_told_so(tmp_path: Path) -> None:
     lab = lab_in(tmp_path)
     with pytest.raises(InvalidInputError, match="is not the dealer of study 'lab': that is 'dealer'"):
-        DealerService(lab.study, lab.identity("party-a"), tmp_path / "x")
+        DealerService(Training(lab.study), lab.identity("party-a"), tmp_path / "x")
     with pytest.raises(InvalidInputError, match="certificate of 'dealer' is not the one in the study"):
-        DealerService(lab.study, generate_identity(DEALER), tmp_path / "x")
+        DealerService(Training(lab.study), generate_identity(DEALER), tmp_path / "x")
     with pytest.raises(InvalidInputError, match="it has none"):
-        DealerService(replace(lab.study, dealer=None), lab.identity(DEALER), tmp_path / "x")
+        DealerService(Training(replace(lab.study, dealer=None)), lab.identity(DEALER), tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
 
@@ -163,27 +170,27 @@ def test_a_directory_is_for_one_process_and_one_role(tmp_path: Path) -> None:
     service = dealer_in(lab)
     with pytest.raises(StateError, match="Another process"):
         dealer_in(lab)
-    service._state.close()
+    service._directory.close()
     with pytest.raises(StateError, match="belongs to party dealer"):
-        PartyService(lab.study, lab.identity("party-a"), lab.state(DEALER))
+        PartyService(Training(lab.study), lab.identity("party-a"), lab.state(DEALER))
 
 
 def test_of_many_invitations_the_newest_is_kept(dealer: DealerService) -> None:
     for number in range(60):
-        assert dealer._answer("party-a", {"request": "dealer.begin", "session": f"{number:032x}"}) == {}
-    assert dealer._invitations.qsize() == 1
-    assert dealer._invitations.get_nowait() == (59).to_bytes(16, "big")
+        assert asked(dealer, "party-a", {"request": "dealer.begin", "session": f"{number:032x}"}) == {}
+    assert dealer._desk.invitations.get(0) == Call((59).to_bytes(16, "big"))
+    assert dealer._desk.invitations.get(0) is None
     with pytest.raises(BusyError, match="too many sessions"):
-        dealer._answer("party-a", {"request": "dealer.begin", "session": "0" * 32})
-    assert dealer._invitations.empty()
+        asked(dealer, "party-a", {"request": "dealer.begin", "session": "0" * 32})
+    assert dealer._desk.invitations.get(0) is None
 
 
 def test_whoever_asks_too_often_is_told_so_and_nobody_else(dealer: DealerService) -> None:
     for _ in range(100):
-        dealer._answer("analyst", {"request": "status"})
+        asked(dealer, "analyst", {"request": "status"})
     with pytest.raises(BusyError):
-        dealer._answer("analyst", {"request": "status"})
-    assert dealer._answer("party-a", {"request": "dealer.begin", "session": "0" * 32}) == {}
+        asked(dealer, "analyst", {"request": "status"})
+    assert asked(dealer, "party-a", {"request": "dealer.begin", "session": "0" * 32}) == {}
 
 
 @pytest.mark.parametrize(
@@ -208,11 +215,11 @@ def test_a_refusal_needs_no_disk(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(RefusedError, match=why):
-        dealer._answer(peer, request_)
+        asked(dealer, peer, request_)
     monkeypatch.setattr(AuditFile, "write", full)
     with pytest.raises(RefusedError, match=why):
-        dealer._answer(peer, request_)
-    assert "could not be noted" in caplog.text and dealer._invitations.empty()
+        asked(dealer, peer, request_)
+    assert "could not be noted" in caplog.text and dealer._desk.invitations.get(0) is None
 
 
 @pytest.mark.parametrize(
@@ -239,15 +246,15 @@ def test_a_session_that_fails_leads_to_the_next(
 
 
 def test_it_stops_in_the_middle_of_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab, report = lab_in(tmp_path), DealerService._report
+    lab, report = lab_in(tmp_path), DealerSessions._report
     dealing = threading.Event()
 
-    def slow(self: DealerService, step: str, done: int, total: int) -> None:
+    def slow(self: DealerSessions, step: str, done: int, total: int) -> None:
         dealing.set()
         time.sleep(0.3)
         report(self, step, done, total)
 
-    monkeypatch.setattr(DealerService, "_report", slow)
+    monkeypatch.setattr(DealerSessions, "_report", slow)
     with running(lab) as services:
         contribute(lab)
         assert dealing.wait(20)

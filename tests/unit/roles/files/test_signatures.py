@@ -19,6 +19,7 @@ from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import (
     TAG,
     PartySignature,
+    bytes_to_sign,
     canonical_pem,
     check_signature,
     check_signatures,
@@ -46,7 +47,7 @@ def release() -> Release:
 def signature_of(identity: Identity, given: Release | None = None) -> PartySignature:
     mine = given or release()
     certificate = mine.certificate
-    signature = sign(identity, mine, ENCODING)
+    signature = sign(identity, bytes_to_sign(identity, mine, ENCODING))
     return PartySignature(
         identity.name, identity.certificate_pem, certificate.cofit_version, certificate.software, signature
     )

@@ -15,6 +15,7 @@ import pytest
 from cofit.errors import BudgetExceededError, InvalidInputError, TransportError
 from cofit.learn.releases import accounted_releases
 from cofit.roles.files.ledger import Ledger
+from cofit.roles.jobs.training import Training
 from cofit.roles.owner import contribute as contributing
 from cofit.roles.owner.contribute import (
     LEDGER,
@@ -62,7 +63,9 @@ def some_keys(count: int, start: int = 0) -> list[str]:
 def test_a_horizontal_table_is_normalised_and_encoded() -> None:
     study = study_of(HORIZONTAL)
     rng = np.random.default_rng(1)
-    contribution = prepare(study, "owner-a", EncodedTable(rng.uniform(-1, 1, (600, 10)), rng.integers(0, 2, 600), None))
+    contribution = prepare(
+        Training(study), "owner-a", EncodedTable(rng.uniform(-1, 1, (600, 10)), rng.integers(0, 2, 600), None)
+    )
     facts, encoded = contribution.inputs["features"]
     values = facts.format.decode(encoded)
     assert facts.shape == (600, 11)
@@ -83,20 +86,20 @@ def test_shapes_are_those_of_the_study(features: tuple[int, int] | None, labels:
         None if features is None else np.zeros(features), None if labels is None else np.zeros(labels, np.int64), None
     )
     with pytest.raises(InvalidInputError, match="must have shape"):
-        prepare(study_of(HORIZONTAL), "owner-a", encoded)
+        prepare(Training(study_of(HORIZONTAL)), "owner-a", encoded)
 
 
 def test_who_is_no_owner_has_nothing_to_contribute() -> None:
     with pytest.raises(InvalidInputError, match="owner"):
-        prepare(study_of(HORIZONTAL), "party-a", EncodedTable(None, None, None))
+        prepare(Training(study_of(HORIZONTAL)), "party-a", EncodedTable(None, None, None))
 
 
 def test_the_digest_of_rows_belongs_to_vertical_studies() -> None:
     with pytest.raises(InvalidInputError, match="null in a horizontal study"):
-        prepare(study_of(HORIZONTAL), "owner-a", EncodedTable(None, None, None), ROWS)
+        prepare(Training(study_of(HORIZONTAL)), "owner-a", EncodedTable(None, None, None), ROWS)
     with pytest.raises(InvalidInputError, match="in a vertical study"):
-        prepare(vertical(), "owner-a", table(some_keys(50)))
-    assert prepare(vertical(), "owner-a", table(some_keys(50)), ROWS).rows == ROWS
+        prepare(Training(vertical()), "owner-a", table(some_keys(50)))
+    assert prepare(Training(vertical()), "owner-a", table(some_keys(50)), ROWS).rows == ROWS
 
 
 # --- the ledger ---------------------------------------------------------------------------------------------
@@ -136,7 +139,7 @@ def test_the_ledger_is_charged_once_and_before_anything_is_sent(
     monkeypatch.setattr(contributing, "contribute", fails)
     for _ in range(2):
         with pytest.raises(InvalidInputError, match="broken"):
-            contribute_table(study, NOBODY, table(some_keys(50)), state, "data", rows=ROWS)
+            contribute_table(Training(study), NOBODY, table(some_keys(50)), state, "data", rows=ROWS)
     assert spent == [1, 1]
     assert stat.S_IMODE(state.stat().st_mode) == 0o700
     (charge,) = Ledger(state / LEDGER).charges()
@@ -145,7 +148,7 @@ def test_the_ledger_is_charged_once_and_before_anything_is_sent(
 
 def test_above_the_cap_nothing_is_sent(tmp_path: Path, sent: list[tuple[Any, ...]]) -> None:
     open_ledger(tmp_path).set_cap("data", Fraction(1, 2), Fraction(1, 100))
-    contribution = prepare(vertical(), "owner-a", table(some_keys(50)), ROWS)
+    contribution = prepare(Training(vertical()), "owner-a", table(some_keys(50)), ROWS)
     with pytest.raises(BudgetExceededError, match="cofit budget --set-cap"):
         send(contribution, NOBODY, tmp_path, "data")
     assert sent == []
@@ -157,7 +160,7 @@ def test_above_the_cap_nothing_is_sent(tmp_path: Path, sent: list[tuple[Any, ...
 def test_parties_without_memory_of_the_earlier_run_are_charged_again(
     tmp_path: Path, known: dict[str, str], sent: list[tuple[Any, ...]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    contribution = prepare(vertical(), "owner-a", table(some_keys(50)), ROWS)
+    contribution = prepare(Training(vertical()), "owner-a", table(some_keys(50)), ROWS)
     for _ in range(2):
         send(contribution, NOBODY, tmp_path, "data")
     assert open_ledger(tmp_path).spent("data").epsilon == 1
@@ -181,7 +184,7 @@ def test_nothing_is_charged_where_a_party_cannot_be_asked(tmp_path: Path, monkey
 
     monkeypatch.setattr(contributing, "incarnations", away)
     with pytest.raises(TransportError):
-        send(prepare(vertical(), "owner-a", table(some_keys(50)), ROWS), NOBODY, tmp_path, "data")
+        send(prepare(Training(vertical()), "owner-a", table(some_keys(50)), ROWS), NOBODY, tmp_path, "data")
     assert open_ledger(tmp_path).charges() == []
 
 

@@ -32,10 +32,10 @@ def save(states: dict[str, PartyState], epochs: range, every: int = 1) -> None:
     """One session in which the weights after epoch t are (t, t + 1) / 1024, and before it (t - 1, t) / 1024."""
 
     def program(party: Party) -> None:
-        files = CheckpointFiles(states[party.name], every, PLAN.state)
+        files = CheckpointFiles(states[party.name], every, PLAN.hash, PLAN.state)
         for t in epochs:
             now, before = (party.constant(np.array([t + i, t + i + 1.0]) / 1024, FORMAT) for i in (0, -1))
-            files.reached(party, t, now, before)
+            files.reached(party, t, (now, before))
 
     run_local(program)
 
@@ -44,10 +44,10 @@ def resume(states: dict[str, PartyState], plan: MinimiserPlan = PLAN) -> tuple[i
     """What another session finds; opened, to look at it."""
 
     def program(party: Party) -> tuple[int, list[float], list[float]] | None:
-        found = CheckpointFiles(states[party.name], 1, plan.state).resume(party)
+        found = CheckpointFiles(states[party.name], 1, plan.hash, plan.state).resume(party)
         if found is None:
             return None
-        epoch, weights, before = found
+        epoch, (weights, before) = found
         assert weights.integer_limit == before.integer_limit == FORMAT.limit(plan.formats.radius)
         return epoch, *((1024 * party.open(value, reason="a test")).tolist() for value in (weights, before))
 
@@ -115,16 +115,16 @@ def test_nothing_is_stored_that_was_not_verified(states: dict[str, PartyState]) 
 
     def program(scheme: Scheme) -> None:
         party = Party(scheme, {})
-        files = CheckpointFiles(states[party.name], 2, PLAN.state)
+        files = CheckpointFiles(states[party.name], 2, PLAN.hash, PLAN.state)
         weights = party.constant(np.array([1.0, 2.0]) / 1024, FORMAT)
-        files.reached(party, 1, weights, weights)
+        files.reached(party, 1, (weights, weights))
         product = (weights * 0.5).multiply(party.constant(np.array([1.0, 1.0]), FORMAT))
-        files.reached(party, 2, product, weights)
+        files.reached(party, 2, (product, weights))
         assert isinstance(scheme, LateChecked)
         scheme.tampers = scheme.rank == 1
         product = weights.multiply(product)
         with pytest.raises(ProtocolError, match="multiplied differently"):
-            files.reached(party, 4, product, weights)
+            files.reached(party, 4, (product, weights))
 
     run_scheme(LateChecked, program, names=NAMES)
     assert [[c.epoch for c in state.checkpoints()] for state in states.values()] == [[2]] * 3

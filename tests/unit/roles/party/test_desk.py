@@ -11,6 +11,7 @@ import pytest
 from cofit.errors import StateError
 from cofit.roles.files.audit import read_audit
 from cofit.roles.party import desk as desk_module
+from cofit.roles.party.desk import Begin
 from cofit.roles.service.doors import BusyError, RefusedError, answerable
 from unit.roles.desks import FILE, OWNERS, RANK, SEALED_AT, Counter, make
 
@@ -398,5 +399,5 @@ def test_only_the_newest_invitation_is_kept(horizontal: Counter) -> None:
     fields: dict[str, Any] = {"contributions": horizontal.sealing.ready(), "created": SEALED_AT}
     for session in range(50):
         horizontal.ask("party-a", "party.begin", session=f"{session:032x}", **fields)
-    assert horizontal.desk.invitations.qsize() == 1
-    assert horizontal.desk.invitations.get_nowait().session == (49).to_bytes(16, "big")
+    assert horizontal.desk.invitations.get(0) == Begin((49).to_bytes(16, "big"), SEALED_AT)
+    assert horizontal.desk.invitations.get(0) is None

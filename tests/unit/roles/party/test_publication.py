@@ -21,11 +21,11 @@ from cofit.roles.party.publication import Publication
 from cofit.roles.party.state import PartyState
 from cofit.secret import Opening
 from cofit.study.encoding import study_encoding
-from cofit.study.expected import expected_contributions
 from unit.roles.desks import planned
 from unit.study.studies import IDENTITIES
 
-STUDY, PLAN = planned("horizontal")
+JOB = planned("horizontal")
+STUDY, PLAN = JOB.study, JOB.plan
 NAMES = tuple(party.name for party in STUDY.parties)
 OPENINGS = (Opening(1, PLAN.release_reason, "arithmetic", (PLAN.released,), NAMES),)
 WEIGHTS = np.arange(PLAN.released) / 7
@@ -43,8 +43,7 @@ class Party:
         self.stop()
         self.state = PartyState(self.folder, STUDY.hash, "party-b")
         self.audit = AuditFile(self.folder / "audit.jsonl")
-        expected = expected_contributions(STUDY, PLAN)
-        return Publication(STUDY, PLAN, expected, IDENTITIES["party-b"], self.state, self.audit)
+        return Publication(JOB, IDENTITIES["party-b"], self.state, self.audit)
 
     def stop(self) -> None:
         if self.state is not None:

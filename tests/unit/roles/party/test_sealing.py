@@ -16,7 +16,7 @@ DATE = "2026-01-02T03:04:05+00:00"
 
 @pytest.mark.parametrize("take_back", [True, False])
 def test_a_set_that_owners_have_replaced(tmp_path: Path, take_back: bool) -> None:
-    counter = Counter(tmp_path, *planned("horizontal"))
+    counter = Counter(tmp_path, planned("horizontal"))
     sealing = Sealing(tuple(counter.expected), counter.state, counter.audit, take_back=take_back)
     for owner in counter.expected:
         counter.whole(owner)

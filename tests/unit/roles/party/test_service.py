@@ -21,7 +21,9 @@ from cofit.roles.files.keys import load_key
 from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.release_store import FileStore
 from cofit.roles.files.signatures import SignedRelease
-from cofit.roles.party import publication, session
+from cofit.roles.jobs import training
+from cofit.roles.jobs.training import Training
+from cofit.roles.party import publication
 from cofit.roles.party import sessions as party_sessions
 from cofit.roles.party.desk import Begin
 from cofit.roles.party.service import PartyService
@@ -219,7 +221,7 @@ def test_a_failed_check_ends_the_study_here(site: Loopback, monkeypatch: pytest.
     def wrong(*_args: Any, **_kwargs: Any) -> None:
         raise ProtocolError("the shares do not fit together")
 
-    monkeypatch.setattr(session, "private_training", wrong)
+    monkeypatch.setattr(training, "private_training", wrong)
     site.start(until_released=True)
     site.contribute()
     until(lambda: "failed" in site.ended.values())
@@ -240,7 +242,7 @@ def test_a_check_that_failed_at_one_party_ends_all_who_wait_for_a_release(
             raise ProtocolError("the shares do not fit together")
         return original(party, *args, **kwargs)
 
-    monkeypatch.setattr(session, "private_training", wrong)
+    monkeypatch.setattr(training, "private_training", wrong)
     site.start(until_released=True)
     site.contribute()
     site.join()
@@ -323,7 +325,7 @@ def test_only_the_leader_pauses_after_a_session_that_failed(
     site: Loopback, monkeypatch: pytest.MonkeyPatch, name: str, attempts: int
 ) -> None:
     """Pauses of two parties could fit together such that one always comes when the other has given up."""
-    service = PartyService(site.study, load_key(site.study, site.folder / f"{name}.key"), site.state(name))
+    service = PartyService(Training(site.study), load_key(site.study, site.folder / f"{name}.key"), site.state(name))
     tried: list[Begin] = []
 
     def fails(self: Any, reception: Any, begin: Begin) -> bool:
@@ -398,15 +400,15 @@ def test_a_port_that_is_taken(site: Loopback) -> None:
     entry = site.study.parties[0]
     identity = load_key(site.study, site.folder / "party-a.key")
     with socket.create_server((entry.host, entry.port)):
-        service = PartyService(site.study, identity, site.state("party-a"))
+        service = PartyService(Training(site.study), identity, site.state("party-a"))
         with pytest.raises(TransportError, match=rf"cannot listen at 127.0.0.1:{entry.port}: .*in use.*--listen"):
             service.run()
-    PartyService(site.study, identity, site.state("party-a"))._state.close()  # and the state is free again
+    PartyService(Training(site.study), identity, site.state("party-a"))._state.close()  # and the state is free again
 
 
 def test_who_is_no_party_is_refused(site: Loopback) -> None:
     with pytest.raises(InvalidInputError, match="no computing party"):
-        PartyService(site.study, load_key(site.study, site.folder / "owner-a.key"), site.state("x"))
+        PartyService(Training(site.study), load_key(site.study, site.folder / "owner-a.key"), site.state("x"))
 
 
 def test_a_state_whose_log_was_changed_is_refused_and_freed(site: Loopback) -> None:
@@ -415,7 +417,7 @@ def test_a_state_whose_log_was_changed_is_refused_and_freed(site: Loopback) -> N
     (state / "audit.jsonl").write_text('{"n": 1}\n')
     identity = load_key(site.study, site.folder / "party-a.key")
     with pytest.raises(InvalidInputError, match="audit log"):
-        PartyService(site.study, identity, state)
+        PartyService(Training(site.study), identity, state)
     PartyState(state, site.study.hash, "party-a").close()
 
 

@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from cofit.errors import ProtocolError, StateError
-from cofit.roles.party.session import AGREED, _basis, begin_once
+from cofit.roles.jobs.steps import AGREED
+from cofit.roles.party.session import _basis, begin_once
 from cofit.roles.party.state import PartyState
 from cofit.secret import Party
 from cofit.sharing import Scheme
 from support.runs import run_scheme
 
-PLAN: Any = SimpleNamespace(hash="plan")
+
+def job(*owners: str) -> Any:
+    return SimpleNamespace(hash="plan", inputs=dict.fromkeys(owners))
 
 
 @pytest.mark.parametrize("odd", [None, 1, 3])
@@ -28,7 +31,7 @@ def test_a_leader_that_tells_two_parties_different_dates_is_found_out(tmp_path: 
             state.seal(f"2026-01-0{2 if rank == odd else 1}T00:00:00+00:00", take_back=False)
 
         def program(scheme: Scheme) -> None:
-            Party(scheme, {}).agree(AGREED, _basis(PLAN, states[scheme.rank], {}))
+            Party(scheme, {}).agree(AGREED, _basis(job(), states[scheme.rank]))
 
         if odd is None:
             run_scheme("rep4", program)
@@ -50,7 +53,7 @@ def test_an_owner_whose_contributions_differ_is_named(tmp_path: Path) -> None:
 
         def program(scheme: Scheme) -> None:
             party = Party(scheme, {})
-            party.agree(AGREED, _basis(PLAN, states[scheme.rank], dict.fromkeys(("owner-a", "owner-b"))))
+            party.agree(AGREED, _basis(job("owner-a", "owner-b"), states[scheme.rank]))
 
         with pytest.raises(ProtocolError, match="do not agree on the contribution of 'owner-b'\\."):
             run_scheme("rep4", program)

@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from cofit.learn.base_plan import PLAN_VERSION, Plan, PublicRows, plain_formats
 from cofit.learn.bounds import TOLERANCE
-from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.facts import Facts
 from cofit.learn.opened import REASON, Opened, OpenedPart
 from cofit.learn.recipes.descent.budget import AVERAGED, CENTRED_FLOOR, LEVEL_PARTS, OWN_PARTS
@@ -49,6 +48,7 @@ from cofit.privacy.certified import CertifiedRelease
 from cofit.privacy.events import Event
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SPREAD, STEP
 from cofit.secret import Party, SecretArray
+from cofit.secret.checkpoints import Checkpoints
 from cofit.sharing.meter import Meter, Tally
 
 if TYPE_CHECKING:

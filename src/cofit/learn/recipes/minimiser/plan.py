@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.learn.base_plan import PLAN_VERSION, Plan, PublicRows, plain_formats
-from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.facts import Facts
 from cofit.learn.losses import Loss, loss_named
 from cofit.learn.opened import Opened
@@ -30,12 +29,13 @@ from cofit.learn.recipes.minimiser.sections import minimiser_sections
 from cofit.learn.recipes.minimiser.solvers import Solver
 from cofit.learn.recipes.minimiser.statement import certified_by_minimiser, stated_by_minimiser
 from cofit.learn.sections import Section
-from cofit.learn.statement import Scoring, Stated, TrainingState
+from cofit.learn.statement import Scoring, Stated
 from cofit.learn.usefulness import about
 from cofit.privacy.certified import CertifiedRelease
 from cofit.privacy.mechanisms import Mechanism
 from cofit.privacy.objective import Objective
 from cofit.secret import Party, SecretArray
+from cofit.secret.checkpoints import Checkpoints, KeptState
 
 if TYPE_CHECKING:
     from cofit.learn.inputs import Holders
@@ -105,9 +105,9 @@ class MinimiserPlan(Plan):
         return unit_rows(x, float(self.facts.intercept_scaling) if self.facts.fit_intercept else None)
 
     @property
-    def state(self) -> TrainingState:
+    def state(self) -> KeptState:
         format = self.formats.of(self.formats.weights)
-        return TrainingState(self.hash, self.epochs, self.geometry.cols, format, format.limit(self.formats.radius))
+        return KeptState(2, (self.geometry.cols,), format, format.limit(self.formats.radius), self.epochs)
 
     def noisy_release(
         self, party: Party, holders: Holders, toss: Callable[[], bytes], checkpoints: Checkpoints | None

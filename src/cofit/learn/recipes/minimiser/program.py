@@ -23,11 +23,11 @@ import numpy as np
 from cofit.arithmetic import FixedPoint
 from cofit.learn.batches import in_batches
 from cofit.learn.checked_rows import verdicts
-from cofit.learn.checkpoints import Checkpoints
 from cofit.learn.inputs import Holders, gathered
 from cofit.learn.recipes.minimiser.norm import inverse_norms, largest_inverse
 from cofit.sampling.uniform import uniform
 from cofit.secret import Party, SecretArray
+from cofit.secret.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
     from cofit.learn.recipes.minimiser.plan import MinimiserPlan
@@ -55,8 +55,8 @@ def train(
     found = None if checkpoints is None else checkpoints.resume(party)
     if found is None:
         weights = initial(party, plan)
-        found = 0, weights, weights
-    done, weights, before = found
+        found = 0, (weights, weights)
+    done, (weights, before) = found
     party.progress("train", done, plan.epochs)
     data = gather(party, plan, holders, coin)
     party.progress("train", done, plan.epochs)
@@ -64,7 +64,7 @@ def train(
         with party.label("epoch"):
             weights, before = step(data, plan, weights, before), weights
         if checkpoints is not None:
-            checkpoints.reached(party, epoch + 1, weights, before)
+            checkpoints.reached(party, epoch + 1, (weights, before))
         party.progress("train", epoch + 1, plan.epochs)
     del data
     party.forget_inputs()

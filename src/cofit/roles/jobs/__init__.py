@@ -1,0 +1,1 @@
+"""What parties compute together: the interface of a job, and training, the first one."""

@@ -1,0 +1,111 @@
+"""The job of training: from the owners' contributions to the noisy weights and their certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.arithmetic import RingArray
+from cofit.errors import InvalidInputError
+from cofit.learn.certify import certify
+from cofit.learn.contribution import encoded_features
+from cofit.learn.inputs import FEATURES
+from cofit.learn.plan import Plan
+from cofit.learn.private_training import private_training
+from cofit.learn.releases import accounted_releases
+from cofit.roles.files.published import Release
+from cofit.roles.files.signatures import bytes_to_sign
+from cofit.roles.jobs.job import ReleasePolicy, Work
+from cofit.secret import InputFacts, Opening
+from cofit.secret.checkpoints import KeptState
+from cofit.study.document import Study
+from cofit.study.encode import EncodedTable
+from cofit.study.encoding import study_encoding
+from cofit.study.expected import expected_contributions, holders
+from cofit.study.plan import study_plan
+from cofit.transport import Identity
+
+Reals = npt.NDArray[np.float64]
+_STEP = "train"
+
+
+class Training:
+    """Implements ``Job``: the training that a study describes, by its plan."""
+
+    name = "training"
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.plan: Plan = study_plan(study)
+        self.hash = self.plan.hash
+        self.inputs: Mapping[str, Mapping[str, InputFacts]] = expected_contributions(study, self.plan)
+
+    @cached_property
+    def policy(self) -> ReleasePolicy:
+        """The noisy weights, to all parties; charged is what the certificate states."""
+        return ReleasePolicy(
+            reason=self.plan.release_reason,
+            shape=(self.plan.released,),
+            learned_by=tuple(party.name for party in self.study.parties),
+            epsilon=self.plan.facts.epsilon,
+            delta=self.plan.total_delta,
+            releases=accounted_releases(self.plan),
+        )
+
+    @property
+    def state(self) -> KeptState | None:
+        """What the plan says: the weights after an epoch and before it, or nothing."""
+        return self.plan.state
+
+    def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> RingArray | None:
+        """Return the features or the labels as the plan wants them."""
+        values = table.features if name == FEATURES else table.labels
+        if values is None:
+            return None
+        if name == FEATURES:
+            return encoded_features(self.plan, values, facts.format, facts.bound)
+        return facts.format.encode(values, facts.bound)
+
+    def run(self, work: Work) -> Reals:
+        """Train, perturb, store and open, or open what is stored."""
+        stores = {} if work.store is None else {work.party.name: work.store}
+        parts = holders(self.study)
+        return private_training(work.party, self.plan, parts, stores, work.key, work.checkpoints, coin=work.coin)
+
+    def publish(self, opened: Reals, openings: Sequence[Opening], created: str) -> bytes:
+        """Return the weights and their certificate."""
+        study = self.study
+        certificate = certify(
+            self.plan,
+            parties=[party.name for party in study.parties],
+            dealer=None if study.dealer is None else study.dealer.name,
+            owners={owner: {name: facts.shape for name, facts in i.items()} for owner, i in self.inputs.items()},
+            openings=openings,
+            created=created,
+            study=study.hash,
+        )
+        return Release(tuple(opened.tolist()), certificate).to_json().encode()
+
+    def numbers(self, published: bytes) -> tuple[float, ...]:
+        """Return the weights of a release of this study."""
+        return self._release(published).weights
+
+    def to_sign(self, identity: Identity, published: bytes) -> bytes:
+        """Return weights, certificate and the meaning of the columns, as ``files.signatures`` says."""
+        return bytes_to_sign(identity, self._release(published), study_encoding(self.study))
+
+    def progress(self, step: str, done: int, total: int) -> str:
+        """Return the step; of the training, the epoch too."""
+        return f"{step}: epoch {done} of {total} ({done / total:.0%})" if step == _STEP and total else step
+
+    def _release(self, published: bytes) -> Release:
+        try:
+            release = Release.from_json(published.decode())
+        except UnicodeDecodeError as error:
+            raise InvalidInputError(f"A release is not UTF-8 text: {error.reason}.") from None
+        if release.certificate.study != self.study.hash:
+            raise InvalidInputError("It is the release of another study.")
+        return release
