@@ -26,6 +26,8 @@ from cofit.privacy.certificate import Certificate
 from cofit.privacy.mechanisms import MECHANISMS, register_mechanism
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import run_training
+from cofit.study.plan import study_plan
+from unit.study.studies import study_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-learner.md"
 RNG = np.random.default_rng(4)
@@ -138,3 +140,9 @@ def test_a_lie_about_a_target_counts_as_nothing(page: dict[str, Any], monkeypatc
     taken = minimum(plan.loss, rows, lies, 0.05)
     assert np.linalg.norm(found - kept) < 0.3 * np.linalg.norm(found - taken)
     assert Fraction(plan.facts.rows) == 600
+
+
+def test_a_study_may_name_the_kind_of_model(page: dict[str, Any]) -> None:
+    plan = study_plan(study_of(model__kind=page["WideHinge"].kind))
+    assert plan.facts.loss == "wide_hinge"
+    assert plan.stated().model == page["WideHinge"].title

@@ -18,7 +18,7 @@ from cofit.learn.rebuild import rebuilt_plan
 from cofit.privacy.certificate import Certificate
 from support.certified import CASES, certified
 
-STORED = json.loads((Path(__file__).parent / "vectors" / "plans.json").read_text())
+STORED = json.loads((Path(__file__).parents[2] / "fixtures" / "0.1.0" / "plans.json").read_text())
 OF_THE_SOFTWARE = ("cofit_version", "software")
 
 
