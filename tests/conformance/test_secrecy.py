@@ -138,13 +138,13 @@ def test_stuck_generators_fail_the_uniformity_test(ring: PowerOfTwoRing) -> None
 class Semi2kWithStuckCorrelations(Semi2k):
     def setup(self) -> None:
         super().setup()
-        self._source._stream = Stuck()
+        self._source._stream = Stuck()  # type: ignore[attr-defined]
 
 
 class DealerWithStuckGenerators(Semi2kDealer):
     def setup(self) -> None:
         super().setup()
-        self._sure._streams = [Stuck() for _ in self.names]
+        self._source._streams = [Stuck() for _ in self.names]  # type: ignore[attr-defined]
 
 
 class Semi2kWithStuckPairs(Semi2k):

@@ -111,6 +111,14 @@ class Lookup(BitForm):
     def __repr__(self) -> str:
         return f"Lookup({self._facts})"
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Lookup) or (self._rights, self._facts) != (other._rights, other._facts):
+            return False
+        return all(np.array_equal(a, b) for (_, a), (_, b) in zip(self._matrices, other._matrices, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(self._facts)
+
     @property
     def facts(self) -> tuple[int, ...]:
         """A digest of every matrix."""

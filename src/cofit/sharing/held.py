@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,12 +21,23 @@ from cofit.sharing.regions import Region, whole
 from cofit.sharing.shares import Share
 
 
+class HeldFacts(NamedTuple):
+    """The public facts of a mask, or of a part or the transpose of one; shapes alone do not tell them apart."""
+
+    number: int
+    shape: Shape
+    transposed: bool
+    origin: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class HeldMask:
     """Our share of the mask of a held array: ``pieces``, each with its place in it; zero elsewhere.
 
     The rest are public facts, the same at all members: the shape, whether this is the transpose of what was held, and
-    how many elements only one party has a mask of (``known``), and where a block begins in what was held (``origin``).
+    how many elements only one party has a mask of (``known``), where a block begins in what was held (``origin``), and
+    which of the masks of a run this is a part of (``number``). ``record``: what lives as long as this, its parts and
+    its transpose do.
     """
 
     shape: Shape
@@ -33,6 +45,20 @@ class HeldMask:
     known: int = 0
     transposed: bool = False
     origin: tuple[int, ...] = (0, 0)
+    number: int = 0
+    record: object = None
+
+    @property
+    def facts(self) -> HeldFacts:
+        """What tells it from other masks, parts and transposes."""
+        return HeldFacts(self.number, self.shape, self.transposed, self.origin)
+
+    def part(self, facts: HeldFacts) -> HeldMask:
+        """Return the part, or the transpose of one, that has these facts; this is the mask of all that was held."""
+        mask = self.transpose() if facts.transposed else self
+        if facts.shape == mask.shape:
+            return mask
+        return mask.block(tuple(slice(start, start + n) for start, n in zip(facts.origin, facts.shape, strict=True)))
 
     def block(self, place: Place) -> HeldMask:
         """Return the mask of the elements in this place; its products are not counted as those with known data."""
@@ -145,15 +171,25 @@ class HeldShare(Share):
 
 
 def held(
-    engine: Engine, ring: Ring, public: RingArray, pieces: Sequence[tuple[Place, RingArray]], known: int, adds: bool
+    engine: Engine,
+    ring: Ring,
+    public: RingArray,
+    pieces: Sequence[tuple[Place, RingArray]],
+    number: int,
+    known: int,
+    adds: bool,
 ) -> HeldShare:
-    """Give E and our pieces of A to the engine. known: how many elements a party knows. adds: ``adds_public``."""
+    """Give E and our pieces of A, the mask ``number``, to the engine.
+
+    known: how many elements a party knows. adds: ``adds_public``.
+    """
     if [place for place, _ in pieces] == [whole(public.shape)]:
         both = engine.place(ring, (public, pieces[0][1]))
-        mask = HeldMask(public.shape, ((pieces[0][0], both.only(1)),), known)
+        mask = HeldMask(public.shape, ((pieces[0][0], both.only(1)),), known, number=number)
         return HeldShare(both.only(0), mask, adds_public=adds, both=both)
     placed = tuple((place, engine.place(ring, (piece,))) for place, piece in pieces)
-    return HeldShare(engine.place(ring, (public,)), HeldMask(public.shape, placed, known), adds_public=adds)
+    mask = HeldMask(public.shape, placed, known, number=number)
+    return HeldShare(engine.place(ring, (public,)), mask, adds_public=adds)
 
 
 def matrix_product(left: Placed, right: RingArray) -> RingArray:

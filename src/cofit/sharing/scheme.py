@@ -6,7 +6,8 @@ A scheme is a package, registered in ``registry.py``, and a composition of parts
 - shared numbers: this file. The ring travels with the share; what is local and linear is written here once, over the
   ``parts`` of a share, and a scheme adds what needs messages or its own structure;
 - shared bits, a part of its own (``boolean.py``), and the conversions between both (``conversion.py``);
-- how owners share values (``inputs.py``).
+- how owners share values (``inputs.py``), what is still to be checked (``verification.py``), and where correlated
+  randomness comes from (``correlations.py``).
 
 Nothing above this layer looks inside a share.
 """
@@ -24,6 +25,7 @@ from cofit.arithmetic.engine import LOCAL, Engine
 from cofit.arithmetic.power_of_two import shifting
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.sharing.conversion import Conversion
+from cofit.sharing.correlations import Demand
 from cofit.sharing.costs import Costs
 from cofit.sharing.inputs import Inputs, receive_components
 from cofit.sharing.member import Member
@@ -57,6 +59,13 @@ class Scheme(Member, Conversion):
     @abstractmethod
     def setup(self) -> None:
         """Agree on fresh correlated randomness with the other parties. Called once, before anything else."""
+
+    def prepare(self, demand: Demand) -> None:
+        """Make correlated randomness ahead that the program will ask for (``demand.py``); nothing without any.
+
+        All members prepare the same. What is left of it when the session ends is lost.
+        """
+        del demand
 
     def verify(self) -> None:
         """Make every check that was put off (``Costs.verification`` says what it takes), or raise ProtocolError.

@@ -2,210 +2,273 @@
 
 The dealer gives every party a seed once. Each share that may be uniform is drawn from the seeds and costs no message;
 of a share that must fit the others, all but the last party's are drawn too, and the dealer sends the last party what is
-missing (one message an operation, to one party). Both ends are here because they must draw in the same order.
+missing (one message for what is made at the moment, and one stream for all that is made ahead). Both ends are here
+because they must draw in the same order.
 """
 
 from __future__ import annotations
 
 import functools
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Generator, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, unpack
-from cofit.sharing.held import HeldMask, squares
-from cofit.sharing.numbers import plain_numbers
-from cofit.sharing.preprocessing import (
-    Bilinear,
+from cofit.arithmetic.engine import LOCAL
+from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
+from cofit.errors import InvalidInputError
+from cofit.sharing.correlations import (
+    Bits,
+    Correlations,
+    Digits,
     DoubleBits,
-    HeldBilinear,
+    HeldProduct,
     HeldProductMask,
+    Mask,
+    MaskDigits,
+    MaskPieces,
+    Number,
     NumberMask,
-    Preprocessing,
+    Product,
     ProductMask,
+    Request,
+    Travelling,
+    Truncation,
     TruncationMask,
+    multiplied,
 )
+from cofit.sharing.held import HeldMask, matrix_product, rows_product, squares
+from cofit.sharing.inputs import CHUNK_BYTES
+from cofit.sharing.member import as_bytes
+from cofit.sharing.numbers import plain_numbers
+from cofit.sharing.regions import whole
 
+T = TypeVar("T")
 SPREAD = 0x9E3779B1
+Exchange = Callable[[str, Mapping[int, Sequence[RingArray]], Mapping[int, RingArray]], None]
+"""Sends arrays to ranks and fills arrays from them, under the label of an operation."""
 
 
-class _Asked:
-    """A digest of everything that was asked for so far, the same at both ends as long as their programs are.
-
-    The streams alone would not do: a truncation by another shift, or a product with a transpose, reads as much of them,
-    and its result would be wrong; opened, it could show bits that the truncation was to take away.
-    """
-
-    def __init__(self) -> None:
-        self.digest = 0
-
-    def note(self, kind: str, ring: Ring, *facts: Sequence[int] | None) -> None:
-        numbers = [None if fact is None else [int(number) for number in fact] for fact in facts]
-        self.digest = zlib.crc32(f"{kind} {ring.name} {numbers}".encode(), self.digest)
-
-    def note_held_product(self, ring: Ring, left: HeldMask, right: Shape | None, shape: Shape) -> None:
-        """With whether the transpose is meant, and which block: shapes alone do not tell."""
-        self.note("held product", ring, left.shape, (left.transposed, *left.origin), right, shape)
-
-
-class FromDealer(Preprocessing):
+class FromDealer(Correlations):
     """The end of the party ``rank`` of so many; the dealer's rank is the one after the last party's."""
 
-    def __init__(self, seed: bytes, rank: int, parties: int) -> None:
-        self._stream = Generator(seed)
+    def __init__(self, exchange: Exchange, rank: int, parties: int) -> None:
+        super().__init__()
+        self._exchange = exchange
         self._rank = rank
         self._dealer = parties
         self._last = rank == parties - 1
-        self._awaited: dict[int, RingArray] = {}
-        self._asked = _Asked()
+        self._seed = np.empty(SEED_BYTES, np.uint8)
+        self._awaited: dict[int, RingArray] = {parties: self._seed}
+        self._ahead: list[RingArray] | None = None
+        self._count = 0
 
-    @property
-    def position(self) -> int:
-        """What was asked for; not how far streams were read, as the last party's is behind those of the others."""
-        return self._asked.digest
+    def start(self, session: bytes) -> None:
+        self._stream = Generator(derive_seed(self._seed.tobytes() + session, f"semi2k dealer {self._rank}"))
 
-    @property
-    def position_at_dealer(self) -> int:
-        """What was asked for, and how far our seed was read: the dealer knows that too."""
-        return _joint_position(self._asked, self._stream)
+    def position(self, rank: int) -> int:
+        """What was asked for; with the dealer also how far our seed was read: that of the last party is behind those of
+        the others, but the dealer knows it.
+        """
+        return self.asked if rank != self._dealer else (self._stream.position * SPREAD ^ self.asked) & 0xFFFFFFFF
 
-    def awaited(self) -> Mapping[int, RingArray]:
+    def travelling(self) -> Travelling:
+        """The dealer's message, if there is one."""
         awaited, self._awaited = self._awaited, {}
-        return awaited
+        return Travelling({}, awaited)
 
     def _fitting(self, ring: Ring, shape: Shape) -> RingArray:
         """Return a share that fits the others': drawn, or on its way from the dealer."""
         if not self._last:
             return self._stream.ring(ring, shape)
         buffer = ring.empty(shape)
-        self._awaited[self._dealer] = buffer
+        if self._ahead is None:
+            self._awaited[self._dealer] = buffer
+        else:
+            self._ahead.append(buffer)
         return buffer
 
-    def matrix(self, ring: Ring, shape: Shape) -> RingArray:
-        self._asked.note("matrix", ring, shape)
-        return self._stream.ring(ring, shape)
+    def _make_ahead(self, demand: Sequence[Request[Any]]) -> list[Any]:
+        """What the dealer sends arrives in one stream. Rounds: a message for every chunk of it, at the last party."""
+        self._ahead = []
+        made = [self._make(request) for request in demand]
+        buffers, self._ahead = [as_bytes(buffer) for buffer in self._ahead], None
+        if self._last:
+            joint = np.empty(sum(map(len, buffers)), np.uint8)
+            for start in range(0, joint.size, CHUNK_BYTES):
+                self._exchange("prepare", {}, {self._dealer: joint[start : start + CHUNK_BYTES]})
+            start = 0
+            for buffer in buffers:
+                buffer[:] = joint[start : start + len(buffer)].data
+                start += len(buffer)
+        return made
 
-    def known_matrix(self, ring: Ring, shape: Shape, holder: int) -> RingArray | None:
-        self._asked.note("known matrix", ring, shape, (holder,))
-        return self._stream.ring(ring, shape) if self._rank == holder else None
+    def _make(self, request: Request[T]) -> T:
+        result: Any
+        match request:
+            case Mask():
+                result = self._mask(request)
+            case Product(ring=ring, left=left, right=right, shape=shape):
+                a = self._stream.ring(ring, left)
+                b = a if right is None else self._stream.ring(ring, right)
+                result = ProductMask(a, b, self._fitting(ring, shape))
+            case HeldProduct(ring=ring, right=right, shape=shape):
+                other = None if right is None else self._stream.ring(ring, right)
+                result = HeldProductMask(other, self._fitting(ring, shape))
+            case Truncation(ring=ring, shape=shape):
+                mask = self._stream.ring(ring, shape)
+                both = self._fitting(ring, (2, *shape))
+                result = TruncationMask(mask, both[0, ...], both[1, ...])
+            case Bits(ring=ring, rows=rows, count=count):
+                words = self._stream.ring(BITS, (rows, packed_length(count)))
+                result = DoubleBits(words, self._fitting(ring, (rows, count)))
+            case Digits(width=width, count=count):
+                result = MaskDigits(self._stream.ring(BITS, (width, packed_length(count))), self._next_number())
+            case Number(ring=ring, count=count):
+                both = self._fitting(ring, (2, count))
+                result = NumberMask(both[0], both[1])
+        answer: T = result
+        return answer
 
-    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> ProductMask:
-        self._asked.note("product", ring, left, right, shape)
-        a = self._stream.ring(ring, left)
-        b = a if right is None else self._stream.ring(ring, right)
-        return ProductMask(a, b, self._fitting(ring, shape))
+    def _mask(self, request: Mask) -> MaskPieces:
+        """Our pieces: of regions that nobody knows, and of those that we do."""
+        regions = [region for region in request.regions if region.holder in (None, self._rank)]
+        pieces = tuple((region.place, self._stream.ring(request.ring, region.shape)) for region in regions)
+        return MaskPieces(pieces, self._next_number())
 
-    def held_product(
-        self, multiply: HeldBilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape
-    ) -> HeldProductMask:
-        self._asked.note_held_product(ring, left, right, shape)
-        return HeldProductMask(self._stream.ring(ring, right), self._fitting(ring, shape))
-
-    def held_square(self, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
-        self._asked.note_held_product(ring, mask, None, shape)
-        return self._fitting(ring, shape)
-
-    def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> TruncationMask:
-        self._asked.note("truncation", ring, shape, (shift,))
-        mask = self._stream.ring(ring, shape)
-        both = self._fitting(ring, (2, *shape))
-        return TruncationMask(mask, both[0, ...], both[1, ...])
-
-    def bits(self, ring: Ring, rows: int, count: int) -> DoubleBits:
-        self._asked.note("bits", ring, (rows, count))
-        words = self._stream.ring(BITS, (rows, packed_length(count)))
-        return DoubleBits(words, self._fitting(ring, (rows, count)))
-
-    def number(self, ring: IntegerRing, width: int, count: int) -> NumberMask:
-        self._asked.note("number", ring, (width, count))
-        both = self._fitting(ring, (2, count))
-        return NumberMask(both[0], both[1])
+    def _next_number(self) -> int:
+        self._count += 1
+        return self._count
 
 
-class Dealing:
-    """The dealer's end: every method returns what to send to the last party."""
+class Dealing(Correlations):
+    """The dealer's end. What is asked for is made and sent to the last party; the answer is what the dealer knows."""
 
-    def __init__(self, seeds: Sequence[bytes]) -> None:
+    def __init__(self, exchange: Exchange, parties: int) -> None:
+        super().__init__()
+        self._exchange = exchange
+        self._seeds = [fresh_seed() for _ in range(parties)]
+        self._streams: list[Generator] = []
+        self._outgoing: dict[int, list[RingArray]] = {
+            rank: [np.frombuffer(seed, np.uint8)] for rank, seed in enumerate(self._seeds)
+        }
+        self._masks: WeakValueDictionary[int, MaskPieces] = WeakValueDictionary()
+        self._digits: WeakValueDictionary[int, MaskDigits] = WeakValueDictionary()
+        self._count = 0
+
+    def start(self, session: bytes) -> None:
+        seeds = (derive_seed(seed + session, f"semi2k dealer {rank}") for rank, seed in enumerate(self._seeds))
         self._streams = [Generator(seed) for seed in seeds]
-        self._asked = _Asked()
 
     def position(self, rank: int) -> int:
         """What was asked for, and how far the seed of that party was read."""
-        return _joint_position(self._asked, self._streams[rank])
+        return (self._streams[rank].position * SPREAD ^ self.asked) & 0xFFFFFFFF
+
+    def travelling(self) -> Travelling:
+        """What the last party waits for."""
+        outgoing, self._outgoing = self._outgoing, {}
+        return Travelling(outgoing, {})
 
     def _drawn(self, ring: Ring, shape: Shape) -> RingArray:
         """Return the sum of what all parties draw."""
         return functools.reduce(ring.add, (stream.ring(ring, shape) for stream in self._streams))
 
-    def _rest(self, ring: Ring, value: RingArray, shape: Shape) -> RingArray:
-        """Return the last party's share of a value, given what the others draw."""
-        return functools.reduce(ring.sub, (stream.ring(ring, shape) for stream in self._streams[:-1]), value)
+    def _send_rest(self, ring: Ring, value: RingArray) -> None:
+        """Send the last party's share of a value, given what the others draw."""
+        drawn = (stream.ring(ring, value.shape) for stream in self._streams[:-1])
+        self._outgoing.setdefault(len(self._streams) - 1, []).append(functools.reduce(ring.sub, drawn, value))
 
-    def matrix(self, ring: Ring, shape: Shape) -> RingArray:
-        """Return the mask of a held operand, for the dealer itself: no message."""
-        self._asked.note("matrix", ring, shape)
+    def _make_ahead(self, demand: Sequence[Request[Any]]) -> list[Any]:
+        """Masks and digits that a later request needs are at hand here, though the program has not got them yet."""
+        made = [self._make(self._resolved(request)) for request in demand]
+        ((last, arrays),) = self.travelling().send.items() or [(0, [])]
+        joint = np.frombuffer(b"".join(map(as_bytes, arrays)), np.uint8)
+        for start in range(0, joint.size, CHUNK_BYTES):
+            self._exchange("prepare", {last: [joint[start : start + CHUNK_BYTES]]}, {})
+        return made
+
+    def _resolved(self, request: Request[T]) -> Request[T]:
+        """Return a request of the recorded demand with the mask or the digits that it is about."""
+        resolved: Any = request
+        if isinstance(request, HeldProduct):
+            ((place, whole_mask),) = self._masks[request.held.number].pieces
+            placed = LOCAL.place(request.ring, (whole_mask,))
+            resolved = replace(request, secret=HeldMask(whole_mask.shape, ((place, placed),)).part(request.held))
+        elif isinstance(request, Number):
+            resolved = replace(request, secret=self._digits[request.number].words)
+        answer: Request[T] = resolved
+        return answer
+
+    def _make(self, request: Request[T]) -> T:
+        result: Any = None
+        match request:
+            case Mask():
+                result = self._mask(request)
+            case Product(ring=ring, multiply=multiply, left=left, right=right, shape=shape):
+                a = self._drawn(ring, left)
+                b = a if right is None else self._drawn(ring, right)
+                self._send_rest(ring, multiplied(ring, multiply, a, b).reshape(shape))
+            case HeldProduct(ring=ring, multiply=multiply, right=right, shape=shape, secret=HeldMask() as mask):
+                ((_, held),) = mask.pieces
+                if right is None:
+                    self._send_rest(ring, squares(held).reshape(shape))
+                else:
+                    product = matrix_product if multiply == "matmul" else rows_product
+                    self._send_rest(ring, product(held, self._drawn(ring, right)).reshape(shape))
+            case Truncation(ring=ring, shape=shape, shift=shift):
+                drawn = self._drawn(ring, shape)
+                both = ring.empty((2, *shape))
+                both[0, ...] = ring.shr(drawn, shift)
+                both[1, ...] = ring.shr(drawn, ring.bits - 1)
+                self._send_rest(ring, both)
+            case Bits(ring=ring, rows=rows, count=count):
+                words = self._drawn(BITS, (rows, packed_length(count)))
+                self._send_rest(ring, ring.from_int(unpack(words, count)))
+            case Digits(width=width, count=count):
+                result = MaskDigits(self._drawn(BITS, (width, packed_length(count))), self._next_number())
+                self._digits[result.number] = result
+            case Number(ring=ring, count=count, secret=np.ndarray() as digits):
+                self._send_rest(ring, np.stack(plain_numbers(ring, digits, count)))
+            case _:
+                raise InvalidInputError(f"The dealer has not got what it needs for {request.text}.")
+        answer: T = result
+        return answer
+
+    def _mask(self, request: Mask) -> MaskPieces:
+        """All of the mask, once as large as the matrix, whoever has which part of it."""
+        ring, regions = request.ring, request.regions
+        joint = ring.empty(request.shape) if len(regions) != 1 else None
+        for region in regions:
+            if region.holder is None:
+                drawn = self._drawn_in_place(ring, region.shape)
+            else:
+                drawn = self._streams[region.holder].ring(ring, region.shape)
+            if joint is None:
+                joint = drawn
+            else:
+                joint[region.place] = drawn
+        pieces = () if joint is None else ((whole(request.shape), joint),)
+        made = MaskPieces(pieces, self._next_number())
+        self._masks[made.number] = made
+        return made
+
+    def _next_number(self) -> int:
+        self._count += 1
+        return self._count
+
+    def _drawn_in_place(self, ring: Ring, shape: Shape) -> RingArray:
+        """As ``_drawn``, for what is large: added up in chunks that stay in the cache."""
         total = self._streams[0].ring(ring, shape)
         if not total.flags.writeable:
             total = total.copy()
+        flat, step = total.reshape(-1), CHUNK_BYTES // ring.element_bytes
         for stream in self._streams[1:]:
-            _add_drawn(ring, total, stream)
+            for start in range(0, flat.size, step):
+                piece = flat[start : start + step]
+                piece[...] = ring.add(piece, stream.ring(ring, piece.shape))
         return total
-
-    def known_matrix(self, ring: Ring, shape: Shape, holder: int) -> RingArray:
-        """The same for an operand that a party knows: what that party draws."""
-        self._asked.note("known matrix", ring, shape, (holder,))
-        return self._streams[holder].ring(ring, shape)
-
-    def product(self, multiply: Bilinear, ring: Ring, left: Shape, right: Shape | None, shape: Shape) -> RingArray:
-        self._asked.note("product", ring, left, right, shape)
-        a = self._drawn(ring, left)
-        b = a if right is None else self._drawn(ring, right)
-        return self._rest(ring, multiply(a, b), shape)
-
-    def held_product(self, multiply: HeldBilinear, ring: Ring, left: HeldMask, right: Shape, shape: Shape) -> RingArray:
-        """``left``: as ``matrix`` returned it, or its transpose."""
-        self._asked.note_held_product(ring, left, right, shape)
-        ((_, a),) = left.pieces
-        return self._rest(ring, multiply(a, self._drawn(ring, right)), shape)
-
-    def held_square(self, ring: Ring, mask: HeldMask, shape: Shape) -> RingArray:
-        self._asked.note_held_product(ring, mask, None, shape)
-        ((_, a),) = mask.pieces
-        return self._rest(ring, squares(a), shape)
-
-    def truncation(self, ring: PowerOfTwoRing, shape: Shape, shift: int) -> RingArray:
-        self._asked.note("truncation", ring, shape, (shift,))
-        mask = self._drawn(ring, shape)
-        both = ring.empty((2, *shape))
-        both[0, ...] = ring.shr(mask, shift)
-        both[1, ...] = ring.shr(mask, ring.bits - 1)
-        return self._rest(ring, both, both.shape)
-
-    def bits(self, ring: Ring, rows: int, count: int) -> RingArray:
-        self._asked.note("bits", ring, (rows, count))
-        words = self._drawn(BITS, (rows, packed_length(count)))
-        return self._rest(ring, ring.from_int(unpack(words, count)), (rows, count))
-
-    def number(self, ring: IntegerRing, digits: RingArray, count: int) -> RingArray:
-        """``digits``: as ``matrix`` returned them."""
-        self._asked.note("number", ring, (len(digits), count))
-        return self._rest(ring, np.stack(plain_numbers(ring, digits, count)), (2, count))
-
-
-_CHUNK_BYTES = 1 << 20
-
-
-def _joint_position(asked: _Asked, stream: Generator) -> int:
-    return (stream.position * SPREAD ^ asked.digest) & 0xFFFFFFFF
-
-
-def _add_drawn(ring: Ring, total: RingArray, stream: Generator) -> None:
-    """Add what a stream gives to ``total``, in place and in chunks that stay in the cache."""
-    flat = total.reshape(-1)
-    step = _CHUNK_BYTES // ring.element_bytes
-    for start in range(0, flat.size, step):
-        piece = flat[start : start + step]
-        piece[...] = ring.add(piece, stream.ring(ring, piece.shape))

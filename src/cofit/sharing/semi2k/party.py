@@ -4,7 +4,7 @@ x = x_0 + ... + x_{n-1} over Z_2^64, Z_2^128 or bits; party i holds x_i. Product
 product a dealer has shared before (Beaver 1991); a matrix that takes part in many products is opened under its mask
 once (``hold``), so that a product with it sends vectors. The dealer, a trusted initialiser as in the paper, sees no
 data and no masked data. Sources, argument and what everybody sees: ``proof.md``. The other end is
-``dealer.py``, the correlations are behind ``../preprocessing.py``.
+``dealer.py``, the correlations are behind ``../correlations.py``.
 
 Cost in ring elements (all parties and the dealer together) and rounds; a and b are the numbers of elements of the
 operands, z that of the result, m = n (n - 1), 2 for two parties:
@@ -38,21 +38,34 @@ import numpy as np
 
 from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import packed_length, to_planes, unpack
+from cofit.arithmetic.bits import to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import InvalidInputError, PeerClosedError
 from cofit.sharing.adder import TakesBits
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.carry_save import carry_signals, levels
+from cofit.sharing.correlations import (
+    Bits,
+    Demand,
+    Digits,
+    Mask,
+    Multiply,
+    Number,
+    Product,
+    ProductMask,
+    Truncation,
+    held_product,
+)
 from cofit.sharing.costs import BitCosts, Cost, Costs, StreamCost
-from cofit.sharing.held import HeldMask, HeldShare, held, known_elements, matrix_product, rows_product
+from cofit.sharing.held import HeldMask, HeldShare, held, known_elements
 from cofit.sharing.inputs import chunks
+from cofit.sharing.member import as_bytes
 from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
-from cofit.sharing.preprocessing import Bilinear, HeldBilinear, ProductMask
 from cofit.sharing.regions import Region, cut, paste, regions_in
-from cofit.sharing.semi2k.from_dealer import SPREAD, FromDealer
+from cofit.sharing.semi2k.from_dealer import SPREAD
 from cofit.sharing.semi2k.inputs import DealtToParties
+from cofit.sharing.semi2k.sources import SOURCES
 from cofit.sharing.shares import BitShare, Share
 from cofit.sharing.spec import FROM_A_DEALER, SchemeInfo
 from cofit.transport import Mesh
@@ -72,7 +85,6 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         correlations=FROM_A_DEALER,
         knows_inputs=True,
     )
-    _source: FromDealer
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
         super().__init__(mesh, names, dealer)
@@ -80,6 +92,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         self._constant_part = 0 if self.rank == 0 else None
         self._pairs: dict[int, Generator] = {}
         self._coins = Generator(fresh_seed())
+        self._source = SOURCES[self.spec.correlations](self._exchange, self.rank, len(self.names))
         self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
     @property
@@ -120,8 +133,8 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         if not self._pairs:
             return 0
         if rank == len(self.names):
-            return self._source.position_at_dealer
-        return (self._pairs[rank].position * SPREAD ^ self._source.position) & 0xFFFFFFFF
+            return self._source.position(rank)
+        return (self._pairs[rank].position * SPREAD ^ self._source.position(rank)) & 0xFFFFFFFF
 
     def _exchange(
         self,
@@ -133,7 +146,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         try:
             super()._exchange(operation, send, receive)
         except PeerClosedError as error:
-            if error.peer != self._members[-1]:
+            if not self.spec.dealer or error.peer != self._members[-1]:
                 raise
             raise PeerClosedError(
                 error.peer,
@@ -142,18 +155,36 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
             ) from error
 
     def setup(self) -> None:
-        """Agree on seeds with every other party, k_ij = HKDF(half of i, half of j; session), and hear the dealer's."""
+        """Agree on seeds with every other party, k_ij = HKDF(half of i, half of j; session); the source begins too."""
         mine = {rank: fresh_seed() for rank in self._others}
-        heard = {rank: np.empty(SEED_BYTES, np.uint8) for rank in (*self._others, len(self.names))}
-        self._exchange("setup", {rank: [np.frombuffer(half, np.uint8)] for rank, half in mine.items()}, heard)
+        heard = {rank: np.empty(SEED_BYTES, np.uint8) for rank in self._others}
+        self._exchange_all("setup", {rank: [np.frombuffer(half, np.uint8)] for rank, half in mine.items()}, heard)
         session = self.mesh.terms.session
         for rank in self._others:
             halves = (mine[rank], heard[rank].tobytes())
             low, high = min(rank, self.rank), max(rank, self.rank)
             ordered = halves if self.rank == low else halves[::-1]
             self._pairs[rank] = Generator(derive_seed(b"".join(ordered) + session, f"semi2k seed {low} {high}"))
-        dealt = derive_seed(heard[len(self.names)].tobytes() + session, f"semi2k dealer {self.rank}")
-        self._source = FromDealer(dealt, self.rank, len(self.names))
+        self._source.start(session)
+
+    def prepare(self, demand: Demand) -> None:
+        """Rounds: at the last party, a message from the dealer for every chunk; nothing at the others."""
+        self._source.prepare(demand)
+
+    def _exchange_all(
+        self, operation: str, send: Mapping[int, Sequence[RingArray]], receive: Mapping[int, RingArray]
+    ) -> None:
+        """Exchange arrays with ranks, and take along what travels for the source of correlations."""
+        out, back = self._source.travelling()
+        joint = {rank: [*send.get(rank, ()), *out.get(rank, ())] for rank in {**send, **out}}
+        both = {
+            rank: np.empty(receive[rank].nbytes + back[rank].nbytes, np.uint8) for rank in {**receive} if rank in back
+        }
+        self._exchange(operation, joint, {**receive, **back, **both})
+        for rank, arrived in both.items():
+            own = as_bytes(receive[rank])
+            own[:] = arrived[: len(own)].data
+            as_bytes(back[rank])[:] = arrived[len(own) :].data
 
     # --- input and output --------------------------------------------------------------------------------
 
@@ -177,7 +208,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         """Add up everybody's summand at the receivers, and take what the source of correlations still awaits."""
         theirs = {rank: ring.empty(own.shape) for rank in self._others} if self.rank in receivers else {}
         send = {rank: [own] for rank in self._others if rank in receivers}
-        self._exchange(operation, send, {**theirs, **self._source.awaited()})
+        self._exchange_all(operation, send, theirs)
         return functools.reduce(ring.add, theirs.values(), own) if self.rank in receivers else None
 
     def _zero(self, ring: Ring, shape: Shape) -> RingArray:
@@ -202,10 +233,9 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         if isinstance(a, HeldShare):
             return a
         ring, own, regions = a.ring, a.parts[0], regions_in(a)
-        masks = [(region.place, self._mask_of(ring, region)) for region in regions]
-        pieces = tuple((place, piece) for place, piece in masks if piece is not None)
+        mask = self._source.ask(Mask(ring, a.shape, regions))
         public = own if own.flags.owndata and own.flags.writeable and own.flags.c_contiguous else own.copy(order="C")
-        for place, piece in pieces:
+        for place, piece in mask.pieces:
             block = public[place]
             for chunk in chunks(ring, piece.size):
                 paste(block, chunk, ring.sub(cut(block, chunk), cut(piece, chunk)))
@@ -217,13 +247,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
                     assert opened is not None  # noqa: S101 - for the type checker: everybody receives
                     paste(block, chunk, opened)
         self._tell_known(ring, public, regions)
-        return held(self.engine, ring, public, pieces, known_elements(regions), self.rank == 0)
-
-    def _mask_of(self, ring: Ring, region: Region) -> RingArray | None:
-        """Return our share of the mask of a region; None where another party knows the region."""
-        if region.holder is None:
-            return self._source.matrix(ring, region.shape)
-        return self._source.known_matrix(ring, region.shape, region.holder)
+        return held(self.engine, ring, public, mask.pieces, mask.number, known_elements(regions), self.rank == 0)
 
     def _tell_known(self, ring: Ring, public: RingArray, regions: Sequence[Region]) -> None:
         """Every holder sends the others its regions of ``public``, which it has masked; all holders at once."""
@@ -246,80 +270,84 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         """As ``_product``, for operands that may have to be broadcast; the square of a value opens it once."""
         left, right = a.parts[0], b.parts[0]
         if a is b:
-            masks = self._source.product(ring.mul, ring, left.shape, None, shape)
+            masks = self._source.ask(Product(ring, "mul", left.shape, None, shape))
             (e,) = self._opened("mul", ring, [ring.sub(left, masks.left)])
             return self._finished(
                 "mul", ring, ring.mul(e, ring.add(left, masks.left)), masks.product, shape, shift, plus
             )
-        masks = self._source.product(ring.mul, ring, left.shape, right.shape, shape)
+        masks = self._source.ask(Product(ring, "mul", left.shape, right.shape, shape))
         e, f = self._opened("mul", ring, [ring.sub(left, masks.left), ring.sub(right, masks.right)])
         return self._finished("mul", ring, ring.mul_sum((e, masks.left), (right, f)), masks.product, shape, shift, plus)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         right = b.parts[0]
         if isinstance(a, HeldShare):
-            f, rest = self._held_product("matmul", ring, matrix_product, a.mask, right, shape)
+            f, rest = self._held_product("matmul", ring, a.mask, right, shape)
             return self._finished("matmul", ring, a.matmul(right, f), rest, shape, shift, plus)
-        e, f, masks = self._masked("matmul", ring, ring.matmul, a.parts[0], right, shape)
+        e, f, masks = self._masked("matmul", ring, "matmul", a.parts[0], right, shape)
         product = ring.matmul_sum((e, masks.left), (right, f))
         return self._finished("matmul", ring, product, masks.product, shape, shift, plus)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        multiply = functools.partial(_rows_product, ring)
         if isinstance(a, HeldShare) and a is b:
-            rest = self._source.held_square(ring, a.mask, shape)
+            rest = self._source.ask(held_product(ring, "inner", a.mask, None, shape)).product
             self._opened("inner", ring, [])
             return self._finished("inner", ring, a.squares(), rest, shape, shift, None)
         if isinstance(a, HeldShare):
             right = b.parts[0]
-            f, rest = self._held_product("inner", ring, rows_product, a.mask, right, shape)
+            f, rest = self._held_product("inner", ring, a.mask, right, shape)
             return self._finished("inner", ring, a.inner(right, f), rest, shape, shift, None)
         own = a.parts[0]
         if a is b:
-            masks = self._source.product(multiply, ring, own.shape, None, shape)
+            masks = self._source.ask(Product(ring, "inner", own.shape, None, shape))
             (e,) = self._opened("inner", ring, [ring.sub(own, masks.left)])
             product = ring.inner_sum((e, e), (own, masks.left))
         else:
             right = b.parts[0]
-            e, f, masks = self._masked("inner", ring, multiply, own, right, shape)
+            e, f, masks = self._masked("inner", ring, "inner", own, right, shape)
             product = ring.inner_sum((e, masks.left), (right, f))
         return self._finished("inner", ring, product, masks.product, shape, shift, None)
 
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         left, right = a.parts[0], b.parts[0]
-        masks = self._source.product(form.apply, BITS, left.shape, right.shape, shape)
+        masks = self._source.ask(Product(BITS, form, left.shape, right.shape, shape))
         e, f = self._opened("forms", BITS, [BITS.sub(left, masks.left), BITS.sub(right, masks.right)])
         product = form.sum((e, masks.left), (right, f))
         return self._finished("forms", BITS, product, masks.product, shape, 0, None)
 
     def _masked(
-        self, operation: str, ring: Ring, multiply: Bilinear, left: RingArray, right: RingArray, shape: Shape
+        self, operation: str, ring: Ring, multiply: Multiply, left: RingArray, right: RingArray, shape: Shape
     ) -> tuple[RingArray, RingArray, ProductMask]:
         """Open a - A and b - B."""
-        masks = self._source.product(multiply, ring, left.shape, right.shape, shape)
+        masks = self._source.ask(Product(ring, multiply, left.shape, right.shape, shape))
         e, f = self._opened(operation, ring, [ring.sub(left, masks.left), ring.sub(right, masks.right)])
         return e, f, masks
 
     def _held_product(
-        self, operation: str, ring: Ring, multiply: HeldBilinear, left: HeldMask, right: RingArray, shape: Shape
+        self, operation: str, ring: Ring, left: HeldMask, right: RingArray, shape: Shape
     ) -> tuple[RingArray, RingArray]:
         """Open b - B; return it, and our share of A . B."""
-        masks = self._source.held_product(multiply, ring, left, right.shape, shape)
+        masks = self._source.ask(held_product(ring, operation, left, right.shape, shape))
+        assert masks.right is not None  # noqa: S101 - for the type checker: there is a right operand
         (f,) = self._opened(operation, ring, [ring.sub(right, masks.right)])
         return f, masks.product
 
     def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
         """Open several masked values to everybody in one exchange."""
         if not own:
-            awaited = self._source.awaited()
-            if awaited:
-                self._exchange(operation, {}, awaited)
+            self._exchange_if_due(operation)
             return []
         joint = own[0].reshape(-1) if len(own) == 1 else np.concatenate([array.reshape(-1) for array in own])
         opened = self._reveal(operation, ring, joint, range(len(self.names)))
         assert opened is not None  # noqa: S101 - for the type checker: everybody receives
         ends = np.cumsum([array.size for array in own])
         return [opened[end - array.size : end].reshape(array.shape) for array, end in zip(own, ends, strict=True)]
+
+    def _exchange_if_due(self, operation: str) -> None:
+        """Exchange what travels for the source, if there is anything."""
+        out, back = self._source.travelling()
+        if out or back:
+            self._exchange(operation, out, back)
 
     def _finished(
         self,
@@ -344,7 +372,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
     def _masked_truncation(self, operation: str, ring: Ring, summand: RingArray, shift: int) -> Share:
         """Open c = z + 2^(k-2) + r and undo the mask; see ``proof.md``, "Truncation"."""
         ring = power_of_two(ring, "Truncation by a masked opening")
-        masks = self._source.truncation(ring, summand.shape, shift)
+        masks = self._source.ask(Truncation(ring, summand.shape, shift))
         (opened,) = self._opened(operation, ring, [ring.add(summand, masks.mask)])
         result = ring.unmask([opened], masks.shifted, masks.top, None, shift, adds_opened=self.rank == 0)
         return Share(ring, (result,))
@@ -357,21 +385,21 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         """Open b XOR rho for a bit rho that is shared in both worlds; b = c + rho - 2 c rho."""
-        double = self._source.bits(ring, bits.rows, bits.count)
+        double = self._source.ask(Bits(ring, bits.rows, bits.count))
         (opened,) = self._opened("from_bits", BITS, [BITS.add(words_of(bits).parts[0], double.words)])
         c = ring.from_int(unpack(opened, bits.count))
         flipped = ring.mul(double.elements, ring.add(c, c))
         result = ring.sub(double.elements, flipped)
         return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
 
-    def _number_mask(self, width: int, count: int) -> tuple[BitShare, None]:
+    def _number_mask(self, width: int, count: int) -> tuple[BitShare, int]:
         """Digits that nobody knows but the dealer, who sees no opening."""
-        words = self._source.matrix(BITS, (width, packed_length(count)))
-        return PackedBits(Share(BITS, (words,)), count), None
+        digits = self._source.ask(Digits(BITS, width, count))
+        return PackedBits(Share(BITS, (digits.words,)), count), digits.number
 
-    def _unmasked(self, masked: BitShare, kept: None, ring: IntegerRing) -> Share:
+    def _unmasked(self, masked: BitShare, kept: int, ring: IntegerRing) -> Share:
         """Open c to all; the dealer has shared r and its top digit; see ``proof.md``."""
-        mask = self._source.number(ring, masked.rows, masked.count)
+        mask = self._source.ask(Number(ring, kept, masked.rows, masked.count))
         (digits,) = self._opened("unmask", BITS, [words_of(masked).parts[0]])
         c, c_top = plain_numbers(ring, digits, masked.count)
         result = ring.sub(without_wrap(ring, mask.top, c_top, masked.rows), mask.value)
@@ -384,7 +412,3 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         zeros = BITS.zeros(own.shape)
         parts = [own if rank == self.rank else zeros for rank in range(len(self.names))]
         return carry_signals(self.boolean, [PackedBits(Share(BITS, (part,)), count) for part in parts])
-
-
-def _rows_product(ring: Ring, a: RingArray, b: RingArray) -> RingArray:
-    return ring.inner_sum([a], [b])

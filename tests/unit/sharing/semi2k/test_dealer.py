@@ -69,7 +69,7 @@ class BitsFromTheDealersSeeds(Semi2k):
     """What must not be: noise that the dealer could compute."""
 
     def _random_words(self, shape: Shape) -> Share:
-        return Share(BITS, (self._source.matrix(BITS, shape),))
+        return Share(BITS, (self._source._stream.ring(BITS, shape),))  # type: ignore[attr-defined]
 
 
 class BitsFromCommonSeeds(Semi2k):
@@ -95,10 +95,10 @@ def all_but_ones_coins(kind: type[Semi2k], parties: int, honest: int) -> tuple[n
 
     def program(s: Scheme) -> tuple[npt.NDArray[np.uint8] | None, RingArray | None]:
         bits = s.boolean.open(s.boolean.random(1, 4096))
-        return bits, s._source.matrix(Z64, (4,)) if isinstance(s, Semi2k) else None
+        return bits, s._source._stream.ring(Z64, (4,)) if isinstance(s, Semi2k) else None  # type: ignore[attr-defined]
 
     numbers = iter(range(10, 10 + parties))
-    seeds = mock.patch("cofit.sharing.semi2k.dealer.fresh_seed", side_effect=lambda: bytes([next(numbers)] * 32))
+    seeds = mock.patch("cofit.sharing.semi2k.from_dealer.fresh_seed", side_effect=lambda: bytes([next(numbers)] * 32))
     session = mock.patch("support.runs.secrets.token_bytes", side_effect=bytes)
     fresh = mock.patch("cofit.sharing.semi2k.party.fresh_seed", side_effect=lambda: os.urandom(32))
     with seeds, session, fresh:

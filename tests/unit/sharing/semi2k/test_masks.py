@@ -203,7 +203,7 @@ def messages(
     class Instrumented(Semi2k):
         def setup(self) -> None:
             super().setup()
-            self._source._stream = stream(self.rank)
+            self._source._stream = stream(self.rank)  # type: ignore[attr-defined]
             seen[self.rank] = []
 
         def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
@@ -228,7 +228,7 @@ def messages(
     class InstrumentedDealer(Semi2kDealer):
         def setup(self) -> None:
             super().setup()
-            self._sure._streams = [stream(rank) for rank in range(parties)]
+            self._source._streams = [stream(rank) for rank in range(parties)]  # type: ignore[attr-defined]
 
     def program(s: Scheme) -> None:
         OPERATIONS[operation](s, ring)
@@ -382,12 +382,12 @@ def first_draws(session: bytes, seeds: Callable[[int], bytes], halves: bytes) ->
 
     def program(s: Scheme) -> None:
         if isinstance(s, Semi2k):
-            found[f"dealer {s.rank}"] = s._source._stream.draw(32).tobytes()
+            found[f"dealer {s.rank}"] = s._source._stream.draw(32).tobytes()  # type: ignore[attr-defined]
             for rank, pair in s._pairs.items():
                 drawn = pair.draw(32).tobytes()
                 assert found.setdefault(f"pair {sorted((rank, s.rank))}", drawn) == drawn
 
-    dealer = mock.patch("cofit.sharing.semi2k.dealer.fresh_seed", side_effect=lambda: seeds(next(numbers_)))
+    dealer = mock.patch("cofit.sharing.semi2k.from_dealer.fresh_seed", side_effect=lambda: seeds(next(numbers_)))
     party = mock.patch("cofit.sharing.semi2k.party.fresh_seed", side_effect=lambda: halves)
     token = mock.patch("support.runs.secrets.token_bytes", side_effect=lambda n: session[:n])
     with dealer, party, token:

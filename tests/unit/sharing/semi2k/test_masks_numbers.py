@@ -16,6 +16,7 @@ import pytest
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme
+from cofit.sharing.correlations import MaskDigits
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
@@ -38,12 +39,12 @@ def seen_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken: st
 
         def setup(self) -> None:
             super().setup()
-            self._source._stream = stream(self.rank)
+            self._source._stream = stream(self.rank)  # type: ignore[attr-defined]
 
-        def _number_mask(self, width: int, count: int) -> tuple[BitShare, None]:
-            with masking(self._source._stream):
-                share, _ = super()._number_mask(width, count)
-            return PackedBits(words_of(share).map(mask), count), None
+        def _number_mask(self, width: int, count: int) -> tuple[BitShare, int]:
+            with masking(self._source._stream):  # type: ignore[attr-defined]
+                share, kept = super()._number_mask(width, count)
+            return PackedBits(words_of(share).map(mask), count), kept
 
         def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
             self.sizes = () if operation == "unmask" else [array.size for array in own]
@@ -69,12 +70,12 @@ def seen_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken: st
     class InstrumentedDealer(Semi2kDealer):
         def setup(self) -> None:
             super().setup()
-            self._sure._streams = [stream(rank) for rank in range(parties)]
+            self._source._streams = [stream(rank) for rank in range(parties)]  # type: ignore[attr-defined]
 
-        def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
-            with masking(*self._sure._streams):
+        def _number_mask(self, width: int, count: int) -> tuple[BitShare, MaskDigits]:
+            with masking(*self._source._streams):  # type: ignore[attr-defined]
                 share, digits = super()._number_mask(width, count)
-            return share, mask(digits)
+            return share, MaskDigits(mask(digits.words), digits.number)
 
     def program(s: Scheme) -> None:
         two_sums(s, ring)

@@ -10,9 +10,11 @@ import pytest
 
 from cofit import Party, run_local
 from cofit.arithmetic import Z64, FixedPoint, RingArray
+from cofit.arithmetic.bit_words import BITS
 from cofit.errors import PartyFailedError, TransportError
 from cofit.sharing import Scheme, Share
 from cofit.sharing.bit_forms import Each, Lookup, Spread
+from cofit.sharing.correlations import Digits
 from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.shares import PlacedBits
 from support.runs import TIMEOUT, run_scheme
@@ -154,7 +156,7 @@ def one_more_draw(s: Scheme) -> None:
 
 def one_more_correlation(s: Scheme) -> None:
     assert isinstance(s, Semi2k)
-    s._source.matrix(Z64, (1,))
+    s._source.ask(Digits(BITS, 1, 64))
 
 
 @pytest.mark.parametrize("extra", [one_more_draw, one_more_correlation])
