@@ -46,7 +46,7 @@ TESTS = {
         "tests/adversary/protocol/test_rep4_checks.py",
     ),
     "sampling": ("tests/unit/test_vectors.py", "tests/unit/sampling"),
-    "privacy": ("tests/unit/privacy", "tests/unit/learn/test_rebuild.py"),
+    "privacy": ("tests/unit/privacy", "tests/unit/test_vectors.py", "tests/unit/roles/files/test_ledger.py"),
 }
 """What must notice a change of a package; tests with the name of the changed file come first."""
 START = """
