@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from cofit.errors import parameter_error
 
-PAPER_L2 = 1.0
 DELTA = 1e-5
 
 

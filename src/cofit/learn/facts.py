@@ -17,6 +17,7 @@ from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS, MinimiserS
 from cofit.learn.settings import RECIPES, WHO_SCALES, CommonSettings, unset_of
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
+from cofit.privacy.release_names import CENTRE, LEVEL
 from cofit.privacy.zcdp import LARGEST_EPSILON
 from cofit.sharing import SCHEMES
 
@@ -258,7 +259,7 @@ def training_facts(
 def _clips(asked: bool | None, rows: int, cols: int, epsilon: Fraction, delta: Fraction, shares: Shares) -> bool:
     """Return whether rows are clipped. delta: 0 where noise is not Gaussian and in every step."""
     if asked is None:
-        chosen = {"level", "centre"} & {name for name, _ in shares}
+        chosen = {LEVEL, CENTRE} & {name for name, _ in shares}
         return bool(delta) and not chosen and clipping_pays(rows, cols, epsilon, delta)
     if flag("clip_rows", asked) and not delta:
         raise parameter_error("clip_rows", OWNER, "None or False unless recipe='best' and delta > 0", asked)

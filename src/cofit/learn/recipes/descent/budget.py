@@ -35,6 +35,7 @@ from fractions import Fraction
 
 from cofit.learn.recipes.descent.shares import Shares, check_together
 from cofit.privacy.accountant import split
+from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, STEP, numbered
 from cofit.privacy.safe_rounding import root_up, significant_up
 
 STEPS = 20
@@ -133,24 +134,24 @@ def spend(
     share = min(max(1 / (GOOD_LEVEL**2 * rows**2 * whole), LEAST_LEVEL_SHARE), MOST_LEVEL_SHARE)
     level = ranges and not clip and WIDEST_LEVEL**2 * rows**2 * whole * share >= 1
     centre = not clip and 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
-    level_share = asked.get("level", significant_up(share, _PACE_BITS) if level else Fraction(0))
-    centre_share = asked.get("centre", CENTRE_SHARE if centre else Fraction(0))
-    extras = {name: part for name, part in (("level", level_share), ("centre", centre_share)) if part}
+    level_share = asked.get(LEVEL, significant_up(share, _PACE_BITS) if level else Fraction(0))
+    centre_share = asked.get(CENTRE, CENTRE_SHARE if centre else Fraction(0))
+    extras = {name: part for name, part in ((LEVEL, level_share), (CENTRE, centre_share)) if part}
     if clip:
-        extras = {"mean": MEAN_SHARE, "radius": RADIUS_SHARE, "shift": SHIFT_SHARE, "spread": SPREAD_SHARE}
-    calibration = asked.get("intercept", CALIBRATION_SHARE)
+        extras = {MEAN: MEAN_SHARE, RADIUS: RADIUS_SHARE, SHIFT: SHIFT_SHARE, SPREAD: SPREAD_SHARE}
+    calibration = asked.get(INTERCEPT, CALIBRATION_SHARE)
     if chosen:
-        check_together(extras | ({"intercept": calibration} if calibrate else {}), asked)
+        check_together(extras | ({INTERCEPT: calibration} if calibrate else {}), asked)
     shares = [calibration / CALIBRATION_STEPS] * (CALIBRATION_STEPS if calibrate else 0)
-    extras |= {f"intercept {k + 1}": one for k, one in enumerate(shares)}
+    extras |= {numbered(INTERCEPT, k): one for k, one in enumerate(shares)}
     left = 1 - sum(extras.values(), Fraction(0))
     parts: Mapping[str, Fraction] = split(
-        epsilon, delta, extras | {f"step {t + 1}": left * share for t, share in enumerate(shares_of_steps())}
+        epsilon, delta, extras | {numbered(STEP, t): left * share for t, share in enumerate(shares_of_steps())}
     )
-    steps = tuple(parts[f"step {t + 1}"] for t in range(STEPS))
-    offsets = tuple(parts[f"intercept {k + 1}"] for k in range(len(shares)))
-    clipped = ClipBudget(parts["mean"], parts["radius"], parts["shift"], parts["spread"]) if clip else None
-    return Budget(parts.get("level"), parts.get("centre"), clipped, steps, offsets, rows, cols)
+    steps = tuple(parts[numbered(STEP, t)] for t in range(STEPS))
+    offsets = tuple(parts[numbered(INTERCEPT, k)] for k in range(len(shares)))
+    clipped = ClipBudget(parts[MEAN], parts[RADIUS], parts[SHIFT], parts[SPREAD]) if clip else None
+    return Budget(parts.get(LEVEL), parts.get(CENTRE), clipped, steps, offsets, rows, cols)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from fractions import Fraction
 
 from cofit.errors import parameter_error
 from cofit.learn.checked import OWNER, real
+from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL
 
-SHARED = ("level", "centre", "intercept")
+SHARED = (LEVEL, CENTRE, INTERCEPT)
 LEAST = Fraction(1, 10_000)
 """Of this a share is a multiple: four decimals, as people write them, so that a plan can be found again."""
 MOST_TOGETHER = Fraction(9, 10)
@@ -45,7 +46,7 @@ def checked_shares(given: object, *, possible: bool, calibrate: bool) -> Shares:
         )
         shares[name] = _decimal(real(_NAME, given[name], must_be, _has_four_decimals))
     check_together(shares)
-    if "intercept" in shares and bool(shares["intercept"]) != calibrate:
+    if INTERCEPT in shares and bool(shares[INTERCEPT]) != calibrate:
         must_be = "with an 'intercept' above 0 if calibrate_intercept is True, and without one if it is False"
         raise parameter_error(_NAME, OWNER, must_be, dict(given))
     return tuple(shares.items())
@@ -71,7 +72,7 @@ def check_together(shares: Mapping[str, Fraction], chosen: Collection[str] = SHA
 
 def refuse_level(shares: Shares, normalised_by: str) -> None:
     """Refuse a level where the owners scale the rows: the parties cannot take an offset from them then."""
-    if normalised_by == "owners" and dict(shares).get("level"):
+    if normalised_by == "owners" and dict(shares).get(LEVEL):
         must_be = (
             "without a 'level' where the owners scale the rows. Declare ranges (feature_bound), and leave "
             "normalised_by to the plan or set it to 'parties'"
@@ -81,6 +82,6 @@ def refuse_level(shares: Shares, normalised_by: str) -> None:
 
 def refuse_clipped(shares: Shares) -> None:
     """Refuse a level and a centre where rows are clipped: these have a mean and a spread instead."""
-    if chosen := [name for name, _ in shares if name in ("level", "centre")]:
+    if chosen := [name for name, _ in shares if name in (LEVEL, CENTRE)]:
         must_be = f"without {' and '.join(map(repr, chosen))} where rows are clipped (clip_rows): those have neither"
         raise parameter_error(_NAME, OWNER, must_be, {name: float(share) for name, share in shares})
