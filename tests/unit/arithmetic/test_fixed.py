@@ -11,12 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing
+from cofit.arithmetic import F61, Z64, Z128, FixedPoint, IntegerRing
 from cofit.errors import InvalidInputError, RangeError
 from unit.arithmetic.reference import unpacked
 
-FORMATS = [FixedPoint(0), FixedPoint(24), FixedPoint(0, Z128), FixedPoint(52, Z128), FixedPoint(60, Z128)]
-FRACTIONAL = [FixedPoint(24), FixedPoint(52, Z128), FixedPoint(60, Z128)]
+FORMATS = [
+    FixedPoint(0),
+    FixedPoint(24),
+    FixedPoint(0, Z128),
+    FixedPoint(52, Z128),
+    FixedPoint(60, Z128),
+    FixedPoint(24, F61),
+]
+FRACTIONAL = [FixedPoint(24), FixedPoint(52, Z128), FixedPoint(60, Z128), FixedPoint(24, F61)]
 
 
 def encoded(format: FixedPoint, values: object, bound: float | Fraction | None = None) -> list[int]:
@@ -109,7 +116,7 @@ def test_a_single_float_becomes_an_array() -> None:
         [0, 1, -1, 2**30, -(2**30)],
         np.array([0, 1, -128, 127], dtype=np.int8),
         np.array([0, 255], dtype=np.uint8),
-        np.array([0, 2**37], dtype=np.uint64),
+        np.array([0, 2**34], dtype=np.uint64),
         np.array([True, False]),
         np.array([3, -4], dtype=object),
         np.array([], dtype=np.int64),
