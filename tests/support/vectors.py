@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,6 @@ from unittest import mock
 import numpy as np
 
 from cofit.arithmetic import Z64, Z128, FixedPoint, Generator, PowerOfTwoRing
-from cofit.errors import InvalidInputError
-from cofit.learn.rebuild import rebuilt_plan
-from cofit.privacy.certificate import Certificate
 from cofit.sampling import discrete_gaussian, discrete_laplace, geometric
 from cofit.sampling.coin import coins, threshold
 from cofit.sampling.sums import TableSum
@@ -33,11 +29,10 @@ from cofit.sharing.inputs import common_digests
 from cofit.sharing.packed_bits import PackedBoolean
 from cofit.transport.frames import HEADER_BYTES, Kind, channel_tag, control_frame, label_tag, pack_blame
 from cofit.transport.terms import Terms, encode_hello
-from support.certified import certified
+from support.certificate_vectors import Document, bad_certificates, certificates
 from support.runs import run_scheme
 
 FOLDER = Path(__file__).parents[1] / "vectors"
-Document = dict[str, Any]
 
 # --- frames ----------------------------------------------------------------------------------------------
 
@@ -325,61 +320,6 @@ def _recorded(program: Callable[[Party], Any]) -> tuple[list[str], Any]:
     with mock.patch.object(PackedBoolean, "random", random):
         (result,) = run_scheme("clear", lambda s: program(Party(s, {})), parties=1).results
     return [row for rows in asked for row in rows], result
-
-
-# --- certificates ----------------------------------------------------------------------------------------
-
-CERTIFIED = ("clipped", "level and centre", "pure", "paper", "paper, gaussian")
-FORGED: list[tuple[str, tuple[str | int, ...], Any]] = [
-    ("clipped", ("epsilon",), {"exact": "1/2", "float": 0.5}),
-    ("clipped", ("delta_total",), {"exact": "1/1000000000", "float": 1e-9}),
-    ("clipped", ("releases", 5, "scale"), {"exact": "1000000", "float": 1e6}),
-    ("clipped", ("releases", 5, "sensitivity"), {"exact": "1", "float": 1.0}),
-    ("clipped", ("n",), 3001),
-    ("clipped", ("version",), 2),
-    ("clipped", ("secret",), False),
-    ("clipped", ("plan_hash",), "0" * 64),
-    ("level and centre", ("owners", "clinic-a", "features"), [501, 12]),
-    ("pure", ("delta",), {"exact": "1/1000000", "float": 1e-6}),
-    ("paper", ("statement", "tau"), {"exact": "1/1000000000000", "float": 1e-12}),
-    ("paper", ("sampler_distance",), {"exact": "0", "float": 0.0}),
-    ("paper, gaussian", ("mechanism",), "laplace"),
-    ("paper, gaussian", ("epsilon",), {"exact": "2/2", "float": 1.0}),
-]
-"""Changes of one field, by its place in the document."""
-
-
-def certificates() -> Document:
-    """Return certificates of several plans, as any run would state them."""
-    return {"cases": [{"case": case, "certificate": _certificate(case)} for case in CERTIFIED]}
-
-
-def _certificate(case: str) -> Document:
-    stated = replace(certified(case), software={"python": "3.11.7", "numpy": "2.4.6"}, cofit_version="0.1.0")
-    document: Document = json.loads(stated.to_json())
-    return document
-
-
-def bad_certificates() -> Document:
-    """Return changes that must be refused, with the field that is named."""
-    cases = []
-    for case, place, value in FORGED:
-        document = changed(_certificate(case), place, value)
-        try:
-            rebuilt_plan(Certificate.from_json(json.dumps(document)))
-        except InvalidInputError as error:
-            cases.append({"case": case, "place": list(place), "value": value, "refused": str(error).split("'")[1]})
-    return {"cases": cases}
-
-
-def changed(document: Document, place: Sequence[str | int], value: Any) -> Document:
-    """Return a document in which one place holds something else."""
-    inner: Any = document
-    for step in place[:-1]:
-        inner = inner[step]
-    assert inner[place[-1]] != value
-    inner[place[-1]] = value
-    return document
 
 
 # --- files -----------------------------------------------------------------------------------------------

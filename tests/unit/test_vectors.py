@@ -27,7 +27,7 @@ from cofit.sharing import Scheme
 from cofit.transport.channel import Channel
 from cofit.transport.memory import Bell, MemoryLink, Pipe
 from cofit.transport.terms import Refusal, judge_hello
-from support import vectors
+from support import certificate_vectors, vectors
 from support.runs import run_scheme
 
 
@@ -299,11 +299,11 @@ def test_certificates_are_read_and_made_again(case: dict[str, Any]) -> None:
 )
 def test_forged_certificates_are_refused(bad: dict[str, Any]) -> None:
     good = next(c["certificate"] for c in read("certificates")["cases"] if c["case"] == bad["case"])
-    forged = vectors.changed(good, bad["place"], bad["value"])
+    forged = certificate_vectors.changed(good, bad["place"], bad["value"])
     with pytest.raises(InvalidInputError, match="parameter of a certificate must be") as info:
         rebuilt_plan(Certificate.from_json(json.dumps(forged)))
     assert str(info.value).split("'")[1] == bad["refused"]
 
 
 def test_every_forgery_is_there() -> None:
-    assert len(read("bad_certificates")["cases"]) == len(vectors.FORGED)
+    assert len(read("bad_certificates")["cases"]) == len(certificate_vectors.FORGED)
