@@ -24,6 +24,7 @@ from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.recipes.minimiser.twin import minimum
 from cofit.privacy.certificate import Certificate
 from cofit.privacy.mechanisms import MECHANISMS, register_mechanism
+from cofit.report.noise_law import noise_law
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import run_training
 from cofit.study.plan import study_plan
@@ -101,6 +102,7 @@ def test_a_mechanism(page: dict[str, Any]) -> None:
     assert certificate.minimiser is not None
     assert certificate.minimiser.noise_scale / single.mechanism.scale == pytest.approx(2.0, rel=1e-3)
     assert rebuilt_plan(Certificate.from_json(certificate.to_json())) is not None
+    assert noise_law(certificate).deviation == pytest.approx(2**0.5 * float(certificate.minimiser.noise_scale))
     forged = certificate.to_json().replace('"double_laplace"', '"treble_laplace"')
     with pytest.raises(InvalidInputError, match="The 'mechanism' parameter of a certificate must be one of"):
         Certificate.from_json(forged)

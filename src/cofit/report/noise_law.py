@@ -31,6 +31,7 @@ from scipy.special import gammaln, log_ndtr, ndtri
 
 from cofit.errors import parameter_error
 from cofit.privacy.certificate import Certificate
+from cofit.privacy.mechanisms import mechanism_named
 
 Reals = npt.NDArray[np.float64]
 _NODES = 300
@@ -199,10 +200,11 @@ def noise_law(certificate: Certificate) -> NoiseLaw:
     """Return the law of the noise that a certificate of the minimiser states; descent has no law of one release."""
     if certificate.minimiser is None:
         raise parameter_error("certificate", "noise_law", "that of noise on a minimiser", certificate.method)
-    if certificate.mechanism not in LAWS:
-        must_be = f"one with a law in report/noise_law.py, of {list(LAWS)}: nothing else is known of its noise"
+    law = mechanism_named(certificate.mechanism).law
+    if law not in LAWS:
+        must_be = f"one whose noise has one of the laws {list(LAWS)}: nothing else is known of it"
         raise parameter_error("mechanism", "a report", must_be, certificate.mechanism)
-    return LAWS[certificate.mechanism](float(certificate.minimiser.noise_scale), certificate.d)
+    return LAWS[law](float(certificate.minimiser.noise_scale), certificate.d)
 
 
 def _nodes(log_integrand: Callable[[Reals, Reals], Reals], smallest: float, largest: float, shape: float) -> Reals:

@@ -41,6 +41,7 @@ class Gaussian(Mechanism):
     name: ClassVar[str] = "gaussian"
     scale_name: ClassVar[str] = "sigma"
     pure: ClassVar[bool] = False
+    law: ClassVar[str] = "gaussian"
     title: ClassVar[str] = "Gaussian"
 
     @classmethod

@@ -51,6 +51,7 @@ class KNorm(Mechanism):
     name: ClassVar[str] = "knorm"
     scale_name: ClassVar[str] = "beta"
     pure: ClassVar[bool] = True
+    law: ClassVar[str] = "knorm"
     title: ClassVar[str] = "K-norm"
     truncates: ClassVar[bool] = False  # the sum is rounded after the noise
 

@@ -39,6 +39,7 @@ class Laplace(Mechanism):
     name: ClassVar[str] = "laplace"
     scale_name: ClassVar[str] = "scale"
     pure: ClassVar[bool] = True
+    law: ClassVar[str] = "laplace"
     title: ClassVar[str] = "Laplace"
 
     @classmethod

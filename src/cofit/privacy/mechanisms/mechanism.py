@@ -31,7 +31,8 @@ class Mechanism(ABC):
     ``sensitivity``: how far one record moves the weights, in the Euclidean norm, with everything that rounding adds;
     ``scale``: the noise's parameter in units of the weights (``scale_name`` says which); ``weight_bits``: the weights
     are truncated to this many fractional bits first; ``grid_bits``: those of what is published. ``truncates``: whether
-    they are truncated to the grid before they get noise, so that the sensitivity counts it. ``title``: for people.
+    they are truncated to the grid before they get noise, so that the sensitivity counts it.
+    ``title``: for people. ``law``: that of the noise, as reports know it.
     """
 
     dimension: int
@@ -45,6 +46,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
+    law: ClassVar[str]
     scale_name: ClassVar[str]
     pure: ClassVar[bool]
     truncates: ClassVar[bool] = True
