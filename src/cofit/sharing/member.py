@@ -16,6 +16,7 @@ from cofit.sharing.verification import Verification
 from cofit.transport import Mesh
 
 Bytes: TypeAlias = memoryview
+SPREAD = 0x9E3779B1  # an odd number, so that different positions in a stream give different states
 
 
 class Member(ABC):

@@ -2,13 +2,9 @@
 
 Let T be the sum of the numbers, T < 2^(K-1), and r uniform on 0 .. 2^K - 1, with its digits shared as bits, and r and
 its top digit shared in the ring. c = T + r modulo 2^K, computed from bits, is uniform whatever T is, so it may be shown
-to those who do not know r. The sum wrapped exactly where r has its top digit and c has not:
-
-    T = c - r + 2^K top(r) (1 - top(c)),
-
-which is exact in any ring of more than K bits. Compare the conversion of single digits, one ring element or more for
-each (``from_bits``). Sources: the sum in the Boolean world as in Mohassel and Rindal, "ABY3", CCS 2018, section 5.3;
-the corrected wrap as in truncation (``rep3/proof.md``).
+to those who do not know r; ``masked_opening.py`` says how T follows, exactly in any ring of more than K bits. Compare
+the conversion of single digits, one ring element or more for each (``from_bits``). Sources: the sum in the Boolean
+world as in Mohassel and Rindal, "ABY3", CCS 2018, section 5.3; the corrected wrap as in truncation (``rep3/proof.md``).
 
 Cost: that of the carry-save and of the last addition of K digits (``added``), words to open K digits, and a few ring
 elements (``Costs.unmasked``).
@@ -59,11 +55,6 @@ class FromNumbers(Scheme):
 def mask_width(numbers: Sequence[PlacedBits]) -> int:
     """Return K: one more than the digits of the largest possible sum."""
     return sum(((1 << bits.rows) - 1) << place for place, bits in numbers).bit_length() + 1
-
-
-def without_wrap(ring: IntegerRing, top: RingArray, masked_top: RingArray, width: int) -> RingArray:
-    """Return our summand of 2^K top(r) (1 - top(c)), from that of top(r) and from top(c)."""
-    return ring.shl(ring.sub(top, ring.mul(top, masked_top)), width)
 
 
 def plain_numbers(ring: IntegerRing, planes: RingArray, count: int) -> tuple[RingArray, RingArray]:

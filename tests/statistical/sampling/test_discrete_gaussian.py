@@ -235,7 +235,7 @@ def test_a_mask_of_numbers_that_wraps_wrongly_is_noticed(scheme: str, monkeypatc
     monkeypatch.setattr(sums, "_FEW_BITS", 0)
     for kind in ("rep3", "semi2k"):
         monkeypatch.setattr(
-            f"cofit.sharing.{kind}.without_wrap", lambda ring, top, masked_top, width: ring.zeros(top.shape)
+            f"cofit.sharing.{kind}.conversion.without_wrap", lambda ring, top, masked_top, width: ring.zeros(top.shape)
         )
     values = draws(of(Fraction(3)), scheme, 2_000)
     assert (np.abs(values) > 32).any()

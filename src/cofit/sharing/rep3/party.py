@@ -43,24 +43,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
+from cofit.arithmetic import Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import packed_length, to_planes, unpack
-from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
-from cofit.errors import InvalidInputError
-from cofit.sharing.adder import TakesBits, plane_count
+from cofit.arithmetic.prg import SEED_BYTES
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.inputs import DIGEST_BYTES, common_digests
-from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
-from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
-from cofit.sharing.shares import BitShare, ComponentFacts, Share
+from cofit.sharing.packed_bits import PackedBoolean
+from cofit.sharing.rep3.conversion import Rep3Conversion
+from cofit.sharing.shares import ComponentFacts, Share
 from cofit.sharing.spec import SchemeInfo
 from cofit.sharing.summands import SummandInputs, dealt_differently
 from cofit.transport import Mesh
 
 _CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
-_SPREAD = 0x9E3779B1  # an odd number, so that different positions give different states
 
 
 _DEALER = 2  # the party that knows the mask of a truncation
@@ -76,7 +72,7 @@ class _Masks(NamedTuple):
     following: list[RingArray]
 
 
-class Rep3(TakesBits, FromNumbers):
+class Rep3(Rep3Conversion):
     """One of the three parties."""
 
     info = SchemeInfo(
@@ -88,15 +84,9 @@ class Rep3(TakesBits, FromNumbers):
         corrupted="{threshold} of {parties} (honest majority)",
         assumptions="AES-256 is a pseudorandom function; no two parties collude",
     )
-    _own: Generator  # of seed k_i, shared with the left neighbour
-    _next: Generator  # of seed k_{i+1}, shared with the right neighbour
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
         super().__init__(mesh, names, dealer)
-        self._left = (self.rank - 1) % 3
-        self._right = (self.rank + 1) % 3
-        self._constant_part = {0: 0, 1: None, 2: 1}[self.rank]  # a constant is summand x_0
-        self._agreed = False
         self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
     @property
@@ -127,27 +117,6 @@ class Rep3(TakesBits, FromNumbers):
             unmasked_words=2,
         )
 
-    def _common_state(self, rank: int) -> int:
-        """The position in the stream that we share with that neighbour, spread over 32 bits."""
-        if not self._agreed:
-            return 0
-        stream = self._own if rank == self._left else self._next
-        return (stream.position * _SPREAD) & 0xFFFFFFFF
-
-    def setup(self) -> None:
-        """Agree on the seeds. k_i = HKDF(half of party i, half of party i-1; session): fresh in every session."""
-        to_left, to_right = fresh_seed(), fresh_seed()
-        from_left, from_right = np.empty(SEED_BYTES, np.uint8), np.empty(SEED_BYTES, np.uint8)
-        self._exchange(
-            "setup",
-            {self._left: [np.frombuffer(to_left, np.uint8)], self._right: [np.frombuffer(to_right, np.uint8)]},
-            {self._left: from_left, self._right: from_right},
-        )
-        session = self.mesh.terms.session
-        self._own = Generator(derive_seed(to_left + from_left.tobytes() + session, f"rep3 seed {self.rank}"))
-        self._next = Generator(derive_seed(from_right.tobytes() + to_right + session, f"rep3 seed {self._right}"))
-        self._agreed = True
-
     # --- input and output --------------------------------------------------------------------------------
 
     @classmethod
@@ -169,22 +138,6 @@ class Rep3(TakesBits, FromNumbers):
     def refresh(self, share: Share) -> Share:
         """Reshare x_i + a_i, where the a_i sum to zero: as after a product. 1 round, 3 elements."""
         return self._reshare("refresh", share.ring, share.ring.add(share.parts[0], self._zero(share.ring, share.shape)))
-
-    def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
-        """x_s is drawn from k_s, x_{s+1} = x - x_s is sent to party s+1, x_{s+2} = 0."""
-        if self.rank == source:
-            if values is None or values.shape != shape:
-                raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
-            ring.check(values)
-            drawn = self._own.ring(ring, shape)
-            rest = ring.sub(values, drawn)
-            self._exchange("input", {self._right: [rest]})
-            return Share(ring, (drawn, rest))
-        if self.rank == (source + 1) % 3:
-            rest = ring.empty(shape)
-            self._exchange("input", {}, {self._left: rest})
-            return Share(ring, (rest, ring.zeros(shape)))
-        return Share(ring, (ring.zeros(shape), self._next.ring(ring, shape)))
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         """Party i misses x_{i-1}; its left neighbour sends it."""
@@ -265,15 +218,6 @@ class Rep3(TakesBits, FromNumbers):
             return self._masked_truncation(operation, ring, summand, shape, shift, masks)
         return self._reshare(operation, ring, summand)
 
-    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
-        """Return our summand a_i = F(k_i) - F(k_{i+1}) of a random sharing of zero."""
-        return ring.sub(self._own.ring(ring, shape), self._next.ring(ring, shape))
-
-    def _reshare(self, operation: str, ring: Ring, masked: RingArray) -> Share:
-        received = ring.empty(masked.shape)
-        self._exchange(operation, {self._left: [masked]}, {self._right: received})
-        return Share(ring, (masked, received))
-
     # --- truncation that never fails ---------------------------------------------------------------------
 
     def _truncate(self, a: Share, shift: int) -> Share:
@@ -291,11 +235,7 @@ class Rep3(TakesBits, FromNumbers):
         Party 2 knows the mask r = r_0 + r_1 - z_2 (r_0 drawn from k_0, r_1 from k_2, and its own summand z_2, if any)
         and deals shares of r >> shift and of the top bit of r to parties 0 and 1; those two open
         c = z + 2^(k-2) + r = (z_0 + r_0) + (z_1 + r_1) + 2^(k-2) to each other and never to party 2, which needs to say
-        nothing of z_2. With 0 <= z + 2^(k-2) < 2^(k-1), the sum wrapped exactly if r has its top bit set and c has not:
-
-            z / 2^shift = (c >> shift) - (r >> shift) + (1 - top(c)) top(r) 2^(k-shift) - 2^(k-2-shift)
-
-        up to the carry out of the low bits, which is 0 or 1 (1 with probability frac(z / 2^shift): unbiased).
+        nothing of z_2. What is left is ``masked_opening.py``, in one pass.
         ``summand``: z_0 + r_0, z_1 + r_1, or z_2; None for a z_2 of 0.
         """
         ring = power_of_two(ring, "Truncation by a masked opening")
@@ -325,93 +265,10 @@ class Rep3(TakesBits, FromNumbers):
     def _random_words(self, shape: Shape) -> Share:
         return Share(BITS, (self._own.ring(BITS, shape), self._next.ring(BITS, shape)))
 
-    def from_bits(self, bits: BitShare, ring: Ring) -> Share:
-        """b = u XOR v with u = b_0 XOR b_1 known to party 0, v = b_2 known to 1 and 2; b = u + v - 2 u v."""
-        with self.label("from_bits"):
-            first, second = (unpack(part, bits.count) for part in words_of(bits).parts)
-            u_known = ring.from_int(first ^ second) if self.rank == 0 else None
-            v_known = None if self.rank == 0 else ring.from_int(second if self.rank == 1 else first)
-            shape = (bits.rows, bits.count)
-            u, product = self._product_of_known(ring, u_known, v_known, shape)
-            v = self._known_summand_2(ring, v_known, shape)
-            return self.sub(self.add(u, v), self.add(product, product))
-
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
-        """u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2. 2 rounds."""
-        count = int(np.prod(a.shape, dtype=np.int64))
-        shape = (plane_count(planes), packed_length(count))
-        u_known = to_planes(ring, ring.add(*a.parts))[planes] if self.rank == 0 else None
-        v_known = None if self.rank == 0 else to_planes(ring, a.parts[1 if self.rank == 1 else 0])[planes]
-        u, generate = self._product_of_known(BITS, u_known, v_known, shape)
-        propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
-        return PackedBits(generate, count), PackedBits(propagate, count)
-
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         product = form.sum(a.parts, (BITS.add(b.parts[0], b.parts[1]), b.parts[0]))
         masks = self._masks(BITS, shape, 0, None)
         return self._reduce("forms", BITS, BITS.signed_sum([product, *masks.plus], masks.minus), shape, 0, masks)
-
-    def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
-        """r = r_0 XOR r_2, drawn from k_0 and k_2: party 2 knows it, and the others one part each. Free."""
-        shape = (width, packed_length(count))
-        zeros = BITS.zeros(shape)
-        first = zeros if self.rank == 1 else self._own.ring(BITS, shape)
-        second = zeros if self.rank == 0 else self._next.ring(BITS, shape)
-        return PackedBits(Share(BITS, (first, second)), count), BITS.add(first, second)
-
-    def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
-        """Party 2 deals r and its top digit to 0 and 1, who open c to each other; see ``proof.md``."""
-        width, shape = masked.rows, (masked.count,)
-        own = words_of(masked).parts[0]
-        if self.rank == 2:
-            share_0, top_0, out_0 = (self._next.ring(ring, shape) for _ in range(3))
-            out_2 = self._own.ring(ring, shape)
-            r, top = plain_numbers(ring, kept, masked.count)
-            self._exchange("unmask", {0: [own], 1: [ring.sub(r, share_0), ring.sub(top, top_0)]})
-            return Share(ring, (out_2, out_0))
-        missing = BITS.empty(own.shape)
-        if self.rank == 0:
-            share, top, out = (self._own.ring(ring, shape) for _ in range(3))
-            self._exchange("unmask", {1: [own]}, {2: missing})
-        else:
-            out = self._next.ring(ring, shape)
-            share, top = dealt = ring.empty((2, *shape))
-            self._exchange("unmask", {}, {0: missing, 2: dealt})
-        digits = BITS.add(BITS.add(*words_of(masked).parts), missing)
-        c, c_top = plain_numbers(ring, digits, masked.count)
-        result = ring.sub(without_wrap(ring, top, c_top, width), share)
-        ours = ring.sub(ring.add(result, c) if self.rank == 0 else result, out)
-        theirs = ring.empty(shape)
-        self._exchange("unmask", {1 - self.rank: [ours]}, {1 - self.rank: theirs})
-        joint = ring.add(ours, theirs)
-        return Share(ring, (out, joint) if self.rank == 0 else (joint, out))
-
-    def _known_summand_2(self, ring: Ring, v: RingArray | None, shape: Shape) -> Share:
-        """Return the trivial sharing (0, 0, v) of a value known to parties 1 and 2."""
-        zeros = ring.zeros(shape)
-        if v is None:
-            return Share(ring, (zeros, zeros))
-        return Share(ring, (zeros, v) if self.rank == 1 else (v, zeros))
-
-    def _product_of_known(
-        self, ring: Ring, u: RingArray | None, v: RingArray | None, shape: Shape
-    ) -> tuple[Share, Share]:
-        """Return sharings of u, known to party 0, and of u v, where v is known to parties 1 and 2.
-
-        Party 0 shares u = u_0 + u_1 (u_0 drawn from k_0, u_1 sent to party 1). Then party 1 holds u_1 v and party 2
-        holds u_0 v. The product is shared as (s_0, s_1, uv - s_0 - s_1) with s_i drawn from k_i: parties 1 and 2 send
-        each other u_1 v - s_1 and u_0 v - s_0. Two rounds, three elements.
-        """
-        shared = self.input(0, u, ring, shape)
-        if self.rank == 0 or v is None:
-            return shared, Share(ring, (self._own.ring(ring, shape), self._next.ring(ring, shape)))
-        stream, other, part = (self._own, 2, 0) if self.rank == 1 else (self._next, 1, 1)
-        drawn = stream.ring(ring, shape)
-        ours = ring.sub(ring.mul(shared.parts[part], v), drawn)
-        theirs = ring.empty(shape)
-        self._exchange("product", {other: [ours]}, {other: theirs})
-        joint = ring.add(ours, theirs)
-        return shared, Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
 
 
 def _in_one_piece(shape: Shape, *shares: Share) -> bool:

@@ -29,13 +29,12 @@ from cofit.arithmetic import Generator, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
 from cofit.errors import DisputeError
 from cofit.sharing.inputs import DIGEST_BYTES
-from cofit.sharing.member import as_bytes
+from cofit.sharing.member import SPREAD, as_bytes
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import Share
 from cofit.transport import Mesh
 
 _BINDING = struct.Struct("<QBBBB")
-_SPREAD = 0x9E3779B1  # an odd number, so that different draws give different states
 _ALL = 4  # the place of the key that all four know, after K_0 to K_3
 
 
@@ -139,7 +138,7 @@ class JointMessages(Scheme):
         """
         self.verification.refuse_after_failure()
         size = count * math.prod(shape) * ring.element_bytes
-        self._drawn = (self._drawn * _SPREAD + (key + 1) * size + 1) & 0xFFFFFFFF
+        self._drawn = (self._drawn * SPREAD + (key + 1) * size + 1) & 0xFFFFFFFF
         if key == self.rank:
             return ring.empty((0, *shape))
         return self._keys[key].ring(ring, (count, *shape))

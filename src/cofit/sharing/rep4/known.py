@@ -8,12 +8,10 @@ summand of the mask. Then u v = epsilon delta + epsilon b + delta a + a b is loc
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
+from cofit.arithmetic import Ring, RingArray, Shape, power_of_two
+from cofit.sharing.masked_opening import no_top, of_wrap, public_part, raised, top
 from cofit.sharing.rep4.joint import Joint, JointMessages, Schedule
 from cofit.sharing.shares import Share
 
@@ -147,13 +145,10 @@ class KnownProducts(JointMessages):
         """Divide z by 2^shift; the error is 0 or +1 against the floor, always. 2 rounds.
 
         ``lacked``: the summands of z (one; three if ``first`` is FUSED) that rank 2 lacks and those that rank 3 lacks,
-        by place, as far as we know them; ``own``: the sum of the others, at ranks 2 and 3. Each summand is sent with a
-        mask from K_2 (from K_3). The sum of all masks is r, known to 0 and 1; 2 and 3 learn c = z + 2^(k-2) + r. As in
-        ``rep3``
-
-            z / 2^shift = (c >> shift) - (r >> shift) + u v 2^(k-shift) - 2^(k-2-shift),  u = 1 - top(c), v = top(r)
-
-        up to a carry of 0 or 1. Here u v = u delta + epsilon b + a b: 2 and 3 deal u delta together with c >> shift.
+        by place, as far as we know them; ``own``: the sum of the others, at ranks 2 and 3. Each summand is sent
+        with a mask from K_2 (from K_3). The sum of all masks is r, known to 0 and 1; 2 and 3 learn c = z +
+        2^(k-2) + r, and with u = 1 - top(c) and v = top(r) the rest is ``masked_opening.py``. Here u v = u
+        delta + epsilon b + a b: 2 and 3 deal u delta together with c >> shift.
         """
         ring = power_of_two(ring, "Truncation by a masked opening")
         count = 3 if first is FUSED else 1
@@ -169,7 +164,7 @@ class KnownProducts(JointMessages):
                 known[n] = [dealt[n], ring.add(lacked[key][place], masks[key][place])]
         if self.rank in (0, 1):
             r = ring.add(sums[2], sums[3])
-            delta = ring.sub(ring.shr(r, ring.bits - 1), ring.add(drawn[2][0], drawn[3][0]))
+            delta = ring.sub(top(ring, r), ring.add(drawn[2][0], drawn[3][0]))
             plain[3] = ring.neg(ring.add(ring.shr(r, shift), plain[2]))
             known[0] = [ring.add(lacked[2][0], masks[2][0]), delta]
             known[1] = [ring.add(lacked[3][0], masks[3][0]), delta]
@@ -182,11 +177,11 @@ class KnownProducts(JointMessages):
             told = received.pop(self.rank - 2)
             dealt |= {n: value[0] for n, value in received.items()}
             arrived = [told[0], *(value[1] for value in received.values() if count > 1)]
-            c = ring.add(ring.signed_sum([own, *arrived, sums[5 - self.rank]]), _element(ring, ring.bits - 2))
-            u = ring.sub(_element(ring, 0), ring.shr(c, ring.bits - 1))
+            c = raised(ring, ring.signed_sum([own, *arrived, sums[5 - self.rank]]))
+            u = no_top(ring, c)
             epsilon = ring.sub(u, ring.add(drawn[0][0], drawn[1][0]))
-            high = ring.add(ring.shr(c, shift), ring.shl(ring.mul(u, told[1]), ring.bits - shift))
-            plain[1] = ring.sub(ring.sub(high, _element(ring, ring.bits - 2 - shift)), plain[0])
+            high = ring.add(public_part(ring, c, shift), of_wrap(ring, ring.mul(u, told[1]), shift))
+            plain[1] = ring.sub(high, plain[0])
             second |= {0: [epsilon, plain[1]], 1: [epsilon]}
         received = self._jointly(operation, ring, shape, SECOND, second)
         if self.rank == 0:
@@ -198,9 +193,4 @@ class KnownProducts(JointMessages):
         wraps = self._cross_summands(ring, drawn, dealt)
         for j in lacked:
             wraps[j] = ring.add(wraps[j], ring.mul(epsilon, drawn[j][0]))
-        return Share(ring, tuple(ring.add(plain[j], ring.shl(wraps[j], ring.bits - shift)) for j in self._others))
-
-
-@functools.cache
-def _element(ring: PowerOfTwoRing, exponent: int) -> RingArray:
-    return ring.from_int(np.asarray(1 << exponent, dtype=object))
+        return Share(ring, tuple(ring.add(plain[j], of_wrap(ring, wraps[j], shift)) for j in self._others))

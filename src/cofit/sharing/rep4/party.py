@@ -50,6 +50,7 @@ from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.inputs import DIGEST_BYTES, common_digests
+from cofit.sharing.masked_opening import power
 from cofit.sharing.member import as_bytes
 from cofit.sharing.numbers import FromNumbers, plain_numbers
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
@@ -357,7 +358,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         if digits is None:
             u, v, x, y = None, top, None, ring.neg(numbers)
         else:
-            u, v, x, y = ring.sub(ring.from_int(1), top), None, numbers, None
+            u, v, x, y = ring.sub(power(ring, 0), top), None, numbers, None
         shape = (masked.count,)
         product, both = self._product_and_sum("unmask", ring, u, v, x, y, shape)
         return self.add(product.linear(lambda part: ring.shl(part, masked.rows)), both)

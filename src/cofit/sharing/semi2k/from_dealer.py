@@ -44,12 +44,12 @@ from cofit.sharing.correlations import (
 )
 from cofit.sharing.held import HeldMask, matrix_product, rows_product, squares
 from cofit.sharing.inputs import CHUNK_BYTES
-from cofit.sharing.member import as_bytes
+from cofit.sharing.masked_opening import parts_of_mask
+from cofit.sharing.member import SPREAD, as_bytes
 from cofit.sharing.numbers import plain_numbers
 from cofit.sharing.regions import whole
 
 T = TypeVar("T")
-SPREAD = 0x9E3779B1
 Exchange = Callable[[str, Mapping[int, Sequence[RingArray]], Mapping[int, RingArray]], None]
 """Sends arrays to ranks and fills arrays from them, under the label of an operation."""
 
@@ -222,10 +222,7 @@ class Dealing(Correlations):
                     self._send_rest(ring, product(held, self._drawn(ring, right)).reshape(shape))
             case Truncation(ring=ring, shape=shape, shift=shift):
                 drawn = self._drawn(ring, shape)
-                both = ring.empty((2, *shape))
-                both[0, ...] = ring.shr(drawn, shift)
-                both[1, ...] = ring.shr(drawn, ring.bits - 1)
-                self._send_rest(ring, both)
+                self._send_rest(ring, parts_of_mask(ring, drawn, shift))
             case Bits(ring=ring, rows=rows, count=count):
                 words = self._drawn(BITS, (rows, packed_length(count)))
                 self._send_rest(ring, ring.from_int(unpack(words, count)))

@@ -29,28 +29,17 @@ operands, z that of the result, m = n (n - 1), 2 for two parties:
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 
-import numpy as np
-
-from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
+from cofit.arithmetic import Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import to_planes, unpack
-from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
-from cofit.errors import InvalidInputError, PeerClosedError
-from cofit.sharing.adder import TakesBits
+from cofit.arithmetic.prg import SEED_BYTES
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.carry_save import carry_signals, levels
+from cofit.sharing.carry_save import levels
 from cofit.sharing.correlations import (
-    Bits,
-    Demand,
-    Digits,
     Mask,
     Multiply,
-    Number,
     Product,
     ProductMask,
     Truncation,
@@ -59,19 +48,15 @@ from cofit.sharing.correlations import (
 from cofit.sharing.costs import BitCosts, Cost, Costs, StreamCost
 from cofit.sharing.held import HeldMask, HeldShare, held, known_elements
 from cofit.sharing.inputs import chunks
-from cofit.sharing.member import as_bytes
-from cofit.sharing.numbers import FromNumbers, plain_numbers, without_wrap
-from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
+from cofit.sharing.packed_bits import PackedBoolean
 from cofit.sharing.regions import Region, cut, paste, regions_in
-from cofit.sharing.semi2k.from_dealer import SPREAD
-from cofit.sharing.semi2k.inputs import DealtToParties
-from cofit.sharing.semi2k.sources import SOURCES
-from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.semi2k.conversion import Semi2kConversion
+from cofit.sharing.shares import Share
 from cofit.sharing.spec import FROM_A_DEALER, SchemeInfo
 from cofit.transport import Mesh
 
 
-class Semi2k(TakesBits, FromNumbers, DealtToParties):
+class Semi2k(Semi2kConversion):
     """One of the computing parties."""
 
     info = SchemeInfo(
@@ -88,11 +73,6 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
         super().__init__(mesh, names, dealer)
-        self._others = [rank for rank in range(len(self.names)) if rank != self.rank]
-        self._constant_part = 0 if self.rank == 0 else None
-        self._pairs: dict[int, Generator] = {}
-        self._coins = Generator(fresh_seed())
-        self._source = SOURCES[self.spec.correlations](self._exchange, self.rank, len(self.names))
         self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
     @property
@@ -128,100 +108,7 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
             listeners=1,
         )
 
-    def _common_state(self, rank: int) -> int:
-        """The positions of the streams that we share with that member, spread over 32 bits."""
-        if not self._pairs:
-            return 0
-        if rank == len(self.names):
-            return self._source.position(rank)
-        return (self._pairs[rank].position * SPREAD ^ self._source.position(rank)) & 0xFFFFFFFF
-
-    def _exchange(
-        self,
-        operation: str,
-        send: Mapping[int, Sequence[RingArray]] | None = None,
-        receive: Mapping[int, RingArray] | None = None,
-    ) -> None:
-        """As every scheme does; a dealer that left may have come to the end of a program with fewer steps."""
-        try:
-            super()._exchange(operation, send, receive)
-        except PeerClosedError as error:
-            if not self.spec.dealer or error.peer != self._members[-1]:
-                raise
-            raise PeerClosedError(
-                error.peer,
-                f"{error} If it did not fail, its program ended before ours: the dealer sees no opened value, so a "
-                "program must not branch on one.",
-            ) from error
-
-    def setup(self) -> None:
-        """Agree on seeds with every other party, k_ij = HKDF(half of i, half of j; session); the source begins too."""
-        mine = {rank: fresh_seed() for rank in self._others}
-        heard = {rank: np.empty(SEED_BYTES, np.uint8) for rank in self._others}
-        self._exchange_all("setup", {rank: [np.frombuffer(half, np.uint8)] for rank, half in mine.items()}, heard)
-        session = self.mesh.terms.session
-        for rank in self._others:
-            halves = (mine[rank], heard[rank].tobytes())
-            low, high = min(rank, self.rank), max(rank, self.rank)
-            ordered = halves if self.rank == low else halves[::-1]
-            self._pairs[rank] = Generator(derive_seed(b"".join(ordered) + session, f"semi2k seed {low} {high}"))
-        self._source.start(session)
-
-    def prepare(self, demand: Demand) -> None:
-        """Rounds: at the last party, a message from the dealer for every chunk; nothing at the others."""
-        self._source.prepare(demand)
-
-    def _exchange_all(
-        self, operation: str, send: Mapping[int, Sequence[RingArray]], receive: Mapping[int, RingArray]
-    ) -> None:
-        """Exchange arrays with ranks, and take along what travels for the source of correlations."""
-        out, back = self._source.travelling()
-        joint = {rank: [*send.get(rank, ()), *out.get(rank, ())] for rank in {**send, **out}}
-        both = {
-            rank: np.empty(receive[rank].nbytes + back[rank].nbytes, np.uint8) for rank in {**receive} if rank in back
-        }
-        self._exchange(operation, joint, {**receive, **back, **both})
-        for rank, arrived in both.items():
-            own = as_bytes(receive[rank])
-            own[:] = arrived[: len(own)].data
-            as_bytes(back[rank])[:] = arrived[len(own) :].data
-
     # --- input and output --------------------------------------------------------------------------------
-
-    def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
-        """The others' summands come from the seeds that the source shares with them."""
-        if self.rank != source:
-            return Share(ring, (self._pairs[source].ring(ring, shape),))
-        if values is None or values.shape != shape:
-            raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
-        drawn = (self._pairs[rank].ring(ring, shape) for rank in self._others)
-        return Share(ring, (functools.reduce(ring.sub, drawn, ring.check(values)),))
-
-    def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
-        ring, receivers = share.ring, range(len(self.names)) if to is None else to
-        own = share.parts[0]
-        if len(self.names) > 2:
-            own = ring.add(own, self._zero(ring, share.shape))
-        return self._reveal("open", ring, own, receivers)
-
-    def _reveal(self, operation: str, ring: Ring, own: RingArray, receivers: Sequence[int]) -> RingArray | None:
-        """Add up everybody's summand at the receivers, and take what the source of correlations still awaits."""
-        theirs = {rank: ring.empty(own.shape) for rank in self._others} if self.rank in receivers else {}
-        send = {rank: [own] for rank in self._others if rank in receivers}
-        self._exchange_all(operation, send, theirs)
-        return functools.reduce(ring.add, theirs.values(), own) if self.rank in receivers else None
-
-    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
-        """Return our summand of a random sharing of zero: of every two parties one adds and one subtracts a draw."""
-        total = ring.zeros(shape)
-        for rank in self._others:
-            drawn = self._pairs[rank].ring(ring, shape)
-            total = ring.add(total, drawn) if self.rank < rank else ring.sub(total, drawn)
-        return total
-
-    def refresh(self, share: Share) -> Share:
-        """Add a sharing of zero. Nothing is sent."""
-        return Share(share.ring, (share.ring.add(share.parts[0], self._zero(share.ring, share.shape)),))
 
     # --- products ----------------------------------------------------------------------------------------
 
@@ -332,23 +219,6 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
         (f,) = self._opened(operation, ring, [ring.sub(right, masks.right)])
         return f, masks.product
 
-    def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
-        """Open several masked values to everybody in one exchange."""
-        if not own:
-            self._exchange_if_due(operation)
-            return []
-        joint = own[0].reshape(-1) if len(own) == 1 else np.concatenate([array.reshape(-1) for array in own])
-        opened = self._reveal(operation, ring, joint, range(len(self.names)))
-        assert opened is not None  # noqa: S101 - for the type checker: everybody receives
-        ends = np.cumsum([array.size for array in own])
-        return [opened[end - array.size : end].reshape(array.shape) for array, end in zip(own, ends, strict=True)]
-
-    def _exchange_if_due(self, operation: str) -> None:
-        """Exchange what travels for the source, if there is anything."""
-        out, back = self._source.travelling()
-        if out or back:
-            self._exchange(operation, out, back)
-
     def _finished(
         self,
         operation: str,
@@ -382,33 +252,3 @@ class Semi2k(TakesBits, FromNumbers, DealtToParties):
     def _random_words(self, shape: Shape) -> Share:
         """Words of our own, which nobody else knows: the dealer neither."""
         return Share(BITS, (self._coins.ring(BITS, shape),))
-
-    def from_bits(self, bits: BitShare, ring: Ring) -> Share:
-        """Open b XOR rho for a bit rho that is shared in both worlds; b = c + rho - 2 c rho."""
-        double = self._source.ask(Bits(ring, bits.rows, bits.count))
-        (opened,) = self._opened("from_bits", BITS, [BITS.add(words_of(bits).parts[0], double.words)])
-        c = ring.from_int(unpack(opened, bits.count))
-        flipped = ring.mul(double.elements, ring.add(c, c))
-        result = ring.sub(double.elements, flipped)
-        return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
-
-    def _number_mask(self, width: int, count: int) -> tuple[BitShare, int]:
-        """Digits that nobody knows but the dealer, who sees no opening."""
-        digits = self._source.ask(Digits(BITS, width, count))
-        return PackedBits(Share(BITS, (digits.words,)), count), digits.number
-
-    def _unmasked(self, masked: BitShare, kept: int, ring: IntegerRing) -> Share:
-        """Open c to all; the dealer has shared r and its top digit; see ``proof.md``."""
-        mask = self._source.ask(Number(ring, kept, masked.rows, masked.count))
-        (digits,) = self._opened("unmask", BITS, [words_of(masked).parts[0]])
-        c, c_top = plain_numbers(ring, digits, masked.count)
-        result = ring.sub(without_wrap(ring, mask.top, c_top, masked.rows), mask.value)
-        return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
-
-    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
-        """The bits of every party's summand, each shared as itself by that party and zero elsewhere, are added."""
-        count = math.prod(a.shape)
-        own = to_planes(ring, a.parts[0])[planes]
-        zeros = BITS.zeros(own.shape)
-        parts = [own if rank == self.rank else zeros for rank in range(len(self.names))]
-        return carry_signals(self.boolean, [PackedBits(Share(BITS, (part,)), count) for part in parts])

@@ -308,7 +308,7 @@ def test_no_half_of_a_seed_is_seen_by_the_third_party() -> None:
 def first_draws(session: bytes, halves_of: Callable[[int], bytes]) -> list[tuple[bytes, bytes]]:
     counter = iter(range(1000))
     fixed: AbstractContextManager[object] = mock.patch(
-        "cofit.sharing.rep3.party.fresh_seed", side_effect=lambda: halves_of(next(counter))
+        "cofit.sharing.rep3.streams.fresh_seed", side_effect=lambda: halves_of(next(counter))
     )
     token = mock.patch("support.runs.secrets.token_bytes", side_effect=lambda n: session[:n])
     with fixed, token, nullcontext():
