@@ -102,7 +102,7 @@ def test_no_neighbours_are_told_apart_better_than_stated(loss: str, epsilon: flo
     assert max(found) > 0.1 * delta
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [1.0, *(pytest.param(e, marks=pytest.mark.slow) for e in (0.5, 3.0))])
 def test_some_neighbours_allow_no_noise_that_is_two_percent_smaller(epsilon: float) -> None:
     delta, pace = 1e-3, 1.6
     sigma = objective_sigma(lambda sigma: pace / sigma, epsilon, delta)
