@@ -43,15 +43,15 @@ def unset_of(kind: type[Any]) -> dict[str, Any]:
 class CommonSettings:
     """What every recipe has."""
 
-    epsilon: float = field(default=1.0, metadata=setting("Of differential privacy."))
+    epsilon: float = field(default=1.0, metadata=setting("Privacy parameter epsilon: smaller is more private."))
     delta: float | None = field(
-        default=None, metadata=setting("Of differential privacy.  [default: 1e-6 with best, 0 with paper]")
+        default=None, metadata=setting("Privacy parameter delta.  [default: 1e-6 with best, 0 with paper]")
     )
     recipe: str = field(
         default="best",
         kw_only=True,
         metadata=setting(
-            "best: noisy descent, the most accurate known. paper: the paper's method; the options of it say so.",
+            "best: noisy descent, the most accurate known. paper: the paper's method, with the options that say Paper.",
             choices=lambda: RECIPES,
         ),
     )

@@ -22,7 +22,7 @@ class MinimiserSettings:
     mechanism: str | None = field(
         default=None,
         metadata=setting(
-            "Paper: of the noise.  [default: knorm without delta, gaussian with it]", choices=lambda: MECHANISMS
+            "Paper: kind of noise.  [default: knorm if delta is 0, else gaussian]", choices=lambda: MECHANISMS
         ),
     )
     sensitivity: str | None = field(
@@ -36,7 +36,7 @@ class MinimiserSettings:
     epochs: int | str | None = field(
         default=None,
         metadata=setting(
-            "Paper: how many; auto: until what is left is far below the noise.  [default: auto]", unset="auto"
+            "Paper: number of epochs; auto: until what is left is far below the noise.  [default: auto]", unset="auto"
         ),
     )
     solver: str | None = field(
