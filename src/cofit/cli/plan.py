@@ -26,7 +26,9 @@ from cofit.learn.plan import plan_training
     type=click.Choice(PARTITIONS),
     help="Owners hold rows (horizontal) or columns (vertical).",
 )
-@click.option("--loss", default="logistic", show_default=True, type=click.Choice(sorted(LOSSES)), help="Loss of the model.")
+@click.option(
+    "--loss", default="logistic", show_default=True, type=click.Choice(sorted(LOSSES)), help="Loss of the model."
+)
 @setting_options
 @click.option("--owners", default=2, show_default=True, type=int, help="Forecast: owners, with equal parts each.")
 @click.option(
