@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cofit.arithmetic import FixedPoint, IntegerRing
+from cofit.arithmetic import IntegerRing
 from cofit.errors import InvalidInputError
 from cofit.secret import SecretArray
 
@@ -20,11 +20,6 @@ GUARD_BITS = 2
 def working_bits(ring: IntegerRing) -> int:
     """Return W."""
     return ring.value_bits // 2 - 1
-
-
-def working_format(ring: IntegerRing) -> FixedPoint:
-    """Return the format with W fractional bits."""
-    return FixedPoint(working_bits(ring), ring)
 
 
 def check_format(x: SecretArray, function: str) -> None:
