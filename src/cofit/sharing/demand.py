@@ -1,18 +1,17 @@
 """What a program will ask of a source of correlated randomness: recorded beforehand, without values and messages.
 
 The program runs on shares that hold nothing (``blank.py``), as it does at a meter and at a dealer; every member that
-records the same program among as many parties comes to the same demand.
+records the same program among as many parties comes to the same demand (``registry.recorded_demand``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from cofit.arithmetic.bits import packed_length
 from cofit.sharing.blank import nothing
 from cofit.sharing.correlations import Correlations, Demand, Digits, Mask, MaskDigits, MaskPieces, Request, Travelling
-from cofit.sharing.scheme import Scheme
 
 T = TypeVar("T")
 
@@ -54,10 +53,3 @@ class Recorder(Correlations):
 
     def start(self, session: bytes) -> None:
         """There is nothing to begin with."""
-
-
-def recorded_demand(recording: Callable[[Recorder], Scheme], program: Callable[[Scheme], object]) -> Demand:
-    """Return what a program asks for. ``recording``: makes the scheme's side that asks a recorder, without values."""
-    recorder = Recorder()
-    program(recording(recorder))
-    return recorder.demand

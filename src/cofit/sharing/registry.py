@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from cofit.errors import parameter_error
 from cofit.sharing.clear.party import Clear
+from cofit.sharing.correlations import Demand
+from cofit.sharing.demand import Recorder
 from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.rep4.party import Rep4
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
+from cofit.sharing.semi2k.recording import Semi2kRecording
 
-SCHEMES: dict[str, type[Scheme]] = {scheme.info.name: scheme for scheme in (Clear, Rep3, Rep4, Semi2k)}
-_DEALERS: dict[str, type[Scheme]] = {Semi2k.info.name: Semi2kDealer}
+
+class Sides(NamedTuple):
+    """The sides of a scheme: a party's; a dealer's, if it has one; and one without values that records a demand."""
+
+    party: type[Scheme]
+    dealer: type[Scheme] | None = None
+    recording: Callable[[Recorder, int | None], Scheme] | None = None
+
+
+_SIDES = (
+    Sides(Clear),
+    Sides(Rep3),
+    Sides(Rep4),
+    Sides(Semi2k, Semi2kDealer, Semi2kRecording),
+)
+SCHEMES: dict[str, type[Scheme]] = {sides.party.info.name: sides.party for sides in _SIDES}
 
 
 def scheme_named(name: str) -> type[Scheme]:
@@ -23,6 +43,19 @@ def scheme_named(name: str) -> type[Scheme]:
 
 def dealer_of(name: str) -> type[Scheme]:
     """Return the dealer's side of the scheme of that name."""
-    if name not in _DEALERS:
-        raise parameter_error("scheme", "a dealer", f"one of {', '.join(sorted(_DEALERS))}", name)
-    return _DEALERS[name]
+    dealers = {sides.party.info.name: sides.dealer for sides in _SIDES if sides.dealer is not None}
+    if name not in dealers:
+        raise parameter_error("scheme", "a dealer", f"one of {', '.join(sorted(dealers))}", name)
+    return dealers[name]
+
+
+def recorded_demand(name: str, program: Callable[[Scheme], object], parties: int | None = None) -> Demand:
+    """Return what a program asks of the source of correlations of a scheme, among so many parties; nothing without one.
+
+    The program runs without values and messages, as it does at a meter. ``Scheme.prepare`` takes the result.
+    """
+    recorder = Recorder()
+    recording = next(sides.recording for sides in _SIDES if sides.party is scheme_named(name))
+    if recording is not None:
+        program(recording(recorder, parties))
+    return recorder.demand

@@ -20,11 +20,10 @@ from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.secret import Party, SecretArray
 from cofit.sharing import Scheme, Share, scheme_named
 from cofit.sharing.correlations import Correlations, Demand, HeldProduct, Request, Travelling
-from cofit.sharing.demand import recorded_demand
 from cofit.sharing.known_inputs import assembled, components_of
+from cofit.sharing.registry import recorded_demand
 from cofit.sharing.semi2k.from_dealer import Dealing, Exchange, FromDealer
 from cofit.sharing.semi2k.party import Semi2k
-from cofit.sharing.semi2k.recording import Semi2kRecording
 from cofit.sharing.semi2k.sources import SOURCES
 from support.runs import Run, run_scheme
 from support.training import COIN, contributions, planned
@@ -69,7 +68,7 @@ PROGRAMS: dict[str, Program] = {"held": held, "functions": functions, "noise": n
 
 
 def demand_of(program: Program, parties: int | None = None) -> Demand:
-    return recorded_demand(lambda recorder: Semi2kRecording(recorder, parties), program)
+    return recorded_demand("semi2k", program, parties)
 
 
 def prepared(program: Program, demand: Demand) -> Program:
@@ -185,6 +184,17 @@ def test_parties_with_different_demands_stop() -> None:
     demands = [demand_of(product), demand_of(lambda s: (product(s), s.truncate(matrix(s), 3)))]
     with pytest.raises(TransportError, match="another step"):
         run_scheme("semi2k", program)
+
+
+@pytest.mark.parametrize("scheme", ["clear", "rep3", "rep4"])
+def test_schemes_without_a_source_have_nothing_to_prepare(scheme: str) -> None:
+    def program(s: Scheme) -> Any:
+        s.prepare(demand)
+        return functions(s)
+
+    demand = recorded_demand(scheme, functions)
+    assert demand == ()
+    assert alike(run_scheme(scheme, program), run_scheme(scheme, functions))
 
 
 # --- a source that sends as well as it receives ----------------------------------------------------------
