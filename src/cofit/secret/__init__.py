@@ -4,7 +4,8 @@ from cofit.secret.array import SecretArray
 from cofit.secret.audit import AuditLog, Opening
 from cofit.secret.bits import SecretBits
 from cofit.secret.conversions import bits_to_array, concatenate
-from cofit.secret.party import InputFacts, Party
+from cofit.secret.joining import InputFacts
+from cofit.secret.party import Party
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore
 

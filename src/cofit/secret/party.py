@@ -12,34 +12,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import Z64, FixedPoint, IntegerRing, Place, RingArray, Shape
-from cofit.errors import FormatMismatchError, InvalidInputError, ProtocolError, ShapeError, parameter_error
+from cofit.errors import InvalidInputError, ProtocolError, parameter_error
 from cofit.secret.array import SecretArray
 from cofit.secret.audit import AuditLog
 from cofit.secret.bits import SecretBits
 from cofit.secret.conversions import bits_to_array, concatenate
+from cofit.secret.joining import InputFacts, Pairs, checked_pairs, places_of
 from cofit.secret.ranges import Bound
 from cofit.secret.stored import decode_share, encode_share
 from cofit.sharing import DealtShare, Scheme, Share
 
-_Pairs: TypeAlias = tuple[tuple[str, str], ...]
 _RUNNER_STEPS = ("start", "share", "program")
-
-
-@dataclass(frozen=True)
-class InputFacts:
-    """The public facts of an owner's input."""
-
-    shape: Shape
-    format: FixedPoint
-    bound: float
 
 
 class Party:
@@ -57,7 +47,7 @@ class Party:
         self._dealt: dict[tuple[str, str], DealtShare] = {}
         self._received: dict[tuple[str, str], SecretArray] = {}
         self._pieces: dict[tuple[str, str], tuple[SecretArray, Place]] = {}  # joined ones, cut out when asked for
-        self._joined: dict[tuple[_Pairs, int, Bound | None, bool], SecretArray] = {}
+        self._joined: dict[tuple[Pairs, int, Bound | None, bool], SecretArray] = {}
         self._report = report
         self.audit = audit or AuditLog()
 
@@ -153,11 +143,11 @@ class Party:
         ``held``: prepare the array for many matrix products with it on the left (``X @ w`` in every epoch). Some
         schemes open it under a mask for that, once: as many elements as it has. Otherwise nothing is sent.
         """
-        pairs = _checked_pairs(inputs)
+        pairs = checked_pairs(inputs)
         if len(pairs) == 1 and constant is None and not held:
             return self.input(*pairs[0])
         facts = [self._facts_of(owner, name, "joined") for owner, name in pairs]
-        shape, places = _places(pairs, facts, axis)
+        shape, places = places_of(pairs, facts, axis)
         if constant is not None and (not isinstance(constant, int | float | Fraction) or len(shape) != 2):
             raise parameter_error(
                 "constant", "joined", "one number, beside inputs of two dimensions, or None", constant
@@ -174,7 +164,7 @@ class Party:
 
     def _join_dealt(
         self,
-        pairs: _Pairs,
+        pairs: Pairs,
         facts: Sequence[InputFacts],
         shape: Shape,
         places: Sequence[Place],
@@ -194,7 +184,7 @@ class Party:
             share = self._scheme.hold(share)
         return SecretArray(self._scheme, share, format, limit)
 
-    def _join_taken(self, pairs: _Pairs, axis: int, element: RingArray | None, held: bool) -> SecretArray:
+    def _join_taken(self, pairs: Pairs, axis: int, element: RingArray | None, held: bool) -> SecretArray:
         joint = concatenate([self.input(*pair) for pair in pairs], axis)
         if element is not None:
             ring = joint.format.ring
@@ -375,32 +365,3 @@ class Party:
         if name not in self.parties:
             raise parameter_error("party", caller, f"one of {list(self.parties)}", name)
         return self.parties.index(name)
-
-
-def _checked_pairs(inputs: Sequence[tuple[str, str]]) -> _Pairs:
-    pairs = tuple(inputs)
-    if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-        raise parameter_error("inputs", "joined", "one pair (owner, name of an input) or more", inputs)
-    if len(set(pairs)) != len(pairs):
-        raise parameter_error("inputs", "joined", "pairs (owner, name of an input), all different", inputs)
-    return pairs
-
-
-def _places(pairs: _Pairs, facts: Sequence[InputFacts], axis: int) -> tuple[Shape, list[Place]]:
-    """Return the shape of several inputs joined along an axis, and the place of each in it."""
-    (owner, name), first = pairs[0], facts[0]
-    if not isinstance(axis, int) or not 0 <= axis < len(first.shape):
-        allowed = f"a dimension of input '{name}' of '{owner}', of shape {first.shape}"
-        raise parameter_error("axis", "joined", allowed, axis)
-    places: list[Place] = []
-    end = 0
-    for pair, other in zip(pairs, facts, strict=True):
-        both = f"input '{pair[1]}' of '{pair[0]}' to input '{name}' of '{owner}'"
-        if other.format != first.format:
-            raise FormatMismatchError(f"Cannot join {both}: one is in {other.format}, the other in {first.format}.")
-        shapes = [(*shape[:axis], *shape[axis + 1 :]) for shape in (other.shape, first.shape)]
-        if len(other.shape) != len(first.shape) or shapes[0] != shapes[1]:
-            raise ShapeError(f"Cannot join {both} along axis {axis}: the shapes are {other.shape} and {first.shape}.")
-        start, end = end, end + other.shape[axis]
-        places.append(tuple(slice(start, end) if i == axis else slice(0, n) for i, n in enumerate(first.shape)))
-    return (*first.shape[:axis], end, *first.shape[axis + 1 :]), places

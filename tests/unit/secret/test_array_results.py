@@ -247,7 +247,7 @@ def test_costs_of_products_and_truncations(count: int) -> None:
         counts = [traffic[name].get_or_zero(label) for name in PARTIES]
         costs[label] = max(c.rounds for c in counts), sum(c.bytes_sent for c in counts) / 8 / count
     assert costs == {
-        "truncated/mul": (2, 8),
+        "truncated/mul": (2, 6),
         "deferred/mul": (1, 3),
         "later/truncate": (2, 6),
         "public/truncate": (2, 6),
