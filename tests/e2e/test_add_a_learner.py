@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -37,12 +39,17 @@ Y = (X @ [1.0, -1.0, 0.5] + 0.3 * RNG.normal(size=600) > 0).astype(np.int64)
 OWNERS = {"a": (X[:250], Y[:250]), "b": (X[250:], Y[250:])}
 
 
+def blocks(language: str) -> list[str]:
+    """The programs of the page in that language."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
 @pytest.fixture(scope="module")
 def page() -> Iterator[dict[str, Any]]:
     """Everything that the page defines, as a module outside the package; forgotten afterwards."""
     losses, mechanisms = dict(LOSSES), dict(MECHANISMS)
     module = sys.modules["from_outside"] = ModuleType("from_outside")
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL):
+    for block in blocks("python"):
         exec(compile(block, str(PAGE), "exec", dont_inherit=True), vars(module))
     yield vars(module)
     del sys.modules["from_outside"]
@@ -148,3 +155,13 @@ def test_a_study_may_name_the_kind_of_model(page: dict[str, Any]) -> None:
     plan = study_plan(study_of(model__kind=page["WideHinge"].kind))
     assert plan.facts.loss == "wide_hinge"
     assert plan.stated().model == page["WideHinge"].title
+
+
+def test_the_command_line_knows_what_was_imported_first(tmp_path: Path) -> None:
+    (tmp_path / "my_learners.py").write_text("".join(blocks("python")))
+    (line,) = blocks("sh")
+    python, *arguments = shlex.split(line)
+    assert python == "python"
+    done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "clip(1 - 1 z, 0, 1) by two comparisons" in " ".join(done.stdout.split())
