@@ -125,7 +125,9 @@ def test_save_and_load(fitted: cofit.LogisticRegression, tmp_path: Path) -> None
     np.testing.assert_array_equal(cofit.load_model(path).predict(X), fitted.predict(X))
     assert (loaded.epsilon, loaded.l2, loaded.mechanism) == (1000.0, 0.5, "laplace")
     assert loaded.n_iter_ == fitted.n_iter_
-    with pytest.raises(InvalidInputError, match=r"LinearSVC\.load must be a model with the loss 'huber_hinge'"):
+    with pytest.raises(
+        InvalidInputError, match=r"LinearSVC\.load must be a model with the loss 'hinge' or 'huber_hinge'"
+    ):
         cofit.LinearSVC.load(path)
     with pytest.raises(NotFittedError):
         cofit.LogisticRegression().save(path)

@@ -51,6 +51,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "calibrate_intercept": True,
         "budget_shares": (("level", 0.001), ("centre", 0.002), ("intercept", 0.3)),
     },
+    "hinge": {"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "loss": "hinge"},
     "clipped": {"epsilon": 30.0, "delta": 1e-5},
     "clipped, bounds": {"epsilon": 30.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True},
     "clipped, columns": {"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "clip_rows": True},

@@ -113,12 +113,17 @@ def trained(plan: MinimiserPlan, x: npt.ArrayLike, y: npt.NDArray[np.int64], sch
 # --- the exact minimiser ---------------------------------------------------------------------------------
 
 
+WIDTHS = {"huber_hinge": 1 / 2, "hinge": 1 / 4}
+"""h of the Huberised hinges."""
+
+
 def loss_value(loss: Loss, y: Reals, z: Reals) -> Reals:
     """l(y, z) in the clear."""
     if loss.name == "logistic":
         return np.asarray(np.logaddexp(0, z) - y * z)
-    u = 1.5 - (2 * y - 1) * z
-    return np.asarray(np.where(u < 0, 0, np.where(u > 1, u - 0.5, u * u / 2)))
+    h = WIDTHS[loss.name]
+    m = (2 * y - 1) * z
+    return np.asarray(np.where(m > 1 + h, 0, np.where(m < 1 - h, 1 - m, (1 + h - m) ** 2 / (4 * h))))
 
 
 def curvature(loss: Loss, y: Reals, z: Reals) -> Reals:
@@ -126,8 +131,8 @@ def curvature(loss: Loss, y: Reals, z: Reals) -> Reals:
     if loss.name == "logistic":
         s = 0.5 * (1 + np.tanh(z / 2))
         return np.asarray(s * (1 - s))
-    u = 1.5 - (2 * y - 1) * z
-    return np.asarray(((u > 0) & (u < 1)).astype(np.float64))
+    h = WIDTHS[loss.name]
+    return np.asarray(np.where(np.abs(1 - (2 * y - 1) * z) < h, 1 / (2 * h), 0.0))
 
 
 def minimise(loss: Loss, x: Reals, y: npt.ArrayLike, l2: float) -> Reals:

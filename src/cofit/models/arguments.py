@@ -26,7 +26,7 @@ _INSTEAD = {
     "warm_start": "leave it out: every fit is a release of its own",
     "multi_class": "leave it out: there are two classes",
     "dual": "leave it out: there is one way to train",
-    "loss": "LogisticRegression has the logistic loss, LinearSVC the Huberised hinge",
+    "loss": "LogisticRegression has the logistic loss, LinearSVC the hinge, rounded at its corner",
     "n_jobs": "give threads, with processes=True",
     "verbose": "give progress=True",
     "data_norm": "rows are scaled in training; give feature_bound, a bound that everybody agreed on",

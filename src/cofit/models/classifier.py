@@ -36,12 +36,14 @@ REHEARSAL = "this is a rehearsal: one program on one machine started everybody a
 @taught
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateLinearClassifier(TrainingSettings, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: everything but the loss, which a subclass names in ``_loss``.
+    """What the estimators share: everything but the loss, which a subclass names in ``_loss``; in ``_loss_of_descent``
+    that of noisy descent, where it is another one.
 
     Its parameters are the settings of a training run, and those below, of which ``LogisticRegression`` tells.
     """
 
     _loss: ClassVar[str]
+    _loss_of_descent: ClassVar[str | None] = None
 
     shrinkage: float | str = AUTO
     classes: Sequence[Any] | None = None
@@ -74,7 +76,8 @@ class PrivateLinearClassifier(TrainingSettings, ClassifierMixin, BaseEstimator):
         check_shrinkage(self.shrinkage, name)
         given = tables(owners, y, partition, name, self.classes)
         facts = {fact: getattr(self, fact) for fact in SETTINGS}
-        plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=self._loss, **facts))
+        loss = self._chosen_loss()
+        plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=loss, **facts))
         if plan.facts.normalised_by == "parties":
             refuse_beyond(given, float(plan.facts.feature_bound), vertical=partition == "vertical")
         for unlike in scale_warnings(
@@ -137,11 +140,18 @@ class PrivateLinearClassifier(TrainingSettings, ClassifierMixin, BaseEstimator):
         openings.
         """
         model = LinearModel.load(path)
-        if model.loss != cls._loss:
-            raise parameter_error("path", f"{cls.__name__}.load", f"a model with the loss '{cls._loss}'", model.loss)
+        losses = [loss for loss in (cls._loss_of_descent, cls._loss) if loss is not None]
+        if model.loss not in losses:
+            must_be = "a model with the loss " + " or ".join(map(repr, losses))
+            raise parameter_error("path", f"{cls.__name__}.load", must_be, model.loss)
         estimator = cls(**stated_parameters(model))
         estimator._take(model, np.asarray(model.classes))
         return estimator
+
+    def _chosen_loss(self) -> str:
+        """Return the loss to train with: with delta = 0 noise is hardly ever in the steps."""
+        descends = self.recipe == "best" and self.delta != 0
+        return self._loss_of_descent if descends and self._loss_of_descent is not None else self._loss
 
     def _take(self, model: LinearModel, classes: npt.NDArray[Any]) -> None:
         self.model_ = model

@@ -182,10 +182,14 @@ class LogisticRegression(PrivateLinearClassifier):
 class LinearSVC(PrivateLinearClassifier):
     r"""Linear support vector machine with differential privacy, trained on secret shares.
 
-    Recipe 'best', the default, is that of ``LogisticRegression``: its clipped line is the derivative of the Huberised
-    hinge, so both train alike, and this one has no probabilities.
+    Recipe 'best', the default, is that of ``LogisticRegression`` but for the clipped line: with the score <w, z_i>,
 
-    Recipe 'paper' approximates the minimiser of
+        w <- w + step * (sum_i s_i clip(5/2 - 2 s_i <w, z_i>, 0, 1) z_i + noise),    s_i = -1 or 1,
+
+    which is the derivative of the hinge max(0, 1 - s_i <w, z_i>), rounded within 1/4 of its corner. Models are as
+    accurate as those of ``LogisticRegression``, with a hinge loss a little lower on most data, and no probabilities.
+
+    Recipe 'paper', and recipe 'best' with delta = 0, approximate the minimiser of
 
         J(w) = (1/n) sum_i h(s_i <w, x_i>) + (l2 / 2) ||w||^2,    s_i = -1 or 1,  ||x_i|| <= 1,
 
@@ -207,4 +211,4 @@ class LinearSVC(PrivateLinearClassifier):
     [1, 0]
     """
 
-    _loss = "huber_hinge"
+    _loss, _loss_of_descent = "huber_hinge", "hinge"

@@ -66,7 +66,7 @@ _OWNER = "a LinearModel"
 class LinearModel:
     """A released linear classifier of two classes.
 
-    loss: 'logistic' or 'huber_hinge'. classes: the two labels, of one type; a positive score means the second one.
+    loss: 'logistic', 'hinge' or 'huber_hinge'. classes: the two labels, of one type; a positive score means the 2nd.
     coef: one weight for each feature, as released. intercept: already multiplied by its constant. constant: the entry c
     of the intercept's column, 0.0 without one. norm_floor: the shortest length that a row is divided by, in units of
     the features; 0.0 where the owners normalised. rows: how recipe 'best' prepares a row; None with recipe 'paper'.

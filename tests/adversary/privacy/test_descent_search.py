@@ -39,8 +39,8 @@ from support.descent import (
 from support.lies import all_pass
 from support.releases import certified, first_steps
 
-KINDS = ("calibrated", "parties, level, centred", "owners, centred", "pure")
-FAST = ("calibrated", "pure")
+KINDS = ("calibrated", "parties, level, centred", "owners, centred", "pure", "hinge")
+FAST = ("calibrated", "pure", "hinge")
 """Every release, with both norms."""
 Alone = dict[str, npt.NDArray[np.int64]]
 """For every release, what it is with one record alone: a line for every record, in steps of the grid."""

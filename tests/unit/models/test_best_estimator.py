@@ -53,6 +53,21 @@ def test_probabilities_are_those_of_the_margin(fitted: LogisticRegression) -> No
     np.testing.assert_allclose(fitted.predict_proba(X)[:, 1], expected, rtol=1e-9, atol=1e-15)
 
 
+def test_each_estimator_trains_with_its_own_loss(fitted: LogisticRegression, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"feature_bound": 1.0, "clip_rows": False, "scheme": "clear", "classes": (0, 1)}
+    machine = LinearSVC(epsilon=3.0, **given).fit(OWNERS)
+    assert isinstance(machine.plan_, DescentPlan) and isinstance(fitted.plan_, DescentPlan)
+    assert str(machine.plan_.formats.residual) == "clip(5/2 - 2 m, 0, 1)"
+    assert str(fitted.plan_.formats.residual) == "clip(3/2 - m, 0, 1)"
+    assert machine.score(X, Y) > 0.9
+    assert machine.certificate_.loss == machine.certificate_.facts["loss"] == "hinge"
+    assert "hinge" in machine.certificate_.model
+    machine.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(LinearSVC.load(tmp_path / "model.json").predict(X), machine.predict(X))
+    smooth = [LinearSVC(delta=0.0), LinearSVC(recipe="paper", delta=1e-6)]
+    assert [estimator._chosen_loss() for estimator in smooth] == ["huber_hinge", "huber_hinge"]
+
+
 def test_shrinking_moves_weights_and_keeps_intercept_and_release(fitted: LogisticRegression) -> None:
     model = fitted.model_
     noise = model.certificate.noise_expected_norm / np.sqrt(model.certificate.d)

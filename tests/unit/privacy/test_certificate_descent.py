@@ -35,6 +35,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "pure in one step": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "fit_intercept": False},
     "calibrated": {"rows": 1000, "cols": 12, "calibrate_intercept": True, "clip_rows": False},
     "svm": {"rows": 1000, "cols": 12, "loss": "huber_hinge", "clip_rows": False},
+    "hinge": {"rows": 1000, "cols": 12, "loss": "hinge", "clip_rows": False},
 }
 EXTRAS: dict[str, list[str]] = {"level": ["level"]} | {
     name: [] for name in ("steps alone", "intercept", "large steps", "pure", "pure in one step")

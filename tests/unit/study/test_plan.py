@@ -46,6 +46,12 @@ def test_the_default_recipe_knows_the_ranges_of_the_features() -> None:
     assert study_of(model=BEST, privacy={"epsilon": 1.0}, data__normalised_by="owners").data.normalised_by == "owners"
 
 
+@pytest.mark.parametrize(("kind", "loss"), [("linear_svc", "huber_hinge"), ("hinge_svc", "hinge")])
+def test_a_study_says_which_hinge(kind: str, loss: str) -> None:
+    """``linear_svc`` means what it meant in studies from before there was the other one."""
+    assert study_plan(study_of(model={"kind": kind}, privacy={"epsilon": 1.0})).facts.loss == loss
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [

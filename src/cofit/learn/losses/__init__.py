@@ -2,7 +2,7 @@
 
 from cofit.errors import parameter_error
 from cofit.learn.losses.clipped_residual import ClippedResidual
-from cofit.learn.losses.huber_hinge import HuberHinge
+from cofit.learn.losses.huber_hinge import Hinge, HuberHinge
 from cofit.learn.losses.logistic import Logistic
 from cofit.learn.losses.loss import Evaluation, Loss
 
@@ -23,7 +23,7 @@ def kinds() -> dict[str, str]:
     return {loss.kind: loss.name for loss in reversed(LOSSES.values())}
 
 
-for _loss in (Logistic(), HuberHinge()):
+for _loss in (Logistic(), HuberHinge(), Hinge()):
     register_loss(_loss)
 
 
@@ -38,6 +38,7 @@ __all__ = [
     "LOSSES",
     "ClippedResidual",
     "Evaluation",
+    "Hinge",
     "HuberHinge",
     "Logistic",
     "Loss",

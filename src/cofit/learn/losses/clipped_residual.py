@@ -24,8 +24,7 @@ MOST_BITS = 8
 class ClippedResidual:
     """edge, slope: positive multiples of 2^-8, so that the parties compute r exactly, with few more bits.
 
-    The default is the derivative of the Huberised hinge, in units of half margins: r = 1 up to a margin of 1, and 0
-    from 3 on.
+    The default has r = 1 up to m = 1/2, and 0 from 3/2 on. ``str`` gives the formula.
     """
 
     edge: Fraction = Fraction(3, 2)
@@ -42,6 +41,9 @@ class ClippedResidual:
     def slope_bits(self) -> int:
         """How many more fractional bits r has than m."""
         return self.slope.denominator.bit_length() - 1
+
+    def __str__(self) -> str:
+        return f"clip({self.edge} - {'' if self.slope == 1 else f'{self.slope} '}m, 0, 1)"
 
     def __call__(self, margins: Reals) -> Reals:
         """Return r in the clear."""

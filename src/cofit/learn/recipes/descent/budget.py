@@ -7,8 +7,8 @@ the mean of the last 6 iterates. Where the constants come from, and what other c
   standard deviation of 1.6, against margins from 1 to 3, whatever n, epsilon and the data are: kappa = (8/10) mu_g / T
   times the *sum* of gradients. A larger budget then takes longer steps: it trains longer, with the same noise. But no
   more than (d + 10) / n: beyond that, twenty steps overshoot and nothing is left to learn.
-- **Residual** r(m) = clip((3 - m) / 2, 0, 1) of the margin m: a record on the wrong side counts as 1, one beyond 3 not
-  at all. In units of half margins this is the derivative of the Huberised hinge, so the parties keep w / 2.
+- **Residual**, that of the loss: a record on the wrong side counts as 1, one far on the right side not at all. For
+  logistic regression, of the margin m, clip((3 - m) / 2, 0, 1). The parties keep half margins, and w / 2.
 - **Noise** mu_t^2 in proportion to how many of the averaged iterates contain step t: 1 up to the first of them, then
   5/6 ... 1/6.
 - **Offset.** Half of a row's own mean is subtracted from it; with a level, 3/8 of that and 5/8 of the level. All of the

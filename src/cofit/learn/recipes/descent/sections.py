@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cofit.learn.losses import loss_named
 from cofit.learn.sections import Row, Section, as_number, check_row, format_section
 from cofit.privacy.events import Event
 from cofit.privacy.release_names import CENTRE, LEVEL, MEAN, RADIUS, SHIFT, SPREAD
@@ -71,7 +72,9 @@ def _training(plan: DescentPlan) -> Section:
     return Section(
         "Training",
         (
+            Row("loss", plan.facts.loss, loss_named(plan.facts.loss).clipped_title),
             Row("method", "noisy descent", "gradient steps with clipped residuals, noise in each"),
+            Row("residual", str(formats.residual), "what a record with the score m on its side counts"),
             Row("steps", str(plan.epochs), f"the mean of the last {plan.averaged} is released"),
             Row("step", as_number(pace * plan.facts.rows), "times the mean of residuals times rows"),
             Row("rows", f"{plan.layout.norm.upper()} length 1", centred),

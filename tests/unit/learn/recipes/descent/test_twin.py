@@ -51,6 +51,7 @@ KINDS: dict[str, dict[str, Any]] = {
         **{"calibrate_intercept": True, **RANGES},
     },
     "pure": {"rows": 300, "epsilon": 3.0, "delta": 0.0, "row_nonzeros": 4},
+    "hinge": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "loss": "hinge", **RANGES},
 }
 EXPECTED = {
     "owners scale": (False, False, "l2"),
@@ -63,6 +64,7 @@ EXPECTED = {
     "clipped, bounds": (False, False, "l2"),
     "clipped, columns": (False, False, "l2"),
     "pure": (False, False, "l1"),
+    "hinge": (True, False, "l2"),
 }
 COLS, CROWDED = 12, 900
 LARGEST = 2.0**-10
