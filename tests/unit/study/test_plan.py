@@ -10,8 +10,11 @@ import pytest
 from cofit.errors import InvalidInputError
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.minimiser.planning import plan_minimiser
+from cofit.roles.service.other_parties import OtherParties
+from cofit.sharing import scheme_named
 from cofit.study import study_plan
 from cofit.study.statement import expected_certificate, learned
+from cofit.transport import generate_identity
 from support.facts import paper_facts
 from unit.study.studies import VERTICAL, study_of
 
@@ -98,6 +101,18 @@ def test_the_expected_certificate() -> None:
     horizontal = study_of()
     shared = expected_certificate(horizontal, study_plan(horizontal)).owners["owner-b"]
     assert dict(shared) == {"features": (400, 11), "labels": (400,)}  # with the constant of the intercept
+
+
+@pytest.mark.parametrize("scheme", ["rep3", "clear"])
+def test_study_greeting_and_certificate_carry_one_spec(scheme: str) -> None:
+    study = study_of(compute__scheme=scheme)
+    certificate = expected_certificate(study, study_plan(study))
+    assert certificate.spec == study.spec == scheme_named(scheme).info.spec(3)
+    stated = certificate.scheme, certificate.secret, certificate.adversary, certificate.threshold
+    assert stated == (study.spec.name, study.spec.secret, study.spec.adversary, study.spec.corrupted)
+    assert study.spec.assumptions in certificate.assumptions[0]
+    identity = generate_identity("party-a")
+    assert OtherParties(study, identity).terms(bytes(16)).scheme == study.spec.agreed
 
 
 def test_who_learns_what() -> None:
