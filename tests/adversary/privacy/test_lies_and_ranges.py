@@ -7,8 +7,8 @@ must show, or these runs would prove nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from typing import Any
 from unittest import mock
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cofit.arithmetic import FixedPoint, Generator, IntegerRing
+from cofit.arithmetic import FixedPoint, Generator, IntegerRing, Ring, Shape
 from cofit.learn.base_plan import Plan
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
@@ -27,6 +27,7 @@ from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.minimiser.program import train
 from cofit.roles.local.run import run_local
 from cofit.secret import Party, SecretArray, SecretBits
+from cofit.sharing import Share
 from cofit.sharing.rep3.party import Rep3
 from support.lies import COIN, contributions, lying
 
@@ -64,9 +65,27 @@ _SETUP = Rep3.setup
 
 
 def seeded_setup(self: Rep3) -> None:
-    """The same masks in every run, so that every truncation of the same value returns the same."""
+    """The same draws in every run."""
     _SETUP(self)
     self._own, self._next = (Generator(bytes([1 + rank % 3] * 32)) for rank in (self.rank, self.rank + 1))
+
+
+@contextmanager
+def repeatable() -> Iterator[None]:
+    """With ``rep3`` every truncation of the same value returns the same: its mask is that of a value, not of a product,
+    which has a summand of the dealer in it."""
+
+    def apart(original: Callable[..., Share]) -> Callable[..., Share]:
+        def product(self: Rep3, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, *more: Any) -> Share:
+            exact = original(self, ring, a, b, shape, 0, *more)
+            return self._truncate(exact, shift) if shift else exact
+
+        return product
+
+    with mock.patch.object(Rep3, "setup", seeded_setup), ExitStack() as patches:
+        for name in ("_mul", "_matmul", "_inner"):
+            patches.enter_context(mock.patch.object(Rep3, name, apart(getattr(Rep3, name))))
+        yield
 
 
 @cache
@@ -103,7 +122,7 @@ def opened(geometry: str, lie: Lie, scheme: str = "clear") -> Integers:
     with (
         lying(),
         mock.patch.object(noisy, "discrete_gaussians", without_noise),
-        mock.patch.object(Rep3, "setup", seeded_setup) if scheme == "rep3" else nullcontext(),
+        repeatable() if scheme == "rep3" else nullcontext(),
     ):
         run = run_local(whole, scheme=scheme, parties=1 if scheme == "clear" else None, owners=given, timeout=120)
     return next(iter(run.results.values()))

@@ -81,7 +81,7 @@ def run(sender: str, receiver: str, fault: Fault, frame: int) -> tuple[dict[str,
     return outcomes, time.monotonic() - start
 
 
-LINKS = [("party-a", "party-b"), ("party-c", "party-b"), ("party-b", "party-a"), ("owner", "party-c")]
+LINKS = [("party-a", "party-b"), ("party-c", "party-b"), ("party-b", "party-a"), ("owner", "party-a")]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -194,7 +194,7 @@ def train(script: Script, timeout: float = 10.0, kind: type[Rep4] = Rep4) -> dic
     def exchange(mesh: Mesh, *arguments: object, **named: object) -> None:
         script.exchange(original, mesh, *arguments, **named)  # type: ignore[arg-type]
 
-    modules = ("sharing.rep4.joint", "roles.member", "secret.common_coin")
+    modules = ("sharing.rep4.joint", "roles.local.member", "secret.common_coin")
     with contextlib.ExitStack() as patches:
         for module in modules:
             patches.enter_context(mock.patch(f"cofit.{module}.fresh_seed", seed))

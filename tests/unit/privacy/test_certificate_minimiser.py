@@ -92,7 +92,7 @@ def test_contradictions_name_the_field(field: str, change: dict[str, Any]) -> No
         ("scheme", {"scheme": "rep5"}),
         ("secret", {"scheme": "clear"}),
         ("secret", {"secret": False}),
-        ("adversary", {"scheme": "rep4"}),
+        ("parties", {"scheme": "rep4"}),
         ("adversary", {"adversary": "nobody"}),
         ("threshold", {"threshold": "3 of 3"}),
         ("parties", {"parties": ("a", "b"), "openings": ()}),
