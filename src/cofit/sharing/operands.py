@@ -35,6 +35,13 @@ def check_reduction(wide: Ring, narrow: IntegerRing) -> IntegerRing:
     return wide
 
 
+def own_values(party: str, ring: Ring, values: RingArray | None, shape: Shape) -> RingArray:
+    """Return the values that the party which shares them passed, or raise InvalidInputError."""
+    if values is None or values.shape != shape:
+        raise InvalidInputError(f"Party '{party}' must pass values of shape {shape} to share them.")
+    return ring.check(values)
+
+
 def check_plus(ring: Ring, shape: Shape, plus: Share | None) -> None:
     """Raise unless ``plus`` can be added to a product of this ring and shape without broadcasting."""
     if plus is None:

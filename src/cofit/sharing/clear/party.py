@@ -19,6 +19,7 @@ from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.boolean import Boolean
 from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.numbers import plain_numbers
+from cofit.sharing.operands import own_values
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, words_of
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, PlacedBits, Share
@@ -99,10 +100,7 @@ class Clear(Scheme):
         return share
 
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
-        if self.rank != source:
-            values = ring.empty(shape)
-        elif values is None or values.shape != shape:
-            raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
+        values = ring.empty(shape) if self.rank != source else own_values(self.mesh.name, ring, values, shape)
         self._broadcast("input", source, values)
         return Share(ring, (values,))
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from cofit.arithmetic import Generator, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
-from cofit.errors import InvalidInputError
 from cofit.sharing.member import SPREAD
+from cofit.sharing.operands import own_values
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import Share
 from cofit.transport import Mesh
@@ -55,11 +55,8 @@ class CommonStreams(Scheme):
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         """x_s is drawn from k_s, x_{s+1} = x - x_s is sent to party s+1, x_{s+2} = 0."""
         if self.rank == source:
-            if values is None or values.shape != shape:
-                raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
-            ring.check(values)
             drawn = self._own.ring(ring, shape)
-            rest = ring.sub(values, drawn)
+            rest = ring.sub(own_values(self.mesh.name, ring, values, shape), drawn)
             self._exchange("input", {self._right: [rest]})
             return Share(ring, (drawn, rest))
         if self.rank == (source + 1) % 3:

@@ -45,7 +45,6 @@ from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes, unpack
 from cofit.arithmetic.prg import SEED_BYTES
-from cofit.errors import InvalidInputError
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import BitCosts, Cost, Costs
@@ -53,6 +52,7 @@ from cofit.sharing.inputs import DIGEST_BYTES, common_digests
 from cofit.sharing.masked_opening import power
 from cofit.sharing.member import as_bytes
 from cofit.sharing.numbers import FromNumbers, plain_numbers
+from cofit.sharing.operands import own_values
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.rep4.joint import Joint, Schedule
 from cofit.sharing.rep4.known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
@@ -169,14 +169,13 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         j, h, k = ((source + i) % 4 for i in (1, 2, 3))
         self.verification.refuse_after_failure()
         self._step += 1
-        if self.rank == source and (values is None or values.shape != shape):
-            raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
+        given = own_values(self.mesh.name, ring, values, shape) if self.rank == source else None
         summands = {source: ring.zeros(shape)}
         for key in (j, h):
             for drawn in self._draw(key, ring, shape, 1):  # one, or none
                 summands[key] = drawn
-        if values is not None and self.rank == source:
-            summands[k] = ring.sub(ring.sub(ring.check(values), summands[j]), summands[h])
+        if given is not None:
+            summands[k] = ring.sub(ring.sub(given, summands[j]), summands[h])
             self._exchange("input", {rank: [summands[k]] for rank in (j, h)})
         elif self.rank in (j, h):
             summands[k] = ring.empty(shape)

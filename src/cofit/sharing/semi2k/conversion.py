@@ -9,11 +9,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import to_planes, unpack
 from cofit.sharing.adder import TakesBits
 from cofit.sharing.carry_save import carry_signals
-from cofit.sharing.correlations import (
-    Bits,
-    Digits,
-    Number,
-)
+from cofit.sharing.correlations import Bits, Digits, Number
 from cofit.sharing.masked_opening import without_wrap
 from cofit.sharing.numbers import FromNumbers, plain_numbers
 from cofit.sharing.packed_bits import PackedBits, words_of

@@ -9,11 +9,10 @@ import numpy as np
 
 from cofit.arithmetic import Generator, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
-from cofit.errors import InvalidInputError, PeerClosedError
-from cofit.sharing.correlations import (
-    Demand,
-)
+from cofit.errors import PeerClosedError
+from cofit.sharing.correlations import Demand
 from cofit.sharing.member import SPREAD, as_bytes
+from cofit.sharing.operands import own_values
 from cofit.sharing.semi2k.inputs import DealtToParties
 from cofit.sharing.semi2k.sources import SOURCES
 from cofit.sharing.shares import Share
@@ -80,9 +79,7 @@ class Openings(DealtToParties):
         """Exchange arrays with ranks, and take along what travels for the source of correlations."""
         out, back = self._source.travelling()
         joint = {rank: [*send.get(rank, ()), *out.get(rank, ())] for rank in {**send, **out}}
-        both = {
-            rank: np.empty(receive[rank].nbytes + back[rank].nbytes, np.uint8) for rank in {**receive} if rank in back
-        }
+        both = {rank: np.empty(receive[rank].nbytes + back[rank].nbytes, np.uint8) for rank in receive if rank in back}
         self._exchange(operation, joint, {**receive, **back, **both})
         for rank, arrived in both.items():
             own = as_bytes(receive[rank])
@@ -93,10 +90,9 @@ class Openings(DealtToParties):
         """The others' summands come from the seeds that the source shares with them."""
         if self.rank != source:
             return Share(ring, (self._pairs[source].ring(ring, shape),))
-        if values is None or values.shape != shape:
-            raise InvalidInputError(f"Party '{self.mesh.name}' must pass values of shape {shape} to share them.")
+        given = own_values(self.mesh.name, ring, values, shape)
         drawn = (self._pairs[rank].ring(ring, shape) for rank in self._others)
-        return Share(ring, (functools.reduce(ring.sub, drawn, ring.check(values)),))
+        return Share(ring, (functools.reduce(ring.sub, drawn, given),))
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         ring, receivers = share.ring, range(len(self.names)) if to is None else to
