@@ -22,6 +22,7 @@ from cofit.sharing import Scheme, Share, scheme_named
 from cofit.sharing.correlations import Correlations, Demand, HeldProduct, Request, Travelling
 from cofit.sharing.known_inputs import assembled, components_of
 from cofit.sharing.registry import recorded_demand
+from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.from_dealer import Dealing, Exchange, FromDealer
 from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.semi2k.sources import SOURCES
@@ -64,7 +65,25 @@ def noise(s: Scheme) -> Any:
     return [float(np.abs(opened).max() < 1000)]
 
 
-PROGRAMS: dict[str, Program] = {"held": held, "functions": functions, "noise": noise}
+def known(s: Scheme) -> Any:
+    """A matrix of which every party knows some rows."""
+    blocks = [Z64.from_int(np.arange(12).reshape(3, 4) + 100 * rank) for rank in range(len(s.names))]
+    inputs = s.inputs(len(s.names))
+    places = [(slice(3 * rank, 3 * rank + 3), slice(0, 4)) for rank in range(len(blocks))]
+    pieces = [
+        (
+            inputs.known(Z64, (3, 4), s.rank, rank, block if rank == s.rank else None),
+            (slice(3 * rank, 3 * rank + 3), slice(0, 4)),
+        )
+        for rank, block in enumerate(blocks)
+    ]
+    x = s.hold(s.expand_joined(Z64, (3 * len(blocks), 4), pieces))
+    w = s.constant(Z64, Z64.from_int(np.arange(4)))
+    sums = [s.matmul(x, w), s.inner(x, x), s.matmul(x.map(np.transpose), s.matmul(x, w))]
+    return [Z64.to_int(opened).astype(float) for value in sums if (opened := s.open(value)) is not None]
+
+
+PROGRAMS: dict[str, Program] = {"held": held, "known": known, "functions": functions, "noise": noise}
 
 
 def demand_of(program: Program, parties: int | None = None) -> Demand:
@@ -73,9 +92,13 @@ def demand_of(program: Program, parties: int | None = None) -> Demand:
 
 def prepared(program: Program, demand: Demand) -> Program:
     def run(s: Scheme) -> Any:
+        assert isinstance(s, Semi2k | Semi2kDealer)
         with s.label("ahead"):
             s.prepare(demand)
-        return program(s)
+        assert s._source.prepared == len(demand)
+        result = program(s)
+        assert s._source.prepared == 0, "something was handed out twice, or not at all"
+        return result
 
     return run
 
