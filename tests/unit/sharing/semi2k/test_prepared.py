@@ -69,7 +69,6 @@ def known(s: Scheme) -> Any:
     """A matrix of which every party knows some rows."""
     blocks = [Z64.from_int(np.arange(12).reshape(3, 4) + 100 * rank) for rank in range(len(s.names))]
     inputs = s.inputs(len(s.names))
-    places = [(slice(3 * rank, 3 * rank + 3), slice(0, 4)) for rank in range(len(blocks))]
     pieces = [
         (
             inputs.known(Z64, (3, 4), s.rank, rank, block if rank == s.rank else None),
