@@ -12,7 +12,7 @@ DEMO   := build/demo
 PACKAGE ?= sharing sampling privacy
 NATIVE := CMakeLists.txt $(wildcard src/cofit/kernels/native/*)
 
-.PHONY: help setup demo test test-all lint bench figures vectors mutants clean
+.PHONY: help setup demo test test-all lint bench figures vectors mutants graph clean
 
 help:            ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +60,9 @@ mutants: setup   ## Break PACKAGE on purpose, SAMPLE times at most, and count wh
 	for package in $(PACKAGE); do \
 	  PYTHONPATH=tests $(BIN)/python -m support.mutants $$package $(if $(SAMPLE),--sample $(SAMPLE)) || exit 1; \
 	done
+
+graph: setup     ## Draw the imports between packages into docs/images; the tests tell when the picture is stale
+	PYTHONPATH=tests $(BIN)/python -m support.import_graph
 
 clean:           ## Remove the environment, everything built, and caches
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
