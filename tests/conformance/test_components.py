@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
+from cofit.arithmetic import F61, Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.arithmetic.prg import fresh_seed
+from cofit.errors import ProtocolError
 from cofit.sharing import SCHEMES, Scheme, Share, scheme_named
 from support.runs import run_scheme
 
@@ -40,6 +43,20 @@ def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring
         assert np.array_equal(ring.to_int(reopened), VALUES)
         if kind.info.secret:
             assert not any(np.array_equal(a, b) for a, b in zip(share.parts, fresh.parts, strict=True))
+
+
+@pytest.mark.parametrize("scheme", ["rep3", "rep4"])
+def test_what_is_no_element_of_a_field_is_refused(scheme: str) -> None:
+    inputs = scheme_named(scheme).inputs(scheme_named(scheme).info.default_parties)
+    values = F61.from_int(np.arange(3))
+    contents = {c.facts.name: b"".join(map(bytes, c.content())) for c in inputs.components(F61, values, fresh_seed())}
+    (explicit,) = (name for name in contents if name.startswith("x_"))
+    rank = next(f.ranks[0] for f in inputs.layout(F61, values.shape) if f.name == explicit)
+    mine = {f.name: memoryview(contents[f.name]) for f in inputs.layout(F61, values.shape) if rank in f.ranks}
+    inputs.assemble(F61, values.shape, rank, mine)
+    mine[explicit] = memoryview(np.array([0, F61.modulus, 1], np.uint64).tobytes())
+    with pytest.raises(ProtocolError, match=re.escape("no element of " + F61.name)):
+        inputs.assemble(F61, values.shape, rank, mine)
 
 
 @pytest.mark.parametrize("scheme", sorted(name for name in SCHEMES if scheme_named(name).info.secret))

@@ -13,6 +13,7 @@ from cofit.protocols import divide, sigmoid
 from cofit.secret import Party, SecretArray
 from cofit.sharing import SCHEMES, Scheme
 from cofit.sharing.meter import Meter
+from cofit.sharing.verification import Verification
 from support.late_checks import LateChecked
 from support.runs import run_scheme
 
@@ -83,6 +84,39 @@ def test_a_queue_is_empty_afterwards() -> None:
         return scheme.mesh.counts.total.bytes_sent - before
 
     assert run_scheme(LateChecked, program).results == [0, 0, 0]
+
+
+def test_every_kind_of_check_is_made_and_those_that_checks_put_off() -> None:
+    queue, made = Verification(), []
+
+    def second(items: list[str]) -> None:
+        made.append(("second", items))
+
+    def first(items: list[str]) -> None:
+        made.append(("first", items))
+        queue.defer(second, "by the first")
+
+    for check, item in ((first, "a"), (second, "b"), (first, "c")):
+        queue.defer(check, item)
+    queue.run()
+    assert made == [("first", ["a", "c"]), ("second", ["b"]), ("second", ["by the first"])]
+    queue.run()
+    assert len(made) == 3
+
+
+@pytest.mark.parametrize("error", [TimeoutError, OSError, KeyboardInterrupt])
+def test_a_check_that_did_not_come_to_its_end_has_failed(error: type[BaseException]) -> None:
+    queue = Verification()
+
+    def interrupted(items: list[str]) -> None:
+        raise error("the line is dead")
+
+    queue.defer(interrupted, "a")
+    with pytest.raises(error):
+        queue.run()
+    for again in (queue.run, lambda: queue.defer(interrupted, "b")):
+        with pytest.raises(ProtocolError, match="A check did not come to its end"):
+            again()
 
 
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))

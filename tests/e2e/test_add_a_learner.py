@@ -71,6 +71,8 @@ def test_a_loss(page: dict[str, Any], settings: dict[str, Any], tmp_path: Path) 
     assert (model.predict(X) == Y).mean() > 0.9
     certificate = model.certificate_
     assert certificate.loss == certificate.facts["loss"] == "wide_hinge"
+    foreign = [line for line in certificate.assumptions if "is not part of cofit" in line]
+    assert len(foreign) == 1 and foreign[0].startswith("loss 'wide_hinge' ")
     assert certificate.model.startswith("linear classifier (wide hinge")
     assert certificate.proven
     model.save(tmp_path / "model.json")

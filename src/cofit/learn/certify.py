@@ -13,8 +13,10 @@ from cofit.arithmetic import Shape
 from cofit.errors import parameter_error
 from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS
+from cofit.learn.losses import loss_named
 from cofit.learn.stated_facts import facts_as_stated
 from cofit.privacy.certificate import Certificate, CertifiedOpening
+from cofit.privacy.mechanisms import mechanism_named
 from cofit.secret import Opening
 from cofit.sharing import Spec, scheme_named
 
@@ -101,7 +103,20 @@ def _assumptions(plan: Plan, spec: Spec) -> tuple[str, ...]:
         f"the study itself (rows, columns, bounds, {chosen}, classes) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
         "SHA-256 and AES-256 make the coin that rows and labels are checked by as good as random",
+        *_from_outside(plan),
     )
+
+
+def _from_outside(plan: Plan) -> list[str]:
+    """What of the claim rests on code that was registered, and is not part of cofit."""
+    said = "is not part of cofit: its bounds, proofs and code are as right as whoever added it made them"
+    loss = loss_named(plan.facts.loss)
+    parts: dict[str, type] = {
+        f"loss {loss.name!r}": type(loss),
+        f"target {loss.target.name!r}": type(loss.target),
+        f"mechanism {plan.mechanism_name!r}": mechanism_named(plan.mechanism_name),
+    }
+    return [f"{name} {said}" for name, kind in parts.items() if kind.__module__.partition(".")[0] != "cofit"]
 
 
 def _learned(plan: Plan, spec: Spec, dealer: str | None) -> dict[str, tuple[str, ...]]:

@@ -214,6 +214,7 @@ class Correlations(ABC):
     def __init__(self) -> None:
         self._asked = 0
         self._stock: deque[tuple[Request[Any], Any]] = deque()
+        self._ended: str | None = None
 
     @property
     def asked(self) -> int:
@@ -225,16 +226,19 @@ class Correlations(ABC):
         return self._asked
 
     def ask(self, request: Request[T]) -> T:
-        """Return what is asked for: made ahead, or now."""
+        """Return what is asked for: made ahead, or now. A request that was not foreseen ends all of it."""
+        self._refuse_after_the_end()
         self._note("now", request)
         if not self._stock:
             return self._make(request)
         ahead, made = self._stock.popleft()
         if ahead != request:
-            raise ProtocolError(
+            self._stock.clear()
+            self._ended = (
                 f"The program asks for {request.text}, and {ahead.text} was prepared: it is not the program whose "
                 "demand was recorded. Nothing of what was prepared may be used by another one; start a new session."
             )
+            raise ProtocolError(self._ended)
         result: T = made
         return result
 
@@ -243,9 +247,14 @@ class Correlations(ABC):
 
         A party with another demand is noticed at the next message: its digest of what was asked for differs.
         """
+        self._refuse_after_the_end()
         for request in demand:
             self._note("ahead", request)
         self._stock.extend(zip(demand, self._make_ahead(demand), strict=True))
+
+    def _refuse_after_the_end(self) -> None:
+        if self._ended is not None:
+            raise ProtocolError(self._ended)
 
     def _note(self, when: str, request: Request[Any]) -> None:
         self._asked = zlib.crc32(f"{when} {request.text}".encode(), self._asked)

@@ -16,7 +16,7 @@ import numpy as np
 
 from cofit.arithmetic import Generator, Place, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed
-from cofit.errors import DisputeError, InvalidInputError
+from cofit.errors import DisputeError, InvalidInputError, ProtocolError
 from cofit.sharing.inputs import CHUNK_BYTES, Inputs, chunks
 from cofit.sharing.member import as_bytes
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare, Share
@@ -74,16 +74,15 @@ class SummandInputs(Inputs):
 
     def assemble(self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
         """That holders of a component have the same one is left to whoever transports the components."""
-        return DealtSummands(
-            ring,
-            shape,
-            tuple(
-                np.frombuffer(received[f"x_{j}"], ring.dtype).reshape(shape)
-                if j == self.explicit
-                else bytes(received[f"seed_{j}"])
-                for j in self.held[rank]
-            ),
+        summands = tuple(
+            np.frombuffer(received[f"x_{j}"], ring.dtype).reshape(shape)
+            if j == self.explicit
+            else bytes(received[f"seed_{j}"])
+            for j in self.held[rank]
         )
+        if not all(isinstance(summand, bytes) or ring.admits(summand) for summand in summands):
+            raise ProtocolError(f"A component holds what is no element of {ring.name}.")
+        return DealtSummands(ring, shape, summands)
 
     def known(self, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:
         raise InvalidInputError(f"With scheme '{self.scheme}' no party keeps its own data as they are: share them.")

@@ -31,15 +31,18 @@ class Verification:
         self._deferred.setdefault(check, []).append(item)
 
     def run(self) -> None:
-        """Check everything that was put off, or raise ProtocolError. Nothing is left afterwards."""
+        """Check everything that was put off, or raise ProtocolError. Nothing is left afterwards.
+
+        A check that did not come to its end, for whatever reason, has failed.
+        """
         self.refuse_after_failure()
         while self._deferred:
             deferred, self._deferred = self._deferred, {}
             for check, items in deferred.items():
                 try:
                     check(items)
-                except ProtocolError as error:
-                    self.fail(str(error))
+                except BaseException as error:
+                    self.fail(str(error) if isinstance(error, ProtocolError) else "A check did not come to its end.")
                     raise
 
     def fail(self, reason: str) -> None:

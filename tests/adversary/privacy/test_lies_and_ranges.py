@@ -21,6 +21,7 @@ from cofit.arithmetic import FixedPoint, Generator, IntegerRing, Ring, Shape
 from cofit.learn.base_plan import Plan
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
+from cofit.learn.losses.logistic import AnySigmoid, SmallSigmoid
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent import noisy, program
 from cofit.learn.recipes.descent.plan import DescentPlan
@@ -37,6 +38,7 @@ GEOMETRIES: dict[str, dict[str, Any]] = {
     "level and centre": {"clip_rows": False},
     "clipped": {"clip_rows": True},
     "paper, any sigmoid": {"recipe": "paper", "l2": 0.1, "initial": "zeros", "allow_unproven": True, "epochs": 4},
+    "paper, odd polynomial": {"recipe": "paper", "feature_bound": None, "l2": 2.0, "rows": 1000},
     "paper, parties": {"recipe": "paper", "normalised_by": "parties", "fit_intercept": False},
 }
 Integers = npt.NDArray[Any]
@@ -90,8 +92,8 @@ def repeatable() -> Iterator[None]:
 
 @cache
 def planned(geometry: str, scheme: str) -> Plan:
-    facts = {"epsilon": 8.0, "feature_bound": 1.0, **GEOMETRIES[geometry]}
-    return plan_training(training_facts(ROWS, COLS, scheme=scheme, **{k: v for k, v in facts.items() if v is not None}))
+    facts = {"rows": ROWS, "epsilon": 8.0, "feature_bound": 1.0, **GEOMETRIES[geometry]}
+    return plan_training(training_facts(cols=COLS, scheme=scheme, **{k: v for k, v in facts.items() if v is not None}))
 
 
 def without_noise(party: Party, laws: list[tuple[Any, int]], ring: IntegerRing, *, precision: int) -> list[SecretArray]:
@@ -104,9 +106,10 @@ def opened(geometry: str, lie: Lie, scheme: str = "clear") -> Integers:
     _, row, label = lie
     plan = planned(geometry, scheme)
     rng = np.random.default_rng(6)
-    rows = prepared_features(plan, rng.uniform(-1, 1, (ROWS, COLS)))
+    count = plan.facts.rows
+    rows = prepared_features(plan, rng.uniform(-1, 1, (count, COLS)))
     values = np.rint(np.ldexp(rows, plan.formats.data)).astype(np.int64).astype(object)
-    labels = rng.integers(0, 2, ROWS).astype(object)
+    labels = rng.integers(0, 2, count).astype(object)
     values[LIAR, :COLS] = row
     labels[LIAR] = labels[LIAR] if label is None else label
     given, holders = contributions(plan, [values[:30], values[30:]], [labels[:30], labels[30:]])
@@ -151,6 +154,12 @@ def differing(geometry: str, scheme: str = "clear", tried: slice = slice(None)) 
     wanted = opened(geometry, first, scheme)
     assert np.abs(wanted).max() > 0
     return (lie[0] for lie in others[tried] if (opened(geometry, lie, scheme) != wanted).any())
+
+
+def test_both_ways_of_taking_a_verdict_in_are_among_them() -> None:
+    taken = {geometry: type(getattr(planned(geometry, "clear").formats, "evaluation", None)) for geometry in GEOMETRIES}
+    assert taken["paper, odd polynomial"] is SmallSigmoid
+    assert taken["paper, any sigmoid"] is AnySigmoid
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)

@@ -21,7 +21,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, unpack
 from cofit.arithmetic.engine import LOCAL
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
-from cofit.errors import InvalidInputError
+from cofit.errors import InvalidInputError, ProtocolError
 from cofit.sharing.correlations import (
     Bits,
     Correlations,
@@ -88,6 +88,8 @@ class FromDealer(Correlations):
             return self._stream.ring(ring, shape)
         buffer = ring.empty(shape)
         if self._ahead is None:
+            if self._dealer in self._awaited:  # the first buffer would never be filled
+                raise ProtocolError("Two things were asked of the dealer before a message could bring the first.")
             self._awaited[self._dealer] = buffer
         else:
             self._ahead.append(buffer)

@@ -19,7 +19,16 @@ from cofit.protocols import divide, sigmoid
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.secret import Party, SecretArray
 from cofit.sharing import Scheme, Share, scheme_named
-from cofit.sharing.correlations import Correlations, Demand, HeldProduct, Request, Travelling
+from cofit.sharing.correlations import (
+    Bits,
+    Correlations,
+    Demand,
+    HeldProduct,
+    Product,
+    Request,
+    Travelling,
+    Truncation,
+)
 from cofit.sharing.known_inputs import assembled, components_of
 from cofit.sharing.registry import recorded_demand
 from cofit.sharing.semi2k.dealer import Semi2kDealer
@@ -193,6 +202,58 @@ def test_a_program_that_asks_for_something_else_is_stopped() -> None:
     demand = demand_of(lambda s: s.open(s.truncate(matrix(s), 5)))
     with pytest.raises((ProtocolError, TransportError), match=r"was prepared|stopped the run"):
         run_scheme("semi2k", prepared(other, demand))
+
+
+def test_after_that_nothing_of_what_was_prepared_is_handed_out() -> None:
+    def program(s: Scheme) -> str:
+        s.prepare(demand)
+        with pytest.raises(ProtocolError, match="was prepared"):
+            s.truncate(matrix(s), 4)
+        with pytest.raises(ProtocolError, match="was prepared"):
+            s.truncate(matrix(s), 5)
+        with pytest.raises(ProtocolError, match="was prepared"):
+            s.prepare(demand)
+        return "stopped"
+
+    demand = demand_of(lambda s: [s.truncate(matrix(s), 5) for _ in range(3)])
+    assert run_scheme("semi2k", program).results == ["stopped", "stopped"]
+
+
+def test_equal_requests_get_different_randomness() -> None:
+    """Of the kinds that mask a message: the same mask twice would show the difference of two values."""
+
+    def program(s: Scheme) -> None:
+        assert isinstance(s, Semi2k | Semi2kDealer)
+        s.prepare(demand)
+        made: list[Any] = [s._source.ask(request) for request in demand]
+        if isinstance(s, Semi2k):
+            first = [getattr(mask, name).tobytes() for mask, name in zip(made, names, strict=True)]
+            assert len(set(first)) == len(first)
+
+    kinds: dict[str, Request[Any]] = {
+        "left": Product(Z64, "mul", (8,), (8,), (8,)),
+        "mask": Truncation(Z64, (8,), 5),
+        "words": Bits(Z64, 1, 64),
+    }
+    demand = tuple(request for request in kinds.values() for _ in range(3))
+    names = [name for name in kinds for _ in range(3)]
+    run_scheme("semi2k", program)
+
+
+def test_two_things_before_a_message_are_refused() -> None:
+    """The last party would read what no message fills."""
+
+    def program(s: Scheme) -> bool:
+        assert isinstance(s, Semi2k | Semi2kDealer)
+        request = Truncation(Z64, (8,), 5)
+        s._source.ask(request)
+        if s.rank != 1 or isinstance(s, Semi2kDealer):
+            return True
+        with pytest.raises(ProtocolError, match="before a message"):
+            s._source.ask(request)
+        return True
+
+    run_scheme("semi2k", program)
 
 
 def test_parties_with_different_demands_stop() -> None:
