@@ -17,7 +17,7 @@ from cofit.roles.party.sealing import Sealing
 from cofit.roles.party.sessions import PartySessions
 from cofit.roles.party.state import PartyState
 from cofit.roles.service.service import Service, check_certificate
-from cofit.transport import Identity, Reception
+from cofit.transport import Identity
 
 _log = logging.getLogger(__name__)
 
@@ -55,18 +55,10 @@ class PartyService(Service):
 
         StateError, if so asked, where no release can come any more; TransportError where nobody can connect any more.
         """
-        phase = self._state.phase
-        _log.info("the study is %s", phase)
+        return self._serve(lambda reception: self._sessions.work(reception, until_released))
 
-        def work(reception: Reception) -> None:
-            nonlocal phase
-            try:
-                self._sessions.work(reception, until_released)
-            finally:
-                phase = self._state.phase
-
-        self._serve(work)
-        return phase
+    def _phase(self) -> str:
+        return self._state.phase
 
     def _answered(self, peer: str, request: dict[str, Any]) -> None:
         kind = request.get("request")

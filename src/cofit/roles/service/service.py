@@ -65,8 +65,8 @@ class Service:
         """Make it return within a few seconds. May be called from any thread, but not by a signal's handler."""
         self._stopping.set()
 
-    def _serve(self, work: Callable[[Reception], None]) -> None:
-        """Answer, and ``work``, until that ends; TransportError where nobody can connect any more."""
+    def _serve(self, work: Callable[[Reception], None]) -> str:
+        """Answer, and ``work``, until that ends; return the phase then. TransportError where nobody can connect."""
         study, name = self._study, self._identity.name
         pins = {name: one.certificate_pem for name, one in participants(study).items()}
         with (
@@ -84,14 +84,21 @@ class Service:
             ) as reception,
         ):
             self._audit.write("started", study=study.hash, plan=self._job.hash, party=name)
-            _log.info("%s of study '%s' (%s), %s", self._role, study.name, study.hash[:16], self._job.name)
+            named = study.name, study.hash[:16], self._job.name, self._phase()
+            _log.info("%s of study '%s' (%s): %s, %s", self._role, *named)
             _log.info("answers at %s:%d", reception.host, reception.port)
             try:
                 work(reception)
             finally:
+                phase = self._phase()
                 with contextlib.suppress(OSError):
                     self._audit.write("stopped")
-                _log.info("stopped")
+                _log.info("stopped (%s)", phase)
+        return phase
+
+    def _phase(self) -> str:
+        """Where the study stands here."""
+        return "waiting to be called"
 
     # --- conversations -----------------------------------------------------------------------------------
 
