@@ -28,7 +28,7 @@ def test_the_noise_covers_the_sensitivity_and_hardly_more(
     added = 2 * math.sqrt(dimension) * 2.0**-made.weight_bits
     assert float(made.sensitivity - sensitivity) == pytest.approx(added, rel=1e-6)
     assert made.sensitivity / epsilon <= made.scale <= made.sensitivity / epsilon * Fraction(1001, 1000)
-    assert (made.epsilon, made.delta) == (epsilon, 0)
+    assert made.epsilon == epsilon and made.delta == 0
 
 
 @pytest.mark.parametrize(("dimension", "sensitivity", "epsilon", "weights"), CASES, ids=str)

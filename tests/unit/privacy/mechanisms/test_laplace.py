@@ -29,7 +29,7 @@ def test_the_noise_covers_the_sensitivity_in_the_1_norm_and_hardly_more(
     needed = dimension * (made.sensitivity / epsilon) ** 2
     assert needed <= made.scale**2 <= needed * Fraction(1_000_001, 1_000_000)
     assert Laplace.squared_epsilon(made.sensitivity, made.scale, dimension) <= epsilon**2
-    assert (made.delta, made.weight_bits) == (0, made.grid_bits)
+    assert made.delta == 0 and made.weight_bits == made.grid_bits
 
 
 @pytest.mark.parametrize(("dimension", "sensitivity", "epsilon", "weights"), CASES, ids=str)
