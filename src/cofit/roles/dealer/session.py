@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,9 +21,11 @@ from cofit.roles.jobs.steps import (
     agreed_names,
     checkpoint_interval,
     discard_stored,
+    release,
 )
 from cofit.secret import Party, SecretArray
 from cofit.secret.checkpoints import KeptState
+from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.sharing import Scheme
 from cofit.sharing.known_inputs import assembled
 from cofit.study.expected import party_ranks
@@ -62,4 +65,5 @@ def run_dealing(scheme: Scheme, job: Job, report: Callable[[str, int, int], None
             ring, parties, holder = facts.format.ring, len(scheme.names), ranks.get(owner)
             party.take(owner, name, assembled(type(scheme), ring, facts.shape, scheme.rank, parties, {}, holder))
     checkpoints = None if job.state is None else HeardCheckpoints(job.state, checkpoint_interval(job))
-    job.run(Work(party, None, checkpoints, None, job.study.hash))
+    coin = partial(common_coin, party, MemoryCoinStore(), job.hash.encode())
+    release(job, Work(party, checkpoints, coin), None)

@@ -4,13 +4,14 @@ Party, dealer, owner and ledger know a job by this interface alone. A job follow
 who takes part makes the same one; its ``hash`` is compared before a share is touched.
 
     owners      encode what ``inputs`` says, charge their ledgers what ``policy`` says, and share it
-    parties     run ``run`` on the stored shares, as often as sessions fail; only what ``policy`` allows is ever opened
-    the dealer  runs ``run`` too, without values
+    parties     run ``value`` on the stored shares, store what it returns, and open that, once (``steps.release``)
+    the dealer  runs ``value`` too, without values
     analysts    get what ``publish`` made of the opened numbers, signed by every party
 
-Who writes a job answers for its privacy: what is opened must be covered by what the policy charges. The party holds it
-to the policy: one opening, of that shape, to those, for that reason, after every party has stored the value and charged
-its ledger (``party.guard``).
+Who writes a job answers for its privacy: what ``value`` returns must be covered by what the policy charges. The party
+does the rest, and no code of a job has a part in it: one value is drawn, every party charges its ledger and stores it,
+and only the stored one is opened, of that shape, to those, for that reason (``party.guard``). A program that opens
+anything itself is stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +27,8 @@ import numpy.typing as npt
 from cofit.arithmetic import RingArray, Shape
 from cofit.errors import ProtocolError
 from cofit.privacy.accounted import AccountedRelease
-from cofit.secret import InputFacts, Opening, Party
+from cofit.secret import InputFacts, Opening, Party, SecretArray
 from cofit.secret.checkpoints import Checkpoints, KeptState
-from cofit.secret.stored import ReleaseStore
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable
 from cofit.transport import Identity
@@ -64,17 +64,15 @@ class ReleasePolicy:
 
 @dataclass(frozen=True)
 class Work:
-    """What a session gives a job. At a dealer there are no ``store`` and no ``coin``.
+    """What a session gives a job.
 
-    store: the record of the release; saving there charges this party's ledger. checkpoints: None where the job keeps no
-    state. coin: returns the study's common coin, the same in each session. key: public text that names the release.
+    checkpoints: None where the job keeps no state. coin: returns the study's common coin, the same in each session; a
+    dealer, which holds nothing that could be checked by it, takes part in the toss.
     """
 
     party: Party
-    store: ReleaseStore | None
     checkpoints: Checkpoints | None
-    coin: Callable[[], bytes] | None
-    key: str
+    coin: Callable[[], bytes]
 
 
 class Job(Protocol):
@@ -107,8 +105,11 @@ class Job(Protocol):
     def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> RingArray | None:
         """Return one input of an owner, in the format of ``facts``; None if its table has no such."""
 
-    def run(self, work: Work) -> Reals:
-        """The party program: compute, store, open; return the opened numbers (nothing at a dealer)."""
+    def value(self, work: Work) -> SecretArray:
+        """The party program: return what is to be released, noise included. Called if no party has stored one."""
+
+    def in_units(self, opened: npt.NDArray[Any]) -> Reals:
+        """Return the opened value as the numbers that ``publish`` takes."""
 
     def publish(self, opened: Reals, openings: Sequence[Opening], created: str) -> bytes:
         """Return what analysts get: the numbers, with what they mean and guarantee."""

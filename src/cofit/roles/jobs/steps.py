@@ -9,8 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Iterable, Sequence
 
-from cofit.roles.jobs.job import Job
-from cofit.secret import Party
+import numpy as np
+import numpy.typing as npt
+
+from cofit.errors import ProtocolError
+from cofit.roles.jobs.job import Job, Work
+from cofit.secret import Party, SecretArray
+from cofit.secret.release import release_once
+from cofit.secret.stored import ReleaseStore
 
 AGREED = "plan and contributions"
 _INTERVAL = 25
@@ -46,6 +52,25 @@ def discard_stored(party: Party, stored: bool, confirmed: bool) -> bool:
     discarded = not (any(noted for _, noted in told) or all(held for held, _ in told))
     party.agree(_STORED, b"" if party.deals else bytes([discarded]))
     return discarded
+
+
+def release(job: Job, work: Work, store: ReleaseStore | None) -> npt.NDArray[np.float64]:
+    """Release the job's value, once in all sessions, and return its numbers (at a dealer, which has no store, none)."""
+    party, policy = work.party, job.policy
+
+    def draw() -> SecretArray:
+        value = job.value(work)
+        if value.shape != policy.shape:
+            raise ProtocolError(
+                f"The job computed a value of shape {value.shape}, and its policy allows {policy.shape}. "
+                "Nothing was opened."
+            )
+        party.progress("release", 0, 1)
+        return value
+
+    opened = release_once(party, draw, store, reason=policy.reason, key=f"{job.hash} {job.study.hash}")
+    party.progress("release", 1, 1)
+    return np.zeros(0) if party.deals else job.in_units(opened)
 
 
 def told_checkpoints(places: Collection[Place]) -> bytes:

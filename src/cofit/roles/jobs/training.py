@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +15,11 @@ from cofit.learn.certify import certify
 from cofit.learn.contribution import encoded_features
 from cofit.learn.inputs import FEATURES
 from cofit.learn.plan import Plan
-from cofit.learn.private_training import private_training
 from cofit.learn.releases import accounted_releases
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import bytes_to_sign
 from cofit.roles.jobs.job import ReleasePolicy, Work
-from cofit.secret import InputFacts, Opening
+from cofit.secret import InputFacts, Opening, SecretArray
 from cofit.secret.checkpoints import KeptState
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable
@@ -69,11 +69,13 @@ class Training:
             return encoded_features(self.plan, values, facts.format, facts.bound)
         return facts.format.encode(values, facts.bound)
 
-    def run(self, work: Work) -> Reals:
-        """Train, perturb, store and open, or open what is stored."""
-        stores = {} if work.store is None else {work.party.name: work.store}
-        parts = holders(self.study)
-        return private_training(work.party, self.plan, parts, stores, work.key, work.checkpoints, coin=work.coin)
+    def value(self, work: Work) -> SecretArray:
+        """Train and perturb."""
+        return self.plan.noisy_release(work.party, holders(self.study), work.coin, work.checkpoints)
+
+    def in_units(self, opened: npt.NDArray[Any]) -> Reals:
+        """Return the weights, and what else a score needs, as real numbers."""
+        return self.plan.opened.in_units(opened)
 
     def publish(self, opened: Reals, openings: Sequence[Opening], created: str) -> bytes:
         """Return the weights and their certificate."""

@@ -1,7 +1,8 @@
 """What a party demands before anything is opened, whatever a job's program does.
 
 A value is opened only if the job's policy lists this very opening, every party is known to have stored the release,
-and this party's ledger is charged for it. Otherwise ProtocolError, before a message is sent: the study ends here.
+and this party's ledger is charged for it. Otherwise ProtocolError, before a message is sent: the study ends here. A job
+never gets hold of the guard: its program runs only where nothing is stored, and whatever it opens is refused then.
 """
 
 from __future__ import annotations
@@ -44,12 +45,14 @@ class Guard:
         self._note()
 
     def confirm(self) -> None:
+        if self._store.load() is None:
+            raise ProtocolError("Nothing is stored that could be opened.")
         self.state.confirm_release()
 
     def opening(self, opening: Opening) -> None:
         """Note an opening, before its first message is sent, or raise ProtocolError."""
         self.job.policy.check(opening)
-        if not self.state.release_confirmed:
+        if not self.state.release_confirmed or self._store.load() is None:
             raise ProtocolError("The job wants to open a value that not every party has stored. Nothing was opened.")
         self._charge()  # which was done before storing, and costs nothing twice
         self.state.begin_opening()

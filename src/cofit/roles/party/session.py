@@ -24,7 +24,7 @@ from cofit.errors import StateError
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.manifest import manifest_hash, without_salt
 from cofit.roles.jobs.job import Job, Work
-from cofit.roles.jobs.steps import AGREED, agreed_names, checkpoint_interval, discard_stored
+from cofit.roles.jobs.steps import AGREED, agreed_names, checkpoint_interval, discard_stored, release
 from cofit.roles.party.checkpoints import CheckpointFiles
 from cofit.roles.party.coin import study_coin
 from cofit.roles.party.guard import Guard
@@ -60,7 +60,7 @@ def run_session(
     if job.state is not None:
         checkpoints = CheckpointFiles(state, checkpoint_interval(job), job.hash, job.state)
     coin = partial(study_coin, party, state, audit, b"\0".join(basis.values()))
-    opened = job.run(Work(party, guard, checkpoints, coin, study.hash))
+    opened = release(job, Work(party, checkpoints, coin), guard)
     return opened, party.audit.openings
 
 

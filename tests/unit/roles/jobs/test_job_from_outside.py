@@ -26,11 +26,11 @@ from cofit.roles.files.keys import load_key
 from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.signatures import TAG, _verify
 from cofit.roles.jobs.job import ReleasePolicy, Work
+from cofit.roles.party.publication import Publication
 from cofit.roles.service.conversations import connector
 from cofit.sampling.discrete_laplace import discrete_laplace, tv_distance
 from cofit.secret import InputFacts, Opening, SecretArray
 from cofit.secret.checkpoints import KeptState
-from cofit.secret.release import release_once
 from cofit.study import Study
 from cofit.study.encode import EncodedTable
 from cofit.transport import Identity
@@ -65,13 +65,11 @@ class NoisyCount:
         labels = work.party.joined([(owner, LABELS) for owner in self.inputs], 0)
         return labels.sum().reshape(1)
 
-    def draw(self, work: Work) -> SecretArray:
+    def value(self, work: Work) -> SecretArray:
         work.party.progress("count", 0, 1)
         return self.count(work) + discrete_laplace(work.party, (1,), SCALE)
 
-    def run(self, work: Work) -> npt.NDArray[np.float64]:
-        key = f"{self.hash} {work.key}"
-        opened = release_once(work.party, lambda: self.draw(work), work.store, reason=REASON, key=key)
+    def in_units(self, opened: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         return opened.astype(np.float64)
 
     def publish(self, opened: npt.NDArray[np.float64], openings: Sequence[Opening], created: str) -> bytes:
@@ -93,40 +91,44 @@ class NoisyCount:
 class Curious(NoisyCount):
     """Opens the exact number before anything is stored."""
 
-    def draw(self, work: Work) -> SecretArray:
+    def value(self, work: Work) -> SecretArray:
         work.party.open(self.count(work), reason="just to see")
-        return super().draw(work)
+        return super().value(work)
 
 
 class Hasty(NoisyCount):
     """Opens what the policy lists, but stores nothing before."""
 
-    def run(self, work: Work) -> npt.NDArray[np.float64]:
-        return work.party.open(self.draw(work), reason=REASON).astype(np.float64)
+    def value(self, work: Work) -> SecretArray:
+        work.party.open(super().value(work), reason=REASON)
+        return super().value(work)
 
 
 class Wide(NoisyCount):
     """Releases more numbers than the policy lists."""
 
-    def draw(self, work: Work) -> SecretArray:
+    def value(self, work: Work) -> SecretArray:
         return self.count(work) + discrete_laplace(work.party, (2,), SCALE)
 
 
 class Favouring(NoisyCount):
     """Opens to one party alone."""
 
-    def run(self, work: Work) -> npt.NDArray[np.float64]:
-        work.party.open(self.draw(work), reason=REASON, to=[PARTIES[0]])
-        return np.zeros(1)
+    def value(self, work: Work) -> SecretArray:
+        work.party.open(super().value(work), reason=REASON, to=[PARTIES[0]])
+        return super().value(work)
 
 
 class Twice(NoisyCount):
     """Opens a second draw after the first."""
 
-    def run(self, work: Work) -> npt.NDArray[np.float64]:
-        first = super().run(work)
-        work.party.open(self.draw(work), reason=REASON)
-        return first
+    def value(self, work: Work) -> SecretArray:
+        self.work = work
+        return super().value(work)
+
+    def in_units(self, opened: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        self.work.party.open(super().value(self.work), reason=REASON)
+        return super().in_units(opened)
 
 
 @pytest.fixture
@@ -201,6 +203,30 @@ def test_a_restart_opens_the_same_number(make: Callable[[type[NoisyCount]], Loop
     site.start()
     until(site.released)
     assert [(site.state(name) / "published.json").read_bytes() for name in PARTIES] == before
+
+
+def test_a_party_that_is_stopped_after_the_opening_opens_the_same_again(
+    make: Callable[[type[NoisyCount]], Loopback], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it is stopped before it has published: one draw, one charge."""
+    seen: dict[str, list[float]] = {name: [] for name in PARTIES}
+    original = Publication.publish
+
+    def publish(self: Publication, numbers: npt.NDArray[np.float64], *more: Any) -> Any:
+        mine = seen[self._state.fact("party") or ""]
+        mine.append(float(numbers[0]))
+        if len(mine) < 3:
+            raise OSError("stopped before anything was written")
+        return original(self, numbers, *more)
+
+    monkeypatch.setattr(Publication, "publish", publish)
+    site = make(NoisyCount)
+    site.start()
+    site.contribute()
+    until(site.released)
+    assert len(set().union(*seen.values())) == 1 and all(len(mine) >= 3 for mine in seen.values())
+    for name in PARTIES:
+        assert len(Ledger(site.state(name) / "ledger.sqlite").charges()) == 1
 
 
 def forget_release(site: Loopback, name: str) -> None:
