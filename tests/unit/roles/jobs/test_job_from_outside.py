@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -122,12 +123,14 @@ class Favouring(NoisyCount):
 class Twice(NoisyCount):
     """Opens a second draw after the first."""
 
+    mine = threading.local()  # of the party whose session runs in this thread
+
     def value(self, work: Work) -> SecretArray:
-        self.work = work
+        self.mine.work = work
         return super().value(work)
 
     def in_units(self, opened: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        self.work.party.open(super().value(self.work), reason=REASON)
+        self.mine.work.party.open(super().value(self.mine.work), reason=REASON)
         return super().in_units(opened)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from cofit.errors import InvalidInputError, ProtocolError, TransportError
-from cofit.learn.private_training import private_training
 from cofit.roles.analyst.fetch import fetch_release, statuses
 from cofit.roles.files.audit import AuditFile, read_audit
 from cofit.roles.files.durable import write_durably
@@ -21,7 +20,7 @@ from cofit.roles.files.keys import load_key
 from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.release_store import FileStore
 from cofit.roles.files.signatures import SignedRelease
-from cofit.roles.jobs import training
+from cofit.roles.jobs.job import Work
 from cofit.roles.jobs.training import Training
 from cofit.roles.party import publication
 from cofit.roles.party import sessions as party_sessions
@@ -29,6 +28,7 @@ from cofit.roles.party.desk import Begin
 from cofit.roles.party.service import PartyService
 from cofit.roles.party.sessions import PartySessions
 from cofit.roles.party.state import PartyState
+from cofit.secret import SecretArray
 from cofit.transport import Reception
 from unit.roles.loopback import PARTIES, Loopback, loopback, until
 
@@ -221,7 +221,7 @@ def test_a_failed_check_ends_the_study_here(site: Loopback, monkeypatch: pytest.
     def wrong(*_args: Any, **_kwargs: Any) -> None:
         raise ProtocolError("the shares do not fit together")
 
-    monkeypatch.setattr(training, "private_training", wrong)
+    monkeypatch.setattr(Training, "value", wrong)
     site.start(until_released=True)
     site.contribute()
     until(lambda: "failed" in site.ended.values())
@@ -235,14 +235,14 @@ def test_a_check_that_failed_at_one_party_ends_all_who_wait_for_a_release(
     site: Loopback, monkeypatch: pytest.MonkeyPatch, culprit: str
 ) -> None:
     """The one stays until the others have asked it, and they end with an error that names it."""
-    original = private_training
+    original = Training.value
 
-    def wrong(party: Any, *args: Any, **kwargs: Any) -> Any:
-        if party.name == culprit:
+    def wrong(self: Training, work: Work) -> SecretArray:
+        if work.party.name == culprit:
             raise ProtocolError("the shares do not fit together")
-        return original(party, *args, **kwargs)
+        return original(self, work)
 
-    monkeypatch.setattr(training, "private_training", wrong)
+    monkeypatch.setattr(Training, "value", wrong)
     site.start(until_released=True)
     site.contribute()
     site.join()
