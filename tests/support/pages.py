@@ -29,7 +29,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", *sorted(f"docs/{p.relative_to(ROOT / 'docs')}" for p in (ROOT / "docs").rglob("*.md")))
-WALKED = tuple(page for page in PAGES if re.match(r"README|docs/tutorial/|docs/how-to/", page))
+_CARRIED_OUT_ELSEWHERE = ("docs/how-to/add-a-learner.md",)  # e2e/test_add_a_learner.py: it needs a module of its own
+WALKED = tuple(
+    page
+    for page in PAGES
+    if re.match(r"README|docs/tutorial/|docs/how-to/", page) and page not in _CARRIED_OUT_ELSEWHERE
+)
 """The pages whose blocks are carried out."""
 _NEEDS_REASON = ("not run", "slow from here", "output; numbers vary")
 _KINDS = (
