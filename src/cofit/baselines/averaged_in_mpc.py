@@ -29,7 +29,7 @@ from cofit.arithmetic import FixedPoint
 from cofit.baselines.averaged import Averaged
 from cofit.baselines.method import Part, Reals
 from cofit.errors import InvalidInputError, ProtocolError
-from cofit.privacy.mechanisms import Mechanism, calibrate
+from cofit.privacy.mechanisms import Mechanism, Wanted, calibrate
 from cofit.privacy.mechanisms.mechanism import square_root_up
 from cofit.roles.files.release_store import MemoryStore
 from cofit.roles.local.member import Contribution
@@ -107,8 +107,7 @@ def sum_mechanism(method: Averaged, sizes: Sequence[int], dimension: int) -> Mec
     """Calibrate the noise on the sum of the encoded models, from public facts alone."""
     budget = method.budget(len(sizes))
     encoding = square_root_up(Fraction(dimension)) / (1 << FORMAT.fraction_bits)
-    return calibrate(
-        budget.mechanism,
+    wanted = Wanted(
         dimension=dimension,
         sensitivity=Fraction(method.local(sizes).sensitivity) + encoding,
         epsilon=Fraction(budget.epsilon),
@@ -116,6 +115,7 @@ def sum_mechanism(method: Averaged, sizes: Sequence[int], dimension: int) -> Mec
         weights=FORMAT,
         radius=len(sizes) * (_radius(method, sizes) + encoding),
     )
+    return calibrate(budget.mechanism, wanted)
 
 
 def _radius(method: Averaged, sizes: Sequence[int]) -> Fraction:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from cofit.arithmetic import FixedPoint
 from cofit.errors import parameter_error
 from cofit.privacy.mechanisms.gaussian import Gaussian
 from cofit.privacy.mechanisms.knorm import KNorm
 from cofit.privacy.mechanisms.laplace import Laplace
-from cofit.privacy.mechanisms.mechanism import Mechanism
+from cofit.privacy.mechanisms.mechanism import Mechanism, Wanted
 
 MECHANISMS: dict[str, type[Mechanism]] = {}
 
@@ -34,21 +31,12 @@ def mechanism_named(name: str) -> type[Mechanism]:
     return MECHANISMS[name]
 
 
-def calibrate(
-    name: str,
-    *,
-    dimension: int,
-    sensitivity: Fraction,
-    epsilon: Fraction,
-    delta: Fraction,
-    weights: FixedPoint,
-    radius: Fraction,
-) -> Mechanism:
+def calibrate(name: str, wanted: Wanted) -> Mechanism:
     """Calibrate the mechanism of that name."""
     kind = mechanism_named(name)
-    if not kind.pure and delta <= 0:
-        raise parameter_error("delta", f"the {name} mechanism", "above 0 (for example 1e-6)", float(delta))
-    return kind.calibrated(dimension, sensitivity, epsilon, delta, weights, radius)
+    if not kind.pure and wanted.delta <= 0:
+        raise parameter_error("delta", f"the {name} mechanism", "above 0 (for example 1e-6)", float(wanted.delta))
+    return kind.calibrated(wanted)
 
 
 __all__ = [
@@ -57,6 +45,7 @@ __all__ = [
     "KNorm",
     "Laplace",
     "Mechanism",
+    "Wanted",
     "calibrate",
     "mechanism_named",
     "register_mechanism",

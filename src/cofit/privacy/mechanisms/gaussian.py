@@ -23,7 +23,7 @@ from cofit.errors import parameter_error
 from cofit.privacy.accountant import KEPT, at_epsilon, sigma_for, split
 from cofit.privacy.events import Event, gaussian_event, sampled_gaussian_event
 from cofit.privacy.mechanisms.grid import grid_for
-from cofit.privacy.mechanisms.mechanism import Mechanism
+from cofit.privacy.mechanisms.mechanism import Mechanism, Wanted
 from cofit.privacy.safe_rounding import SIGMA_BITS, root_up
 from cofit.privacy.zcdp import gaussian_sigma
 from cofit.sampling.discrete_gaussian import discrete_gaussian
@@ -45,16 +45,10 @@ class Gaussian(Mechanism):
     title: ClassVar[str] = "Gaussian"
 
     @classmethod
-    def calibrated(
-        cls,
-        dimension: int,
-        sensitivity: Fraction,
-        epsilon: Fraction,
-        delta: Fraction,
-        weights: FixedPoint,
-        radius: Fraction,
-    ) -> Mechanism:
-        return calibrate_gaussian(dimension, sensitivity, epsilon, delta, weights, radius)
+    def calibrated(cls, wanted: Wanted) -> Mechanism:
+        return calibrate_gaussian(
+            wanted.dimension, wanted.sensitivity, wanted.epsilon, wanted.delta, wanted.weights, wanted.radius
+        )
 
     @classmethod
     def event(

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from cofit.arithmetic import Z128, FixedPoint
 from cofit.errors import RangeError, parameter_error
 from cofit.privacy.events import Event, KNormEvent
-from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up, square_root_up
+from cofit.privacy.mechanisms.mechanism import Mechanism, Wanted, rounded_up, square_root_up
 from cofit.sampling import exponential, knorm, sphere
 from cofit.sampling.parameters import PRECISION
 from cofit.secret import Party, SecretArray
@@ -56,17 +56,8 @@ class KNorm(Mechanism):
     truncates: ClassVar[bool] = False  # the sum is rounded after the noise
 
     @classmethod
-    def calibrated(
-        cls,
-        dimension: int,
-        sensitivity: Fraction,
-        epsilon: Fraction,
-        delta: Fraction,
-        weights: FixedPoint,
-        radius: Fraction,
-    ) -> Mechanism:
-        del delta
-        return calibrate_knorm(dimension, sensitivity, epsilon, weights, radius)
+    def calibrated(cls, wanted: Wanted) -> Mechanism:
+        return calibrate_knorm(wanted.dimension, wanted.sensitivity, wanted.epsilon, wanted.weights, wanted.radius)
 
     @classmethod
     def event(

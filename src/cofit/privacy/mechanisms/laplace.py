@@ -21,7 +21,7 @@ from cofit.arithmetic import FixedPoint
 from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.events import Event, LaplaceEvent, laplace_event
 from cofit.privacy.mechanisms.grid import grid_for
-from cofit.privacy.mechanisms.mechanism import Mechanism, rounded_up
+from cofit.privacy.mechanisms.mechanism import Mechanism, Wanted, rounded_up
 from cofit.privacy.safe_rounding import EXACT_BITS, root_up
 from cofit.sampling.discrete_laplace import discrete_laplace, tv_distance
 from cofit.secret import Party, SecretArray
@@ -43,17 +43,8 @@ class Laplace(Mechanism):
     title: ClassVar[str] = "Laplace"
 
     @classmethod
-    def calibrated(
-        cls,
-        dimension: int,
-        sensitivity: Fraction,
-        epsilon: Fraction,
-        delta: Fraction,
-        weights: FixedPoint,
-        radius: Fraction,
-    ) -> Mechanism:
-        del delta
-        return calibrate_laplace(dimension, sensitivity, epsilon, weights, radius)
+    def calibrated(cls, wanted: Wanted) -> Mechanism:
+        return calibrate_laplace(wanted.dimension, wanted.sensitivity, wanted.epsilon, wanted.weights, wanted.radius)
 
     @classmethod
     def event(

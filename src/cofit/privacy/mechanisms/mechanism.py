@@ -25,6 +25,19 @@ from cofit.secret import Party, SecretArray
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What noise is to be calibrated for: weights in a format, of Euclidean norm at most ``radius``. delta: 0 if the
+    mechanism is ``pure``."""
+
+    dimension: int
+    sensitivity: Fraction
+    epsilon: Fraction
+    delta: Fraction
+    weights: FixedPoint
+    radius: Fraction
+
+
+@dataclass(frozen=True)
 class Mechanism(ABC):
     """A calibrated mechanism.
 
@@ -53,16 +66,8 @@ class Mechanism(ABC):
 
     @classmethod
     @abstractmethod
-    def calibrated(
-        cls,
-        dimension: int,
-        sensitivity: Fraction,
-        epsilon: Fraction,
-        delta: Fraction,
-        weights: FixedPoint,
-        radius: Fraction,
-    ) -> Mechanism:
-        """Calibrate for weights in that format, of Euclidean norm at most ``radius``. delta: 0 if it is ``pure``."""
+    def calibrated(cls, wanted: Wanted) -> Mechanism:
+        """Return the mechanism with as much noise as is wanted."""
 
     @classmethod
     @abstractmethod

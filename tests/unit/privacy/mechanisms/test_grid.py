@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing
-from cofit.privacy.mechanisms import MECHANISMS, calibrate
+from cofit.privacy.mechanisms import MECHANISMS, Wanted, calibrate
 
 SENSITIVITY = Fraction(1, 1300)
 
@@ -17,8 +17,7 @@ SENSITIVITY = Fraction(1, 1300)
 def test_truncation_is_always_counted(name: str, bits: int, ring: IntegerRing) -> None:
     """Also where the weights are said to lie on the grid: others may come, and are truncated without a word."""
     dimension = 1875
-    mechanism = calibrate(
-        name,
+    wanted = Wanted(
         dimension=dimension,
         sensitivity=SENSITIVITY,
         epsilon=Fraction(1),
@@ -26,6 +25,7 @@ def test_truncation_is_always_counted(name: str, bits: int, ring: IntegerRing) -
         weights=FixedPoint(bits, ring),
         radius=Fraction(1),
     )
+    mechanism = calibrate(name, wanted)
     added = mechanism.sensitivity - SENSITIVITY
     step = Fraction(1, 1 << mechanism.weight_bits)
     assert added**2 >= 4 * dimension * step**2

@@ -17,7 +17,7 @@ from cofit.learn.recipes.minimiser.solvers import Solver, accelerated, gradient_
 from cofit.learn.ring_choice import RINGS, reason_of
 from cofit.learn.row_check import check_delta, check_of
 from cofit.learn.usefulness import shown
-from cofit.privacy.mechanisms import Mechanism, calibrate
+from cofit.privacy.mechanisms import Mechanism, Wanted, calibrate
 from cofit.privacy.objective import Objective, gradient_bound
 
 _SMOOTHNESS_SLACK = 1 + Fraction(1, 1 << 6)  # rows as encoded may be longer than 1 by eta <= 2^-8
@@ -202,8 +202,7 @@ def _mechanism(facts: Facts, geometry: Geometry, formats: Formats, sensitivity: 
     refused: list[InvalidInputError] = []
     for name in names:
         try:
-            mechanism = calibrate(
-                name,
+            wanted = Wanted(
                 dimension=geometry.cols,
                 sensitivity=sensitivity,
                 epsilon=facts.epsilon,
@@ -211,6 +210,7 @@ def _mechanism(facts: Facts, geometry: Geometry, formats: Formats, sensitivity: 
                 weights=formats.of(formats.weights),
                 radius=formats.radius,
             )
+            mechanism = calibrate(name, wanted)
         except InvalidInputError as error:
             refused.append(error)
             continue
