@@ -28,6 +28,11 @@ def stated_fields(value: Any) -> list[Field[Any]]:
     ]
 
 
+def added_defaults(kind: type[Any]) -> dict[str, Any]:
+    """Return the fields of a dataclass that earlier versions lacked, with what held before."""
+    return {one.name: one.default for one in fields(kind) if _ADDED in one.metadata}
+
+
 def exact(value: object) -> object:
     """Return a value in JSON's types, with fractions in full."""
     if isinstance(value, Fraction):

@@ -1,4 +1,4 @@
-"""The whole party program: train (pi_LR) and perturb (pi_DP), or descend with noise in every step; release once.
+"""The party program of a run on one machine: train (pi_LR) and perturb (pi_DP), or descend with noise; release once.
 
 What is opened is the noisy weights, with what a score needs of how rows are prepared (a level, a centre; or the mean,
 the stretch and the radius of clipped rows), and nothing else: no loss, no norm, no accuracy.
@@ -6,7 +6,7 @@ the stretch and the radius of clipped rows), and nothing else: no loss, no norm,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy.typing as npt
 from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import Holders
 from cofit.secret import Party, SecretArray
-from cofit.secret.checkpoints import Checkpoints
 from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore
@@ -27,23 +26,18 @@ def private_training(
     holders: Holders,
     stores: Mapping[str, ReleaseStore],
     key: str,
-    checkpoints: Checkpoints | None = None,
-    *,
-    coin: Callable[[], bytes] | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return the noisy weights, opened to all parties; after the weights the intercept's, then the parts of ``opened``.
 
     ``stores``: each party's own, by name (a dealer has none). The noisy shares are in all of them before anything is
     opened, and a restart with the same ``key`` opens those, without training or drawing again.
-    ``coin``: returns the common coin of this release's data (``secret.common_coin``), the same each time; called once,
-    when the data are fixed and before anything is computed, and not where a stored release is opened. None: the run has
-    a coin of its own. That is enough where owners deal anew in each run, before its coin is drawn.
+    The coin of the check of rows is the run's own: owners deal anew in each run, before it is tossed.
     """
 
-    toss = partial(common_coin, party, MemoryCoinStore(), plan.hash.encode()) if coin is None else coin
+    toss = partial(common_coin, party, MemoryCoinStore(), plan.hash.encode())
 
     def draw() -> SecretArray:
-        released = plan.noisy_release(party, holders, toss, checkpoints)
+        released = plan.noisy_release(party, holders, toss, None)
         party.progress("release", 0, 1)
         return released
 

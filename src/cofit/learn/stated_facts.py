@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from fractions import Fraction
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.learn.exact import added_defaults, stated_fields
 from cofit.learn.facts import AUTO_PURE, PAPER_DEFAULTS, PARAMETERS, Facts, training_facts
 from cofit.learn.recipes.descent.clip import row_limit
 from cofit.learn.recipes.descent.shares import SHARED, Shares
@@ -25,25 +25,26 @@ _FRACTION = re.compile(r"-?[0-9]{1,80}/[1-9][0-9]{0,79}")
 
 
 def facts_as_stated(facts: Facts) -> dict[str, Fact]:
-    """Return every field of the facts in JSON's types, fractions as exact text."""
-    return {field.name: _stated(getattr(facts, field.name)) for field in fields(facts)}
+    """Return every field of the facts in JSON's types, fractions as exact text (see ``exact`` for later fields)."""
+    return {field.name: _stated(getattr(facts, field.name)) for field in stated_fields(facts)}
 
 
 def facts_from_stated(stated: Mapping[str, Fact]) -> Facts:
     """Return the facts, or raise InvalidInputError with the field that is missing, unknown or impossible."""
-    kinds = get_type_hints(Facts)
-    for name in sorted(set(kinds) - set(stated)):
+    kinds, later = get_type_hints(Facts), added_defaults(Facts)
+    for name in sorted(set(kinds) - set(stated) - set(later)):
         raise parameter_error(f"facts.{name}", _OWNER, "stated", None)
     for name in sorted(set(stated) - set(kinds)):
         raise parameter_error(f"facts.{name}", _OWNER, "left out, because this version lacks it", stated[name])
-    facts = Facts(**{name: _read(kind, stated[name], f"facts.{name}") for name, kind in kinds.items()})
+    given = {name: _read(kind, stated[name], f"facts.{name}") for name, kind in kinds.items() if name in stated}
+    facts = Facts(**{**later, **given})
     try:
         again = training_facts(**parameters_of(facts))
     except InvalidInputError as error:
         raise InvalidInputError(f"The facts of {_OWNER} must be those of a run. {error}") from None
     for name in kinds:
         if getattr(again, name) != getattr(facts, name):
-            raise parameter_error(f"facts.{name}", _OWNER, _shown(getattr(again, name)), stated[name])
+            raise parameter_error(f"facts.{name}", _OWNER, _shown(getattr(again, name)), stated.get(name))
     return facts
 
 

@@ -45,7 +45,7 @@ def release_once(
       the same when a record was deleted *after* the opening, which an adversary who wants a second draw can do at its
       own party; so nothing is drawn. As long as one party that tells the truth holds its record, no honest party draws.
       (A caller whose parties also keep the note of ``confirm`` may first discard records that nobody has confirmed,
-      which cannot have been opened: ``roles.session`` does.)
+      which cannot have been opened: ``roles.party.session`` does.)
 
     What the stores cannot prevent: a second draw after *all* parties have lost their records. Keep them as long as the
     data.

@@ -1,6 +1,6 @@
 """pi_DP: noise on the weights, calibrated to a sensitivity, on a public grid.
 
-A mechanism is calibrated from public facts alone (``calibrate_...``) and then draws and adds noise that nobody knows.
+A mechanism is calibrated from public facts alone (``calibrated``) and then draws and adds noise that nobody knows.
 What is published lies on the grid of multiples of 2^-grid_bits. Each mechanism proves in its file that the result is
 (epsilon, delta)-differentially private for weights of the given sensitivity, up to ``sampler_distance``, the total
 variation distance between the noise as sampled and the ideal noise, over all coordinates together.

@@ -2,10 +2,10 @@
 
     DIR/lock                            held by the one process that works here
     DIR/state.sqlite                    format version, study, party, phase, uploads
-    DIR/audit.jsonl                     the audit log (``audit_file``)
+    DIR/audit.jsonl                     the audit log (``files.audit``)
     DIR/uploads/OWNER/UPLOAD/FILE       components of contributions (``sharing``: ``Component``)
     DIR/checkpoints/EPOCH.SESSION       this party's fresh share of the weights after that epoch
-    DIR/coin                            this party's record of the study's coin (``coin_file``)
+    DIR/coin                            this party's record of the study's coin (``party.coin``)
     DIR/release                         the stored release (``secret.release``)
     DIR/ledger.sqlite                   what this party has released (``ledger``)
     DIR/published.json                  the opened weights and their certificate (``publication``)
