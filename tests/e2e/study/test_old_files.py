@@ -26,6 +26,7 @@ from cofit.roles.files.studies import load_study
 from cofit.study import study_plan
 from support.nursery import Child, Nursery, until
 
+_AS_PACKED: dict[str, Any] = {"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}  # Python 3.11.2 has none
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 VERSIONS = sorted(path.name for path in FIXTURES.iterdir() if path.is_dir() and path.name[:1].isdigit())
 STUDIES = {
@@ -46,7 +47,7 @@ def unpack(tmp_path: Path) -> Unpack:
 
     def unpacked(version: str, name: str) -> Path:
         with tarfile.open(FIXTURES / version / f"{name}.tar.xz") as archive:
-            archive.extractall(tmp_path / name, filter="tar")
+            archive.extractall(tmp_path / name, **_AS_PACKED)
         return tmp_path / name
 
     return unpacked
