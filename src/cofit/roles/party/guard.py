@@ -40,6 +40,11 @@ class Guard:
         return record
 
     def save(self, record: bytes) -> None:
+        if self.state.release_confirmed:  # whoever sees two draws averages the noise away
+            raise ProtocolError(
+                f"A release may have been opened, and no party has its record ({RELEASE}) any more. Nothing is drawn "
+                "again. Put back backups of it."
+            )
         self._charge()
         self._store.save(record)
         self._note()

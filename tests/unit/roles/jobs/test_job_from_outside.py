@@ -28,6 +28,7 @@ from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.signatures import TAG, _verify
 from cofit.roles.jobs.job import ReleasePolicy, Work
 from cofit.roles.party.publication import Publication
+from cofit.roles.party.state import RELEASE, PartyState
 from cofit.roles.service.conversations import connector
 from cofit.sampling.discrete_laplace import discrete_laplace, tv_distance
 from cofit.secret import InputFacts, Opening, SecretArray
@@ -232,10 +233,29 @@ def test_a_party_that_is_stopped_after_the_opening_opens_the_same_again(
         assert len(Ledger(site.state(name) / "ledger.sqlite").charges()) == 1
 
 
+def test_records_that_all_parties_have_lost_after_the_opening_give_no_second_draw(
+    make: Callable[[type[NoisyCount]], Loopback], caplog: pytest.LogCaptureFixture
+) -> None:
+    site = make(NoisyCount)
+    site.start()
+    site.contribute()
+    until(site.released)
+    site.stop()
+    for name in PARTIES:
+        for file in ("published.json", "signature.json", RELEASE):
+            (site.state(name) / file).unlink()
+        forget_release(site, name)
+    opened = [len([r for r in events(site, name) if r["event"] == "opening"]) for name in PARTIES]
+    site.start()
+    until(lambda: {"failed", "released"} & {site.running[name][0]._state.phase for name in PARTIES})
+    site.stop()
+    assert "Nothing is drawn again" in caplog.text
+    assert [len([r for r in events(site, name) if r["event"] == "opening"]) for name in PARTIES] == opened
+    assert not any((site.state(name) / RELEASE).exists() for name in PARTIES)
+
+
 def forget_release(site: Loopback, name: str) -> None:
     """As if the party had been stopped after the opening and before its publication."""
-    from cofit.roles.party.state import PartyState
-
     state = PartyState(site.state(name), site.study.hash, name)
     state.record(phase="stored")
     state.close()
