@@ -23,7 +23,7 @@ from cofit.sampling.discrete_gaussian import discrete_gaussian
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sampling.gaussian import gaussian
 from cofit.secret import Party, SecretArray
-from cofit.sharing import BitShare, Share
+from cofit.sharing import BitShare, Share, Spec
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.boolean import Boolean, Rows
 from cofit.sharing.clear.party import Clear
@@ -105,8 +105,8 @@ class ByteBoolean(Boolean):
 class OfBytes(Clear):
     """The cleartext twin with such bits; the conversions are those of the twin, from one kind to the other."""
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self._packed = self.boolean
         self.boolean = ByteBoolean(self)
 

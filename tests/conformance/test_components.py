@@ -20,10 +20,10 @@ VALUES = np.arange(-3, 300_000).reshape(1, -1)
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))
 def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring: PowerOfTwoRing) -> None:
     kind = scheme_named(scheme)
-    parties = kind.info.default_parties
+    spec = kind.info.spec()
     values = ring.from_int(VALUES)
-    components = kind.inputs(parties).components(ring, values, fresh_seed())
-    assert tuple(c.facts for c in components) == kind.inputs(parties).layout(ring, values.shape)
+    components = kind.inputs(spec).components(ring, values, fresh_seed())
+    assert tuple(c.facts for c in components) == kind.inputs(spec).layout(ring, values.shape)
     contents = {c.facts.name: b"".join(bytes(piece) for piece in c.content()) for c in components}
     again = {c.facts.name: b"".join(bytes(piece) for piece in c.content()) for c in components}
     assert contents == again
@@ -31,7 +31,7 @@ def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring
 
     def program(s: Scheme) -> tuple[RingArray, RingArray, Share, Share]:
         mine = {c.facts.name: memoryview(contents[c.facts.name]) for c in components if s.rank in c.facts.ranks}
-        share = s.inputs(parties).assemble(ring, values.shape, s.rank, mine).expand()
+        share = s.inputs(s.spec).assemble(ring, values.shape, s.rank, mine).expand()
         fresh = s.refresh(share)
         opened, reopened = s.open(share), s.open(fresh)
         assert opened is not None
@@ -47,7 +47,7 @@ def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring
 
 @pytest.mark.parametrize("scheme", ["rep3", "rep4"])
 def test_what_is_no_element_of_a_field_is_refused(scheme: str) -> None:
-    inputs = scheme_named(scheme).inputs(scheme_named(scheme).info.default_parties)
+    inputs = scheme_named(scheme).inputs(scheme_named(scheme).info.spec())
     values = F61.from_int(np.arange(3))
     contents = {c.facts.name: b"".join(map(bytes, c.content())) for c in inputs.components(F61, values, fresh_seed())}
     (explicit,) = (name for name in contents if name.startswith("x_"))
@@ -62,8 +62,8 @@ def test_what_is_no_element_of_a_field_is_refused(scheme: str) -> None:
 @pytest.mark.parametrize("scheme", sorted(name for name in SCHEMES if scheme_named(name).info.secret))
 def test_other_seeds_give_other_components(scheme: str) -> None:
     kind = scheme_named(scheme)
-    parties = kind.info.default_parties
+    spec = kind.info.spec()
     values = Z64.from_int(VALUES)
-    first, second = (kind.inputs(parties).components(Z64, values, fresh_seed()) for _ in range(2))
+    first, second = (kind.inputs(spec).components(Z64, values, fresh_seed()) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         assert b"".join(map(bytes, a.content())) != b"".join(map(bytes, b.content()))

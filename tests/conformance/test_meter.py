@@ -171,7 +171,7 @@ def test_size_takes_neither_memory_nor_time(ring: PowerOfTwoRing) -> None:
 def test_a_meter_takes_no_values() -> None:
     meter = Meter(SCHEMES["rep3"])
     with pytest.raises(InvalidInputError, match="takes no values"):
-        meter.inputs(3).components(Z64, Z64.zeros((1,)), bytes(32))
+        meter.inputs(meter.spec).components(Z64, Z64.zeros((1,)), bytes(32))
     with pytest.raises(ValueError, match="read-only"):
         vector(meter, Z64).parts[0][0] = 1
     assert Meter.info.name not in SCHEMES

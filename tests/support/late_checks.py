@@ -19,6 +19,7 @@ from cofit.errors import ProtocolError
 from cofit.sharing import Share
 from cofit.sharing.clear.party import Clear
 from cofit.sharing.costs import Costs, VerificationCost
+from cofit.sharing.spec import Spec
 
 WORD = 8
 
@@ -29,8 +30,8 @@ class LateChecked(Clear):
     tampers = False
 
     @classmethod
-    def costs(cls, parties: int) -> Costs:
-        costs, links = super().costs(parties), parties * (parties - 1)
+    def costs(cls, spec: Spec) -> Costs:
+        costs, links = super().costs(spec), spec.parties * (spec.parties - 1)
         late = replace(costs.product, deferred=1)
         return replace(
             costs,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from cofit.arithmetic import Ring, RingArray
 from cofit.arithmetic.bits import unpack
 from cofit.arithmetic.prg import fresh_seed
-from cofit.sharing import SCHEMES, BitShare, Scheme, Share, dealer_of
+from cofit.sharing import SCHEMES, BitShare, Scheme, Share, Spec, dealer_of
 from cofit.sharing.inputs import send_components
 from cofit.sharing.packed_bits import words_of
 from cofit.transport import (
@@ -75,20 +75,22 @@ def run_scheme(
     deal: Mapping[str, tuple[Ring, RingArray]] | None = None,
     parties: int | None = None,
     names: tuple[str, ...] | None = None,
+    spec: Spec | None = None,
 ) -> Run[T]:
     """Run ``program`` at every party (and the dealer) after its setup; traffic counts what comes after the setup.
 
     ``deal``: what an owner outside the parties deals, in order; the program calls ``receive_input`` for each.
     """
     kind = SCHEMES[scheme] if isinstance(scheme, str) else scheme
-    names = names or tuple(f"party-{i}" for i in range(parties or kind.info.default_parties))
+    spec = spec or kind.info.spec(len(names) if names else parties)
+    names = names or tuple(f"party-{i}" for i in range(spec.parties))
     dealer = DEALER if kind.info.dealer else None
     members = (*names, *([OWNER] if deal else []), *([dealer] if dealer else []))
-    meshes = connected(members, mesh, kind.info.spec(len(names)).agreed)
+    meshes = connected(members, mesh, spec.agreed)
 
     def party(own: Mesh) -> tuple[T, Counts]:
         side = dealer_of(kind.info.name) if own.name == dealer else kind
-        instance = side(own, names, dealer)
+        instance = side(own, names, dealer, spec)
         instance.setup()
         before = own.counts
         try:
@@ -102,7 +104,7 @@ def run_scheme(
 
     def owner(own: Mesh) -> Counts:
         for ring, values in (deal or {}).values():
-            send_components(own, "input", names, kind.inputs(len(names)).components(ring, values, fresh_seed()))
+            send_components(own, "input", names, kind.inputs(spec).components(ring, values, fresh_seed()))
         return own.counts
 
     jobs: dict[str, Callable[[], object]] = {name: functools.partial(party, meshes[name]) for name in names}

@@ -143,7 +143,7 @@ def shares() -> Document:
 
 def _shared(scheme: str, parties: int, ring: PowerOfTwoRing) -> Document:
     values = ring.from_int(np.array(VALUES, dtype=object).reshape(2, 3))
-    inputs = scheme_named(scheme).inputs(parties)
+    inputs = scheme_named(scheme).inputs(scheme_named(scheme).info.spec(parties))
     components = [
         {
             "name": component.facts.name,
@@ -172,7 +172,7 @@ def digests(
     scheme: str, parties: int, ring: PowerOfTwoRing, components: list[Document], rank: int, changed: str = ""
 ) -> dict[int, bytes]:
     """Return what a party compares with each other one; ``changed``: a component of which it got another first bit."""
-    layout = scheme_named(scheme).inputs(parties).layout(ring, (2, 3))
+    layout = scheme_named(scheme).inputs(scheme_named(scheme).info.spec(parties)).layout(ring, (2, 3))
     received = {}
     for component in components:
         content = bytearray.fromhex(component["content"])

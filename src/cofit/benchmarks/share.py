@@ -16,7 +16,7 @@ from cofit.arithmetic.prg import fresh_seed
 from cofit.roles.local.member import Agenda, Job, Outcome
 from cofit.roles.local.processes import run_processes
 from cofit.roles.local.run import summarise
-from cofit.sharing import scheme_named
+from cofit.sharing import scheme_named, scheme_of
 from cofit.sharing.inputs import send_components
 from cofit.transport import Mesh, Terms
 
@@ -45,15 +45,10 @@ def measure_share(rows: int = 1713, cols: int = 1874, repetitions: int = 9, sche
     when no clock runs. Both receivers, of shares and of plain bytes, put them into newly allocated memory.
     """
     ring = FixedPoint(24).ring
-    parties = tuple(f"party-{i}" for i in range(scheme_named(scheme).info.default_parties))
+    spec = scheme_named(scheme).info.spec()
+    parties = tuple(f"party-{i}" for i in range(spec.parties))
     study = hashlib.sha256(f"bench share {scheme} {rows} {cols}".encode()).digest()
-    agenda = Agenda(
-        scheme,
-        parties,
-        {_OWNER: {}},
-        Terms(secrets.token_bytes(16), study, scheme_named(scheme).info.spec().agreed),
-        60.0,
-    )
+    agenda = Agenda(spec, parties, {_OWNER: {}}, Terms(secrets.token_bytes(16), study, spec.agreed), 60.0)
     jobs: dict[str, Job] = {
         name: partial(_party, agenda=agenda, ring=ring, shape=(rows, cols), repetitions=repetitions) for name in parties
     }
@@ -84,7 +79,7 @@ def _owner(
         _signal_from_all(mesh, agenda)
         start = time.perf_counter()
         before = mesh.counts.total.bytes_sent
-        components = scheme_named(agenda.scheme).inputs(len(agenda.parties)).components(ring, values, fresh_seed())
+        components = scheme_of(agenda.spec).inputs(agenda.spec).components(ring, values, fresh_seed())
         send_components(mesh, "input", agenda.parties, components)
         _signal_from_all(mesh, agenda)
         shared.append(time.perf_counter() - start)
@@ -98,7 +93,7 @@ def _owner(
 
 
 def _party(mesh: Mesh, agenda: Agenda, ring: Ring, shape: Shape, repetitions: int) -> Outcome[None]:
-    scheme = scheme_named(agenda.scheme)(mesh, agenda.parties)
+    scheme = scheme_of(agenda.spec)(mesh, agenda.parties, spec=agenda.spec)
     scheme.setup()
     for _ in range(repetitions + 1):
         mesh.exchange("signal", {_OWNER: b"\x01"}, {})

@@ -24,7 +24,6 @@ from cofit.roles.local.progress import PROGRAM, SHARE, START
 from cofit.roles.local.run import party_names
 from cofit.secret import Party
 from cofit.secret.stored import ReleaseStore
-from cofit.sharing import scheme_named
 from cofit.transport import Counts, LabelCounts
 
 Reals = npt.NDArray[np.float64]
@@ -215,12 +214,21 @@ def _contributions(
 
 
 def _train(plan: Plan, owners: Mapping[str, Mapping[str, Contribution]], threads: int) -> LocalRun[_Measured]:
-    names = party_names(scheme_named(plan.facts.scheme).info.default_parties)
+    spec = plan.facts.spec()
+    names = party_names(spec.parties)
     holders = Holders(tuple(owners), tuple(name for name, named in owners.items() if LABELS in named))
     stores: dict[str, ReleaseStore] = {name: MemoryStore() for name in names}
     program = partial(_program, plan=plan, holders=holders, stores=stores)
     return run_local(
-        program, scheme=plan.facts.scheme, parties=names, owners=owners, processes=True, threads=threads, timeout=600.0
+        program,
+        scheme=spec.name,
+        parties=names,
+        threshold=spec.threshold,
+        route=spec.route,
+        owners=owners,
+        processes=True,
+        threads=threads,
+        timeout=600.0,
     )
 
 

@@ -24,7 +24,6 @@ from cofit.roles import LocalRun
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import TrainingRun
 from cofit.secret import Opening
-from cofit.sharing import scheme_named
 from cofit.transport import LabelCounts
 from cofit.units import duration, size
 
@@ -74,7 +73,7 @@ def print_introduction(console: Console, plan: Plan, owners: Mapping[str, OwnerT
 
 def members_in_words(plan: Plan, owners: Mapping[str, OwnerTable]) -> str:
     """Return who computes, and how they are connected."""
-    spec = scheme_named(plan.facts.scheme).info.spec()
+    spec = plan.facts.spec()
     parties, dealer = spec.parties, " and a dealer" if spec.dealer else ""
     return (
         f"{parties} computing parties{dealer}, scheme {plan.facts.scheme}. Each of the "

@@ -18,7 +18,7 @@ from cofit.learn.stated_facts import facts_as_stated
 from cofit.privacy.certificate import Certificate, CertifiedOpening
 from cofit.privacy.mechanisms import mechanism_named
 from cofit.secret import Opening
-from cofit.sharing import Spec, scheme_named
+from cofit.sharing import Spec
 
 SOFTWARE = ("numpy", "cryptography", "mpmath")
 _MOST_SHOWN = 5
@@ -39,7 +39,7 @@ def certify(
 
     ``warnings``: of the run, beside those of the plan. ``study``: its hash; None for a run without one.
     """
-    facts, spec = plan.facts, scheme_named(plan.facts.scheme).info.spec(len(parties))
+    facts, spec = plan.facts, plan.facts.spec(len(parties))
     _check_shapes(plan, owners)
     return Certificate(
         cofit_version=version("cofit"),

@@ -41,8 +41,8 @@ def compare_schemes(facts: Facts, owners: int = 2) -> tuple[Choice, ...]:
     for name, scheme in SCHEMES.items():
         if not scheme.info.secret:
             continue
-        cost = forecast(plan_training(replace(facts, scheme=name)), owners=owners)
-        spec = scheme.info.spec()
+        plan = plan_training(replace(facts, scheme=name))
+        cost, spec = forecast(plan, owners=owners), plan.facts.spec()
         found.append(
             Choice(
                 scheme=name,

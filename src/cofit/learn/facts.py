@@ -19,7 +19,7 @@ from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.privacy.release_names import CENTRE, LEVEL
 from cofit.privacy.zcdp import LARGEST_EPSILON
-from cofit.sharing import SCHEMES
+from cofit.sharing import SCHEMES, Spec, scheme_named
 
 PARTITIONS = ("horizontal", "vertical")
 _FEWEST_ROWS = 2
@@ -79,6 +79,10 @@ class Facts:
             return MINIMISER
         sparse = self.row_nonzeros is not None and 2 * self.row_nonzeros < self.cols
         return DESCENT if self.delta or (sparse and self.normalised_by == "owners") else MINIMISER
+
+    def spec(self, parties: int | None = None) -> Spec:
+        """Return the scheme among so many parties; None: as many as is usual."""
+        return scheme_named(self.scheme).info.spec(parties)
 
     @property
     def norm(self) -> str:

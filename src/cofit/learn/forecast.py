@@ -27,7 +27,7 @@ from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.private_training import private_training
 from cofit.secret import InputFacts, Party
-from cofit.sharing import Scheme, scheme_named
+from cofit.sharing import Scheme, scheme_of
 from cofit.sharing.meter import Meter, Tally
 
 LOCAL_LATENCY = 1e-4
@@ -138,16 +138,16 @@ def forecast(
     _check_positive("processors", processors)
     given = owners if isinstance(owners, Contributors) else Contributors(*_inputs(plan, owners), {})
     inputs, holders = given.inputs, given.holders
-    scheme = scheme_named(plan.facts.scheme)
-    parties = scheme.info.default_parties if parties is None else parties
-    machine = _Machine(parties, latency, bandwidth, processors)
+    spec = plan.facts.spec(parties)
+    scheme = scheme_of(spec)
+    machine = _Machine(spec.parties, latency, bandwidth, processors)
 
-    meter = Meter(scheme, parties)
+    meter = Meter(scheme, spec)
     party = Party(meter, inputs)
     meter.setup()
     _collect(party, meter, scheme, given)
     shared = meter.tally
-    other = Meter(scheme, parties)
+    other = Meter(scheme, spec)
 
     def again() -> Party:
         another = Party(other, inputs)

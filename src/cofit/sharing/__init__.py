@@ -1,6 +1,6 @@
 """Secret sharing: one small interface, one package a scheme."""
 
-from cofit.sharing.registry import SCHEMES, dealer_of, recorded_demand, scheme_named
+from cofit.sharing.registry import SCHEMES, dealer_of, recorded_demand, scheme_named, scheme_of
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
 from cofit.sharing.spec import SchemeInfo, Spec
@@ -18,4 +18,5 @@ __all__ = [
     "dealer_of",
     "recorded_demand",
     "scheme_named",
+    "scheme_of",
 ]

@@ -29,6 +29,7 @@ from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, f
 from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Component, ComponentFacts, DealtShare, Share
+from cofit.sharing.spec import Spec
 from cofit.transport import Mesh
 
 _ZERO = bytes(16)
@@ -70,12 +71,12 @@ class Blank(Scheme):
     holds_values = False
     _constant_part = 0
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self.boolean = BlankBoolean(self, self._random_words, self._bilinear_words)
 
     @classmethod
-    def costs(cls, parties: int) -> Costs:
+    def costs(cls, spec: Spec) -> Costs:
         raise InvalidInputError("Only a scheme with values has costs.")
 
     @property
@@ -89,7 +90,7 @@ class Blank(Scheme):
     # --- inputs ------------------------------------------------------------------------------------------
 
     @classmethod
-    def inputs(cls, parties: int) -> Inputs:
+    def inputs(cls, spec: Spec) -> Inputs:
         return _NoInputs()
 
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:

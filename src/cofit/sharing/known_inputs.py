@@ -19,17 +19,18 @@ from cofit.sharing.inputs import chunks
 from cofit.sharing.member import as_bytes
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare
+from cofit.sharing.spec import Spec
 
 _VALUES = "values"
 
 
 def layout_of(
-    scheme: type[Scheme], ring: Ring, shape: Shape, parties: int, holder: int | None
+    scheme: type[Scheme], spec: Spec, ring: Ring, shape: Shape, holder: int | None
 ) -> tuple[ComponentFacts, ...]:
     """Return the public facts of the components of an owner's value."""
-    keeper = _keeper(scheme, parties, holder)
+    keeper = _keeper(scheme, spec, holder)
     if keeper is None:
-        return scheme.inputs(parties).layout(ring, shape)
+        return scheme.inputs(spec).layout(ring, shape)
     return known_layout(ring, shape, keeper)
 
 
@@ -39,12 +40,12 @@ def known_layout(ring: Ring, shape: Shape, holder: int) -> tuple[ComponentFacts,
 
 
 def components_of(
-    scheme: type[Scheme], ring: Ring, values: RingArray, parties: int, seed: bytes, holder: int | None
+    scheme: type[Scheme], spec: Spec, ring: Ring, values: RingArray, seed: bytes, holder: int | None
 ) -> tuple[Component, ...]:
     """Return the components of an owner's value; those that are shared follow from ``seed``."""
-    if _keeper(scheme, parties, holder) is None:
-        return scheme.inputs(parties).components(ring, values, seed)
-    (facts,) = layout_of(scheme, ring, values.shape, parties, holder)
+    if _keeper(scheme, spec, holder) is None:
+        return scheme.inputs(spec).components(ring, values, seed)
+    (facts,) = layout_of(scheme, spec, ring, values.shape, holder)
 
     def content() -> Iterator[memoryview]:
         flat = ring.check(values).reshape(-1)
@@ -55,24 +56,24 @@ def components_of(
 
 def assembled(
     scheme: type[Scheme],
+    spec: Spec,
     ring: Ring,
     shape: Shape,
     rank: int,
-    parties: int,
     received: Mapping[str, memoryview],
     holder: int | None,
 ) -> DealtShare:
     """Return the share of ``rank`` (a dealer's too, which has received nothing) from the components that it got."""
-    keeper = _keeper(scheme, parties, holder)
-    inputs = scheme.inputs(parties)
+    keeper = _keeper(scheme, spec, holder)
+    inputs = scheme.inputs(spec)
     if keeper is None:
         return inputs.assemble(ring, shape, rank, received)
     values = np.frombuffer(received[_VALUES], ring.dtype).reshape(shape) if rank == keeper else None
     return inputs.known(ring, shape, rank, keeper, values)
 
 
-def _keeper(scheme: type[Scheme], parties: int, holder: int | None) -> int | None:
+def _keeper(scheme: type[Scheme], spec: Spec, holder: int | None) -> int | None:
     """Return the holder if it keeps the values as they are."""
-    if holder is not None and not 0 <= holder < parties:
-        raise parameter_error("holder", "an owner's input", f"a rank from 0 to {parties - 1}, or None", holder)
+    if holder is not None and not 0 <= holder < spec.parties:
+        raise parameter_error("holder", "an owner's input", f"a rank from 0 to {spec.parties - 1}, or None", holder)
     return holder if scheme.info.knows_inputs else None

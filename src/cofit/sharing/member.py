@@ -11,7 +11,8 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from cofit.arithmetic import RingArray
-from cofit.sharing.spec import SchemeInfo
+from cofit.errors import parameter_error
+from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.sharing.verification import Verification
 from cofit.transport import Mesh
 
@@ -20,15 +21,18 @@ SPREAD = 0x9E3779B1  # an odd number, so that different positions in a stream gi
 
 
 class Member(ABC):
-    """A computing party, or the dealer, connected to the others."""
+    """A computing party, or the dealer, connected to the others. ``spec``: None takes what is usual for so many."""
 
     info: ClassVar[SchemeInfo]
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
         self.info.check_dealer(dealer)
         self.mesh = mesh
         self.names = tuple(names)
-        self.spec = self.info.spec(len(names))
+        self.spec = self.info.spec(len(names)) if spec is None else spec
+        if (self.spec.name, self.spec.parties) != (self.info.name, len(names)):
+            must_be = f"one of scheme '{self.info.name}' among {len(names)} parties"
+            raise parameter_error("spec", "a member", must_be, self.spec.agreed)
         self._members = self.names if dealer is None else (*self.names, dealer)
         self.rank = self._members.index(mesh.name)
         self._label = ""

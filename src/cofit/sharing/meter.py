@@ -39,7 +39,7 @@ from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.regions import regions_in, whole
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Share
-from cofit.sharing.spec import SchemeInfo
+from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.transport import Terms, memory_meshes
 
 
@@ -71,7 +71,10 @@ class Tally:
 
 
 class Meter(FromNumbers, Blank):
-    """The party of rank 0 of a run that does not take place; ``target`` is the scheme whose costs it counts."""
+    """The party of rank 0 of a run that does not take place; ``target`` is the scheme whose costs it counts.
+
+    ``spec``: in which form; None: the usual one.
+    """
 
     info = SchemeInfo(
         name="meter",
@@ -84,13 +87,13 @@ class Meter(FromNumbers, Blank):
         secret=False,
     )
 
-    def __init__(self, target: type[Scheme], parties: int | None = None) -> None:
-        count = target.info.default_parties if parties is None else parties
-        names = [f"party-{rank}" for rank in range(count)]
+    def __init__(self, target: type[Scheme], spec: Spec | None = None) -> None:
+        spec = target.info.spec() if spec is None else spec
+        names = [f"party-{rank}" for rank in range(spec.parties)]
         terms = Terms(bytes(16), bytes(32), self.info.name)
         super().__init__(memory_meshes(names[:1], terms)[names[0]], names)
-        self._costs = target.costs(count)
-        self._target_inputs = target.inputs(count)
+        self._costs = target.costs(spec)
+        self._target_inputs = target.inputs(spec)
         self._tally = list(astuple(Tally()))
         self._tallies = {"": self._tally}
         self._pending = 0
@@ -115,7 +118,7 @@ class Meter(FromNumbers, Blank):
                 self._tally = outer
 
     @classmethod
-    def costs(cls, parties: int) -> Costs:
+    def costs(cls, spec: Spec) -> Costs:
         raise InvalidInputError("A meter has no costs of its own: it counts those of another scheme.")
 
     # --- counting ----------------------------------------------------------------------------------------
@@ -176,7 +179,7 @@ class Meter(FromNumbers, Blank):
     def receive_known(self, ring: Ring, shape: Shape, holder: int) -> DealtShare:
         """Count the input of an owner that is the party ``holder``: its values, as they are, from one to the other."""
         self._send_components(known_layout(ring, shape, holder))
-        return self.inputs(len(self.names)).known(ring, shape, self.rank, holder, None)
+        return self.inputs(self.spec).known(ring, shape, self.rank, holder, None)
 
     def _send_components(self, layout: Sequence[ComponentFacts]) -> None:
         self._send(messages_of(layout), bytes_of(layout))

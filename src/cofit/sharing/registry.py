@@ -15,6 +15,7 @@ from cofit.sharing.scheme import Scheme
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.semi2k.recording import Semi2kRecording
+from cofit.sharing.spec import Spec
 
 
 class Sides(NamedTuple):
@@ -22,7 +23,7 @@ class Sides(NamedTuple):
 
     party: type[Scheme]
     dealer: type[Scheme] | None = None
-    recording: Callable[[Recorder, int | None], Scheme] | None = None
+    recording: Callable[[Recorder, Spec], Scheme] | None = None
 
 
 _SIDES = (
@@ -41,6 +42,11 @@ def scheme_named(name: str) -> type[Scheme]:
     return SCHEMES[name]
 
 
+def scheme_of(spec: Spec) -> type[Scheme]:
+    """Return the scheme that a spec is of."""
+    return scheme_named(spec.name)
+
+
 def dealer_of(name: str) -> type[Scheme]:
     """Return the dealer's side of the scheme of that name."""
     dealers = {sides.party.info.name: sides.dealer for sides in _SIDES if sides.dealer is not None}
@@ -49,13 +55,13 @@ def dealer_of(name: str) -> type[Scheme]:
     return dealers[name]
 
 
-def recorded_demand(name: str, program: Callable[[Scheme], object], parties: int | None = None) -> Demand:
-    """Return what a program asks of the source of correlations of a scheme, among so many parties; nothing without one.
+def recorded_demand(spec: Spec, program: Callable[[Scheme], object]) -> Demand:
+    """Return what a program asks of the source of correlations of a scheme; nothing without one.
 
     The program runs without values and messages, as it does at a meter. ``Scheme.prepare`` takes the result.
     """
     recorder = Recorder()
-    recording = next(sides.recording for sides in _SIDES if sides.party is scheme_named(name))
+    recording = next(sides.recording for sides in _SIDES if sides.party is scheme_of(spec))
     if recording is not None:
-        program(recording(recorder, parties))
+        program(recording(recorder, spec))
     return recorder.demand

@@ -32,6 +32,7 @@ from cofit.sharing.member import Member
 from cofit.sharing.operands import check_plus, check_reduction, check_shift, common_ring
 from cofit.sharing.placed import PlacedShare
 from cofit.sharing.shares import ComponentFacts, DealtShare, Share
+from cofit.sharing.spec import Spec
 from cofit.sharing.summands import joined
 
 
@@ -51,8 +52,8 @@ class Scheme(Member, Conversion):
 
     @classmethod
     @abstractmethod
-    def costs(cls, parties: int) -> Costs:
-        """Return what the primitive operations cost among this many parties; the conformance suite holds it true."""
+    def costs(cls, spec: Spec) -> Costs:
+        """Return what the primitive operations cost in this form of the scheme; the conformance suite holds it true."""
 
     # --- life --------------------------------------------------------------------------------------------
 
@@ -78,15 +79,15 @@ class Scheme(Member, Conversion):
 
     @classmethod
     @abstractmethod
-    def inputs(cls, parties: int) -> Inputs:
-        """Return how owners share values among this many parties."""
+    def inputs(cls, spec: Spec) -> Inputs:
+        """Return how owners share values in this form of the scheme."""
 
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         """Receive this party's components of what ``owner`` deals in a run, and see that it dealt to all the same.
 
         Expanding the share is left to a moment when nobody waits.
         """
-        inputs = self.inputs(len(self.names))
+        inputs = self.inputs(self.spec)
         layout = inputs.layout(ring, shape)
         received = receive_components(self.mesh, self._label + "input", owner, layout, self.rank)
         self._compare_dealt(owner, layout, received)

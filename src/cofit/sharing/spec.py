@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cofit.errors import parameter_error
 
 NO_CORRELATIONS = "none"
 FROM_A_DEALER = "dealer"
+DIRECT = "direct"
+"""The route of products: every party sends to those who need it."""
+KING = "king"
+"""Through one party, which tells the others: twice the rounds, fewer bytes."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +20,8 @@ class Spec:
     """A scheme among a number of parties: what studies, handshakes and certificates name.
 
     ``threshold``: how many computing parties may be corrupted together; ``corrupted`` says it in words.
-    ``correlations``: where randomness comes from that the parties cannot make alone, 'none' or 'dealer'.
+    ``correlations``: where randomness comes from that the parties cannot make alone, 'none' or 'dealer'. ``route``: how
+    the messages of products travel, 'direct' or 'king'.
     """
 
     name: str
@@ -28,6 +33,7 @@ class Spec:
     assumptions: str
     secret: bool
     active: bool
+    route: str = DIRECT
 
     @property
     def dealer(self) -> bool:
@@ -37,15 +43,18 @@ class Spec:
     @property
     def agreed(self) -> str:
         """What both ends of a connection compare, field by field (``transport.Terms``)."""
-        return f"{self.name}/{self.parties}/{self.threshold}/{self.correlations}"
+        common = f"{self.name}/{self.parties}/{self.threshold}/{self.correlations}"
+        return common if self.route == DIRECT else f"{common}/{self.route}"
 
 
 @dataclass(frozen=True)
 class SchemeInfo:
     """What a scheme is, for every number of parties that it runs with.
 
-    ``most_corrupted``: the threshold, by the number of parties. ``corrupted``: the same in words, in which {threshold}
-    and {parties} stand for the numbers. ``adversary`` begins with one word, then a colon: tables show the word alone.
+    ``most_corrupted``: the threshold, by the number of parties; ``least_corrupted``: the smallest one that may be
+    chosen in its place, None where there is no choice. ``corrupted``: the threshold in words, in which {threshold} and
+    {parties} stand for the numbers. ``routes``: of products, the usual one first. ``adversary`` begins with one word,
+    then a colon: tables show the word alone.
     """
 
     name: str
@@ -59,12 +68,21 @@ class SchemeInfo:
     secret: bool = True
     active: bool = False  # whether a corrupted party may do anything
     knows_inputs: bool = False  # whether a party that is an owner may keep its data as they are (``Inputs.known``)
+    least_corrupted: int | None = None
+    routes: tuple[str, ...] = (DIRECT,)
 
-    def spec(self, parties: int | None = None) -> Spec:
-        """Return the scheme among this many parties, by default as many as usual; refuse a number that does not fit."""
+    def spec(self, parties: int | None = None, threshold: int | None = None, route: str | None = None) -> Spec:
+        """Return the scheme among this many parties; None: as many as usual, the most corrupted, the usual route.
+
+        Raises InvalidInputError where a number or the route does not fit.
+        """
         count = self.default_parties if parties is None else parties
         self.check_parties(count)
-        threshold = self.most_corrupted(count)
+        threshold = self.most_corrupted(count) if threshold is None else threshold
+        self.check_threshold(count, threshold)
+        route = self.routes[0] if route is None else route
+        if route not in self.routes:
+            raise parameter_error("route", f"scheme '{self.name}'", _one_of(self.routes), route)
         return Spec(
             name=self.name,
             parties=count,
@@ -75,22 +93,57 @@ class SchemeInfo:
             assumptions=self.assumptions,
             secret=self.secret,
             active=self.active,
+            route=route,
         )
+
+    def thresholds(self, parties: int) -> range:
+        """Return the thresholds that may be chosen among so many parties: the last one is the usual one."""
+        most = self.most_corrupted(parties)
+        return range(most if self.least_corrupted is None else self.least_corrupted, most + 1)
+
+    def chosen_threshold(self, parties: int, threshold: int | None) -> int | None:
+        """Return a threshold that somebody has chosen, after a look at it; None where it is the usual one."""
+        chosen = self.spec(parties, threshold).threshold
+        return None if chosen == self.most_corrupted(parties) else chosen
 
     @property
     def dealer(self) -> bool:
         """Whether a dealer hands out correlated randomness."""
         return self.correlations == FROM_A_DEALER
 
+    @property
+    def parties_in_words(self) -> str:
+        """The numbers of computing parties that the scheme runs with."""
+        fewest, most = self.parties
+        return f"exactly {fewest}" if fewest == most else f"from {fewest} to {most or 'any number'}"
+
     def check_parties(self, count: int) -> None:
         """Raise InvalidInputError unless the scheme runs with this many computing parties."""
         fewest, most = self.parties
-        if count < fewest or (most is not None and count > most):
-            span = f"exactly {fewest}" if fewest == most else f"from {fewest} to {most or 'any number'}"
-            raise parameter_error("parties", f"scheme '{self.name}'", f"{span} computing parties", count)
+        if not _whole(count) or count < fewest or (most is not None and count > most):
+            must_be = f"{self.parties_in_words} computing parties"
+            raise parameter_error("parties", f"scheme '{self.name}'", must_be, count)
+
+    def check_threshold(self, parties: int, threshold: int) -> None:
+        """Raise InvalidInputError unless the scheme can be asked to withstand so many corrupted parties."""
+        possible = self.thresholds(parties)
+        if _whole(threshold) and threshold in possible:
+            return
+        must_be = f"{possible[-1]} among {parties} parties, or left out"
+        if len(possible) > 1:
+            must_be = f"from {possible[0]} to {possible[-1]} among {parties} parties; left out, it is {possible[-1]}"
+        raise parameter_error("threshold", f"scheme '{self.name}'", must_be, threshold)
 
     def check_dealer(self, dealer: str | None) -> None:
         """Raise InvalidInputError unless there is a dealer exactly if the scheme has one."""
         if (dealer is not None) != self.dealer:
             allowed = "the name of a dealer" if self.dealer else "None: it has no dealer"
             raise parameter_error("dealer", f"scheme '{self.name}'", allowed, dealer)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return f"'{names[0]}'" if len(names) == 1 else f"one of {', '.join(names)}"

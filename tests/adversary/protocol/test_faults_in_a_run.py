@@ -15,6 +15,7 @@ from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError, PeerAbortedError, PeerClosedError, PeerSilentError, TransportError
 from cofit.roles.local.member import Agenda, Contribution, Outcome, run_owner, run_party
 from cofit.secret import Party
+from cofit.sharing import scheme_named
 from cofit.transport import (
     Corrupt,
     Drop,
@@ -55,7 +56,9 @@ def run(sender: str, receiver: str, fault: Fault, frame: int) -> tuple[dict[str,
     """Run everybody; ``fault`` hits one frame on one link. Return what came of each member, and the seconds."""
     contribution = {"x": Contribution(VALUES, 1.0, FixedPoint(16))}
     terms = Terms(secrets.token_bytes(16), bytes(32), "rep3")
-    agenda = Agenda("rep3", PARTIES, {"owner": {"x": contribution["x"].facts()}}, terms, TIMEOUT)
+    agenda = Agenda(
+        scheme_named("rep3").info.spec(), PARTIES, {"owner": {"x": contribution["x"].facts()}}, terms, TIMEOUT
+    )
     wrap = {sender: faulty_links({receiver: FaultPlan({frame: fault})})}
     meshes = memory_meshes(agenda.members, terms, TIMEOUT, agenda.links(), wrap=wrap)
     jobs: Mapping[str, Callable[[Mesh], Outcome[float] | Outcome[None]]] = {

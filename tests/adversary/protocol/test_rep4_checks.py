@@ -122,7 +122,7 @@ def run(
                 with meshes[name] as mesh:
                     if name == OWNER:
                         assert deal is not None
-                        components = Rep4.inputs(4).components(Z64, deal, fresh_seed())
+                        components = Rep4.inputs(Rep4.info.spec()).components(Z64, deal, fresh_seed())
                         send_components(mesh, "input", NAMES, components)
                         return
                     scheme = kind(mesh, NAMES)

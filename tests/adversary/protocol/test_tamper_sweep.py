@@ -165,7 +165,7 @@ def train(script: Script, timeout: float = 10.0, kind: type[Rep4] = Rep4) -> dic
     rng = np.random.default_rng(3)
     shared, holders = contributions(PLAN, rng.uniform(-1, 1, (3, 1)), np.array([0, 1, 1]))
     facts = {owner: {name: c.facts() for name, c in named.items()} for owner, named in shared.items()}
-    agenda = Agenda("rep4", NAMES, facts, Terms(bytes(16), bytes(32), "rep4"), timeout)
+    agenda = Agenda(Rep4.info.spec(), NAMES, facts, Terms(bytes(16), bytes(32), "rep4"), timeout)
     outcomes: dict[str, object] = {}
     drawn: dict[str, int] = {}
 

@@ -29,7 +29,7 @@ def dealt(lab: Lab, *, negated: bool = False) -> DealtContribution:
     X, y, _ = lab.part(0)
     prepared = prepare(Training(lab.study), "owner-a", EncodedTable(-X if negated else X, y, None))
     seed = (b"2" if negated else b"1") * 32
-    return deal_contribution(lab.scheme, len(lab.parties), prepared.inputs, seed, prepared.job.hash)
+    return deal_contribution(prepared.study.spec, prepared.inputs, seed, prepared.job.hash)
 
 
 def upload(lab: Lab, party: str, manifest: dict[str, Any], files: DealtContribution) -> None:

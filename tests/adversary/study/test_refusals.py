@@ -47,7 +47,7 @@ def impatient(lab: Lab) -> Study:
 def dealt(lab: Lab, owner: str = "owner-a", seed: bytes = b"s" * 32) -> Any:
     X, y, _ = lab.part(list(lab.owners).index(owner))
     prepared = prepare(Training(lab.study), owner, EncodedTable(X, y, None))
-    return deal_contribution(lab.study.compute.scheme, 3, prepared.inputs, seed, prepared.job.hash)
+    return deal_contribution(lab.study.spec, prepared.inputs, seed, prepared.job.hash)
 
 
 def expired(name: str) -> Identity:

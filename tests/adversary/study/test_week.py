@@ -113,7 +113,7 @@ class Contributions:
 
     def _whole(self, owner: str, seed: int) -> list[Request]:
         ready = self._prepared[owner]
-        ours = deal_contribution("semi2k", 2, ready.inputs, seed.to_bytes(32, "big"), ready.job.hash)
+        ours = deal_contribution(ready.study.spec, ready.inputs, seed.to_bytes(32, "big"), ready.job.hash)
         upload = ours.manifest["upload"]
         chunks = [
             ({"request": "upload.chunk", "upload": upload, "file": name, "offset": 0}, b"".join(component.content()))

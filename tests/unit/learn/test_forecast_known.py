@@ -61,11 +61,11 @@ def run_of(plan: MinimiserPlan, given: Contributors, parties: int) -> Run[None]:
             for name, facts in named.items():
                 ring, holder = facts.format.ring, given.ranks.get(owner)
                 values = facts.format.encode(np.zeros(facts.shape), 1.0)
-                sent = components_of(scheme_named("semi2k"), ring, values, parties, SEED, holder)
+                sent = components_of(scheme_named("semi2k"), s.spec, ring, values, SEED, holder)
                 mine = {
                     c.facts.name: memoryview(b"".join(map(bytes, c.content()))) for c in sent if s.rank in c.facts.ranks
                 }
-                party.take(owner, name, assembled(type(s), ring, facts.shape, s.rank, parties, mine, holder))
+                party.take(owner, name, assembled(type(s), s.spec, ring, facts.shape, s.rank, mine, holder))
         private_training(party, plan, given.holders, {party.name: Kept()}, "test")
 
     return run_scheme("semi2k", program, parties=parties)

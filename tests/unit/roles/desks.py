@@ -35,7 +35,7 @@ class Counter:
     def __init__(self, folder: Path, job: Training) -> None:
         study = job.study
         self.folder = folder
-        self.plan = job.plan
+        self.plan, self.spec = job.plan, study.spec
         self.expected = job.inputs
         self.state = PartyState(folder / "state", study.hash, "party-c")
         self.audit = AuditFile(folder / "state" / "audit.jsonl")
@@ -63,7 +63,7 @@ class Counter:
             name: (facts, facts.format.encode(np.zeros(facts.shape), 1.0))
             for name, facts in self.expected[owner].items()
         }
-        return deal_contribution("rep3", 3, inputs, fresh_upload_seed(), self.plan.hash, rows)
+        return deal_contribution(self.spec, inputs, fresh_upload_seed(), self.plan.hash, rows)
 
     def begin(self, owner: str, rows: str | None = None) -> DealtContribution:
         dealt = self.dealt(owner, rows)

@@ -63,7 +63,7 @@ def test_rounds_and_bytes(scheme: str, rounds: int, size: int) -> None:
         assert max(counts.total.rounds for counts in run.traffic) == rounds
         assert run.everything().bytes_sent == size
         assert all(label.startswith("coin/") for counts in run.traffic for label in counts)
-    meter = Meter(scheme_named(scheme), SCHEMES[scheme])
+    meter = Meter(scheme_named(scheme), scheme_named(scheme).info.spec(SCHEMES[scheme]))
     assert len(common_coin(Party(meter, {}), MemoryCoinStore(), BASIS)) == 32
     assert (meter.tally_of("coin").rounds, meter.tally_of("coin").bytes) == (rounds, size)
 

@@ -167,7 +167,7 @@ def test_every_contribution_is_dropped_before_the_next_is_expanded(scheme: str, 
 def test_the_peak_is_one_share(ring: IntegerRing, rank: int, axis: int) -> None:
     """Never more than two arrays of the joint shape, whether dealt, copied or drawn, and a chunk; of four owners."""
     shape, joint = ((400, 1500), (1600, 1500)) if axis == 0 else ((1600, 375), (1600, 1500))
-    inputs = Rep3.inputs(3)
+    inputs = Rep3.inputs(Rep3.info.spec())
     seed, explicit = bytes(range(32)), inputs.explicit
     tracemalloc.start()
     dealt = [

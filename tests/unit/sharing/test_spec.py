@@ -8,7 +8,7 @@ import pytest
 
 from cofit.errors import InvalidInputError
 from cofit.sharing import SCHEMES, Spec
-from cofit.transport import Terms
+from cofit.transport import Terms, memory_meshes
 
 AGREED = {"clear": "clear/3/0/none", "rep3": "rep3/3/1/none", "rep4": "rep4/4/1/none", "semi2k": "semi2k/2/1/dealer"}
 
@@ -40,3 +40,49 @@ def test_a_scheme_withstands_fewer_than_all_parties() -> None:
 def test_a_wrong_number_of_parties_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="'parties' parameter of scheme 'rep3' must be exactly 3"):
         SCHEMES["rep3"].info.spec(4)
+
+
+CHOICE = dataclasses.replace(
+    SCHEMES["clear"].info,
+    name="choice",
+    parties=(3, 7),
+    most_corrupted=lambda parties: (parties - 1) // 2,
+    least_corrupted=1,
+    corrupted="{threshold} of {parties}",
+    routes=("direct", "king"),
+)
+
+
+def test_a_smaller_threshold_and_another_route_are_agreed_on() -> None:
+    usual = CHOICE.spec(5)
+    assert (usual.threshold, usual.route, usual.agreed) == (2, "direct", "choice/5/2/none")
+    assert CHOICE.spec(5, 2, "direct") == usual
+    assert CHOICE.spec(5, 1).corrupted == "1 of 5"
+    assert CHOICE.spec(5, 1).agreed == "choice/5/1/none"
+    assert CHOICE.spec(5, route="king").agreed == "choice/5/2/none/king"
+    assert [CHOICE.chosen_threshold(5, t) for t in (None, 2, 1)] == [None, None, 1]
+
+
+@pytest.mark.parametrize("threshold", [0, 3, -1, 1.0, True, "1"])
+def test_a_threshold_that_the_scheme_cannot_have_is_refused(threshold: object) -> None:
+    with pytest.raises(InvalidInputError, match="'threshold' parameter of scheme 'choice' must be from 1 to 2 among 5"):
+        CHOICE.spec(5, threshold)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="'threshold' parameter of scheme 'semi2k' must be 2 among 3 parties"):
+        SCHEMES["semi2k"].info.spec(3, 1)
+
+
+def test_a_route_that_the_scheme_lacks_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="'route' parameter of scheme 'rep3' must be 'direct'"):
+        SCHEMES["rep3"].info.spec(route="king")
+    with pytest.raises(InvalidInputError, match="'route' parameter of scheme 'choice' must be one of direct, king"):
+        CHOICE.spec(route="queen")
+
+
+def test_a_member_runs_the_form_that_it_is_given_and_no_other() -> None:
+    names = ("a", "b", "c")
+    mesh = memory_meshes(names[:1], Terms(bytes(16), bytes(32), "x"))["a"]
+    clear = SCHEMES["clear"]
+    assert clear(mesh, names).spec == clear.info.spec(3)
+    for other in (clear.info.spec(4), SCHEMES["rep3"].info.spec()):
+        with pytest.raises(InvalidInputError, match="'spec' parameter of a member must be one of scheme 'clear' among"):
+            clear(mesh, names, spec=other)

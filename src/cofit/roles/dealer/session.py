@@ -62,8 +62,9 @@ def run_dealing(scheme: Scheme, job: Job, report: Callable[[str, int, int], None
     ranks = party_ranks(job.study)
     for owner, inputs in job.inputs.items():
         for name, facts in inputs.items():
-            ring, parties, holder = facts.format.ring, len(scheme.names), ranks.get(owner)
-            party.take(owner, name, assembled(type(scheme), ring, facts.shape, scheme.rank, parties, {}, holder))
+            ring, holder = facts.format.ring, ranks.get(owner)
+            dealt = assembled(type(scheme), scheme.spec, ring, facts.shape, scheme.rank, {}, holder)
+            party.take(owner, name, dealt)
     checkpoints = None if job.state is None else HeardCheckpoints(job.state, checkpoint_interval(job))
     coin = partial(common_coin, party, MemoryCoinStore(), job.hash.encode())
     release(job, Work(party, checkpoints, coin), None)

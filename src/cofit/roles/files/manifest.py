@@ -35,7 +35,7 @@ from cofit.arithmetic import RingArray
 from cofit.arithmetic.prg import derive_seed
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.secret import InputFacts
-from cofit.sharing import Component, ComponentFacts, scheme_named
+from cofit.sharing import Component, ComponentFacts, Spec, scheme_of
 from cofit.sharing.known_inputs import components_of, layout_of
 
 SALT_BYTES = 32
@@ -59,8 +59,7 @@ class DealtContribution:
 
 
 def deal_contribution(
-    scheme: str,
-    parties: int,
+    spec: Spec,
     inputs: Mapping[str, tuple[InputFacts, RingArray]],
     seed: bytes,
     plan: str,
@@ -77,7 +76,7 @@ def deal_contribution(
     entries: dict[str, Any] = {}
     for name, (facts, encoded) in inputs.items():
         own_seed = derive_seed(seed, f"contribution {name}")
-        for component in components_of(scheme_named(scheme), facts.format.ring, encoded, parties, own_seed, holder):
+        for component in components_of(scheme_of(spec), spec, facts.format.ring, encoded, own_seed, holder):
             file = f"{name}.{component.facts.name}"
             salted = _salted(component, derive_seed(own_seed, f"salt {component.facts.name}")[:SALT_BYTES])
             digest = hashlib.sha256()
@@ -106,8 +105,7 @@ def _salted(component: Component, salt: bytes) -> Component:
 
 def check_manifest(
     manifest: object,
-    scheme: str,
-    parties: int,
+    spec: Spec,
     inputs: Mapping[str, InputFacts],
     *,
     plan: str,
@@ -131,7 +129,7 @@ def check_manifest(
     expected = {
         f"{name}.{facts.name}": _entry(facts)
         for name, values in inputs.items()
-        for facts in layout_of(scheme_named(scheme), values.format.ring, values.shape, parties, holder)
+        for facts in layout_of(scheme_of(spec), spec, values.format.ring, values.shape, holder)
     }
     if not isinstance(components, dict) or set(components) != set(expected):
         raise parameter_error("components", "a manifest", f"an object with {sorted(expected)}", components)

@@ -16,7 +16,7 @@ from cofit.arithmetic.prg import fresh_seed
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.roles.local.progress import SHARE, START, Listener, Reporter, silent
 from cofit.secret import InputFacts, Opening, Party
-from cofit.sharing import dealer_of, scheme_named
+from cofit.sharing import Spec, dealer_of, scheme_of
 from cofit.sharing.inputs import send_components
 from cofit.transport import Counts, Mesh, Terms, check_name
 
@@ -61,7 +61,7 @@ class Agenda:
     dealer where the scheme has one.
     """
 
-    scheme: str
+    spec: Spec
     parties: tuple[str, ...]
     inputs: Mapping[str, Mapping[str, InputFacts]]
     terms: Terms
@@ -69,9 +69,9 @@ class Agenda:
     dealer: str | None = None
 
     def __post_init__(self) -> None:
-        info = scheme_named(self.scheme).info
-        info.check_parties(len(self.parties))
-        info.check_dealer(self.dealer)
+        if self.spec.parties != len(self.parties):
+            raise parameter_error("parties", "run_local", f"{self.spec.parties} names", list(self.parties))
+        scheme_of(self.spec).info.check_dealer(self.dealer)
         members = self.members
         for name in members:
             check_name("name", "run_local", name)
@@ -125,7 +125,7 @@ def run_party(
     ``reporter`` times these steps and hears of the program's own; by default nobody is told.
     """
     reporter = reporter or Reporter(time.monotonic(), silent)
-    scheme = scheme_named(agenda.scheme)(mesh, agenda.parties, agenda.dealer)
+    scheme = scheme_of(agenda.spec)(mesh, agenda.parties, agenda.dealer, agenda.spec)
     scheme.setup()
     reporter.report(START, 1, 1)
     inputs = sum(map(len, agenda.inputs.values()))
@@ -142,7 +142,7 @@ def run_party(
 
 def run_dealer(mesh: Mesh, agenda: Agenda, program: Callable[[Party], object]) -> Outcome[None]:
     """Run the party program without values: its steps say what to deal."""
-    scheme = dealer_of(agenda.scheme)(mesh, agenda.parties, agenda.dealer)
+    scheme = dealer_of(agenda.spec.name)(mesh, agenda.parties, agenda.dealer, agenda.spec)
     scheme.setup()
     party = Party(scheme, agenda.inputs)
     party.collect()
@@ -168,7 +168,7 @@ class ReportingParty:
 
 def run_owner(mesh: Mesh, agenda: Agenda, contributions: Mapping[str, Contribution]) -> Outcome[None]:
     """Encode, share and send an owner's contributions; return when every party has received all of them."""
-    inputs = scheme_named(agenda.scheme).inputs(len(agenda.parties))
+    inputs = scheme_of(agenda.spec).inputs(agenda.spec)
     for name, contribution in contributions.items():
         format = contribution.format
         try:

@@ -65,6 +65,8 @@ def run_local(
     *,
     scheme: str = "rep3",
     parties: int | Sequence[str] | None = None,
+    threshold: int | None = None,
+    route: str | None = None,
     owners: Mapping[str, Mapping[str, Contribution]] | None = None,
     processes: bool = False,
     threads: int | None = None,
@@ -76,7 +78,9 @@ def run_local(
     program: a plain function of one ``Party``. With ``processes=True`` it must be importable (defined at the top level
         of a module), because every party is a fresh Python process. With a scheme that has a dealer, the dealer runs
         the program as well, without values: what is opened are zeros there, so the program must not branch on it.
-    parties: how many computing parties, or their names; by default as many as the scheme needs.
+    parties: how many computing parties, or their names; by default as many as is usual with the scheme.
+    threshold: how many of them may be corrupted together; by default the most that the scheme withstands.
+    route: how the messages of products travel, where the scheme has a choice ('direct', 'king'); by default as usual.
     owners: what each owner contributes, by name. Owners run as members of their own, and only they see their values.
     processes: real processes over TLS on loopback instead of threads in memory.
     threads: kernel threads of each process (``processes=True`` only); by default COFIT_THREADS, or 1.
@@ -114,11 +118,10 @@ def run_local(
     facts = {name: {k: c.facts() for k, c in named.items()} for name, named in owners.items()}
     info = scheme_named(scheme).info
     names = party_names(info.default_parties if parties is None else parties)
+    spec = info.spec(len(names), threshold, route)
     study = hashlib.sha256(repr((_program_name(program), scheme, names, facts)).encode()).digest()
     dealer = DEALER if info.dealer else None
-    agenda = Agenda(
-        scheme, names, facts, Terms(secrets.token_bytes(16), study, info.spec(len(names)).agreed), timeout, dealer
-    )
+    agenda = Agenda(spec, names, facts, Terms(secrets.token_bytes(16), study, spec.agreed), timeout, dealer)
     jobs: dict[str, Job] = {name: partial(run_party, agenda=agenda, program=program) for name in names}
     jobs[names[0]] = ReportingParty(agenda, program, began)
     jobs |= {name: partial(run_owner, agenda=agenda, contributions=named) for name, named in owners.items()}

@@ -26,7 +26,6 @@ from cofit.roles.local.progress import Progress
 from cofit.roles.local.run import DEALER, LocalRun, party_names, run_local
 from cofit.roles.local.tables import OwnerTable, contributions_of, holders_of
 from cofit.secret.stored import ReleaseStore
-from cofit.sharing import scheme_named
 
 Reals = npt.NDArray[np.float64]
 
@@ -45,7 +44,7 @@ def run_training(
     plan: Plan,
     owners: Mapping[str, OwnerTable],
     *,
-    parties: Sequence[str] | None = None,
+    parties: int | Sequence[str] | None = None,
     processes: bool = False,
     threads: int | None = None,
     state: str | Path | None = None,
@@ -65,18 +64,21 @@ def run_training(
     """
     holders = holders_of(plan, owners)
     contributions = {name: contributions_of(plan, name, table) for name, table in owners.items()}
-    names = list(party_names(scheme_named(plan.facts.scheme).info.default_parties if parties is None else parties))
+    names = list(party_names(plan.facts.spec().parties if parties is None else parties))
+    spec = plan.facts.spec(len(names))
     stores: dict[str, ReleaseStore] = {name: _store(state, name) for name in names}
     key = secrets.token_hex(16) if state is None else _release_key(Path(state), contributions)
     shapes = {owner: {name: np.shape(c.values) for name, c in named.items()} for owner, named in contributions.items()}
     created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    dealer = DEALER if scheme_named(plan.facts.scheme).info.dealer else None
+    dealer = DEALER if spec.dealer else None
     stated = partial(certify, plan, parties=names, dealer=dealer, owners=shapes, created=created, warnings=warnings)
     stated(openings=())  # whatever cannot be certified is refused before anything is computed
     run = run_local(
         partial(private_training, plan=plan, holders=holders, stores=stores, key=key),
-        scheme=plan.facts.scheme,
+        scheme=spec.name,
         parties=names,
+        threshold=spec.threshold,
+        route=spec.route,
         owners=contributions,
         processes=processes,
         threads=threads,

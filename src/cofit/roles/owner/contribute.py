@@ -28,7 +28,7 @@ from cofit.roles.jobs.job import Job
 from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
 from cofit.roles.service.conversations import connector
 from cofit.secret import InputFacts
-from cofit.sharing import scheme_named
+from cofit.sharing import scheme_of
 from cofit.sharing.known_inputs import layout_of
 from cofit.study.align import HASH_BYTES, SECRET_BYTES, aligned_rows, key_hashes, set_digest
 from cofit.study.document import Study
@@ -86,13 +86,13 @@ class PreparedContribution:
     @property
     def kept(self) -> bool:
         """Whether the owner is a party that keeps its data as they are, and the other parties get nothing of them."""
-        return self.holder is not None and scheme_named(self.study.compute.scheme).info.knows_inputs
+        return self.holder is not None and scheme_of(self.study.spec).info.knows_inputs
 
     def bytes_for(self, rank: int) -> int:
         """Return how many bytes the party of this rank gets: its components, each with its salt."""
-        scheme, parties, holder = scheme_named(self.study.compute.scheme), len(self.study.parties), self.holder
+        spec, holder = self.study.spec, self.holder
         shapes = [(facts.format.ring, facts.shape) for facts, _ in self.inputs.values()]
-        layouts = [layout_of(scheme, ring, shape, parties, holder) for ring, shape in shapes]
+        layouts = [layout_of(scheme_of(spec), spec, ring, shape, holder) for ring, shape in shapes]
         return sum(c.size + SALT_BYTES for layout in layouts for c in layout if rank in c.ranks)
 
 
@@ -137,7 +137,7 @@ def send(
     _charge(ledger, contribution, dataset, parties.values())
     return contribute(
         parties,
-        study.compute.scheme,
+        study.spec,
         contribution.inputs,
         connect,
         state,

@@ -47,7 +47,7 @@ from cofit.errors import (
 from cofit.roles.files.durable import write_durably
 from cofit.roles.files.manifest import DealtContribution, deal_contribution, fresh_upload_seed
 from cofit.secret import InputFacts
-from cofit.sharing import Component
+from cofit.sharing import Component, Spec
 from cofit.sharing.member import as_bytes
 from cofit.transport import Conversation, RequestRefusedError
 
@@ -80,7 +80,7 @@ Listener = Callable[[UploadProgress], None]
 
 def contribute(
     parties: Mapping[str, str],
-    scheme: str,
+    spec: Spec,
     inputs: Mapping[str, tuple[InputFacts, RingArray]],
     connect: Connect,
     state: Path,
@@ -107,7 +107,7 @@ def contribute(
         if "manifest" in kept and _complete(parties, connect, kept["manifest"]):
             return str(kept["manifest"]["upload"])
         seed = bytes.fromhex(kept["seed"]) if "seed" in kept else fresh_upload_seed()
-        dealt = deal_contribution(scheme, len(parties), inputs, seed, plan, rows, holder)
+        dealt = deal_contribution(spec, inputs, seed, plan, rows, holder)
         begun = []
         for party, known in parties.items():
             begun.append(_begin(connect, party, known, dealt.manifest))

@@ -115,7 +115,7 @@ def _check_intact(study: Study, state: PartyState, owner: str) -> None:
 def _assembled(
     scheme: Scheme, state: PartyState, owner: str, name: str, facts: InputFacts, holder: int | None
 ) -> DealtShare:
-    kind, parties, ring, shape = type(scheme), len(scheme.names), facts.format.ring, facts.shape
-    layout = layout_of(kind, ring, shape, parties, holder)
+    kind, spec, ring, shape = type(scheme), scheme.spec, facts.format.ring, facts.shape
+    layout = layout_of(kind, spec, ring, shape, holder)
     mine = {c.name: without_salt(state.component(owner, f"{name}.{c.name}")) for c in layout if scheme.rank in c.ranks}
-    return assembled(kind, ring, shape, scheme.rank, parties, mine, holder)
+    return assembled(kind, spec, ring, shape, scheme.rank, mine, holder)

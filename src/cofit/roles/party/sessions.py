@@ -32,7 +32,7 @@ from cofit.roles.party.session import run_session
 from cofit.roles.party.state import PartyState
 from cofit.roles.service.doors import BusyError
 from cofit.roles.service.sessions import ASK_SECONDS, Sessions
-from cofit.sharing import scheme_named
+from cofit.sharing import scheme_of
 from cofit.transport import Identity, Reception
 
 _log = logging.getLogger(__name__)
@@ -223,7 +223,7 @@ class PartySessions(Sessions[Begin]):
         accept = [*peers[rank + 1 :], *dealers]
         with self._mesh(reception, begin.session, dial=peers[:rank], accept=accept) as mesh:
             dealer = dealers[0].name if dealers else None
-            scheme = scheme_named(self._study.compute.scheme)(mesh, self._names, dealer)
+            scheme = scheme_of(self._study.spec)(mesh, self._names, dealer, self._study.spec)
             scheme.on_failure = self._end
             try:
                 scheme.setup()

@@ -23,7 +23,7 @@ from cofit.sharing.operands import own_values
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, words_of
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, PlacedBits, Share
-from cofit.sharing.spec import SchemeInfo
+from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.sharing.summands import SummandInputs
 from cofit.transport import Mesh
 
@@ -44,8 +44,8 @@ class Clear(Scheme):
     _constant_part = 0
     _coins: Generator
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self.boolean: Boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
     @property
@@ -53,10 +53,9 @@ class Clear(Scheme):
         return 1
 
     @classmethod
-    def costs(cls, parties: int) -> Costs:
+    def costs(cls, spec: Spec) -> Costs:
         """Inputs are sent to everybody; all the rest is free."""
-        cls.info.check_parties(parties)
-        others, free = parties - 1, Cost(0, 0)
+        others, free = spec.parties - 1, Cost(0, 0)
         waits = min(others, 1)
         return Costs(
             setup_rounds=waits,
@@ -91,10 +90,9 @@ class Clear(Scheme):
             self._exchange(operation, {}, {source: array})
 
     @classmethod
-    def inputs(cls, parties: int) -> SummandInputs:
+    def inputs(cls, spec: Spec) -> SummandInputs:
         """One summand, in full, to everybody."""
-        cls.info.check_parties(parties)
-        return SummandInputs(cls.info.name, ((0,),) * parties, 0)
+        return SummandInputs(cls.info.name, ((0,),) * spec.parties, 0)
 
     def refresh(self, share: Share) -> Share:
         return share

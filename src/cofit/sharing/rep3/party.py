@@ -52,7 +52,7 @@ from cofit.sharing.inputs import DIGEST_BYTES, common_digests
 from cofit.sharing.packed_bits import PackedBoolean
 from cofit.sharing.rep3.conversion import Rep3Conversion
 from cofit.sharing.shares import ComponentFacts, Share
-from cofit.sharing.spec import SchemeInfo
+from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.sharing.summands import SummandInputs, dealt_differently
 from cofit.transport import Mesh
 
@@ -85,8 +85,8 @@ class Rep3(Rep3Conversion):
         assumptions="AES-256 is a pseudorandom function; no two parties collude",
     )
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
     @property
@@ -94,9 +94,8 @@ class Rep3(Rep3Conversion):
         return 2
 
     @classmethod
-    def costs(cls, parties: int) -> Costs:
+    def costs(cls, spec: Spec) -> Costs:
         """The table at the head of this file, for programs that count."""
-        cls.info.check_parties(parties)
         return Costs(
             setup_rounds=1,
             setup_bytes=6 * SEED_BYTES,
@@ -120,9 +119,8 @@ class Rep3(Rep3Conversion):
     # --- input and output --------------------------------------------------------------------------------
 
     @classmethod
-    def inputs(cls, parties: int) -> SummandInputs:
+    def inputs(cls, spec: Spec) -> SummandInputs:
         """Seeds of x_0 and x_1, and x_2 in full. Any two parties are dealt one summand in common."""
-        cls.info.check_parties(parties)
         return SummandInputs(cls.info.name, ((0, 1), (1, 2), (2, 0)), 2)
 
     def _compare_dealt(self, owner: str, layout: Sequence[ComponentFacts], received: Mapping[str, memoryview]) -> None:

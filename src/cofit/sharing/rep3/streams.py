@@ -15,6 +15,7 @@ from cofit.sharing.member import SPREAD
 from cofit.sharing.operands import own_values
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import Share
+from cofit.sharing.spec import Spec
 from cofit.transport import Mesh
 
 
@@ -24,8 +25,8 @@ class CommonStreams(Scheme):
     _own: Generator  # of seed k_i, shared with the left neighbour
     _next: Generator  # of seed k_{i+1}, shared with the right neighbour
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self._left = (self.rank - 1) % 3
         self._right = (self.rank + 1) % 3
         self._constant_part = {0: 0, 1: None, 2: 1}[self.rank]  # a constant is summand x_0

@@ -32,6 +32,7 @@ from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.member import SPREAD, as_bytes
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import Share
+from cofit.sharing.spec import Spec
 from cofit.transport import Mesh
 
 _BINDING = struct.Struct("<QBBBB")
@@ -87,8 +88,8 @@ def _route(schedule: Schedule, rank: int) -> _Route:
 class JointMessages(Scheme):
     """One of four parties, with its keys and checks."""
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self._others = tuple(rank for rank in range(4) if rank != self.rank)
         self._keys: dict[int, Generator] = {}
         self._step = 0

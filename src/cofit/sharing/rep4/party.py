@@ -57,7 +57,7 @@ from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.rep4.joint import Joint, Schedule
 from cofit.sharing.rep4.known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
 from cofit.sharing.shares import BitShare, ComponentFacts, Share
-from cofit.sharing.spec import SchemeInfo
+from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.sharing.summands import SummandInputs
 from cofit.transport import Mesh
 
@@ -88,8 +88,8 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         assumptions="AES-256 is a pseudorandom function; SHA-256 is collision-resistant; no two parties collude",
     )
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self._constant_part = None if self.rank == 0 else 0  # a constant is summand x_0
         self._known_pairs = tuple(n for n, pair in enumerate(PAIRS) if self.rank not in pair)
         self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
@@ -99,9 +99,8 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         return 3
 
     @classmethod
-    def costs(cls, parties: int) -> Costs:
+    def costs(cls, spec: Spec) -> Costs:
         """The table at the head of this file, for programs that count."""
-        cls.info.check_parties(parties)
         every_two = Cost(1, 0, 12 * DIGEST_BYTES)
         given, opened = Cost(2, 2, 2 * DIGEST_BYTES), Cost(1, 1, DIGEST_BYTES)
         product = Cost(1, 6, _digests(PRODUCT))
@@ -137,9 +136,8 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
     # --- input and output --------------------------------------------------------------------------------
 
     @classmethod
-    def inputs(cls, parties: int) -> SummandInputs:
+    def inputs(cls, spec: Spec) -> SummandInputs:
         """Seeds of x_0, x_1 and x_2, and x_3 in full."""
-        cls.info.check_parties(parties)
         return SummandInputs(cls.info.name, tuple(tuple(j for j in range(4) if j != rank) for rank in range(4)), 3)
 
     def _compare_dealt(self, owner: str, layout: Sequence[ComponentFacts], received: Mapping[str, memoryview]) -> None:

@@ -38,6 +38,7 @@ from cofit.sharing.regions import regions_in
 from cofit.sharing.semi2k.from_dealer import Dealing
 from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.spec import Spec
 from cofit.transport import Mesh
 
 T = TypeVar("T")
@@ -48,8 +49,8 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
 
     info = Semi2k.info
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self._source: Correlations = Dealing(self._exchange, len(self.names))
         self._started = False
 

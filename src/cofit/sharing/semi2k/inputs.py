@@ -15,6 +15,7 @@ from cofit.errors import InvalidInputError
 from cofit.sharing.regions import KnownShare, joined_regions
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import DealtShare, Share
+from cofit.sharing.spec import Spec
 from cofit.sharing.summands import DealtSummands, SummandInputs
 
 
@@ -35,10 +36,9 @@ class DealtToParties(Scheme):
     """A party of ``semi2k``, with what owners deal to it."""
 
     @classmethod
-    def inputs(cls, parties: int) -> Semi2kInputs:
+    def inputs(cls, spec: Spec) -> Semi2kInputs:
         """Seeds of all summands but x_0, which is in full."""
-        cls.info.check_parties(parties)
-        return Semi2kInputs(cls.info.name, tuple((rank,) for rank in range(parties)), 0)
+        return Semi2kInputs(cls.info.name, tuple((rank,) for rank in range(spec.parties)), 0)
 
     def expand_joined(
         self,

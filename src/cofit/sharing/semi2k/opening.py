@@ -16,14 +16,15 @@ from cofit.sharing.operands import own_values
 from cofit.sharing.semi2k.inputs import DealtToParties
 from cofit.sharing.semi2k.sources import SOURCES
 from cofit.sharing.shares import Share
+from cofit.sharing.spec import Spec
 from cofit.transport import Mesh
 
 
 class Openings(DealtToParties):
     """One of the computing parties, with what it sends and draws."""
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self._others = [rank for rank in range(len(self.names)) if rank != self.rank]
         self._constant_part = 0 if self.rank == 0 else None
         self._pairs: dict[int, Generator] = {}

@@ -52,7 +52,7 @@ from cofit.sharing.packed_bits import PackedBoolean
 from cofit.sharing.regions import Region, cut, paste, regions_in
 from cofit.sharing.semi2k.conversion import Semi2kConversion
 from cofit.sharing.shares import Share
-from cofit.sharing.spec import FROM_A_DEALER, SchemeInfo
+from cofit.sharing.spec import FROM_A_DEALER, SchemeInfo, Spec
 from cofit.transport import Mesh
 
 
@@ -71,8 +71,8 @@ class Semi2k(Semi2kConversion):
         knows_inputs=True,
     )
 
-    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None) -> None:
-        super().__init__(mesh, names, dealer)
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
         self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
     @property
@@ -80,9 +80,9 @@ class Semi2k(Semi2kConversion):
         return 1
 
     @classmethod
-    def costs(cls, parties: int) -> Costs:
+    def costs(cls, spec: Spec) -> Costs:
         """The table at the head of this file, for programs that count."""
-        cls.info.check_parties(parties)
+        parties = spec.parties
         opened = parties * (parties - 1)
         ands = parties - 1  # for every word of bit planes, until two numbers are left and their carries generated
         return Costs(

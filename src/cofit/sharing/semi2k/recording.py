@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cofit.sharing.demand import Recorder
 from cofit.sharing.semi2k.dealer import Semi2kDealer
+from cofit.sharing.spec import Spec
 from cofit.transport import Terms, memory_meshes
 
 _NAME = "recorder"
@@ -12,11 +13,10 @@ _NAME = "recorder"
 class Semi2kRecording(Semi2kDealer):
     """As the dealer walks through the program, alone."""
 
-    def __init__(self, recorder: Recorder, parties: int | None = None) -> None:
-        spec = self.info.spec(parties)
+    def __init__(self, recorder: Recorder, spec: Spec) -> None:
         names = [f"party-{rank}" for rank in range(spec.parties)]
         mesh = memory_meshes([_NAME], Terms(bytes(16), bytes(32), spec.agreed))[_NAME]
-        super().__init__(mesh, names, _NAME)
+        super().__init__(mesh, names, _NAME, spec)
         self._source = recorder
         self._started = True
 

@@ -22,6 +22,7 @@ from cofit.roles.files.manifest import (
     without_salt,
 )
 from cofit.secret import InputFacts
+from cofit.sharing import scheme_named
 
 FACTS = {
     "features": InputFacts((5, 3), FixedPoint(24, Z64), 1.0),
@@ -29,31 +30,32 @@ FACTS = {
 }
 ROWS = "ab" * 32
 SEED = bytes(range(32))
+REP3, SEMI2K = scheme_named("rep3").info.spec(), scheme_named("semi2k").info.spec(3)
 PLAN = "12" * 32
 
 
 def dealt_manifest(rows: str | None = None, seed: bytes = SEED) -> dict[str, Any]:
     inputs = {name: (facts, facts.format.encode(np.ones(facts.shape), 1.0)) for name, facts in FACTS.items()}
-    return deal_contribution("rep3", 3, inputs, seed, PLAN, rows).manifest
+    return deal_contribution(REP3, inputs, seed, PLAN, rows).manifest
 
 
 def refused(manifest: object, *, vertical: bool = False) -> str:
     with pytest.raises(InvalidInputError) as info:
-        check_manifest(manifest, "rep3", 3, FACTS, plan=PLAN, vertical=vertical)
+        check_manifest(manifest, REP3, FACTS, plan=PLAN, vertical=vertical)
     return str(info.value)
 
 
 def test_what_is_dealt_is_accepted() -> None:
     manifest = dealt_manifest()
-    assert check_manifest(manifest, "rep3", 3, FACTS, plan=PLAN, vertical=False) == manifest
+    assert check_manifest(manifest, REP3, FACTS, plan=PLAN, vertical=False) == manifest
     with_rows = dealt_manifest(ROWS)
-    assert check_manifest(with_rows, "rep3", 3, FACTS, plan=PLAN, vertical=True) == with_rows
+    assert check_manifest(with_rows, REP3, FACTS, plan=PLAN, vertical=True) == with_rows
 
 
 def test_a_digest_cannot_be_checked_without_the_salt_that_its_holders_get() -> None:
     """Rank 0 holds both seeds, so it knows the x_2 of every guess: the digest of a bare x_2 would confirm the right."""
     inputs = {name: (facts, facts.format.encode(np.ones(facts.shape), 1.0)) for name, facts in FACTS.items()}
-    dealt = deal_contribution("rep3", 3, inputs, SEED, PLAN)
+    dealt = deal_contribution(REP3, inputs, SEED, PLAN)
     files = {name: b"".join(map(bytes, c.content())) for name, c in dealt.components.items()}
     held = b"".join(files[name] for name, _ in dealt.files_of(0))
     for name, entry in dealt.manifest["components"].items():
@@ -75,7 +77,7 @@ def test_the_same_seed_gives_the_same_manifest_and_another_another() -> None:
 
 def test_digests_are_those_of_the_bytes_that_are_sent() -> None:
     inputs = {name: (facts, facts.format.encode(np.ones(facts.shape), 1.0)) for name, facts in FACTS.items()}
-    dealt = deal_contribution("rep3", 3, inputs, SEED, PLAN)
+    dealt = deal_contribution(REP3, inputs, SEED, PLAN)
     assert repr(dealt) == f"<DealtContribution {dealt.manifest['upload']}>"
     for rank in range(3):
         files = files_for(dealt.manifest, rank)
@@ -160,7 +162,7 @@ def test_files_are_those_of_the_study() -> None:
 
 def kept(holder: int | None, scheme: str = "semi2k") -> DealtContribution:
     inputs = {name: (facts, facts.format.encode(np.ones(facts.shape), 1.0)) for name, facts in FACTS.items()}
-    return deal_contribution(scheme, 3, inputs, SEED, PLAN, holder=holder)
+    return deal_contribution(scheme_named(scheme).info.spec(3), inputs, SEED, PLAN, holder=holder)
 
 
 @pytest.mark.parametrize("holder", [0, 1, 2])
@@ -176,7 +178,7 @@ def test_an_owner_that_is_a_party_sends_to_itself_alone(holder: int) -> None:
             entry = dealt.manifest["components"][name]
             assert entry["sha256"] == hashlib.sha256(content).hexdigest()
             assert entry["sha256"] != hashlib.sha256(content[SALT_BYTES:]).hexdigest(), "a guess could be checked"
-    checked = check_manifest(dealt.manifest, "semi2k", 3, FACTS, plan=PLAN, vertical=False, holder=holder)
+    checked = check_manifest(dealt.manifest, SEMI2K, FACTS, plan=PLAN, vertical=False, holder=holder)
     assert checked == dealt.manifest
 
 
@@ -185,10 +187,10 @@ def test_an_owner_that_is_a_party_sends_to_itself_alone(holder: int) -> None:
 def test_values_for_another_party_are_refused(announced: int | None, expected: int | None) -> None:
     manifest = kept(announced).manifest
     if announced == expected:
-        check_manifest(manifest, "semi2k", 3, FACTS, plan=PLAN, vertical=False, holder=expected)
+        check_manifest(manifest, SEMI2K, FACTS, plan=PLAN, vertical=False, holder=expected)
         return
     with pytest.raises(InvalidInputError, match="components"):
-        check_manifest(manifest, "semi2k", 3, FACTS, plan=PLAN, vertical=False, holder=expected)
+        check_manifest(manifest, SEMI2K, FACTS, plan=PLAN, vertical=False, holder=expected)
 
 
 def test_other_schemes_share_the_data_of_a_party_too() -> None:

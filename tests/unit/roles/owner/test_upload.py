@@ -22,9 +22,11 @@ from cofit.roles.files.manifest import files_for, manifest_hash
 from cofit.roles.owner import upload as owner_module
 from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
 from cofit.secret import InputFacts
+from cofit.sharing import scheme_named
 from cofit.transport import Conversation, RequestRefusedError
 
 PARTIES = ("party-a", "party-b", "party-c")
+SPEC = scheme_named("rep3").info.spec()
 STUDY, PLAN = "12" * 32, "34" * 32
 FACTS = InputFacts((40, 9000), FixedPoint(24, Z64), 1.0)  # x_2 takes three pieces
 LABELS = InputFacts((40,), FixedPoint(0, Z64), 1.0)
@@ -139,7 +141,7 @@ class World:
             for name, facts in (("features", FACTS), ("labels", LABELS))
         }
         return contribute(
-            dict.fromkeys(PARTIES, "ab" * 16), "rep3", inputs, self.connect, self.state, STUDY, plan, progress, rows
+            dict.fromkeys(PARTIES, "ab" * 16), SPEC, inputs, self.connect, self.state, STUDY, plan, progress, rows
         )
 
     @property
@@ -422,7 +424,7 @@ def test_memory_beyond_the_encoded_array_stays_small(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         known = dict.fromkeys(PARTIES, "ab" * 16)
-        contribute(known, "rep3", {"features": (facts, encoded)}, world.connect, tmp_path, STUDY, PLAN)
+        contribute(known, SPEC, {"features": (facts, encoded)}, world.connect, tmp_path, STUDY, PLAN)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

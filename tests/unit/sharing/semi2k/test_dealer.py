@@ -14,7 +14,7 @@ from cofit import Party
 from cofit.arithmetic import Z64, Generator, PowerOfTwoRing, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sampling.discrete_laplace import discrete_laplace
-from cofit.sharing import Scheme, Share, scheme_named
+from cofit.sharing import Scheme, Share
 from cofit.sharing.meter import Meter
 from cofit.sharing.semi2k.party import Semi2k
 from statistical.sampling.checks import ALPHA, count_of
@@ -184,7 +184,7 @@ def test_the_meter_agrees_with_the_run(name: str, parties: int, ring: PowerOfTwo
         METERED[name](s, ring)
 
     run = run_scheme("semi2k", program, parties=parties)
-    meter = Meter(scheme_named("semi2k"), parties)
+    meter = Meter(Semi2k, Semi2k.info.spec(parties))
     program(meter)
     assert meter.tally.bytes == run.everything().bytes_sent
     assert meter.tally.rounds == max(counts.total.rounds for counts in run.traffic)

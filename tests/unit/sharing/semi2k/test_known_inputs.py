@@ -40,7 +40,6 @@ def owned(
     s: Scheme, ring: PowerOfTwoRing, blocks: Sequence[RingArray], holders: Holders, axis: int, constant: bool
 ) -> Share:
     """The joint matrix of owners, each a party (its rank) or none, as a run would put it together."""
-    parties = len(s.names)
     places: list[Place] = []
     start = 0
     for block in blocks:
@@ -51,13 +50,13 @@ def owned(
 
     def pieces() -> object:
         for block, holder, place in zip(blocks, holders, places, strict=True):
-            sent = components_of(scheme_named("semi2k"), ring, block, parties, SEED, holder)
+            sent = components_of(scheme_named("semi2k"), s.spec, ring, block, SEED, holder)
             mine = {
                 c.facts.name: memoryview(b"".join(bytes(part) for part in c.content()))
                 for c in sent
                 if s.rank in c.facts.ranks
             }
-            yield assembled(type(s), ring, block.shape, s.rank, parties, mine, holder), place
+            yield assembled(type(s), s.spec, ring, block.shape, s.rank, mine, holder), place
 
     column = (ring.from_int(np.array(CONSTANT)), (slice(None), slice(cols, cols + 1))) if constant else None
     return s.expand_joined(ring, (rows, cols + constant), pieces(), column)  # type: ignore[arg-type]
@@ -241,11 +240,11 @@ def test_products_send_what_they_send_without(holders: Holders) -> None:
 @pytest.mark.parametrize("holder", [None, 0, 1])
 def test_components_go_to_the_holder_alone_or_as_the_scheme_shares_them(scheme: str, holder: int | None) -> None:
     kind = scheme_named(scheme)
-    parties, values = kind.info.default_parties, elements(Z64, 4, 3)
-    if holder is not None and holder >= parties:
+    spec, values = kind.info.spec(), elements(Z64, 4, 3)
+    if holder is not None and holder >= spec.parties:
         pytest.skip("there is no such party")
-    facts = layout_of(kind, Z64, values.shape, parties, holder)
-    sent = components_of(kind, Z64, values, parties, SEED, holder)
+    facts = layout_of(kind, spec, Z64, values.shape, holder)
+    sent = components_of(kind, spec, Z64, values, SEED, holder)
     assert tuple(c.facts for c in sent) == facts
     contents = [b"".join(bytes(part) for part in c.content()) for c in sent]
     assert [len(content) for content in contents] == [fact.size for fact in facts]
@@ -253,7 +252,7 @@ def test_components_go_to_the_holder_alone_or_as_the_scheme_shares_them(scheme: 
         assert [fact.ranks for fact in facts] == [(holder,)]
         assert contents == [values.tobytes()]
     else:
-        assert facts == kind.inputs(parties).layout(Z64, values.shape)
+        assert facts == kind.inputs(spec).layout(Z64, values.shape)
         if kind.info.secret:
             assert all(values.tobytes() not in content for content in contents)
 
@@ -261,18 +260,18 @@ def test_components_go_to_the_holder_alone_or_as_the_scheme_shares_them(scheme: 
 @pytest.mark.parametrize("holder", [-1, 2, 7])
 def test_a_holder_must_be_a_party(holder: int) -> None:
     with pytest.raises(InvalidInputError, match="'holder' parameter"):
-        layout_of(Semi2k, Z64, (2, 2), 2, holder)
+        layout_of(Semi2k, Semi2k.info.spec(2), Z64, (2, 2), holder)
 
 
 def test_only_the_holder_has_values() -> None:
     values = elements(Z64, 2, 2)
     for rank, given in ((0, values), (1, None)):
         with pytest.raises(InvalidInputError, match="rank 1"):
-            Semi2k.inputs(2).known(Z64, (2, 2), rank, 1, given)
+            Semi2k.inputs(Semi2k.info.spec(2)).known(Z64, (2, 2), rank, 1, given)
     with pytest.raises(InvalidInputError, match="shape"):
-        Semi2k.inputs(2).known(Z64, (2, 3), 1, 1, values)
+        Semi2k.inputs(Semi2k.info.spec(2)).known(Z64, (2, 3), 1, 1, values)
     with pytest.raises(InvalidInputError, match="rep3"):
-        scheme_named("rep3").inputs(3).known(Z64, (2, 2), 0, 0, values)
+        scheme_named("rep3").inputs(scheme_named("rep3").info.spec()).known(Z64, (2, 2), 0, 0, values)
 
 
 # --- members that do not agree --------------------------------------------------------------------------------------
@@ -321,7 +320,7 @@ def test_the_meter_agrees_with_the_run(
         steps(s, s.hold(owned(s, ring, blocks, holders, axis, constant)))
 
     run = run_scheme("semi2k", program, parties=parties)
-    meter = Meter(scheme_named("semi2k"), parties)
+    meter = Meter(Semi2k, Semi2k.info.spec(parties))
     shape = tuple(int(n) for n in joint_of(ring, blocks, axis, constant).shape)
     starts = [0, *np.cumsum([block.shape[axis] for block in blocks]).tolist()]
     places: list[Place] = [
@@ -329,9 +328,9 @@ def test_the_meter_agrees_with_the_run(
         for a, b in itertools.pairwise(starts)
     ]
     dealt = [
-        meter.inputs(2).assemble(ring, block.shape, 0, {})
+        meter.inputs(meter.spec).assemble(ring, block.shape, 0, {})
         if holder is None
-        else meter.inputs(2).known(ring, block.shape, 0, holder, None)
+        else meter.inputs(meter.spec).known(ring, block.shape, 0, holder, None)
         for block, holder in zip(blocks, holders, strict=True)
     ]
     column = (ring.zeros(()), (slice(None), slice(shape[1] - 1, shape[1]))) if constant else None
@@ -345,7 +344,7 @@ def test_the_meter_agrees_with_the_run(
 
 def test_the_meter_counts_fewer_multiply_adds() -> None:
     def counted(holders: Holders) -> int:
-        meter = Meter(scheme_named("semi2k"), 2)
+        meter = Meter(Semi2k, Semi2k.info.spec(2))
         places: list[Place] = [(slice(0, 30), slice(0, 7)), (slice(30, 70), slice(0, 7))]
         regions = joined_regions((70, 7), list(zip(places, holders, strict=True)), None)
         blank = meter.constant(Z64, Z64.zeros((70, 7)))
@@ -373,7 +372,7 @@ def test_inputs_of_what_was_held_are_there_and_cut_out_when_asked_for() -> None:
         party = Party(s, facts)
         for holder, (owner, block) in enumerate(zip(facts, small, strict=True)):
             values = block if s.rank == holder else None
-            party.take(owner, "x", s.inputs(len(s.names)).known(Z64, block.shape, s.rank, holder, values))
+            party.take(owner, "x", s.inputs(s.spec).known(Z64, block.shape, s.rank, holder, values))
         x = party.joined([("a", "x"), ("b", "x")], 0, constant=3, held=True)
         assert isinstance(x._share, HeldShare)
         assert [joint is x for joint, _ in party._pieces.values()] == [True, True], "there are copies"

@@ -77,7 +77,7 @@ def noise(s: Scheme) -> Any:
 def known(s: Scheme) -> Any:
     """A matrix of which every party knows some rows."""
     blocks = [Z64.from_int(np.arange(12).reshape(3, 4) + 100 * rank) for rank in range(len(s.names))]
-    inputs = s.inputs(len(s.names))
+    inputs = s.inputs(s.spec)
     pieces = [
         (
             inputs.known(Z64, (3, 4), s.rank, rank, block if rank == s.rank else None),
@@ -95,7 +95,7 @@ PROGRAMS: dict[str, Program] = {"held": held, "known": known, "functions": funct
 
 
 def demand_of(program: Program, parties: int | None = None) -> Demand:
-    return recorded_demand("semi2k", program, parties)
+    return recorded_demand(Semi2k.info.spec(parties), program)
 
 
 def prepared(program: Program, demand: Demand) -> Program:
@@ -158,7 +158,10 @@ def test_training_runs_on_a_demand_that_was_recorded() -> None:
     }
     kind = scheme_named("semi2k")
     sent = {
-        key: {c.facts: b"".join(map(bytes, c.content())) for c in components_of(kind, ring, values, 2, bytes(32), None)}
+        key: {
+            c.facts: b"".join(map(bytes, c.content()))
+            for c in components_of(kind, kind.info.spec(2), ring, values, bytes(32), None)
+        }
         for key, (ring, values) in encoded.items()
     }
 
@@ -166,7 +169,7 @@ def test_training_runs_on_a_demand_that_was_recorded() -> None:
         party = Party(s, {owner: {name: c.facts() for name, c in named.items()} for owner, named in owners.items()})
         for (owner, name), (ring, values) in encoded.items():
             mine = {f.name: memoryview(data) for f, data in sent[owner, name].items() if s.rank in f.ranks}
-            party.take(owner, name, assembled(type(s), ring, values.shape, s.rank, 2, mine, None))
+            party.take(owner, name, assembled(type(s), s.spec, ring, values.shape, s.rank, mine, None))
         return np.asarray(party.open(train(party, plan, holders, COIN), reason="a test"), np.float64)
 
     demand = demand_of(program)
@@ -275,7 +278,7 @@ def test_schemes_without_a_source_have_nothing_to_prepare(scheme: str) -> None:
         s.prepare(demand)
         return functions(s)
 
-    demand = recorded_demand(scheme, functions)
+    demand = recorded_demand(scheme_named(scheme).info.spec(), functions)
     assert demand == ()
     assert alike(run_scheme(scheme, program), run_scheme(scheme, functions))
 
