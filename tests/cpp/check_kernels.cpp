@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "combination.hpp"
 #include "dispatch.hpp"
 #include "kernels.hpp"
 #include "products.hpp"
@@ -187,6 +188,46 @@ void check_masked(const Kernels& k, std::size_t words) {
   }
 }
 
+// kind: words - 1, or kBitsIndex.
+void check_combinations(const Kernels& k, std::size_t kind) {
+  const std::size_t words = kind == 1 ? 2 : 1;
+  const auto times = [&](Wide a, Wide b) { return kind == kBitsIndex ? a & b : a * b; };
+  const auto plus = [&](Wide a, Wide b) { return kind == kBitsIndex ? a ^ b : a + b; };
+  for (std::size_t n : {0, 1, 31, 32, 33, 64, 65, 513, 1027})
+    for (std::size_t inputs : {1, 3, 8, 11, 64})
+      for (std::size_t outs : {1, 3, 64}) {
+        if (n > 100 && inputs * outs > 100) continue;
+        std::vector<Buffer> from, to;
+        std::vector<const Word*> sources;
+        std::vector<Word*> targets;
+        for (std::size_t a = 0; a < inputs; ++a) sources.push_back(from.emplace_back(n * words).data.get());
+        for (std::size_t c = 0; c < outs; ++c) targets.push_back(to.emplace_back(n * words, false).data.get());
+        Buffer matrix(inputs * outs * words), out(n * words, false);
+        matrix.data[0] = 1;
+        if (words == 2) matrix.data[1] = 0;
+        const SortedCombination combination(matrix.data.get(), inputs, outs, kind);
+        const auto combined = [&](std::size_t c, std::size_t i) {
+          Wide sum = 0;
+          for (std::size_t a = 0; a < inputs; ++a)
+            sum = plus(sum, times(matrix.get(c * inputs + a, words), from[a].get(i, words)));
+          return sum;
+        };
+        k.combine[kind](combination.view(), sources.data(), n, targets.data());
+        for (std::size_t c = 0; c < outs; ++c)
+          for (std::size_t i = 0; i < n; ++i)
+            expect(to[c].holds(i, combined(c, i), words), "combine", kind, n, inputs, outs);
+        if (inputs > kMaxTerms || outs > kMaxTerms) continue;
+        Addends addends;
+        addends.plus[addends.plus_count++] = sources[0];
+        k.bilinear[kind](combination.view(), targets.data(), sources.data(), addends, n, out.data.get());
+        for (std::size_t i = 0; i < n; ++i) {
+          Wide sum = from[0].get(i, words);
+          for (std::size_t c = 0; c < outs; ++c) sum = plus(sum, times(to[c].get(i, words), combined(c, i)));
+          expect(out.holds(i, sum, words), "bilinear", kind, n, inputs, outs);
+        }
+      }
+}
+
 void check_bits(const Kernels& k) {
   for (std::size_t n : {0, 1, 7, 8, 63, 64, 65, 130, 513})
     for (std::size_t rows : {0, 1, 3}) {
@@ -268,6 +309,7 @@ int main(int argc, char** argv) {
     check_masked(*kernels, words);
     check_planes(*kernels, words);
   }
+  for (std::size_t kind : {std::size_t{0}, std::size_t{1}, kBitsIndex}) check_combinations(*kernels, kind);
   check_bits(*kernels);
   check_forms(*kernels);
   std::printf("%s: %d failures\n", kernels->name, failures);

@@ -34,7 +34,7 @@ pytestmark = [
 def build(folder: Path, avx512_flags: list[str], extra: list[str]) -> Path:
     flags = {**FLAGS, "avx512": avx512_flags}
     sources = {HERE / "check_kernels.cpp": extra}
-    for name in ("dispatch", "products", "thread_pool"):
+    for name in ("combination", "dispatch", "products", "thread_pool"):
         sources[NATIVE / f"{name}.cpp"] = []
     for name in flags if X86 else ["baseline"]:
         sources[NATIVE / f"isa_{name}.cpp"] = flags[name]

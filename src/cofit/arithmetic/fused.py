@@ -1,4 +1,4 @@
-"""What a party does between two messages of replicated sharing, in one pass of C++: for words, and for bits."""
+"""What a party does between two messages, in one pass of C++: for words, and for bits."""
 
 from __future__ import annotations
 
@@ -34,6 +34,37 @@ class FusedRing(Ring):
         out = self.empty(shape)
         kernels.cross_product(
             self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), self._as_words(out), self.words
+        )
+        return out
+
+    def combined(self, arrays: Sequence[RingArray], coefficients: RingArray) -> tuple[RingArray, ...]:
+        shape = arrays[0].shape
+        outs = [self.empty(shape) for _ in range(len(coefficients))]
+        (factors,) = self._solid((coefficients,))
+        kernels.combine(self._solid(arrays), factors, [self._as_words(x) for x in outs], self.words)
+        return tuple(outs)
+
+    def bilinear(
+        self,
+        a: Sequence[RingArray],
+        b: Sequence[RingArray],
+        coefficients: RingArray,
+        plus: Sequence[RingArray] = (),
+        minus: Sequence[RingArray] = (),
+    ) -> RingArray:
+        shape = a[0].shape
+        if b[0].shape != shape:
+            return super().bilinear(a, b, coefficients, plus, minus)
+        out = self.empty(shape)
+        (factors,) = self._solid((coefficients,))
+        kernels.bilinear(
+            self._solid(a),
+            self._solid(b),
+            factors,
+            self._solid(plus),
+            self._solid(minus),
+            self._as_words(out),
+            self.words,
         )
         return out
 

@@ -131,6 +131,28 @@ class Ring(ABC):
         product = self.mul_sum(a, (self.add(b[0], b[1]), b[0]))
         return self.signed_sum((product, *plus), minus)
 
+    def combined(self, arrays: Sequence[RingArray], coefficients: RingArray) -> tuple[RingArray, ...]:
+        """Return, for every row of ``coefficients``, the sum of the arrays times its elements; all of one shape."""
+        rows = range(len(coefficients))
+        terms = [[self.mul(x, coefficients[c, a, ...]) for a, x in enumerate(arrays)] for c in rows]
+        return tuple(self.signed_sum(row) for row in terms)
+
+    def bilinear(
+        self,
+        a: Sequence[RingArray],
+        b: Sequence[RingArray],
+        coefficients: RingArray,
+        plus: Sequence[RingArray] = (),
+        minus: Sequence[RingArray] = (),
+    ) -> RingArray:
+        """Return sum_(c, d) coefficients[c, d] a[c] b[d], broadcast, plus and minus arrays of the shape of that.
+
+        The arrays of ``a`` have one shape, and so have those of ``b``. It is a coordinate of a product in an extension
+        of the ring.
+        """
+        product = self.mul_sum(a, self.combined(b, coefficients))
+        return self.signed_sum((product, *plus), minus)
+
     @abstractmethod
     def sum(self, a: RingArray, axis: int | None = None) -> RingArray:
         """Return the sum over one axis, or over all."""

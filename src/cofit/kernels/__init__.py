@@ -27,7 +27,7 @@ Maps over flat arrays. ``out`` may be an input itself; ``b`` and ``rhs[t]`` may 
     sar(a, bits, out, words)                     out = floor(a / 2^bits) of the two's complement value
 
 What a party does between two messages of replicated sharing, in one pass. ``plus`` and ``minus`` are lists of up to
-eight arrays; with ``words`` 0 the elements are bits of GF(2), 64 in a word, plus and minus are XOR and times is AND.
+64 arrays; with ``words`` 0 the elements are bits of GF(2), 64 in a word, plus and minus are XOR and times is AND.
 Arrays may have any shape, and are taken as flat ones::
 
     signed_sum(plus, minus, out, words)          out = sum(plus) - sum(minus)
@@ -39,6 +39,14 @@ and of its truncation by a masked opening in a ring of k bits (c is sum(opened) 
                                                            out[1] = ((r_0 + r_1) >> (k - 1)) - top
     unmask(opened, share, top, out_mask, shift, adds_opened, out, words)
         out = (1 - top bit of c) top 2^(k - shift) - share - out_mask [+ (c >> shift) - 2^(k - 2 - shift)]
+
+Linear combinations of up to 64 arrays, and bilinear forms of two lists of up to eight, with ``words`` and shapes as
+above. ``coefficients`` are elements, a row for each of ``outs`` or of ``a``; those that are 0, 1 and -1 cost little. No
+array of ``outs`` may overlap another array; ``out`` may be an input itself::
+
+    combine(inputs, coefficients, outs, words)   outs[c] = sum_a coefficients[c, a] inputs[a]
+    bilinear(a, b, coefficients, plus, minus, out, words)
+                                                 out = sum_(c, d) coefficients[c, d] a[c] b[d] + sum(plus) - sum(minus)
 
 Bits. Padding bits are written as zero and never read::
 
@@ -60,7 +68,9 @@ from __future__ import annotations
 from cofit.kernels._native import (
     add,
     available_isas,
+    bilinear,
     bit_forms,
+    combine,
     cross_product,
     from_planes,
     isa,
@@ -90,7 +100,9 @@ from cofit.kernels._native import (
 __all__ = [
     "add",
     "available_isas",
+    "bilinear",
     "bit_forms",
+    "combine",
     "cross_product",
     "from_planes",
     "isa",

@@ -87,3 +87,15 @@ def unmask(
     out: NDArray[uint64],
     words: int,
 ) -> None: ...
+def combine(
+    inputs: Sequence[NDArray[uint64]], coefficients: NDArray[uint64], outs: Sequence[NDArray[uint64]], words: int
+) -> None: ...
+def bilinear(
+    a: Sequence[NDArray[uint64]],
+    b: Sequence[NDArray[uint64]],
+    coefficients: NDArray[uint64],
+    plus: Sequence[NDArray[uint64]],
+    minus: Sequence[NDArray[uint64]],
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...

@@ -126,17 +126,17 @@ std::size_t WordArray::elements(std::size_t words) const {
 }
 
 std::vector<WordArray> word_arrays(const char* function, const char* name, nb::handle object,
-                                   std::size_t ndim) {
+                                   std::size_t ndim, std::size_t most, Access access) {
   if (!nb::isinstance<nb::list>(object) && !nb::isinstance<nb::tuple>(object))
     refuse_type(function, name, "a list of NumPy arrays", object);
   const std::size_t count = nb::len(object);
-  if (count < 1 || count > kMaxTerms)
-    refuse_value(function, name, "a list of 1 to " + std::to_string(kMaxTerms) + " arrays",
+  if (count < 1 || count > most)
+    refuse_value(function, name, "a list of 1 to " + std::to_string(most) + " arrays",
                  std::to_string(count) + " arrays");
   std::vector<WordArray> arrays;
   arrays.reserve(count);
   for (std::size_t t = 0; t < count; ++t)
-    arrays.emplace_back(function, std::string(name) + "[" + std::to_string(t) + "]", object[t], ndim);
+    arrays.emplace_back(function, std::string(name) + "[" + std::to_string(t) + "]", object[t], ndim, access);
   return arrays;
 }
 

@@ -68,9 +68,9 @@ class ByteArray : public ArrayView {
   uint8_t* data() const { return static_cast<uint8_t*>(buffer_.buf); }
 };
 
-// A list or tuple of one to kMaxTerms arrays; two such lists of one product have the same length.
+// A list or tuple of one to `most` arrays; two such lists of one product have the same length.
 std::vector<WordArray> word_arrays(const char* function, const char* name, nanobind::handle object,
-                                   std::size_t ndim);
+                                   std::size_t ndim, std::size_t most = kMaxTerms, Access access = Access::read);
 void require_same_length(const char* function, const char* name, std::size_t length, std::size_t expected);
 
 std::size_t checked_words(const char* function, int words);

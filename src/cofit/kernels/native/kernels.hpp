@@ -19,7 +19,8 @@ namespace cofit {
 using Word = uint64_t;
 __extension__ typedef unsigned __int128 Wide;
 
-constexpr size_t kMaxTerms = 8;
+constexpr size_t kMaxTerms = 8;    // of a sum of products
+constexpr size_t kMaxArrays = 64;  // in a list that is added up or combined
 
 // out[i] = sum_t sum_j mats[t][i, j] * vecs[t][j] for row_begin <= i < row_end.
 using MatvecFn = void (*)(const Word* const* mats, const Word* const* vecs, size_t terms, size_t cols,
@@ -53,8 +54,8 @@ using ShiftFn = void (*)(const Word* a, unsigned bits, size_t n, Word* out);
 
 // Arrays that are added to a result, and arrays that are subtracted from it.
 struct Addends {
-  const Word* plus[kMaxTerms];
-  const Word* minus[kMaxTerms];
+  const Word* plus[kMaxArrays];
+  const Word* minus[kMaxArrays];
   size_t plus_count = 0, minus_count = 0;
 };
 // The kernels below are indexed by words - 1 or, for 64 bits of GF(2) in a word, by kBitsIndex.
@@ -69,6 +70,24 @@ using MaskPartsFn = void (*)(const Word* r_0, const Word* r_1, const Word* share
 // + (c >> shift) - 2^(k-2-shift). 0 < shift < k.
 using UnmaskFn = void (*)(const Addends& opened, const Word* share, const Word* top, const Word* out_mask, unsigned shift,
                           bool adds_opened, size_t n, Word* out);
+// Linear combinations of arrays, a row for each result. The terms of a row are sorted by what they cost: inputs that are
+// added, inputs that are subtracted, and inputs that are multiplied by a coefficient first.
+struct ScaledInput {
+  Word low, high;  // the coefficient
+  size_t input;
+};
+struct CombinationRow {
+  const ScaledInput *plus, *minus, *times, *end;
+};
+struct Combination {
+  size_t inputs = 0, outs = 0;
+  CombinationRow rows[kMaxArrays];
+};
+// outs[c] = sum_a coefficient (c, a) * inputs[a].
+using CombineFn = void (*)(const Combination& combination, const Word* const* inputs, size_t n, Word* const* outs);
+// out = sum_c a[c] * (row c of the combination of b) + the addends. At most kMaxTerms rows and inputs.
+using BilinearFn = void (*)(const Combination& combination, const Word* const* a, const Word* const* b,
+                            const Addends& addends, size_t n, Word* out);
 
 struct Kernels {
   const char* name;
@@ -94,6 +113,8 @@ struct Kernels {
   CrossProductFn cross_product[3];
   MaskPartsFn mask_parts[2];
   UnmaskFn unmask[2];
+  CombineFn combine[3];
+  BilinearFn bilinear[3];
 };
 
 extern const Kernels kBaselineKernels;

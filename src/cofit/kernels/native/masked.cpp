@@ -1,7 +1,6 @@
 #include "masked.hpp"
 
-#include <vector>
-
+#include "addends.hpp"
 #include "arguments.hpp"
 #include "dispatch.hpp"
 
@@ -10,36 +9,6 @@ using namespace nb::literals;
 
 namespace cofit {
 namespace {
-
-using Arrays = std::vector<WordArray>;
-
-// The index of a table of three: 0 words stand for bits of GF(2), 64 in a word.
-std::size_t kind_of(const char* function, int words) {
-  if (words < 0 || words > 2)
-    refuse_value(function, "words", "1 (Z_2^64), 2 (Z_2^128) or 0 (bits of GF(2))", std::to_string(words));
-  return words == 0 ? kBitsIndex : static_cast<std::size_t>(words) - 1;
-}
-
-std::size_t words_of(std::size_t kind) { return kind == 1 ? 2 : 1; }
-
-// The arrays of a list that may be empty, all as long as out, each out itself or apart from it.
-Arrays addends_of(const char* function, const char* name, nb::handle list, const WordArray& out) {
-  Arrays arrays;
-  if (nb::isinstance<nb::list>(list) && nb::len(list) == 0) return arrays;
-  arrays = word_arrays(function, name, list, kAnyShape);
-  for (const WordArray& array : arrays) {
-    array.require_size(out.size());
-    out.require_same_or_apart_from(array);
-  }
-  return arrays;
-}
-
-Addends pointers(const Arrays& plus, const Arrays& minus) {
-  Addends addends;
-  for (const WordArray& array : plus) addends.plus[addends.plus_count++] = array.data();
-  for (const WordArray& array : minus) addends.minus[addends.minus_count++] = array.data();
-  return addends;
-}
 
 void py_signed_sum(nb::object plus_arg, nb::object minus_arg, nb::object out_arg, int words_arg) {
   const char* const function = "signed_sum";

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "arguments.hpp"
+#include "combine.hpp"
 #include "dispatch.hpp"
 #include "masked.hpp"
 #include "products.hpp"
@@ -316,6 +317,7 @@ NB_MODULE(_native, m) {
   m.def("bit_forms", &py_bit_forms, "matrix"_a.none(), "left"_a.none(), "right"_a.none(), "out"_a.none(),
         "begin"_a.noconvert(), "end"_a.noconvert());
   def_masked(m);
+  def_combine(m);
   m.def("available_isas", &py_available_isas);
   m.def("isa", [] { return std::string(current_kernels().name); });
   m.def("set_isa", &py_set_isa, "name"_a);
