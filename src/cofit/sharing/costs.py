@@ -86,7 +86,8 @@ class Costs:
     ``product_terms``, ``inner_terms`` and ``public_terms``: how many products of plain matrices (of plain rows) a party
     computes for one of secrets, and for one of a secret and a public matrix. ``bit_words``: words that ``from_bits``
     sends for every packed word, beside the elements of ``bit_to_ring``. ``unmasked``: what ``from_numbers`` takes after
-    its additions, in elements of the ring; ``unmasked_words``: and for every word of digits. ``compared``: what the
+    its additions, in elements of the ring; ``unmasked_words``: and for every word of digits; ``number_masks``: how many
+    masks are among what it adds. ``high_part``: of the operation of that name. ``compared``: what the
     parties exchange to see that an owner dealt them one value; what the owner sends follows from ``Inputs.layout``.
     ``hold``: what preparing a value for many products takes; None if nothing. ``hold_known``: the same for a part of it
     that one party knows. ``listeners``: how many hear announcements beside the
@@ -109,6 +110,8 @@ class Costs:
     public_terms: int
     unmasked: Cost
     unmasked_words: int
+    number_masks: int = 1
+    high_part: Cost = Cost(0, 0)
     echo: Cost = Cost(0, 0)
     bit_words: int = 0
     compared: Cost = Cost(0, 0)

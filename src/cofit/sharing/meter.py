@@ -272,8 +272,11 @@ class Meter(FromNumbers, Blank):
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         return self._product(BITS, a.shape, b.shape, shape, 0)
 
-    def _number_mask(self, width: int, count: int) -> tuple[BitShare, None]:
-        return blank_bits(width, count), None
+    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], None]:
+        return [blank_bits(width, count)] * self._costs.number_masks, None
+
+    def high_part(self, a: Share, shift: int) -> Share:
+        return super().high_part(self._count(self._costs.high_part, a.ring, a.shape), shift)
 
     def _unmasked(self, masked: BitShare, kept: None, ring: IntegerRing) -> Share:
         self._send(0, self._costs.unmasked_words * math.prod(words_of(masked).shape) * BITS.element_bytes)

@@ -15,6 +15,7 @@ from cofit.sharing.scheme import Scheme
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.semi2k.recording import Semi2kRecording
+from cofit.sharing.shamir.party import Shamir
 from cofit.sharing.spec import Spec
 
 
@@ -31,6 +32,7 @@ _SIDES = (
     Sides(Rep3),
     Sides(Rep4),
     Sides(Semi2k, Semi2kDealer, Semi2kRecording),
+    Sides(Shamir),
 )
 SCHEMES: dict[str, type[Scheme]] = {sides.party.info.name: sides.party for sides in _SIDES}
 

@@ -124,10 +124,13 @@ class Scheme(Member, Conversion):
         """
         share = joined(ring, shape, pieces, self._part_count)
         if constant is not None:
-            element, place = constant
-            for i, part in enumerate(share.parts):
-                part[place] = element if i == self._constant_part else ring.zeros(())
+            self._fill_constant(share, *constant)
         return share
+
+    def _fill_constant(self, share: Share, element: RingArray, place: Place) -> None:
+        """Write a public element over a place of a share."""
+        for i, part in enumerate(share.parts):
+            part[place] = element if i == self._constant_part else share.ring.zeros(())
 
     def hold(self, a: Share) -> Share:
         """Return the value of ``a``, prepared for many products with it on the left. ``a`` is used up.

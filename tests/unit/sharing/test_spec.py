@@ -10,7 +10,13 @@ from cofit.errors import InvalidInputError
 from cofit.sharing import SCHEMES, Spec
 from cofit.transport import Terms, memory_meshes
 
-AGREED = {"clear": "clear/3/0/none", "rep3": "rep3/3/1/none", "rep4": "rep4/4/1/none", "semi2k": "semi2k/2/1/dealer"}
+AGREED = {
+    "clear": "clear/3/0/none",
+    "rep3": "rep3/3/1/none",
+    "rep4": "rep4/4/1/none",
+    "semi2k": "semi2k/2/1/dealer",
+    "shamir": "shamir/3/1/none",
+}
 
 
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))

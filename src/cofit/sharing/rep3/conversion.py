@@ -39,13 +39,13 @@ class Rep3Conversion(TakesBits, FromNumbers, CommonStreams):
         propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
         return PackedBits(generate, count), PackedBits(propagate, count)
 
-    def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
+    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
         """r = r_0 XOR r_2, drawn from k_0 and k_2: party 2 knows it, and the others one part each. Free."""
         shape = (width, packed_length(count))
         zeros = BITS.zeros(shape)
         first = zeros if self.rank == 1 else self._own.ring(BITS, shape)
         second = zeros if self.rank == 0 else self._next.ring(BITS, shape)
-        return PackedBits(Share(BITS, (first, second)), count), BITS.add(first, second)
+        return [PackedBits(Share(BITS, (first, second)), count)], BITS.add(first, second)
 
     def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
         """Party 2 deals r and its top digit to 0 and 1, who open c to each other; see ``proof.md``."""

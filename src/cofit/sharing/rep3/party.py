@@ -38,22 +38,21 @@ truncation and conversion stands in ``proof.md`` beside this file.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from cofit.arithmetic import Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.sharing.bit_forms import BitForm
+from cofit.sharing.compared import ComparesDealt
 from cofit.sharing.costs import BitCosts, Cost, Costs
-from cofit.sharing.inputs import DIGEST_BYTES, common_digests
+from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.packed_bits import PackedBoolean
 from cofit.sharing.rep3.conversion import Rep3Conversion
-from cofit.sharing.shares import ComponentFacts, Share
+from cofit.sharing.shares import Share
 from cofit.sharing.spec import SchemeInfo, Spec
-from cofit.sharing.summands import SummandInputs, dealt_differently
+from cofit.sharing.summands import SummandInputs
 from cofit.transport import Mesh
 
 _CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
@@ -72,7 +71,7 @@ class _Masks(NamedTuple):
     following: list[RingArray]
 
 
-class Rep3(Rep3Conversion):
+class Rep3(ComparesDealt, Rep3Conversion):
     """One of the three parties."""
 
     info = SchemeInfo(
@@ -122,16 +121,6 @@ class Rep3(Rep3Conversion):
     def inputs(cls, spec: Spec) -> SummandInputs:
         """Seeds of x_0 and x_1, and x_2 in full. Any two parties are dealt one summand in common."""
         return SummandInputs(cls.info.name, ((0, 1), (1, 2), (2, 0)), 2)
-
-    def _compare_dealt(self, owner: str, layout: Sequence[ComponentFacts], received: Mapping[str, memoryview]) -> None:
-        """Every two parties compare what both were dealt. 1 round, 6 digests."""
-        digests = common_digests(layout, received, self.rank)
-        heard = {rank: np.empty(DIGEST_BYTES, np.uint8) for rank in digests}
-        told = {rank: [np.frombuffer(digest, np.uint8)] for rank, digest in digests.items()}
-        self._exchange("input", told, heard)
-        for rank, digest in digests.items():
-            if heard[rank].tobytes() != digest:
-                raise dealt_differently(owner, self.mesh.name, self.names[rank])
 
     def refresh(self, share: Share) -> Share:
         """Reshare x_i + a_i, where the a_i sum to zero: as after a product. 1 round, 3 elements."""

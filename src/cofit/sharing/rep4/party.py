@@ -339,14 +339,14 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         terms = self._terms(BITS, b, lambda pair, factors: form.sum([a.parts[i] for i in pair], factors))
         return self._reduce("forms", BITS, terms, shape, 0, None)
 
-    def _number_mask(self, width: int, count: int) -> tuple[BitShare, RingArray]:
+    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
         """r = r_2 XOR r_3, drawn from K_2 and K_3: known to 0 and 1; 2 and 3 have one part each. Free."""
         shape = (width, packed_length(count))
         drawn = {key: self._draw(key, BITS, shape, 1) for key in (2, 3)}
         parts = {key: one[0] for key, one in drawn.items() if len(one)}
         zeros = BITS.zeros(shape)
         share = Share(BITS, tuple(parts.get(j, zeros) for j in self._others))
-        return PackedBits(share, count), BITS.signed_sum(list(parts.values()))
+        return [PackedBits(share, count)], BITS.signed_sum(list(parts.values()))
 
     def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
         """2 and 3 learn c; with u = 1 - top(c) and v = top(r), T = c - r + 2^K u v; see ``proof.md``."""

@@ -139,9 +139,9 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
         self._ask("forms", Product(BITS, form, a.shape, b.shape, shape))
         return self._blank(BITS, shape)
 
-    def _number_mask(self, width: int, count: int) -> tuple[BitShare, MaskDigits]:
+    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], MaskDigits]:
         """The dealer knows the digits, and keeps them until the sum is opened, which it does not see."""
-        return blank_bits(width, count), self._ask("unmask", Digits(BITS, width, count))
+        return [blank_bits(width, count)], self._ask("unmask", Digits(BITS, width, count))
 
     def _unmasked(self, masked: BitShare, kept: MaskDigits, ring: IntegerRing) -> Share:
         self._ask("unmask", Number(ring, kept.number, masked.rows, masked.count, kept.words))

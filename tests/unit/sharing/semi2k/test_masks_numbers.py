@@ -41,10 +41,10 @@ def seen_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken: st
             super().setup()
             self._source._stream = stream(self.rank)  # type: ignore[attr-defined]
 
-        def _number_mask(self, width: int, count: int) -> tuple[BitShare, int]:
+        def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], int]:
             with masking(self._source._stream):  # type: ignore[attr-defined]
-                share, kept = super()._number_mask(width, count)
-            return PackedBits(words_of(share).map(mask), count), kept
+                (share,), kept = super()._number_masks(width, count)
+            return [PackedBits(words_of(share).map(mask), count)], kept
 
         def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
             self.sizes = () if operation == "unmask" else [array.size for array in own]
@@ -72,9 +72,9 @@ def seen_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken: st
             super().setup()
             self._source._streams = [stream(rank) for rank in range(parties)]  # type: ignore[attr-defined]
 
-        def _number_mask(self, width: int, count: int) -> tuple[BitShare, MaskDigits]:
+        def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], MaskDigits]:
             with masking(*self._source._streams):  # type: ignore[attr-defined]
-                share, digits = super()._number_mask(width, count)
+                share, digits = super()._number_masks(width, count)
             return share, MaskDigits(mask(digits.words), digits.number)
 
     def program(s: Scheme) -> None:

@@ -1,0 +1,1 @@
+"""``shamir``: polynomial sharing among three to seven parties, passive security, honest majority."""
