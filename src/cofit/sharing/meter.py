@@ -275,6 +275,11 @@ class Meter(FromNumbers, Blank):
     def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], None]:
         return [blank_bits(width, count)] * self._costs.number_masks, None
 
+    def high_squares(self, a: Share, shift: int) -> Share:
+        if not self._costs.high_part.rounds:
+            return super().high_squares(a, shift)
+        return self._high_squares_in_pieces(a, shift)
+
     def high_part(self, a: Share, shift: int) -> Share:
         return super().high_part(self._count(self._costs.high_part, a.ring, a.shape), shift)
 

@@ -14,6 +14,7 @@ Nothing above this layer looks inside a share.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -34,6 +35,8 @@ from cofit.sharing.placed import PlacedShare
 from cofit.sharing.shares import ComponentFacts, DealtShare, Share
 from cofit.sharing.spec import Spec
 from cofit.sharing.summands import joined
+
+_PIECE = 1 << 19  # elements of a matrix whose high parts travel at once
 
 
 class Scheme(Member, Conversion):
@@ -271,6 +274,14 @@ class Scheme(Member, Conversion):
         return a.linear(shifting(a.ring, shift))
 
     def high_squares(self, a: Share, shift: int) -> Share:
-        """Return the sum of the squares of ``high_part`` over the last axis. Sends what ``inner`` does."""
+        """Return the sum of the squares of ``high_part`` over the last axis. Sends what both do."""
         high = self.high_part(a, shift)
         return self.inner(high, high)
+
+    def _high_squares_in_pieces(self, a: Share, shift: int) -> Share:
+        """The same, some rows at a time: where high parts travel, no second matrix lies in memory."""
+        step = max(1, _PIECE // max(1, math.prod(a.shape[1:])))
+        rest = tuple(slice(None) for _ in a.shape[1:])
+        rows = [slice(start, start + step) for start in range(0, a.shape[0], step)]
+        pieces = [Scheme.high_squares(self, a.block((piece, *rest)), shift) for piece in rows]
+        return pieces[0] if len(pieces) == 1 else self.concatenate(pieces, 0)

@@ -42,6 +42,9 @@ class ShamirConversion(TakesBits, FromNumbers, Truncation):
             first = self.add(first, share)
         return first
 
+    def high_squares(self, a: Share, shift: int) -> Share:
+        return self._high_squares_in_pieces(a, shift)
+
     # --- bits to numbers ---------------------------------------------------------------------------------
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
