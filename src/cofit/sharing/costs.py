@@ -17,7 +17,8 @@ class Cost:
     """Rounds, and what all parties and the dealer together send: ring elements for each element of the result, for each
     one of the ``left`` and of the ``right`` operand (where operands are opened under masks: not again for a held left
     one, and once for the square of a value), and ``fixed_bytes`` once for the whole operation, whatever its size (the
-    digests of an active scheme). ``deferred``: checks that are put off, for each element of the result.
+    digests of an active scheme). ``deferred``: checks that are put off, for each element of the result. ``packed``:
+    words for every 64 elements of the result, where bits of them travel.
     """
 
     rounds: int
@@ -26,6 +27,7 @@ class Cost:
     left: int = 0
     right: int = 0
     deferred: int = 0
+    packed: int = 0
 
 
 @dataclass(frozen=True)

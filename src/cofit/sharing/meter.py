@@ -139,7 +139,8 @@ class Meter(FromNumbers, Blank):
         elements = cost.elements * math.prod(shape)
         elements += 0 if left is None else cost.left * math.prod(left)
         elements += 0 if right is None else cost.right * math.prod(right)
-        self._send(cost.rounds, elements * ring.element_bytes + cost.fixed_bytes)
+        words = cost.packed * packed_length(math.prod(shape)) * BITS.element_bytes if cost.packed else 0
+        self._send(cost.rounds, elements * ring.element_bytes + words + cost.fixed_bytes)
         self.put_off(cost.deferred * math.prod(shape))
         return self._blank(ring, shape)
 

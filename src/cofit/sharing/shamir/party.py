@@ -11,24 +11,25 @@ Products and openings send words of the base ring, not of the Galois ring: what 
 the constant coefficient of its share (or product of shares) times its Lagrange weight. Who does what: ``geometry.py``.
 
 Cost in ring elements per output element (all parties together) and rounds. g = n - t - 1; p is what a product takes;
-W(q) is what counting the wraps of digits of q bits takes (``wraps.py``): D = 2^q - 1 for t = 1, and D (t g + (t - 2) p
-+ t) for more. q = 1 + ceil(log2 t), q' = q - 1. The last column has t = 1, 2, 3 with n = 2t + 1.
+B = 1 for t = 1, and t g + (t - 2) p + t for more, is what a secret bit of the maskers takes (``masked_bits.py``); W is
+what counting wraps takes (``wraps.py``): 1, 24, 4 B for t = 1, 2, 3 with n = 2t + 1. The last column is for these;
+through one party in brackets, where rounds are messages that wait for one another, of whichever party.
 
-    operation               rounds  elements
-    input by an owner            2  n - t and seeds           2, 3, 4; and a digest from each party to each other one
-    input by a party             1  g                         1, 2, 3
-    open to all                  1  n t                       3, 10, 21
-    product of any kind          1  (2t + 1) g                3, 10, 21
-      through one party          2  2t + g                    3, 6, 9
-    truncation, and any        t+1  W(q) + W(q') + t          6, 38, 357 (through one party t = 3 has one round more,
-      product with it               + (t + 1)(t + g)            and 237 elements)
-    fresh sharing                1  (t + 1) g                 2, 6, 12
-    random bits (Boolean)        0  0
-    bit -> ring element        t+1  W(1) + (t + 1) g          3, 12, 45; and t (t + 1) words for every 64 bits
-    number -> ring element     t+1  W(q) + t + (t + 1) g      4, 26, 246; and the additions and words of ``numbers.py``
-    ring element -> k bits       1 round and those of adding t + 1 numbers; (t + 1) g + t p words for 64 bits, and the
-                                 ANDs of ``add_from_signals``
-    high part                    1  (t + 1) g                 2, 6, 12
+    operation               rounds       elements
+    input by an owner       2            n - t and seeds        2, 3, 4; and a digest from each party to each other one
+    input by a party        1            g                      1, 2, 3
+    open to all             1            n t                    3, 10, 21
+    product of any kind     1 (2)        (2t + 1) g (2t + g)    3, 10, 21 (3, 6, 9)
+    truncation, and any     2, 3, 6 (9)  W + t + (t + 1)(t + g) 6, 38, 159 (111); t = 3: 14 words more, of bits (6)
+      product with it
+    fresh sharing           1            (t + 1) g              2, 6, 12
+    random bits (Boolean)   0            0
+    bit -> ring element     2, 3, 4 (5)  B + (t + 1) g          3, 12, 45 (33); and t (t + 1) words for every 64 bits
+    number -> ring element  2, 3, 6 (9)  1, 18, 2 B             4, 26, 81 (57); and the additions and words of
+                                           + t + (t + 1) g        ``numbers.py``; t = 3: 10 words more, of bits (5)
+    ring element -> k bits  1 round and those of adding t + 1 numbers; (t + 1) g + t p words for 64 bits, and the ANDs
+                            of ``add_from_signals``
+    high part               1            (t + 1) g              2, 6, 12
 
 Compare the best known protocols: t words a party for a product in one round is what resharing with pseudorandom shares
 takes (Cramer, Damgard, Ishai 2005, section 4); 3t words in all through one party are fewer than the 4t of ATLAS, as
@@ -53,9 +54,11 @@ from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.packed_bits import PackedBoolean
 from cofit.sharing.shamir.conversion import ShamirConversion
+from cofit.sharing.shamir.digits import digit_values
 from cofit.sharing.shamir.geometry import Group, geometry_of
 from cofit.sharing.shamir.inputs import GroupInputs, group_inputs, joined
 from cofit.sharing.shamir.truncation import low_width, top_width
+from cofit.sharing.shamir.wraps import IN_BITS
 from cofit.sharing.shares import DealtShare, Share
 from cofit.sharing.spec import DIRECT, KING, SchemeInfo, Spec
 from cofit.transport import Mesh
@@ -96,13 +99,22 @@ class Shamir(ComparesDealt, ShamirConversion):
         g, reshared = group - 1, (t + 1) * (group - 1)
         product = Cost(2, 2 * t + g) if spec.route == KING else Cost(1, (2 * t + 1) * g)
 
-        def wraps(q: int) -> int:
-            values = (1 << q) - 1
-            return values if t == 1 else values * (t * g + (t - 2) * product.elements + t)
+        def bits(rows: int) -> int:  # of maskers, in the ring
+            return rows if t == 1 else rows * (t * g + (t - 2) * product.elements + t)
 
-        q = top_width(t)
-        rounds = 2 + max(0, t - 2) * product.rounds + min(t - 1, 1)
-        truncation = Cost(rounds, wraps(q) + wraps(low_width(t)) + t + (t + 1) * t + reshared)
+        def wraps(*widths: int) -> tuple[int, int]:  # elements, and words for 64 of them
+            values, sizes = digit_values(widths), sum(1 << q for q in widths)
+            if t < IN_BITS:
+                return (values if t == 1 else values * (t * g + t)), 0
+            products = values + len(widths) + 2 * sizes
+            return bits(2 * len(widths)), values * t * g + products * product.elements + 2 * len(widths) * t * (t + 1)
+
+        top, low = top_width(t), low_width(t)
+        truncating, truncating_words = wraps(top, low) if low else wraps(top)
+        counting, counting_words = wraps(top)
+        rounds = 1 + (3 * product.rounds + 2 if t >= IN_BITS else t)
+        elements = truncating + t + (t + 1) * t + reshared
+        truncation = Cost(rounds, elements, packed=truncating_words)
         degree = geometry_of(n, t).degree
         return Costs(
             setup_rounds=1,
@@ -115,13 +127,13 @@ class Shamir(ComparesDealt, ShamirConversion):
             refresh=Cost(1, reshared),
             truncated_product=truncation,
             truncation=truncation,
-            bit_to_ring=Cost(rounds, wraps(1) + reshared),
+            bit_to_ring=Cost(2 + min(t - 1, 1) + max(0, t - 2) * product.rounds, bits(1) + reshared),
             bit_words=t * (t + 1),
             carry_signals=Cost(1 + (levels(t + 1) + 1) * product.rounds, reshared + t * product.elements),
             product_terms=degree,
             inner_terms=degree * degree,
             public_terms=degree,
-            unmasked=Cost(rounds, wraps(q) + t + reshared),
+            unmasked=Cost(rounds, counting + t + reshared, packed=counting_words),
             unmasked_words=t * (t + 1),
             number_masks=t,
             high_part=Cost(1, reshared),
@@ -187,10 +199,6 @@ class Shamir(ComparesDealt, ShamirConversion):
             summand = BITS.signed_sum([form.sum(a.parts, rights), *masks.plus], masks.minus)
         return self._reduced("forms", BITS, summand, shape, 0, masks)
 
-    @property
-    def _multiplies(self) -> bool:
-        return self.rank in self.geometry.multipliers
-
     def _product_masks(self, ring: Ring, shape: Shape, shift: int, plus: Share | None) -> _ProductMasks:
         """Draw the masks of a product. Our summand of ``plus`` is added with them."""
         own = [self._summand(plus, self.geometry.multipliers)] if plus is not None and self._multiplies else []
@@ -205,7 +213,8 @@ class Shamir(ComparesDealt, ShamirConversion):
         """Turn the multipliers' summands, with what was added to them, into a sharing of their sum over 2^shift."""
         if shift:
             return self._truncated(operation, ring, summand, shape, shift, masks.opening)
-        return self._shared(operation, ring, shape, self.geometry.multipliers, summand, masks.drawn, self._relay)
+        senders = self.geometry.multipliers
+        return self._run(operation, self._shared(ring, shape, senders, summand, masks.drawn, self._relay))
 
     # --- bits --------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.sharing.operands import own_values
 from cofit.sharing.shamir.geometry import Group
-from cofit.sharing.shamir.streams import Streams
+from cofit.sharing.shamir.steps import Messages, Protocol, Steps
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import KING
 
@@ -25,14 +25,7 @@ class Masks(NamedTuple):
     drawn: dict[Group, RingArray]
 
 
-class Beside(NamedTuple):
-    """Messages by rank that go with an exchange: to send, and to fill."""
-
-    send: dict[int, list[RingArray]]
-    receive: dict[int, RingArray]
-
-
-class Resharing(Streams):
+class Resharing(Steps):
     """One party, with what it sends to share a sum."""
 
     @property
@@ -54,76 +47,59 @@ class Resharing(Streams):
 
     def _shared(
         self,
-        operation: str,
         ring: Ring,
         shape: Shape,
         senders: Group,
         masked: RingArray | None,
         drawn: Mapping[Group, RingArray],
         relay: int | None,
-    ) -> Share:
-        """Return a sharing of the sum of the senders' summands; ``masked``: ours with the masks,
-        in which are ``drawn`` of groups.
+    ) -> Protocol[Share]:
+        """Return a sharing of the sum of the senders' summands; ``masked``: ours with the masks, in which are ``drawn``
+        of groups.
 
         Every sender tells its own group its masked summand, which is then a value that this group knows; so is the
         draw of every group in the masks, which comes off. 1 round; through a relay 2, with fewer messages.
         """
         if relay is not None:
-            masked = self._through(operation, ring, shape, senders, masked, relay)
+            masked = yield from self._through(ring, shape, senders, masked, relay)
             senders = (relay,)
-        known = self._told(operation, ring, shape, {s: self.geometry.own_groups[s] for s in senders}, masked)
+        known = yield from self._told(ring, shape, senders, masked)
         terms = [(self.geometry.own_groups[sender], 1) for sender in known]
         terms += [(group, -1) for group in drawn]
         return self._from_groups(ring, terms, [*known.values(), *drawn.values()])
 
     def _through(
-        self, operation: str, ring: Ring, shape: Shape, senders: Group, masked: RingArray | None, relay: int
-    ) -> RingArray | None:
+        self, ring: Ring, shape: Shape, senders: Group, masked: RingArray | None, relay: int
+    ) -> Protocol[RingArray | None]:
         """Send masked summands to the relay, which returns their sum; the others return nothing."""
         if self.rank != relay:
-            self._exchange(operation, {relay: [masked]} if masked is not None else {})
+            yield Messages({relay: [masked]} if masked is not None else {}, {})
             return None
         heard = {rank: ring.empty(shape) for rank in senders if rank != relay}
-        self._exchange(operation, {}, heard)
+        yield Messages({}, heard)
         return ring.signed_sum([*([] if masked is None else [masked]), *heard.values()])
 
     def _told(
-        self,
-        operation: str,
-        ring: Ring,
-        shape: Shape,
-        groups: Mapping[int, Group],
-        own: RingArray | None,
-        beside: Beside | None = None,
-    ) -> dict[int, RingArray]:
-        """Every sender tells its group a value; return those that we know, by sender, ours among them.
-
-        beside: what travels in the same exchange between parties that are no senders.
-        """
+        self, ring: Ring, shape: Shape, senders: Sequence[int], own: RingArray | None
+    ) -> Protocol[dict[int, RingArray]]:
+        """Every sender tells its group a value; return those that we know, by sender, ours among them."""
+        groups = {sender: self.geometry.own_groups[sender] for sender in senders}
         heard = {rank: ring.empty(shape) for rank, group in groups.items() if rank != self.rank and self.rank in group}
-        send = {} if own is None else {rank: [own] for rank in groups[self.rank] if rank != self.rank}
-        also = beside or Beside({}, {})
-        self._exchange(operation, {**send, **also.send}, {**heard, **also.receive})
-        known = dict(heard) if own is None else {**heard, self.rank: own}
+        yield Messages({} if own is None else {r: [own] for r in groups[self.rank] if r != self.rank}, heard)
+        known = heard if own is None else {**heard, self.rank: own}
         return {rank: known[rank] for rank in groups if rank in known}
 
-    def _reshare(self, operation: str, ring: Ring, summand: RingArray | None, shape: Shape, senders: Group) -> Share:
+    def _reshared(self, ring: Ring, summand: RingArray | None, shape: Shape, senders: Group) -> Protocol[Share]:
         """Return a fresh sharing of the sum of summands that ``senders`` have. 1 round."""
         masks = self._masks(ring, shape, senders, None)
         masked = None if summand is None else ring.signed_sum([summand, *masks.plus], masks.minus)
-        return self._shared(operation, ring, shape, senders, masked, masks.drawn, None)
+        return (yield from self._shared(ring, shape, senders, masked, masks.drawn, None))
 
     # --- values that parties know ------------------------------------------------------------------------
 
     def _given(
-        self,
-        operation: str,
-        ring: Ring,
-        shape: Shape,
-        sources: Sequence[int],
-        own: RingArray | None,
-        beside: Beside | None = None,
-    ) -> dict[int, Share]:
+        self, ring: Ring, shape: Shape, sources: Sequence[int], own: RingArray | None
+    ) -> Protocol[dict[int, Share]]:
         """Share a value of each of the sources; ``own``: ours, if we are one. 1 round.
 
         x is the sum of a draw for every group that the source is in, but of its own group's: that one is the rest of
@@ -135,7 +111,7 @@ class Resharing(Streams):
             groups = [g for g in self._own_groups if source in g and g != rest]
             draws[source] = self._drawn(groups, ring, shape)
         left = None if own is None else ring.signed_sum([own], list(draws[self.rank].values()))
-        known = self._told(operation, ring, shape, {s: self.geometry.own_groups[s] for s in sources}, left, beside)
+        known = yield from self._told(ring, shape, sources, left)
         shares = {}
         for source in sources:
             terms, values = [(g, 1) for g in draws[source]], list(draws[source].values())
@@ -148,12 +124,12 @@ class Resharing(Streams):
     def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
         """1 round; the value under draws, to the n - t - 1 others of the source's own group."""
         own = own_values(self.mesh.name, ring, values, shape) if self.rank == source else None
-        return self._given("input", ring, shape, [source], own)[source]
+        return self._run("input", self._given(ring, shape, [source], own))[source]
 
     def refresh(self, share: Share) -> Share:
         """Reshare the summands of the openers. 1 round, (t + 1)(n - t - 1) elements."""
         own = self._summand(share, self.geometry.openers) if self.rank in self.geometry.openers else None
-        return self._reshare("refresh", share.ring, own, share.shape, self.geometry.openers)
+        return self._run("refresh", self._reshared(share.ring, own, share.shape, self.geometry.openers))
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         """Every receiver gets the summands of the t parties after it. 1 round, t elements for each."""

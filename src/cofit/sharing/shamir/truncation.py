@@ -13,12 +13,14 @@ A summand that a masker has of z is taken into its r_j: it tells nobody.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.sharing.masked_opening import of_wrap, public_part, raised
-from cofit.sharing.shamir.resharing import Beside
-from cofit.sharing.shamir.wraps import Digits, Wraps, picked
+from cofit.sharing.shamir.digits import Digits
+from cofit.sharing.shamir.wraps import Wraps
 from cofit.sharing.shares import Share
 
 
@@ -52,35 +54,34 @@ class Truncation(Wraps):
     def _truncated(
         self, operation: str, ring: Ring, summand: RingArray | None, shape: Shape, shift: int, masks: list[RingArray]
     ) -> Share:
-        """Divide the sum of summands, of openers and maskers, by 2^shift. t + 1 rounds."""
+        """Divide the sum of summands, of openers and maskers, by 2^shift."""
         ring = power_of_two(ring, "Truncation by a masked opening")
-        threshold, openers = self.geometry.threshold, self.geometry.openers
-        low = low_width(threshold)
-        widths = [top_width(threshold), *([low] if low else [])]
-        digits, plain, beside, own = None, None, Beside({}, {}), None
+        openers, count = self.geometry.openers, math.prod(shape)
+        top, low = top_width(self.geometry.threshold), low_width(self.geometry.threshold)
+        widths = [top, low] if low else [top]
+
+        def digits_of(values: RingArray) -> list[Digits]:
+            found = [_top_digit(ring, values, top)]
+            return [*found, _low_digit(ring, values, shift, low)] if low else found
+
+        digits, plain, own = None, None, None
         if self.rank in openers:
-            own = ring.signed_sum([*masks, *([] if summand is None else [summand])])
-            beside = self._to_each_other(ring, own)
+            total = ring.signed_sum([*masks, *([] if summand is None else [summand])]).reshape(-1)
+            own = raised(ring, total) if self.rank == openers[0] else total
         elif masks:
-            mask = ring.signed_sum(masks, [] if summand is None else [summand])
-            digits = [_top_digit(ring, mask, widths[0]), *([_low_digit(ring, mask, shift, low)] if low else [])]
-            plain = ring.neg(ring.shr(mask, shift))
-        counted = self._count_wraps(operation, ring, shape, widths, digits, plain, beside)
+            mask = ring.signed_sum(masks, [] if summand is None else [summand]).reshape(-1)
+            digits, plain = digits_of(mask), ring.neg(ring.shr(mask, shift))
+        opening = self._to_each_other(ring, own)
+        opened, counted = self._count_wraps(operation, ring, count, widths, digits, plain, opening, digits_of)
         result = None
-        if counted is not None and own is not None:
-            opened = raised(ring, ring.signed_sum([own, *beside.receive.values()]))
-            wrapped = picked(counted.wraps[0], _top_digit(ring, opened, widths[0]))
+        if opened is not None and counted is not None:
+            wrapped, *below = counted.wraps
             terms = [counted.plain, of_wrap(ring, wrapped, shift)]
             if self.rank == openers[0]:
                 terms.append(public_part(ring, opened, shift))
-            below = [picked(counted.wraps[1], _low_digit(ring, opened, shift, low))] if low else []
             result = ring.signed_sum(terms, below)
-        return self._reshare(operation, ring, result, shape, openers)
-
-    def _to_each_other(self, ring: Ring, own: RingArray) -> Beside:
-        """Return the messages by which openers tell each other what they have."""
-        others = [rank for rank in self.geometry.openers if rank != self.rank]
-        return Beside({rank: [own] for rank in others}, {rank: ring.empty(own.shape) for rank in others})
+        share = self._run(operation, self._reshared(ring, result, (count,), openers))
+        return share.linear(lambda part: part.reshape(shape))
 
 
 def _top_digit(ring: PowerOfTwoRing, values: RingArray, width: int) -> Digits:

@@ -1,261 +1,251 @@
 """How often a sum of masks wraps: what openers must know of masks that they do not know, shared among them.
 
 Every masker j has a digit h_j of q bits, private to it: the top digit of its mask, say. Openers know a public digit v.
-Their sum has wrapped w(v) = floor((h_0 + h_1 + ... + 2^q - 1 - v) / 2^q) times (``proof.md``, "Wraps"). Here all w(v),
-v = 0 ... 2^q - 1, are shared as sums among the openers, each of whom then picks the one that it needs: nobody learns v
-or h_j. The digits go in *families*, of which each has its own q; all travel together.
+The sum has wrapped w(v) = floor((h_0 + h_1 + ... + 2^q - 1 - v) / 2^q) times (``proof.md``, "Wraps"). Openers get w(v)
+as a sum; nobody learns v or h_j. Rows and families: ``digits.py``.
 
-- S_u = [h > u] is the thermometer of a digit h, and e_a = [h = a] its one-hot row. The first masker deals e, the others
-  deal S (u < 2^q - 1; S of 2^q - 1 is 0, and e_0 = 1 - e_1 - ...).
-- P is the one-hot row of the sum so far modulo 2^q. A further masker but the last: P'_m = sum_a P_a E_(m-a mod 2^q),
-  where E_b = S_(b-1) - S_b; what is carried out of it is sum_a P_a S_(2^q-1-a).
-- The last one: w(v) = carried + sum_m P_m (S_(v-m mod 2^q) + [m > v]).
-- h_0 + h_1 + ... = w(0) + w(1) + ... (Hermite's identity), so w(0) is not computed by products.
+**One masker**: w(v) = S_v. It deals S to the openers as sums, and each picks the one of its v.
 
-With one masker w(v) = S_v, which it deals to the openers as sums.
+**Two maskers**, one-hot row e and thermometer S: w(v) = sum_a e_a (S_(v-a mod 2^q) + [a > v]). All w(v), v > 0, are
+computed and shared as sums among the openers. h_0 + h_1 = w(0) + w(1) + ... (Hermite's identity), so w(0) follows.
+
+**Three maskers**: rows of three bits would be many ring elements. So w(v) is computed in bits, and the two bits of the
+one of v are turned into elements (``masked_bits.py``). Let P be the one-hot row of h_0 + h_1 modulo 2^q, and C what
+that sum carries: P_m = sum_a e_a E_(m-a), where E_b = S'_(b-1) - S'_b, and C = sum_a e_a S'_(2^q-1-a). With A_v = sum_m P_m
+[m > v] and B_v = sum_m P_m S_(v-m), w(v) = A_v + B_v + C, each of them 0 or 1. Openers pick the bits of their v from
+their shares, which is linear.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cofit.arithmetic import Ring, RingArray, Shape
-from cofit.sharing.shamir.resharing import Beside, Resharing
+from cofit.arithmetic import Ring, RingArray
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import pack, packed_length
+from cofit.sharing.bit_forms import Lookup
+from cofit.sharing.shamir.digits import Digits, digit_values, one, places, rows_of
+from cofit.sharing.shamir.masked_bits import MaskedBits
+from cofit.sharing.shamir.steps import Protocol
 from cofit.sharing.shares import Share
 
-Digits = npt.NDArray[np.uint8]
-_Pairs = Sequence[Sequence[tuple[int, int]]]
+IN_BITS = 3
+"""From so many maskers on, wraps are counted in bits."""
 _TERMS = 8  # products that a kernel adds at once
+_Pairs = tuple[tuple[tuple[int, int], ...], ...]
 
 
-class Summands(NamedTuple):
-    """An opener's summands: of w(v), for every family an array (2^q, ...), and of the maskers' plain values."""
+class Counted(NamedTuple):
+    """An opener's summands: of w(v) for every family, and of the maskers' plain values."""
 
     wraps: list[RingArray]
     plain: RingArray
 
 
-def digit_values(widths: Sequence[int]) -> int:
-    """Return how many values a masker deals for its digits of these widths."""
-    return sum((1 << q) - 1 for q in widths)
-
-
-class Wraps(Resharing):
+class Wraps(MaskedBits):
     """One party, with its part in counting wraps."""
 
     def _count_wraps(
         self,
         operation: str,
         ring: Ring,
-        shape: Shape,
+        count: int,
         widths: Sequence[int],
         digits: Sequence[Digits] | None,
         plain: RingArray | None,
-        beside: Beside,
-        has_plain: bool = True,
-    ) -> Summands | None:
-        """Share the wraps of every family among the openers; the others return None.
+        opening: Protocol[RingArray | None],
+        public: Callable[[RingArray], Sequence[Digits]],
+    ) -> tuple[RingArray | None, Counted | None]:
+        """Return what ``opening`` does, and an opener's summands for the digits ``public`` of that.
 
-        A masker passes its ``digits`` and, where ``has_plain``, a ``plain`` value, whose sum over the maskers is shared
-        as well. beside: what openers send each other in the first exchange. 1 round for one masker, t for t of them.
+        A masker passes its ``digits``, arrays of ``count``, and a ``plain`` value, whose sum over the maskers is shared
+        as well. Rounds: 1 for one masker, 2 for two; for three 2 and those of three products.
         """
-        count = digit_values(widths)
+        if self.geometry.threshold >= IN_BITS:
+            return self._count_in_bits(operation, ring, count, widths, digits, plain, opening, public)
+        opened, tables = self._together(operation, opening, self._all_wraps(ring, count, widths, digits, plain))
+        if opened is None or tables is None:
+            return opened, None
+        rows = places([1 << q for q in widths])
+        found = [_picked(tables[place], v) for place, v in zip(rows, public(opened), strict=True)]
+        return opened, Counted(found, tables[-1])
+
+    # --- in the ring -------------------------------------------------------------------------------------
+
+    def _all_wraps(
+        self, ring: Ring, count: int, widths: Sequence[int], digits: Sequence[Digits] | None, plain: RingArray | None
+    ) -> Protocol[RingArray | None]:
+        """Share all w(v) of every family among the openers, and the plain values: rows, one below the other."""
+        values = digit_values(widths)
+        at = places([(1 << q) - 1 for q in widths])
+        shape = (values + 1, count)
         if self.geometry.threshold == 1:
-            rows = None
-            if digits is not None:
-                rows = np.concatenate([_thermometer(ring, h, q) for h, q in zip(digits, widths, strict=True)])
-            pieces = self._to_openers(operation, ring, _below(rows, plain), (count + has_plain, *shape), beside)
-            return None if pieces is None else self._of_one(ring, pieces, widths)
-        first, *others = self._dealt_digits(operation, ring, shape, widths, digits, beside)
-        *middle, last = others
-        sums, carried = first, [ring.zeros(shape) for _ in widths]
-        for masker in middle:
-            sums, carried = self._added(operation, ring, shape, widths, sums, masker, carried)
-        rows = self._last_products(ring, shape, widths, sums, last, carried)
-        own = _below(rows, plain) if digits is not None else None
-        pieces = self._to_openers(operation, ring, own, (count + has_plain, *shape), Beside({}, {}))
+            own = None
+            if digits is not None and plain is not None:
+                own = np.concatenate([rows_of(ring, digits, widths, one_hot=False), plain[None]])
+            pieces = yield from self._to_openers(ring, own, shape)
+            if pieces is None:
+                return None
+            none = ring.zeros((1, count))
+            return np.concatenate([*(row for place in at for row in (pieces[place], none)), pieces[-1:]])
+        first, last = yield from self._dealt_digits(ring, (count,), widths, digits)
+        rows = self._two_digits(ring, widths, first, last) if self._multiplies else None
+        own = None if rows is None or plain is None else np.concatenate([rows, plain[None]])
+        pieces = yield from self._to_openers(ring, own, shape)
         if pieces is None or rows is None:
             return None
-        pieces[:count] = ring.add(pieces[:count], rows)
-        return self._with_total(ring, pieces, widths, first, others)
+        pieces[:values] = ring.add(pieces[:values], rows)
+        made = []
+        for place, q in zip(at, widths, strict=True):
+            weights = ring.from_int(np.arange(1, 1 << q))[:, None]
+            total = self.add(self.mul_public(self.select(first, place), weights), self.select(last, place))
+            both = self._summand(self.sum(total, 0), self.geometry.openers)
+            made += [ring.sub(both, ring.sum(pieces[place], 0))[None], pieces[place]]
+        return np.concatenate([*made, pieces[-1:]])
 
-    # --- dealing -----------------------------------------------------------------------------------------
+    def _two_digits(self, ring: Ring, widths: Sequence[int], first: Share, last: Share) -> RingArray:
+        """Return our summands of w(v) for v > 0, family by family."""
+        made = []
+        table = self._tables(ring).product(self.rank)
+        for place, q in zip(places([(1 << q) - 1 for q in widths]), widths, strict=True):
+            row, levels = self._whole_row(first, place), self._levels(last, place)
+            both = self.concatenate([levels, self.add_public(levels, one(ring))], 0)
+            factors = ring.combined(both.parts, table)
+            for pairs in _wrap_pairs(1 << q):
+                lhs = [part[x] for x, _ in pairs for part in row.parts]
+                rhs = [part[y] for _, y in pairs for part in factors]
+                pieces = [slice(k, k + _TERMS) for k in range(0, len(lhs), _TERMS)]
+                made.append(ring.signed_sum([ring.mul_sum(lhs[piece], rhs[piece]) for piece in pieces]))
+        return np.stack(made)
 
-    def _dealt_digits(
+    # --- in bits -----------------------------------------------------------------------------------------
+
+    def _count_in_bits(
         self,
         operation: str,
         ring: Ring,
-        shape: Shape,
+        count: int,
         widths: Sequence[int],
         digits: Sequence[Digits] | None,
-        beside: Beside,
-    ) -> list[Share]:
-        """Share every masker's rows: one-hot of the first, thermometers of the others. 1 round."""
-        maskers, own = self.geometry.maskers, None
-        if digits is not None:
-            row = _one_hot if self.rank == maskers[0] else _thermometer
-            own = np.concatenate([row(ring, h, q) for h, q in zip(digits, widths, strict=True)])
-        dealt = self._given(operation, ring, (digit_values(widths), *shape), maskers, own, beside)
-        return [dealt[rank] for rank in maskers]
+        plain: RingArray | None,
+        opening: Protocol[RingArray | None],
+        public: Callable[[RingArray], Sequence[Digits]],
+    ) -> tuple[RingArray | None, Counted | None]:
+        """As ``_count_wraps``, for three maskers."""
+        rows, words = 2 * len(widths), packed_length(count)
+        masks, kept = self._maskers_bits((rows, words))
+        opened, bits, rho = self._together(
+            operation,
+            opening,
+            self._wraps_as_bits(widths, digits, words),
+            self._xor_of_maskers(ring, rows, count, kept, plain, with_plain=True),
+        )
+        own = None
+        if opened is not None:
+            at = places([1 << q for q in widths])
+            chosen = [
+                _chosen(self.select(all_rows, place), v)
+                for place, v in zip(at, public(opened), strict=True)
+                for all_rows in bits
+            ]
+            own = self._openers_summand(self.concatenate(chosen, 0), masks)
+        masked = self._run(operation, self._to_each_other(BITS, own))
+        if masked is None or rho is None:
+            return opened, None
+        found = self._unmasked_bits(ring, masked, rho[:rows])
+        wraps = [ring.signed_sum([found[i], found[i + 1], found[i + 1]]) for i in range(0, rows, 2)]
+        return opened, Counted(wraps, rho[rows])
 
-    def _to_openers(
-        self, operation: str, ring: Ring, own: RingArray | None, shape: Shape, beside: Beside
-    ) -> RingArray | None:
-        """Share values of the maskers as sums among the openers, who return their summand of the sum of all. 1 round.
+    def _wraps_as_bits(
+        self, widths: Sequence[int], digits: Sequence[Digits] | None, words: int
+    ) -> Protocol[tuple[Share, Share]]:
+        """Return the lower and the upper bits of all w(v), for every family. 1 round and those of three products."""
+        first, second, last = yield from self._dealt_digits(BITS, (words,), widths, digits)
+        sizes = tuple(1 << q for q in widths)
+        at = places([size - 1 for size in sizes])
+        row = self.concatenate([self._whole_row(first, place) for place in at], 0)
+        levels = self.concatenate([*(self._levels(second, place) for place in at), self._ones(BITS, (words,))], 0)
+        sums = yield from self._bit_products(row, levels, _sum_form(sizes, words))
+        row = self.concatenate([self._whole_row(sums, place) for place in at], 0)
+        levels = self.concatenate([self._levels(last, place) for place in at], 0)
+        below = yield from self._bit_products(row, levels, _level_form(sizes, words))
+        above = row.linear(lambda part: _above(part, sizes))
+        which = [digit_values(widths) + i for i, size in enumerate(sizes) for _ in range(size)]
+        carry = self.select(sums, which)
+        left, right = self.add(above, carry), self.add(below, carry)
+        product = (
+            BITS.bilinear(left.parts, right.parts, self._tables(BITS).product(self.rank)) if self._multiplies else None
+        )
+        both = yield from self._shared_products(BITS, left.shape, product)
+        return self.add(left, below), self.add(both, carry)
 
-        A masker draws the pieces of all openers but one, with each from its own stream, and sends that one the rest.
-        """
-        openers, maskers = self.geometry.openers, self.geometry.maskers
-        explicit = {masker: openers[i % len(openers)] for i, masker in enumerate(maskers)}
-        send, heard, drawn = dict(beside.send), dict(beside.receive), []
-        if own is not None:
-            draws = [self._pairs[rank].ring(ring, shape) for rank in openers if rank != explicit[self.rank]]
-            send[explicit[self.rank]] = [ring.signed_sum([own], draws)]
-        elif self.rank in openers:
-            told = {masker: ring.empty(shape) for masker in maskers if explicit[masker] == self.rank}
-            drawn = [self._pairs[masker].ring(ring, shape) for masker in maskers if masker not in told]
-            heard.update(told)
-            drawn += told.values()
-        self._exchange(operation, send, heard)
-        return ring.signed_sum(drawn) if drawn else None
-
-    # --- adding digits -----------------------------------------------------------------------------------
-
-    def _added(
-        self,
-        operation: str,
-        ring: Ring,
-        shape: Shape,
-        widths: Sequence[int],
-        sums: Share,
-        masker: Share,
-        carried: list[RingArray],
-    ) -> tuple[Share, list[RingArray]]:
-        """Add a masker's digits: return the one-hot rows of the sums, and our summands of what was carried so far."""
-        senders, rows = self.geometry.multipliers, (digit_values(widths), *shape)
-        masks = self._masks(ring, rows, senders, self._relay)
-        masked, now = None, carried
-        if self.rank in senders:
-            made = []
-            now = []
-            for place, q in _places(widths):
-                p, s = self._whole_row(sums, place), self._levels(masker, place)
-                size = 1 << q
-                one_hot = self.sub(
-                    self.concatenate([self._ones(ring, shape), self.select(s, slice(0, size - 1))], 0), s
-                )
-                pairs = [[(a, (m - a) % size) for a in range(size)] for m in range(1, size)]
-                made.append(self._sums_of_products(ring, shape, p, one_hot, pairs))
-                out = self._sums_of_products(ring, shape, p, s, [[(a, size - 1 - a) for a in range(1, size)]])
-                now.append(ring.add(carried[len(now)], out[0]))
-            masked = ring.signed_sum([np.concatenate(made), *masks.plus], masks.minus)
-        return self._shared(operation, ring, rows, senders, masked, masks.drawn, self._relay), now
-
-    def _last_products(
-        self,
-        ring: Ring,
-        shape: Shape,
-        widths: Sequence[int],
-        sums: Share,
-        last: Share,
-        carried: list[RingArray],
-    ) -> RingArray | None:
-        """Return a multiplier's summands of w(v) for v > 0, family by family."""
-        if self.rank not in self.geometry.multipliers:
-            return None
-        made = []
-        for (place, q), carry in zip(_places(widths), carried, strict=True):
-            size = 1 << q
-            levels = self._levels(last, place)
-            above = self.add_public(levels, _ones(ring, (1,) * len(levels.shape)))
-            pairs = [[(m, (v - m) % size + (size if m > v else 0)) for m in range(size)] for v in range(1, size)]
-            both = self.concatenate([levels, above], 0)
-            out = self._sums_of_products(ring, shape, self._whole_row(sums, place), both, pairs)
-            made.append(ring.add(out, np.broadcast_to(carry, out.shape)))
-        return np.concatenate(made)
-
-    def _whole_row(self, share: Share, place: slice) -> Share:
-        """Return a one-hot row with its first element, which is 1 less all others."""
-        rest = self.select(share, place)
-        total = self.sum(rest, 0).linear(lambda part: part[None])
-        return self.concatenate([self.sub(self._ones(share.ring, rest.shape[1:]), total), rest], 0)
-
-    def _levels(self, share: Share, place: slice) -> Share:
-        """Return a thermometer with its last element, which is 0."""
-        rest = self.select(share, place)
-        return self.concatenate([rest, self.constant(share.ring, share.ring.zeros((1, *rest.shape[1:])))], 0)
-
-    def _ones(self, ring: Ring, shape: Shape) -> Share:
-        return self.constant(ring, _ones(ring, (1, *shape)))
-
-    def _sums_of_products(self, ring: Ring, shape: Shape, left: Share, right: Share, pairs: _Pairs) -> RingArray:
-        """Return our summands of sums of products of rows: for each list of pairs, of left[x] right[y] over (x, y)."""
-        factors = ring.combined(right.parts, self._tables(ring).product(self.rank))
-        out = ring.empty((len(pairs), *shape))
-        for i, terms in enumerate(pairs):
-            lhs = [part[x] for x, _ in terms for part in left.parts]
-            rhs = [part[y] for _, y in terms for part in factors]
-            pieces = [slice(k, k + _TERMS) for k in range(0, len(lhs), _TERMS)]
-            out[i] = ring.signed_sum([ring.mul_sum(lhs[piece], rhs[piece]) for piece in pieces])
-        return out
-
-    # --- the openers' tables -----------------------------------------------------------------------------
-
-    def _of_one(self, ring: Ring, pieces: RingArray, widths: Sequence[int]) -> Summands:
-        """One masker: w(v) = S_v, and 0 for the last v."""
-        none = ring.zeros((1, *pieces.shape[1:]))
-        wraps = [np.concatenate([pieces[place], none]) for place, _ in _places(widths)]
-        return Summands(wraps, pieces[-1])
-
-    def _with_total(
-        self, ring: Ring, pieces: RingArray, widths: Sequence[int], first: Share, others: Sequence[Share]
-    ) -> Summands:
-        """Put w(0) before the others: the sum of all digits, which is linear in what was dealt, less all others."""
-        wraps = []
-        for place, q in _places(widths):
-            total = self.select(others[0], place)
-            for masker in others[1:]:
-                total = self.add(total, self.select(masker, place))
-            weights = ring.from_int(np.arange(1, 1 << q)).reshape(-1, *(1,) * (pieces.ndim - 1))
-            total = self.add(total, self.mul_public(self.select(first, place), weights))
-            digits = self._summand(self.sum(total, 0), self.geometry.openers)
-            rest = pieces[place]
-            wraps.append(np.concatenate([ring.sub(digits, ring.sum(rest, 0))[None], rest]))
-        return Summands(wraps, pieces[-1])
+    def _bit_products(self, left: Share, right: Share, form: Lookup) -> Protocol[Share]:
+        """Return a public bilinear map of rows of bits."""
+        shape = (form.rows(left.shape[0], right.shape[0]), left.shape[1])
+        product = None
+        if self._multiplies:
+            product = form.sum(left.parts, BITS.combined(right.parts, self._tables(BITS).product(self.rank)))
+        return (yield from self._shared_products(BITS, shape, product))
 
 
-def _below(rows: RingArray | None, plain: RingArray | None) -> RingArray | None:
-    return rows if rows is None or plain is None else np.concatenate([rows, plain[None]])
+@functools.cache
+def _wrap_pairs(size: int) -> _Pairs:
+    """Return, for v > 0, which e_a goes with which of S and, after those, S + 1."""
+    return tuple(tuple((a, (v - a) % size + (size if a > v else 0)) for a in range(size)) for v in range(1, size))
 
 
-def picked(wraps: RingArray, digit: Digits) -> RingArray:
+@functools.cache
+def _sum_form(sizes: tuple[int, ...], words: int) -> Lookup:
+    """Return the rows P_m, m > 0, of every family, and then the carry C of each, from e of all families, and from S' of
+    all families with a row of ones after them: S' of -1.
+    """
+    sums: list[dict[int, int]] = []
+    carries: list[dict[int, int]] = []
+    for place, size in zip(places(sizes), sizes, strict=True):
+        level = [*(1 << (place.start + u) for u in range(size - 1)), 0, 1 << sum(sizes)]  # the last one is that of -1
+        for m in range(1, size):
+            factors = {a: (m - a) % size for a in range(size)}
+            sums.append({place.start + a: level[b - 1] ^ level[b] for a, b in factors.items()})
+        carries.append({place.start + a: level[size - 1 - a] for a in range(1, size)})
+    return _lookup([*sums, *carries], sum(sizes), sum(sizes) + 1, words)
+
+
+def _above(part: RingArray, sizes: tuple[int, ...]) -> RingArray:
+    """Return A_v for every v of every family."""
+    return np.stack(
+        [BITS.sum(part[place][v + 1 :], 0) for place, n in zip(places(sizes), sizes, strict=True) for v in range(n)]
+    )
+
+
+@functools.cache
+def _level_form(sizes: tuple[int, ...], words: int) -> Lookup:
+    """Return the rows B_v of every family, from P and S of all families."""
+    forms = [
+        {place.start + m: 1 << (place.start + (v - m) % size) for m in range(size)}
+        for place, size in zip(places(sizes), sizes, strict=True)
+        for v in range(size)
+    ]
+    return _lookup(forms, sum(sizes), sum(sizes), words)
+
+
+def _lookup(forms: list[dict[int, int]], lefts: int, rights: int, words: int) -> Lookup:
+    matrix = np.zeros((len(forms), lefts), np.uint64)
+    for form, terms in enumerate(forms):
+        for left, chosen in terms.items():
+            matrix[form, left] = chosen
+    return Lookup(rights, [(words, matrix)])
+
+
+def _picked(wraps: RingArray, digit: Digits) -> RingArray:
     """Return the elements of w(v) that the digit v of every element says."""
-    rows = wraps.reshape(len(wraps), -1)
-    return np.take_along_axis(rows, digit.reshape(1, -1).astype(np.intp), 0).reshape(wraps.shape[1:])
+    return np.asarray(np.take_along_axis(wraps, digit[None].astype(np.intp), 0)[0])
 
 
-def _places(widths: Sequence[int]) -> list[tuple[slice, int]]:
-    """Return where the values of every family lie among those of all, and its width."""
-    places, start = [], 0
-    for q in widths:
-        places.append((slice(start, start + (1 << q) - 1), q))
-        start += (1 << q) - 1
-    return places
-
-
-def _thermometer(ring: Ring, digits: Digits, width: int) -> RingArray:
-    levels = np.arange((1 << width) - 1, dtype=np.uint8).reshape(-1, *(1,) * digits.ndim)
-    return ring.from_int(digits[None] > levels)
-
-
-def _one_hot(ring: Ring, digits: Digits, width: int) -> RingArray:
-    values = np.arange(1, 1 << width, dtype=np.uint8).reshape(-1, *(1,) * digits.ndim)
-    return ring.from_int(digits[None] == values)
-
-
-def _ones(ring: Ring, shape: Shape) -> RingArray:
-    return ring.from_int(np.ones(shape, np.uint8))
+def _chosen(rows: Share, digit: Digits) -> Share:
+    """Return one row of bits: that of row v where the digit of an element is v."""
+    masks = [pack(digit == v) for v in range(rows.shape[0])]
+    return rows.linear(lambda part: BITS.mul_sum(list(part), masks)[None])
