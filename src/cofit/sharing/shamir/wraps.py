@@ -11,9 +11,9 @@ computed and shared as sums among the openers. h_0 + h_1 = w(0) + w(1) + ... (He
 
 **Three maskers**: rows of three bits would be many ring elements. So w(v) is computed in bits, and the two bits of the
 one of v are turned into elements (``masked_bits.py``). Let P be the one-hot row of h_0 + h_1 modulo 2^q, and C what
-that sum carries: P_m = sum_a e_a E_(m-a), where E_b = S'_(b-1) - S'_b, and C = sum_a e_a S'_(2^q-1-a). With A_v = sum_m P_m
-[m > v] and B_v = sum_m P_m S_(v-m), w(v) = A_v + B_v + C, each of them 0 or 1. Openers pick the bits of their v from
-their shares, which is linear.
+that sum carries: P_m = sum_a e_a E_(m-a), where E_b = S'_(b-1) - S'_b, and C = sum_a e_a S'_(2^q-1-a). With A_v = sum_m
+P_m [m > v] and B_v = sum_m P_m S_(v-m), w(v) = A_v + B_v + C, each of them 0 or 1. Openers pick the bits of their v
+from their shares, which is linear.
 """
 
 from __future__ import annotations
