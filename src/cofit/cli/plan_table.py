@@ -10,9 +10,15 @@ from cofit.learn.forecast import Forecast, Phase
 from cofit.learn.plan import Plan
 from cofit.learn.sections import Row, Section, as_number
 from cofit.learn.usefulness import shown
+from cofit.sharing import scheme_of
+from cofit.sharing.spec import DIRECT, KING
 from cofit.units import duration, size
 
 _BETWEEN_CITIES = 0.02
+_ROUTES = {
+    DIRECT: "every party sends to all others: the fewest rounds",
+    KING: "through one party, which tells the others: more rounds, fewer bytes",
+}
 _RECIPES = {"best": "the most accurate known for these facts", "paper": "the paper's method, calibrated honestly"}
 
 
@@ -75,6 +81,11 @@ def _cost(cost: Forecast) -> Section:
     def row(name: str, phase: Phase, note: str = "") -> Row:
         return Row(name, f"{phase.rounds:,} rounds", f"{size(phase.bytes)}, about {duration(phase.seconds)}{note}")
 
+    spec, routes = cost.spec, scheme_of(cost.spec).info.routes
+    members = f"{spec.parties} parties" + (" and a dealer" if spec.dealer else "")
+    computed = [Row("scheme", spec.name, f"{members}; corrupted at most: {spec.corrupted}")]
+    if len(routes) > 1:
+        computed.append(Row("products", spec.route, _ROUTES[spec.route]))
     phases = [row(f"- {name}", phase) for name, phase in cost.phases.items()]
     total = row("whole run", cost.total, "; rounds and bytes are exact")
     assumed = Row(
@@ -84,4 +95,4 @@ def _cost(cost: Forecast) -> Section:
         f"{duration(_BETWEEN_CITIES)}, as between cities, the whole run takes about "
         f"{duration(cost.seconds_at(_BETWEEN_CITIES))}",
     )
-    return Section("Cost forecast", (total, *phases, row("one epoch", cost.epoch), assumed))
+    return Section("Cost forecast", (*computed, total, *phases, row("one epoch", cost.epoch), assumed))

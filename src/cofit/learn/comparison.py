@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,11 @@ from cofit.learn.facts import Facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
 from cofit.sharing import SCHEMES
+
+
+def usual_parties() -> dict[str, int | None]:
+    """Return every scheme that keeps secrets, each among as many parties as is usual."""
+    return {name: None for name, scheme in SCHEMES.items() if scheme.info.secret}
 
 
 @dataclass(frozen=True)
@@ -35,14 +41,20 @@ class Choice:
         return dict(vars(self))
 
 
-def compare_schemes(facts: Facts, owners: int = 2) -> tuple[Choice, ...]:
-    """Return every scheme that keeps secrets, each with its usual number of parties, the cheapest epoch first."""
+def compare_schemes(
+    facts: Facts, owners: int = 2, parties: Mapping[str, int | None] | None = None
+) -> tuple[Choice, ...]:
+    """Return schemes for one training run, the cheapest epoch first.
+
+    parties: which schemes, and among how many parties each (None: as many as is usual); None: ``usual_parties``. The
+    scheme of the facts has their threshold and route.
+    """
     found = []
-    for name, scheme in SCHEMES.items():
-        if not scheme.info.secret:
-            continue
-        plan = plan_training(replace(facts, scheme=name))
-        cost, spec = forecast(plan, owners=owners), plan.facts.spec()
+    for name, count in (usual_parties() if parties is None else parties).items():
+        asked = facts if name == facts.scheme else replace(facts, scheme=name, threshold=None, route=None)
+        plan = plan_training(asked)
+        cost = forecast(plan, owners=owners, parties=count)
+        spec = cost.spec
         found.append(
             Choice(
                 scheme=name,

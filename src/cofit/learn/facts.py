@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
 
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.checked import OWNER, flag, integer, one_of, positive, real
+from cofit.learn.exact import ADDED
 from cofit.learn.losses import LOSSES
 from cofit.learn.recipes.descent.budget import clipping_pays, pure_penalty, spend
 from cofit.learn.recipes.descent.clip import row_limit
@@ -25,6 +26,7 @@ PARTITIONS = ("horizontal", "vertical")
 _FEWEST_ROWS = 2
 _MOST_ROWS = 1 << 40
 _MOST_EPOCHS = 1_000_000
+_MOST_PARTIES = 1 << 16
 AUTO_PURE = "auto"
 """The K-norm mechanism, or Laplace where epsilon is so large that K-norm noise cannot be sampled closely enough."""
 DEFAULT_NORM_FLOOR = Fraction(CommonSettings.norm_floor)
@@ -37,7 +39,10 @@ PAPER_DEFAULTS = unset_of(MinimiserSettings)
 
 @dataclass(frozen=True)
 class Facts:
-    """Public facts; make them with ``training_facts``, which checks them and fills in defaults."""
+    """Public facts; make them with ``training_facts``, which checks them and fills in defaults.
+
+    threshold: None is the most corrupted parties that the scheme withstands. route: None is the scheme's usual one.
+    """
 
     rows: int
     cols: int
@@ -67,6 +72,8 @@ class Facts:
     row_limit: Fraction | None
     tolerance: Fraction
     allow_unproven: bool
+    threshold: int | None = field(default=None, metadata=ADDED)
+    route: str | None = field(default=None, metadata=ADDED)
 
     @property
     def method(self) -> str:
@@ -81,8 +88,17 @@ class Facts:
         return DESCENT if self.delta or (sparse and self.normalised_by == "owners") else MINIMISER
 
     def spec(self, parties: int | None = None) -> Spec:
-        """Return the scheme among so many parties; None: as many as is usual."""
-        return scheme_named(self.scheme).info.spec(parties)
+        """Return the scheme among so many parties; None: as many as is usual. Refuses what does not fit together."""
+        return scheme_named(self.scheme).info.spec(parties, self.threshold, self.route)
+
+    def among(self, parties: int | None) -> Facts:
+        """Return the facts of a run among so many parties, which leave out a threshold that is the usual one.
+
+        Raises InvalidInputError where parties or threshold do not fit the scheme.
+        """
+        info = scheme_named(self.scheme).info
+        count = info.default_parties if parties is None else parties
+        return replace(self, threshold=info.chosen_threshold(count, self.threshold))
 
     @property
     def norm(self) -> str:
@@ -112,17 +128,26 @@ class TrainingSettings(MinimiserSettings, DescentSettings, CommonSettings):
 
 
 SETTINGS = tuple(one.name for one in fields(TrainingSettings))
-PARAMETERS = ("rows", "cols", "partition", "loss", *SETTINGS)
+PARAMETERS = ("rows", "cols", "partition", "loss", "route", *SETTINGS)
 """Of ``training_facts``."""
 
 
 def training_facts(
-    rows: int, cols: int, *, partition: str = "horizontal", loss: str = "logistic", **settings: Any
+    rows: int,
+    cols: int,
+    *,
+    partition: str = "horizontal",
+    loss: str = "logistic",
+    route: str | None = None,
+    **settings: Any,
 ) -> Facts:
     """Check the facts and fill in defaults. ``settings``: those of ``TrainingSettings``.
 
     rows, cols: of the joint data, without the intercept. partition: 'horizontal' (owners hold rows) or 'vertical'
-    (columns). recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
+    (columns). route: of the products, where the scheme has a choice (``routed_plan``); None: the usual one.
+    threshold: how many computing parties may be corrupted together, where the scheme withstands more; it must fit the
+    number of parties, which is no fact of the plan.
+    recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
     method, calibrated honestly). delta: None takes 1e-6 with recipe 'best', and 0 with recipe 'paper'.
     normalised_by: 'owners' or 'parties'. None takes the parties where rows are not whole, and, with recipe 'best',
     where the features have agreed ranges whose level is worth its price; else the owners.
@@ -257,7 +282,17 @@ def training_facts(
         row_limit=row_limit(cols, None if unbounded else bound) if clips else None,
         tolerance=real("tolerance", given["tolerance"], "above 0 and at most 0.1", lambda v: 0 < v <= 0.1),
         allow_unproven=flag("allow_unproven", given["allow_unproven"]),
+        threshold=None if asked.threshold is None else integer("threshold", asked.threshold, 1, _MOST_PARTIES),
+        route=_other_route(scheme, route),
     )
+
+
+def _other_route(scheme: str, route: str | None) -> str | None:
+    """Return the route, or None where it is the scheme's usual one."""
+    routes = scheme_named(scheme).info.routes
+    if route is not None:
+        one_of(routes, "route", route)
+    return None if route == routes[0] else route
 
 
 def _clips(asked: bool | None, rows: int, cols: int, epsilon: Fraction, delta: Fraction, shares: Shares) -> bool:

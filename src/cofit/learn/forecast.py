@@ -27,7 +27,7 @@ from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.private_training import private_training
 from cofit.secret import InputFacts, Party
-from cofit.sharing import Scheme, scheme_of
+from cofit.sharing import Scheme, Spec, scheme_of
 from cofit.sharing.meter import Meter, Tally
 
 LOCAL_LATENCY = 1e-4
@@ -66,7 +66,7 @@ class Forecast:
 
     Rounds and bytes are exact: what the counters of a run say, at the party that waits most and over all members.
     Seconds are an estimate for the reference machine, with this ``latency`` (seconds a message), ``bandwidth`` (bytes a
-    second, of all members together) and so many ``processors``.
+    second, of all members together) and so many ``processors``. ``spec``: the scheme, in the form that was counted.
     """
 
     share: Phase
@@ -78,6 +78,7 @@ class Forecast:
     latency: float
     bandwidth: float
     processors: int
+    spec: Spec
 
     @property
     def phases(self) -> dict[str, Phase]:
@@ -99,7 +100,8 @@ class Forecast:
         """Return plain numbers."""
         named = {**self.phases, "total": self.total, "epoch": self.epoch}
         assumed = {"latency": self.latency, "bandwidth": self.bandwidth, "processors": self.processors}
-        return {**{name: dict(phase.__dict__) for name, phase in named.items()}, "assumed": assumed}
+        spec = {name: getattr(self.spec, name) for name in ("name", "parties", "threshold", "route")}
+        return {**{name: dict(phase.__dict__) for name, phase in named.items()}, "assumed": assumed, "scheme": spec}
 
     def seconds_at(self, latency: float) -> float:
         """Return the seconds of the whole run at another latency, about: the same work, and longer waits."""
@@ -174,6 +176,7 @@ def forecast(
         latency=latency,
         bandwidth=bandwidth,
         processors=processors,
+        spec=spec,
     )
 
 

@@ -58,6 +58,14 @@ class CommonSettings:
     scheme: str = field(
         default="rep3", kw_only=True, metadata=setting("Secret-sharing scheme.", choices=lambda: sorted(SCHEMES))
     )
+    threshold: int | None = field(
+        default=None,
+        kw_only=True,
+        metadata=setting(
+            "How many computing parties may be corrupted together; fewer cost less, where the scheme has a choice.  "
+            "[default: the most that the scheme withstands]"
+        ),
+    )
     fit_intercept: bool = field(default=True, kw_only=True, metadata=setting("Learn an intercept, or not."))
     normalised_by: str | None = field(
         default=None,

@@ -102,7 +102,8 @@ class Certificate:
     @property
     def spec(self) -> Spec:
         """The scheme among these parties; secret, adversary, threshold and dealers state what it says."""
-        return scheme_named(self.scheme).info.spec(len(self.parties))
+        threshold, route = self.facts.get("threshold"), self.facts.get("route")
+        return scheme_named(self.scheme).info.spec(len(self.parties), threshold, route)  # type: ignore[arg-type]
 
     @property
     def method(self) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from cofit.errors import parameter_error
+from cofit.errors import InvalidInputError, parameter_error
 from cofit.privacy.accountant import at_epsilon
 from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedRelease, Statement
 from cofit.privacy.mechanisms import MECHANISMS
@@ -121,7 +121,10 @@ def _check_scheme(c: Certificate) -> None:
     fewest, most = scheme_named(c.scheme).info.parties
     enough = fewest <= len(c.parties) <= (most or len(c.parties))
     _require(c, "parties", enough, f"from {fewest} to {most or 'any number'} with '{c.scheme}'")
-    spec = c.spec
+    try:
+        spec = c.spec
+    except InvalidInputError as error:
+        raise InvalidInputError(f"The facts of a certificate must be those of a run. {error}") from None
     stated = {"secret": spec.secret, "adversary": spec.adversary, "threshold": spec.corrupted}
     for name, value in stated.items():
         _require(c, name, getattr(c, name) == value, f"{value!r}, as '{c.scheme}' has it")

@@ -115,12 +115,18 @@ class SchemeInfo:
     def parties_in_words(self) -> str:
         """The numbers of computing parties that the scheme runs with."""
         fewest, most = self.parties
-        return f"exactly {fewest}" if fewest == most else f"from {fewest} to {most or 'any number'}"
+        if fewest == most:
+            return f"exactly {fewest}"
+        return f"{fewest} or more" if most is None else f"from {fewest} to {most}"
+
+    def runs_with(self, count: int) -> bool:
+        """Return whether the scheme runs with this many computing parties."""
+        fewest, most = self.parties
+        return _whole(count) and fewest <= count <= (count if most is None else most)
 
     def check_parties(self, count: int) -> None:
         """Raise InvalidInputError unless the scheme runs with this many computing parties."""
-        fewest, most = self.parties
-        if not _whole(count) or count < fewest or (most is not None and count > most):
+        if not self.runs_with(count):
             must_be = f"{self.parties_in_words} computing parties"
             raise parameter_error("parties", f"scheme '{self.name}'", must_be, count)
 
@@ -129,9 +135,10 @@ class SchemeInfo:
         possible = self.thresholds(parties)
         if _whole(threshold) and threshold in possible:
             return
-        must_be = f"{possible[-1]} among {parties} parties, or left out"
+        most, among = possible[-1], f"among {parties} parties (how many of them may be corrupted together)"
+        must_be = f"{most} {among}, or left out"
         if len(possible) > 1:
-            must_be = f"from {possible[0]} to {possible[-1]} among {parties} parties; left out, it is {possible[-1]}"
+            must_be = f"from {possible[0]} to {most} {among}; left out, it is {most}"
         raise parameter_error("threshold", f"scheme '{self.name}'", must_be, threshold)
 
     def check_dealer(self, dealer: str | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cofit.errors import InvalidInputError
+from cofit.sharing import scheme_named
 from cofit.study.document import Data, OwnerEntry, Participant, Study
 from cofit.study.fields import field_error
 
@@ -48,10 +49,15 @@ def check_owners(data: Data, owners: Sequence[OwnerEntry], *, stated: bool) -> D
 def check_parties(study: Study) -> None:
     """Raise unless the scheme runs with as many computing parties as the study names, and has its dealer."""
     dealer = study.dealer
+    info, count = scheme_named(study.compute.scheme).info, len(study.parties)
+    try:
+        info.check_parties(count)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"[[parties]] and compute.scheme do not fit together: {error}") from None
     try:
         spec = study.spec
     except InvalidInputError as error:
-        raise InvalidInputError(f"[[parties]] and compute.scheme do not fit together: {error}") from None
+        raise InvalidInputError(f"[[parties]] and compute.threshold do not fit together: {error}") from None
     if spec.dealer and dealer is None:
         must_be = f"a table with name, certificate and address: scheme '{spec.name}' needs a dealer"
         raise field_error("dealer", must_be, None)

@@ -111,12 +111,18 @@ class Data:
 
 @dataclass(frozen=True)
 class Compute:
-    """How the parties compute. ``checkpoint_epochs``: None keeps no checkpoints. Times are in seconds."""
+    """How the parties compute. ``checkpoint_epochs``: None keeps no checkpoints. Times are in seconds.
+
+    threshold: None is the most corrupted parties that the scheme withstands. latency: of a message between two parties,
+    by which the plan chooses how products travel; None: as is usual with the scheme.
+    """
 
     scheme: str
     timeout: float
     connect_timeout: float
     checkpoint_epochs: int | None
+    threshold: int | None = None
+    latency: float | None = None
 
 
 @dataclass(frozen=True)
@@ -175,13 +181,15 @@ class Study:
         data = vars(self.data) | {"features": [vars(feature) for feature in self.data.features]}
         if self.data.clip_rows is None:  # studies from before there was such a field keep their hash
             del data["clip_rows"]
+        later = ("threshold", "latency")  # likewise
+        compute = {name: v for name, v in vars(self.compute).items() if v is not None or name not in later}
         resolved = {
             "format": FORMAT,
             "name": self.name,
             "model": vars(self.model),
             "privacy": vars(self.privacy),
             "data": data,
-            "compute": vars(self.compute),
+            "compute": compute,
             "parties": [party.to_dict() for party in self.parties],
             "owners": [owner.to_dict() for owner in self.owners],
             "analysts": [analyst.to_dict() for analyst in self.analysts],
@@ -192,8 +200,8 @@ class Study:
 
     @cached_property
     def spec(self) -> Spec:
-        """The scheme, among the computing parties that the study names."""
-        return scheme_named(self.compute.scheme).info.spec(len(self.parties))
+        """The scheme, among the computing parties that the study names. How products travel is in the plan."""
+        return scheme_named(self.compute.scheme).info.spec(len(self.parties), self.compute.threshold)
 
     @cached_property
     def hash(self) -> str:

@@ -37,8 +37,9 @@ _DATA = (
     "clip_rows",
     "ignore_extra", "schema", "features",
 )  # fmt: skip
-_COMPUTE = ("scheme", "timeout", "connect_timeout", "checkpoint_epochs")
+_COMPUTE = ("scheme", "threshold", "latency", "timeout", "connect_timeout", "checkpoint_epochs")
 _LONGEST_TIMEOUT = 7 * 24 * 3600.0
+_LONGEST_LATENCY = 1.0
 _SECTION_OF_FACT = {
     one.name: section
     for section, kind in (("model", Model), ("privacy", Privacy), ("data", Data))
@@ -190,6 +191,8 @@ def _compute(table: Table, recipe: str) -> Compute:
         timeout=table.number("timeout", 60.0, 1.0, _LONGEST_TIMEOUT),
         connect_timeout=table.number("connect_timeout", 60.0, 1.0, _LONGEST_TIMEOUT),
         checkpoint_epochs=table.integer("checkpoint_epochs") if "checkpoint_epochs" in table else None,
+        threshold=table.integer("threshold") if "threshold" in table else None,
+        latency=table.number("latency", least=0.0, most=_LONGEST_LATENCY) if "latency" in table else None,
     )
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from cofit.learn.facts import SETTINGS, Facts, training_facts
+from cofit.learn.forecast import Contributors
 from cofit.learn.losses import kinds
 from cofit.learn.plan import Plan, plan_training
+from cofit.learn.route import routed_plan
 from cofit.study.document import Study
+from cofit.study.expected import expected_contributions, holders, party_ranks
 
 
 def study_facts(study: Study) -> Facts:
@@ -31,7 +35,7 @@ def study_facts(study: Study) -> Facts:
             "feature_bound": 1.0,
             "feature_lower": lowest_mean(study),
         },
-    )
+    ).among(len(study.parties))
 
 
 def lowest_mean(study: Study) -> Fraction | None:
@@ -41,6 +45,10 @@ def lowest_mean(study: Study) -> Fraction | None:
     return Fraction(-numbers, sum(feature.width for feature in features)) if study.model.recipe == "best" else None
 
 
+@lru_cache(maxsize=64)
 def study_plan(study: Study) -> Plan:
     """Return the plan that all participants compute from the study, or raise with the reason and the remedy."""
-    return plan_training(study_facts(study))
+    facts = study_facts(study)
+    plan = plan_training(facts)
+    given = Contributors(expected_contributions(study, plan), holders(study), party_ranks(study))
+    return routed_plan(facts, study.compute.latency, owners=given, parties=len(study.parties))

@@ -29,6 +29,7 @@ from cofit.errors import ProtocolError
 from cofit.privacy.accounted import AccountedRelease
 from cofit.secret import InputFacts, Opening, Party, SecretArray
 from cofit.secret.checkpoints import Checkpoints, KeptState
+from cofit.sharing import Spec
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable
 from cofit.transport import Identity
@@ -89,6 +90,10 @@ class Job(Protocol):
     @property
     def hash(self) -> str:
         """The SHA-256, in hex, of everything that all parties must have in common to compute the same."""
+
+    @property
+    def spec(self) -> Spec:
+        """The scheme of the study, in the form in which the parties run it."""
 
     @property
     def inputs(self) -> Mapping[str, Mapping[str, InputFacts]]:

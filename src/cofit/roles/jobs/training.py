@@ -41,6 +41,7 @@ class Training:
         self.study = study
         self.plan: Plan = study_plan(study)
         self.hash = self.plan.hash
+        self.spec = self.plan.facts.spec(len(study.parties))
         self.inputs: Mapping[str, Mapping[str, InputFacts]] = expected_contributions(study, self.plan)
 
     @cached_property

@@ -86,11 +86,11 @@ class PreparedContribution:
     @property
     def kept(self) -> bool:
         """Whether the owner is a party that keeps its data as they are, and the other parties get nothing of them."""
-        return self.holder is not None and scheme_of(self.study.spec).info.knows_inputs
+        return self.holder is not None and scheme_of(self.job.spec).info.knows_inputs
 
     def bytes_for(self, rank: int) -> int:
         """Return how many bytes the party of this rank gets: its components, each with its salt."""
-        spec, holder = self.study.spec, self.holder
+        spec, holder = self.job.spec, self.holder
         shapes = [(facts.format.ring, facts.shape) for facts, _ in self.inputs.values()]
         layouts = [layout_of(scheme_of(spec), spec, ring, shape, holder) for ring, shape in shapes]
         return sum(c.size + SALT_BYTES for layout in layouts for c in layout if rank in c.ranks)
@@ -137,7 +137,7 @@ def send(
     _charge(ledger, contribution, dataset, parties.values())
     return contribute(
         parties,
-        study.spec,
+        contribution.job.spec,
         contribution.inputs,
         connect,
         state,

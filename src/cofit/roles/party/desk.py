@@ -80,7 +80,7 @@ class PartyDesk(Desk):
     def _begin_upload(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         manifest = check_manifest(
             request.get("manifest"),
-            self._study.spec,
+            self._job.spec,
             self._job.inputs[owner],
             plan=self._job.hash,
             vertical=self._study.data.partition == "vertical",

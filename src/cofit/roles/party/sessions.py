@@ -223,7 +223,7 @@ class PartySessions(Sessions[Begin]):
         accept = [*peers[rank + 1 :], *dealers]
         with self._mesh(reception, begin.session, dial=peers[:rank], accept=accept) as mesh:
             dealer = dealers[0].name if dealers else None
-            scheme = scheme_of(self._study.spec)(mesh, self._names, dealer, self._study.spec)
+            scheme = scheme_of(self._job.spec)(mesh, self._names, dealer, self._job.spec)
             scheme.on_failure = self._end
             try:
                 scheme.setup()

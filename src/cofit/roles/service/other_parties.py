@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from cofit.errors import TransportError
+from cofit.sharing import Spec
 from cofit.study.document import PartyEntry, Study
 from cofit.transport import Conversation, Identity, Peer, Terms, converse
 
@@ -38,9 +39,9 @@ class OtherParties:
         """Those who have not said that they have the model."""
         return set(self.names) - self.with_model
 
-    def terms(self, session: bytes) -> Terms:
-        """What the two ends of a connection must have in common."""
-        return Terms(session, bytes.fromhex(self._study.hash), self._study.spec.agreed)
+    def terms(self, session: bytes, spec: Spec | None = None) -> Terms:
+        """What the two ends of a connection must have in common. spec: in a session, which has a plan; None: none."""
+        return Terms(session, bytes.fromhex(self._study.hash), (spec or self._study.spec).agreed)
 
     @contextmanager
     def conversation(self, name: str, patience: float = _PATIENCE) -> Iterator[Conversation]:

@@ -129,7 +129,7 @@ class Sessions(ABC, Generic[B]):
             reception.mesh_listener,
             dial=dial,
             accept=accept,
-            terms=self._others.terms(session),
+            terms=self._others.terms(session, self._job.spec),
             connect_timeout=compute.connect_timeout,
             timeout=compute.timeout,
         ) as mesh:

@@ -52,6 +52,7 @@ class NoisyCount:
 
     def __init__(self, study: Study) -> None:
         self.study = study
+        self.spec = study.spec
         self.hash = hashlib.sha256(f"{type(self).__name__} {study.hash}".encode()).hexdigest()
         format = FixedPoint(0, Z64)
         self.inputs = {owner.name: {LABELS: InputFacts((owner.rows,), format, 1.0)} for owner in study.owners}
