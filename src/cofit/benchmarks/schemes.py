@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from cofit.benchmarks.train import TrainResult, measure_train
 from cofit.errors import parameter_error
-from cofit.sharing import SCHEMES
+from cofit.learn.comparison import usual_parties
+from cofit.sharing import scheme_named
 
 BASE = "rep3"
 
@@ -17,6 +18,7 @@ class SchemeResult:
     """Medians over the repetitions; ``ratio_total`` and ``ratio_train`` compare with ``rep3`` in the same turn."""
 
     scheme: str
+    parties: int
     epochs: int
     repetitions: int
     seconds_total: float
@@ -36,17 +38,24 @@ def measure_schemes(
     epochs: int | str = "auto",
     threads: int = 2,
     repetitions: int = 3,
+    parties: int | None = None,
 ) -> list[SchemeResult]:
-    """Measure every scheme that keeps secrets, each once in a repetition."""
+    """Measure every scheme that keeps secrets, each once in a repetition.
+
+    parties: only schemes that run with so many, and ``rep3``; None: all of them, each with as many as is usual.
+    """
     if repetitions < 1:
         raise parameter_error("repetitions", "bench schemes", "at least 1", repetitions)
-    names = [name for name, scheme in SCHEMES.items() if scheme.info.secret]
+    counts: dict[str, int | None] = usual_parties()
+    if parties is not None:
+        counts = {BASE: None} | {name: parties for name in counts if scheme_named(name).info.runs_with(parties)}
+    names = list(counts)
     turns: list[dict[str, TrainResult]] = []
     for _ in range(repetitions):
         turns.append(
             {
-                name: measure_train(rows, cols, partition, scheme=name, epochs=epochs, threads=threads, repetitions=1)
-                for name in names
+                name: measure_train(rows, cols, partition, name, epochs, threads=threads, repetitions=1, parties=count)
+                for name, count in counts.items()
             }
         )
 
@@ -59,6 +68,7 @@ def measure_schemes(
     return [
         SchemeResult(
             scheme=name,
+            parties=turns[0][name].parties,
             epochs=turns[0][name].epochs,
             repetitions=repetitions,
             seconds_total=median(name, "seconds_total"),

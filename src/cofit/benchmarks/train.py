@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from cofit.roles.local.progress import PROGRAM, SHARE, START
 from cofit.roles.local.run import party_names
 from cofit.secret import Party
 from cofit.secret.stored import ReleaseStore
+from cofit.sharing import Spec
 from cofit.transport import Counts, LabelCounts
 
 Reals = npt.NDArray[np.float64]
@@ -46,6 +48,9 @@ class TrainResult:
     """
 
     scheme: str
+    parties: int
+    threshold: int
+    route: str
     partition: str
     rows: int
     cols: int
@@ -96,11 +101,15 @@ def measure_train(
     threads: int = 2,
     repetitions: int = 3,
     recipe: str = "paper",
+    parties: int | None = None,
+    threshold: int | None = None,
+    route: str | None = None,
 ) -> TrainResult:
     """Train on sparse Boolean data that are made up from a seed, with every member a process of its own, over TLS."""
+    form: dict[str, Any] = {"scheme": scheme, "threshold": threshold, "route": route}
     if recipe == "best":  # epochs, penalty and noise are its own
         facts = training_facts(
-            rows, cols, partition=partition, scheme=scheme, delta=delta or None, feature_bound=1.0, feature_lower=0.0
+            rows, cols, partition=partition, **form, delta=delta or None, feature_bound=1.0, feature_lower=0.0
         )
     else:
         facts = training_facts(
@@ -108,7 +117,7 @@ def measure_train(
             cols,
             recipe=recipe,
             partition=partition,
-            scheme=scheme,
+            **form,
             delta=delta,
             epochs=epochs,
             l2=l2,
@@ -117,10 +126,12 @@ def measure_train(
     most = rows if partition == "horizontal" else cols
     if owners > most:
         raise parameter_error("owners", "bench train", f"at most {most}, so that everybody holds something", owners)
-    plan = plan_training(facts)
+    facts = facts.among(parties)
+    plan, spec = plan_training(facts), facts.spec(parties)
     features, labels = sparse_boolean_data(rows, cols)
-    idle = max(run_local(_idle, scheme=scheme, processes=True, threads=threads).peak_memory.values())
-    results = [_once(plan, features, labels, owners, threads, repetitions, idle) for _ in range(repetitions)]
+    at_rest = run_local(_idle, scheme=scheme, parties=spec.parties, processes=True, threads=threads)
+    idle = max(at_rest.peak_memory.values())
+    results = [_once(plan, spec, features, labels, owners, threads, repetitions, idle) for _ in range(repetitions)]
     return TrainResult(
         **{
             field.name: statistics.median(values) if isinstance(values[0], float) else values[0]
@@ -141,6 +152,7 @@ def sparse_boolean_data(rows: int, cols: int) -> tuple[Reals, npt.NDArray[np.int
 
 def _once(
     plan: Plan,
+    spec: Spec,
     features: Reals,
     labels: npt.NDArray[np.int64],
     owners: int,
@@ -149,7 +161,7 @@ def _once(
     idle: int,
 ) -> TrainResult:
     facts = plan.facts
-    run = _train(plan, _contributions(plan, features, labels, owners), threads)
+    run = _train(plan, spec, _contributions(plan, features, labels, owners), threads)
     measured = list(run.results.values())
     seconds = run.seconds
     total = seconds[SHARE] + seconds[PROGRAM] - seconds[_KERNEL]
@@ -158,7 +170,10 @@ def _once(
     memory = max(run.peak_memory[name] for name in run.results) - idle
     by_others = sum(c.total.bytes_sent for name, c in run.traffic.items() if name not in run.results)
     return TrainResult(
-        scheme=facts.scheme,
+        scheme=spec.name,
+        parties=spec.parties,
+        threshold=spec.threshold,
+        route=spec.route,
         partition=facts.partition,
         rows=facts.rows,
         cols=facts.cols,
@@ -213,8 +228,9 @@ def _contributions(
     return shared
 
 
-def _train(plan: Plan, owners: Mapping[str, Mapping[str, Contribution]], threads: int) -> LocalRun[_Measured]:
-    spec = plan.facts.spec()
+def _train(
+    plan: Plan, spec: Spec, owners: Mapping[str, Mapping[str, Contribution]], threads: int
+) -> LocalRun[_Measured]:
     names = party_names(spec.parties)
     holders = Holders(tuple(owners), tuple(name for name, named in owners.items() if LABELS in named))
     stores: dict[str, ReleaseStore] = {name: MemoryStore() for name in names}

@@ -12,8 +12,9 @@ from cofit.benchmarks.sampling import measure_sampling
 from cofit.benchmarks.schemes import measure_schemes
 from cofit.benchmarks.share import measure_share
 from cofit.cli.bench_train import train
+from cofit.cli.scheme_options import scheme_option
 from cofit.cli.setting_options import epochs_of
-from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, scheme_option, show_result
+from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, show_result
 from cofit.cli.suggesting import SuggestingGroup
 from cofit.learn.facts import PARTITIONS
 
@@ -112,12 +113,24 @@ def sampling(count: int, repetitions: int, scheme: str, as_json: bool) -> None:
 )
 @click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads a party.")
 @repetitions_option(3)
+@click.option(
+    "--parties",
+    type=click.IntRange(min=2),
+    help="Only schemes that run with so many parties, and rep3.  [default: all, each with as many as is usual]",
+)
 @as_json_option
 def schemes(
-    rows: int, cols: int, partition: str, epochs: int | str, threads: int, repetitions: int, as_json: bool
+    rows: int,
+    cols: int,
+    partition: str,
+    epochs: int | str,
+    threads: int,
+    repetitions: int,
+    parties: int | None,
+    as_json: bool,
 ) -> None:
     """Whole training runs under every scheme that keeps secrets, in turns, with the ratio to `rep3`."""
-    show_result(measure_schemes(rows, cols, partition, epochs, threads, repetitions), as_json)
+    show_result(measure_schemes(rows, cols, partition, epochs, threads, repetitions, parties), as_json)
 
 
 bench.add_command(train)

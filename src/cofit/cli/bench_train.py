@@ -11,8 +11,9 @@ from rich.table import Table
 
 from cofit.benchmarks.train import measure_train
 from cofit.benchmarks.train_sweep import EPOCHS, FIXED, SIZES, Sweep, check_plot, measure_sweep, plot_sweeps
+from cofit.cli.scheme_options import check_form, parties_option, route_option, scheme_option, threshold_option
 from cofit.cli.setting_options import epochs_of
-from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, scheme_option, show_result
+from cofit.cli.show import as_json_option, cols_option, repetitions_option, rows_option, show_result
 from cofit.learn.facts import PARTITIONS
 from cofit.learn.settings import RECIPES
 from cofit.privacy.mechanisms import MECHANISMS
@@ -23,6 +24,9 @@ from cofit.units import size
 @rows_option
 @cols_option
 @scheme_option
+@parties_option
+@threshold_option
+@route_option
 @click.option(
     "--partition", default="horizontal", show_default=True, type=click.Choice(PARTITIONS), help="What owners hold."
 )
@@ -62,6 +66,9 @@ def train(
     rows: int,
     cols: int,
     scheme: str,
+    parties: int | None,
+    threshold: int | None,
+    route: str | None,
     partition: str,
     epochs: int | str,
     l2: float,
@@ -83,6 +90,8 @@ def train(
     \b
     The size of the paper's data, with its number of epochs:
         cofit bench train --epochs 1000 --repetitions 1
+    Three parties and a dealer:
+        cofit bench train --scheme semi2k --parties 3
     Does the time grow linearly?
         cofit bench train --sweep --plot growth.svg
     """
@@ -90,9 +99,13 @@ def train(
         raise click.UsageError("--sweep counts the epochs of recipe paper: leave --recipe out.")
     if plot is not None and not sweep:
         raise click.UsageError("--plot draws a sweep: give --sweep too.")
+    if sweep and (parties, threshold, route) != (None, None, None):
+        raise click.UsageError("--sweep runs with as many parties as is usual: leave --parties and what follows out.")
+    spec = check_form(scheme, parties, threshold, route)
     if not sweep:
+        form = (spec.parties, spec.threshold, spec.route)
         arguments = (rows, cols, partition, scheme, epochs, l2, mechanism, delta, owners, threads, repetitions, recipe)
-        show_result(measure_train(*arguments), as_json)
+        show_result(measure_train(*arguments, *form), as_json)
         return
     if plot is not None:
         check_plot(plot)

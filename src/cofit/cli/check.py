@@ -16,8 +16,8 @@ from cofit.cli.check_accuracy import accuracy_of, print_accuracy
 from cofit.cli.plan_table import print_plan
 from cofit.cli.scheme_table import choice_table
 from cofit.cli.table_options import table_options
-from cofit.learn.comparison import compare_schemes
-from cofit.learn.forecast import Contributors, forecast
+from cofit.learn.comparison import compare_schemes, usual_parties
+from cofit.learn.forecast import LOCAL_LATENCY, Contributors, forecast
 from cofit.learn.plan import Plan
 from cofit.roles.files.studies import load_study
 from cofit.roles.files.text_tables import TextLayout
@@ -66,8 +66,9 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     expected = accuracy_of(loaded, sample, simulate, layout)
     owners = sum(1 for owner in loaded.owners if owner.columns)
     given = Contributors(expected_contributions(loaded, plan), holders(loaded), party_ranks(loaded))
-    cost = forecast(plan, owners=given, parties=len(loaded.parties))
-    choices = compare_schemes(plan.facts, owners)
+    told, parties = loaded.compute.latency, len(loaded.parties)
+    cost = forecast(plan, owners=given, parties=parties, latency=LOCAL_LATENCY if told is None else told)
+    choices = compare_schemes(plan.facts, owners, usual_parties() | {plan.facts.scheme: parties})
     certificate = expected_certificate(loaded, plan)
     if as_json:
         click.echo(

@@ -21,6 +21,7 @@ from cofit.cli.demo_report import (
 )
 from cofit.cli.demo_summary import print_places, print_summary
 from cofit.cli.report import write_report
+from cofit.cli.scheme_options import check_form, parties_option, scheme_option, threshold_option
 from cofit.errors import InvalidInputError
 from cofit.experiments.breast_cancer import CLASSES, RANGES
 from cofit.learn.facts import PARTITIONS, training_facts
@@ -30,7 +31,6 @@ from cofit.models.linear_model import LinearModel
 from cofit.models.progress_display import progress_display
 from cofit.report.cost import Cost
 from cofit.roles.local.training import run_training
-from cofit.sharing import SCHEMES
 
 MODEL, CERTIFICATE, CERTIFICATE_TEXT, REPORT = "model.json", "certificate.json", "certificate.txt", "report.txt"
 COST, PAGE = "cost.json", "report.html"
@@ -61,9 +61,9 @@ REHEARSAL = (
     type=click.Choice(RECIPES),
     help="The most accurate method (delta = 1e-6), or the paper's (delta = 0).",
 )
-@click.option(
-    "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
-)
+@scheme_option
+@parties_option
+@threshold_option
 @click.option(
     "--seed",
     default=1,
@@ -79,11 +79,21 @@ REHEARSAL = (
     help="Folder for model, certificate and reports; it must be new or empty.",
 )
 @click.option("--force", is_flag=True, help="Overwrite a release in the folder.")
-def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, out: Path, force: bool) -> None:
+def demo(
+    partition: str,
+    epsilon: float,
+    recipe: str,
+    scheme: str,
+    parties: int | None,
+    threshold: int | None,
+    seed: int,
+    out: Path,
+    force: bool,
+) -> None:
     """Let two hospitals train one private model: every hospital and party is a process, with TLS between them.
 
-    The hospitals hold scikit-learn's breast-cancer data and show them to nobody. They send random shares to two to
-    four computing parties, who train a logistic regression on the shares, add noise that nobody knows, and open the
+    The hospitals hold scikit-learn's breast-cancer data and show them to nobody. They send random shares to a few
+    computing parties, who train a logistic regression on the shares, add noise that nobody knows, and open the
     noisy weights, once. The result is compared with a model without privacy. What is printed is a summary; the files
     have the rest.
 
@@ -93,9 +103,12 @@ def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, ou
     Two parties and a dealer; four parties, one of which may cheat:
         cofit demo --scheme semi2k --out two-parties
         cofit demo --scheme rep4 --out four-parties
+    Three parties and a dealer; `cofit schemes` says which scheme runs with how many:
+        cofit demo --scheme semi2k --parties 3 --out three-parties
 
     Exit codes: 0 the model is there, 1 the run failed, 2 wrong usage or input, or a folder that is not empty.
     """
+    check_form(scheme, parties, threshold)
     prepare_folder(out, force)
     text = io.StringIO()
     told, full = Console(), Console(file=text, width=REPORT_WIDTH)
@@ -104,15 +117,22 @@ def demo(partition: str, epsilon: float, recipe: str, scheme: str, seed: int, ou
     rows, cols = data.features.shape
     plan = plan_training(
         training_facts(
-            rows, cols, partition=partition, recipe=recipe, epsilon=epsilon, scheme=scheme, feature_bound=1.0
-        )
+            rows,
+            cols,
+            partition=partition,
+            recipe=recipe,
+            epsilon=epsilon,
+            scheme=scheme,
+            threshold=threshold,
+            feature_bound=1.0,
+        ).among(parties)
     )
     with progress_display() as listener:
-        run = run_training(plan, owners, processes=True, progress=listener, warnings=REHEARSAL)
+        run = run_training(plan, owners, parties=parties, processes=True, progress=listener, warnings=REHEARSAL)
     model = LinearModel.from_training(run, CLASSES, tuple(RANGES))
     result, cost = accuracies(plan, model, data), measured_cost(run)
-    print_introduction(full, plan, owners)
-    print_plan_in_short(full, plan)
+    print_introduction(full, run.certificate.spec, owners)
+    print_plan_in_short(full, plan, run.certificate.spec.parties)
     print_accuracy(full, result)
     print_certificate(full, run.certificate)
     print_openings(full, run.run.openings)

@@ -24,6 +24,7 @@ from cofit.roles import LocalRun
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import TrainingRun
 from cofit.secret import Opening
+from cofit.sharing import Spec
 from cofit.transport import LabelCounts
 from cofit.units import duration, size
 
@@ -56,14 +57,14 @@ class Accuracies:
     same_penalty: bool
 
 
-def print_introduction(console: Console, plan: Plan, owners: Mapping[str, OwnerTable]) -> None:
+def print_introduction(console: Console, spec: Spec, owners: Mapping[str, OwnerTable]) -> None:
     """Print who takes part and with what."""
     console.print("Breast cancer: benign or malignant?", style="bold")
     for name, table in owners.items():
         patients, columns = (0, 0) if table.features is None else table.features.shape
         diagnoses = " and the diagnoses" if table.labels is not None else ""
         console.print(f"  {name}: {patients} patients, {columns} columns{diagnoses}")
-    say(console, members_in_words(plan, owners))
+    say(console, members_in_words(spec, owners))
     say(
         console,
         "Columns are scaled by fixed public ranges, and values beyond them are clipped. The ranges are not computed "
@@ -71,19 +72,18 @@ def print_introduction(console: Console, plan: Plan, owners: Mapping[str, OwnerT
     )
 
 
-def members_in_words(plan: Plan, owners: Mapping[str, OwnerTable]) -> str:
+def members_in_words(spec: Spec, owners: Mapping[str, OwnerTable]) -> str:
     """Return who computes, and how they are connected."""
-    spec = plan.facts.spec()
     parties, dealer = spec.parties, " and a dealer" if spec.dealer else ""
     return (
-        f"{parties} computing parties{dealer}, scheme {plan.facts.scheme}. Each of the "
+        f"{parties} computing parties{dealer}, scheme {spec.name}. Each of the "
         f"{len(owners) + parties + spec.dealer} is a process of its own; all connections use TLS."
     )
 
 
-def print_plan_in_short(console: Console, plan: Plan) -> None:
+def print_plan_in_short(console: Console, plan: Plan, parties: int) -> None:
     """Print the plan in a few lines."""
-    facts, cost = plan.facts, forecast(plan)
+    facts, cost = plan.facts, forecast(plan, parties=parties)
     console.print("\nPlan, from public facts alone (cofit plan shows all of it)", style="bold")
     say(
         console,

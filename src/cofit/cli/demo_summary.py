@@ -23,7 +23,7 @@ def print_summary(
     facts, total = plan.facts, cost.total
     console.print("Two hospitals have trained one private model: is a breast tumour malignant?", style="bold")
     held = ", ".join(f"{name} ({_size_of(table)})" for name, table in owners.items())
-    say(console, f"{held}. {members_in_words(plan, owners)}")
+    say(console, f"{held}. {members_in_words(model.spec, owners)}")
     say(
         console,
         f"{facts.rows} patients, {facts.cols} columns, recipe '{facts.recipe}': {plan.in_words}, at epsilon = "

@@ -9,11 +9,12 @@ import click
 from rich.console import Console
 
 from cofit.cli.plan_table import print_plan
+from cofit.cli.scheme_options import check_form, parties_option
 from cofit.cli.setting_options import setting_options
 from cofit.learn.facts import PARTITIONS, training_facts
 from cofit.learn.forecast import LOCAL_LATENCY, forecast
 from cofit.learn.losses import LOSSES
-from cofit.learn.plan import plan_training
+from cofit.learn.route import routed_plan
 
 
 @click.command()
@@ -30,13 +31,13 @@ from cofit.learn.plan import plan_training
     "--loss", default="logistic", show_default=True, type=click.Choice(sorted(LOSSES)), help="Loss of the model."
 )
 @setting_options
+@parties_option
 @click.option("--owners", default=2, show_default=True, type=int, help="Forecast: owners, with equal parts each.")
 @click.option(
     "--latency",
-    default=LOCAL_LATENCY,
-    show_default=True,
     type=float,
-    help="Forecast: seconds until a small message arrives.",
+    help="Seconds until a small message arrives; it chooses how products travel, where the scheme has two ways.  "
+    f"[default: {LOCAL_LATENCY:g}, and the usual way]",
 )
 @click.option(
     "--bandwidth", default=1e9, show_default=True, type=float, help="Forecast: bytes a second, of all members together."
@@ -48,8 +49,9 @@ from cofit.learn.plan import plan_training
 def plan(
     rows: int,
     cols: int,
+    parties: int | None,
     owners: int,
-    latency: float,
+    latency: float | None,
     bandwidth: float,
     processors: int,
     as_json: bool,
@@ -65,13 +67,23 @@ def plan(
         cofit plan --rows 1713 --cols 50 --epsilon 1 --feature-bound 1 --feature-lower 0
     Two hospitals hold different columns of the same patients:
         cofit plan --rows 20000 --cols 300 --partition vertical --delta 1e-7
+    Three parties and a dealer, in three cities:
+        cofit plan --rows 20000 --cols 300 --scheme semi2k --parties 3 --latency 0.02
     The paper's method, honestly calibrated:
         cofit plan --rows 1713 --cols 1874 --recipe paper --l2 1
 
     Exit codes: 0 there is a plan, 2 wrong usage, or facts for which nothing can be proven.
     """
-    planned = plan_training(training_facts(rows, cols, **facts))
-    cost = forecast(planned, owners=owners, latency=latency, bandwidth=bandwidth, processors=processors)
+    check_form(facts["scheme"], parties, facts["threshold"])
+    planned = routed_plan(training_facts(rows, cols, **facts).among(parties), latency, owners=owners, parties=parties)
+    cost = forecast(
+        planned,
+        owners=owners,
+        parties=parties,
+        latency=LOCAL_LATENCY if latency is None else latency,
+        bandwidth=bandwidth,
+        processors=processors,
+    )
     if as_json:
         click.echo(json.dumps({**planned.to_dict(), "hash": planned.hash, "forecast": cost.to_dict()}))
         return

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import click
 from rich.console import Console
 from rich.table import Table
 
 from cofit.cli.scheme_table import choice_table
-from cofit.cli.show import cols_option, rows_option
+from cofit.cli.show import as_json_option, cols_option, rows_option
 from cofit.errors import InvalidInputError
-from cofit.learn.comparison import compare_schemes
+from cofit.learn.comparison import compare_schemes, usual_parties
 from cofit.learn.facts import PARTITIONS, training_facts
-from cofit.sharing import SCHEMES
+from cofit.sharing import SCHEMES, SchemeInfo
 
 
 @click.command()
@@ -20,7 +23,13 @@ from cofit.sharing import SCHEMES
 @click.option(
     "--partition", default="horizontal", show_default=True, type=click.Choice(PARTITIONS), help="What owners hold."
 )
-def schemes(rows: int, cols: int, partition: str) -> None:
+@click.option(
+    "--parties",
+    type=click.IntRange(min=1),
+    help="Only schemes that run with so many computing parties.  [default: all, each with as many as is usual]",
+)
+@as_json_option
+def schemes(rows: int, cols: int, partition: str, parties: int | None, as_json: bool) -> None:
     """List the secret-sharing schemes: parties, adversary tolerated, assumptions, and the cost for data of this size.
 
     \b
@@ -29,23 +38,58 @@ def schemes(rows: int, cols: int, partition: str) -> None:
     Four organisations; one of them might cheat:                     rep4
 
     \b
-    Example:
+    Examples:
         cofit schemes --rows 20000 --cols 300
+        cofit schemes --parties 3
 
     Exit codes: 0 done, 2 wrong usage or input.
     """
-    table = Table("scheme", "parties", "corrupted at most", "correlations", "adversary", "assumptions")
-    for name in sorted(SCHEMES):
-        info = SCHEMES[name].info
-        fewest, most = info.parties
-        span = str(fewest) if fewest == most else f"{fewest} to {most or 'any'}"
-        spec = info.spec()
-        table.add_row(spec.name, span, spec.corrupted, spec.correlations, spec.adversary, spec.assumptions)
-    console = Console()
-    console.print(table)
+    shown = [SCHEMES[name].info for name in sorted(SCHEMES)]
+    counts = usual_parties()
+    if parties is not None:
+        shown = [info for info in shown if info.runs_with(parties)]
+        counts = {info.name: parties for info in shown if info.secret}
     try:
-        choices = compare_schemes(training_facts(rows, cols, partition=partition))
+        choices = compare_schemes(training_facts(rows, cols, partition=partition), parties=counts)
     except InvalidInputError as error:
         raise InvalidInputError(f"No plan fits {rows} rows and {cols} columns: {error}") from None
+    if as_json:
+        costs = [choice.to_dict() for choice in choices]
+        click.echo(json.dumps({"schemes": [_facts(info, parties) for info in shown], "costs": costs}))
+        return
+    table = Table("scheme", "parties", "corrupted at most", "correlations", "adversary", "assumptions")
+    for info in shown:
+        spec = info.spec(parties)
+        corrupted = spec.corrupted
+        if len(info.thresholds(spec.parties)) > 1:
+            corrupted += f"; or fewer, from {info.thresholds(spec.parties)[0]}, that the study names"
+        table.add_row(spec.name, _span(info), corrupted, spec.correlations, spec.adversary, spec.assumptions)
+    console = Console()
+    console.print(table)
     console.print()
     console.print(choice_table(choices, f"{rows:,} rows and {cols:,} columns, default settings"))
+
+
+def _span(info: SchemeInfo) -> str:
+    fewest, most = info.parties
+    return str(fewest) if fewest == most else f"{fewest} to {most or 'any'}"
+
+
+def _facts(info: SchemeInfo, parties: int | None) -> dict[str, Any]:
+    """Return what a scheme is, in plain values; the threshold among so many parties, or as many as is usual."""
+    spec = info.spec(parties)
+    fewest, most = info.parties
+    return {
+        "scheme": info.name,
+        "parties": {"fewest": fewest, "most": most, "usual": info.default_parties, "shown": spec.parties},
+        "threshold": spec.threshold,
+        "thresholds": list(info.thresholds(spec.parties)),
+        "corrupted": spec.corrupted,
+        "adversary": spec.adversary,
+        "active": spec.active,
+        "secret": spec.secret,
+        "dealer": spec.dealer,
+        "correlations": spec.correlations,
+        "routes": list(info.routes),
+        "assumptions": spec.assumptions,
+    }

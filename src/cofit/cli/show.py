@@ -12,7 +12,6 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from cofit.sharing import SCHEMES
 from cofit.units import size
 
 if TYPE_CHECKING:
@@ -23,9 +22,6 @@ rows_option = click.option(
     "--rows", default=1713, show_default=True, type=click.IntRange(min=1), help="Rows of the matrix."
 )
 cols_option = click.option("--cols", default=1874, show_default=True, type=click.IntRange(min=1), help="Its columns.")
-scheme_option = click.option(
-    "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
-)
 
 
 def repetitions_option(default: int) -> Callable[[Callable[..., None]], Callable[..., None]]:

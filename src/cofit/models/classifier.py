@@ -47,6 +47,7 @@ class PrivateLinearClassifier(TrainingSettings, ClassifierMixin, BaseEstimator):
 
     shrinkage: float | str = AUTO
     classes: Sequence[Any] | None = None
+    parties: int | None = None
     processes: bool = False
     threads: int | None = None
     state: str | Path | None = None
@@ -77,7 +78,8 @@ class PrivateLinearClassifier(TrainingSettings, ClassifierMixin, BaseEstimator):
         given = tables(owners, y, partition, name, self.classes)
         facts = {fact: getattr(self, fact) for fact in SETTINGS}
         loss = self._chosen_loss()
-        plan = plan_training(training_facts(given.rows, given.cols, partition=partition, loss=loss, **facts))
+        asked = training_facts(given.rows, given.cols, partition=partition, loss=loss, **facts)
+        plan = plan_training(asked.among(self.parties))
         if plan.facts.normalised_by == "parties":
             refuse_beyond(given, float(plan.facts.feature_bound), vertical=partition == "vertical")
         for unlike in scale_warnings(
@@ -95,6 +97,7 @@ class PrivateLinearClassifier(TrainingSettings, ClassifierMixin, BaseEstimator):
             run = run_training(
                 plan,
                 given.owners,
+                parties=self.parties,
                 processes=self.processes,
                 threads=self.threads,
                 state=self.state,

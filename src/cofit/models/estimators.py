@@ -48,6 +48,9 @@ class LogisticRegression(PrivateLinearClassifier):
         The most accurate method that we know for these public facts, or the paper's method, calibrated honestly.
     scheme : str, default='rep3'
         The secret-sharing scheme; ``cofit schemes`` lists them.
+    threshold : int, default=None
+        How many computing parties may be corrupted together, where the scheme has a choice; fewer cost less. None: the
+        most that it withstands. (Not the threshold of a decision: that is an argument of ``predict``.)
     fit_intercept : bool, default=True
         Whether to append a constant to each row.
     normalised_by : {None, 'owners', 'parties'}, default=None
@@ -103,6 +106,8 @@ class LogisticRegression(PrivateLinearClassifier):
     classes : pair of labels, default=None
         The two classes, agreed on beforehand; a label that is neither is refused, and one of them may be absent. None
         takes them from the labels, which then are no secret: the certificate says so.
+    parties : int, default=None
+        How many computing parties, where the scheme has a choice. None: as many as is usual with the scheme.
     processes : bool, default=False
         Run every owner and party as a process over TLS. The script then needs ``if __name__ == "__main__":``.
     threads : int, default=None

@@ -8,6 +8,7 @@ from typing import Any
 
 from cofit.errors import parameter_error
 from cofit.models.linear_model import LinearModel
+from cofit.sharing import scheme_named
 
 AUTO = "auto"
 
@@ -30,6 +31,9 @@ def stated_parameters(model: LinearModel) -> dict[str, Any]:
         "fit_intercept": bool(model.constant),
         "normalised_by": certificate.normalised_by,
     }
+    usual = scheme_named(certificate.scheme).info.default_parties
+    stated["parties"] = None if len(certificate.parties) == usual else len(certificate.parties)
+    stated["threshold"] = certificate.facts.get("threshold")
     if certificate.recipe == "paper" and certificate.minimiser is not None:
         stated |= {
             "l2": float(certificate.minimiser.l2),

@@ -35,7 +35,7 @@ class Terms:
 
     ``scheme`` names everything about the scheme that both ends must share, in fields with slashes between them: its
     name, the number of parties, how many of them may be corrupted, and where correlated randomness comes from, such as
-    ``"rep3/3/1/none"``.
+    ``"rep3/3/1/none"``; and the route of products, where it is not the direct one.
     """
 
     session: bytes
@@ -77,9 +77,10 @@ class Refusal(IntEnum):
     PARTIES = 6
     THRESHOLD = 7
     CORRELATIONS = 8
+    ROUTE = 9
 
 
-_FIELDS = (Refusal.SCHEME, Refusal.PARTIES, Refusal.THRESHOLD, Refusal.CORRELATIONS)
+_FIELDS = (Refusal.SCHEME, Refusal.PARTIES, Refusal.THRESHOLD, Refusal.CORRELATIONS, Refusal.ROUTE)
 _MEANING: dict[Refusal, tuple[type[HandshakeError], str]] = {
     Refusal.MALFORMED: (HandshakeError, "the greeting is malformed; run the same cofit release everywhere"),
     Refusal.VERSION: (
@@ -110,6 +111,11 @@ _MEANING: dict[Refusal, tuple[type[HandshakeError], str]] = {
         SchemeMismatchError,
         "the two ends differ in the 'correlations' of the scheme: where correlated randomness comes from, such as a "
         "dealer; compare the 'dealer' of the study files",
+    ),
+    Refusal.ROUTE: (
+        SchemeMismatchError,
+        "the two ends differ in the 'route' of the scheme: how products travel, which follows from the plan; run the "
+        "same cofit release everywhere",
     ),
     Refusal.SESSION: (
         SessionMismatchError,
@@ -154,8 +160,14 @@ def judge_hello(payload: bytes, terms: Terms, own_name: str, peer: str) -> Refus
 
 def _differing(theirs: str, ours: str) -> Refusal:
     """Return which field two different schemes differ in first."""
-    fields = zip(theirs.split("/"), ours.split("/"), _FIELDS, strict=False)
+    fields = zip(_fields(theirs), _fields(ours), _FIELDS, strict=False)
     return next((refusal for their, our, refusal in fields if their != our), Refusal.SCHEME)
+
+
+def _fields(scheme: str) -> list[str]:
+    """Return the fields of a scheme, with the route that is left out."""
+    fields = scheme.split("/")
+    return [*fields, ""] if len(fields) == len(_FIELDS) - 1 else fields
 
 
 def _unpad(peer: str, size: int, raw: bytes) -> str:
