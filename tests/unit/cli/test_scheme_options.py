@@ -96,9 +96,7 @@ def test_an_estimator_trains_among_so_many_parties() -> None:
     spec = model.certificate_.spec
     assert (spec.parties, spec.threshold, model.certificate_.threshold) == (5, 1, "1 of 5 (honest majority)")
     assert len(model.certificate_.parties) == 5
-    with pytest.raises(
-        InvalidInputError, match="'threshold' parameter of scheme 'shamir' must be from 1 to 2 among 5"
-    ):
+    with pytest.raises(InvalidInputError, match="'threshold' parameter of scheme 'shamir' must be from 1 to 2 among 5"):
         LogisticRegression(scheme=NAME, parties=5, threshold=3).fit([(x, y)])
     with pytest.raises(InvalidInputError, match="'parties' parameter of scheme 'rep3' must be exactly 3"):
         LogisticRegression(parties=5).fit([(x, y)])

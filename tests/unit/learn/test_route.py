@@ -9,15 +9,12 @@ from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
 from cofit.learn.route import BANDWIDTH, routed_plan
-from support.scheme_with_choices import NAME, with_choices
 
-__all__ = ["with_choices"]
-
-pytestmark = pytest.mark.usefixtures("with_choices")
+SCHEME = "shamir"
 
 
 def test_the_faster_one_is_taken() -> None:
-    direct, king = (training_facts(300, 20, scheme=NAME, route=route) for route in ("direct", "king"))
+    direct, king = (training_facts(300, 20, scheme=SCHEME, route=route) for route in ("direct", "king"))
     costs = [forecast(plan_training(facts), owners=3, parties=5).total for facts in (direct, king)]
     assert costs[0].rounds < costs[1].rounds
     assert costs[0].bytes > costs[1].bytes
@@ -29,9 +26,9 @@ def test_the_faster_one_is_taken() -> None:
 
 def test_without_a_latency_the_route_is_as_the_facts_have_it() -> None:
     for route in ("direct", "king"):
-        facts = training_facts(300, 20, scheme=NAME, route=route)
+        facts = training_facts(300, 20, scheme=SCHEME, route=route)
         assert routed_plan(facts, None) == plan_training(facts)
-    assert training_facts(300, 20, scheme=NAME, route="direct") == training_facts(300, 20, scheme=NAME)
+    assert training_facts(300, 20, scheme=SCHEME, route="direct") == training_facts(300, 20, scheme=SCHEME)
 
 
 def test_a_route_that_there_is_not() -> None:

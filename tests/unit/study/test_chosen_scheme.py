@@ -15,11 +15,9 @@ from cofit.roles.service.other_parties import OtherParties
 from cofit.study import Study, parse_study, study_plan
 from cofit.study.statement import check_certificate_of, expected_certificate
 from cofit.transport import generate_identity
-from support.scheme_with_choices import NAME, WithChoices, with_choices
 from unit.study.studies import CERTIFICATES, HORIZONTAL, changed, study_of
 
-__all__ = ["with_choices"]
-
+SCHEME = "shamir"
 IDENTITIES = {f"party-{x}": generate_identity(f"party-{x}") for x in "de"}
 AROUND_THE_WORLD, NEXT_DOOR = 0.1, 1e-6
 
@@ -30,10 +28,9 @@ def study_among_five(**compute: Any) -> Study:
         for i, name in enumerate(IDENTITIES, start=3)
     }
     pems = {f"{name}.pem": identity.certificate_pem for name, identity in IDENTITIES.items()}
-    return parse_study(changed(HORIZONTAL, {**more, "compute": {"scheme": NAME, **compute}}), {**CERTIFICATES, **pems})
-
-
-pytestmark = pytest.mark.usefixtures("with_choices")
+    return parse_study(
+        changed(HORIZONTAL, {**more, "compute": {"scheme": SCHEME, **compute}}), {**CERTIFICATES, **pems}
+    )
 
 
 def test_what_is_left_out_is_not_in_the_hash() -> None:
@@ -62,7 +59,7 @@ def test_a_threshold_reaches_greeting_plan_and_certificate() -> None:
     check_certificate_of(study, plan, certificate)
     with pytest.raises(InvalidInputError, match="The 'threshold' parameter of a certificate must be"):
         Certificate.from_json(certificate.to_json().replace('"threshold": 1', '"threshold": 2'))
-    with pytest.raises(InvalidInputError, match="'threshold' parameter of scheme 'choices' must be from 1 to 2 among"):
+    with pytest.raises(InvalidInputError, match="'threshold' parameter of scheme 'shamir' must be from 1 to 2 among"):
         Certificate.from_json(certificate.to_json().replace('"threshold": 1', '"threshold": 3'))
 
 
@@ -74,7 +71,7 @@ def test_the_latency_chooses_the_route(latency: float | None, route: str) -> Non
     assert job.plan.facts.route == (None if route == "direct" else route)
     assert (job.hash == study_plan(study_among_five()).hash) == (route == "direct")
     terms = OtherParties(study, IDENTITIES["party-d"]).terms(bytes(16), job.spec)
-    assert terms.scheme == "choices/5/2/none" + ("/king" if route == "king" else "")
+    assert terms.scheme == "shamir/5/2/none" + ("/king" if route == "king" else "")
     certificate = expected_certificate(study, job.plan)
     assert certificate.spec == job.spec
     assert rebuilt_plan(certificate) == job.plan
@@ -84,7 +81,7 @@ def test_the_latency_chooses_the_route(latency: float | None, route: str) -> Non
     ("compute", "told"),
     [
         ({"threshold": 3}, "[[parties]] and compute.threshold do not fit together: The 'threshold' parameter of scheme "
-         "'choices' must be from 1 to 2 among 5 parties (how many of them may be corrupted together); left out, it is "
+         "'shamir' must be from 1 to 2 among 5 parties (how many of them may be corrupted together); left out, it is "
          "2. Got 3 instead."),
         ({"threshold": 0}, "'compute.threshold' parameter of the study must be a whole number from 1"),
         ({"threshold": 1.0}, "'compute.threshold' parameter of the study must be a whole number from 1"),
@@ -108,4 +105,3 @@ def test_a_scheme_without_a_choice_has_the_threshold_that_it_has() -> None:
 
 def test_a_latency_says_nothing_where_there_is_one_route() -> None:
     assert study_plan(study_of(compute__latency=0.05)) == study_plan(study_of())
-    assert WithChoices.info.routes == ("direct", "king")
