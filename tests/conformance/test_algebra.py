@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from cofit.arithmetic import F61, INTEGER_RINGS, Z64, Z128, IntegerRing, RingArray
 from cofit.errors import InvalidInputError
-from cofit.sharing import SCHEMES, Scheme, Share
+from cofit.sharing import Scheme, Share
 from cofit.sharing.shares import PlacedBits
 from support.runs import run_scheme
+from support.schemes import EVERY, MORE, REST, also_slow, with_rings
 
 EXAMPLES = settings(max_examples=15, deadline=None)
-POWERS_OF_TWO = [(name, ring) for name in sorted(SCHEMES) for ring in (Z64, Z128)]
-ANY_RING = [(name, ring) for name in sorted(SCHEMES) for ring in INTEGER_RINGS.values()]
+POWERS_OF_TWO = with_rings(EVERY, (Z64, Z128))
+ANY_RING = with_rings(EVERY, tuple(INTEGER_RINGS.values()))
 SCHEME_AND_RING = [*POWERS_OF_TWO, ("clear", F61)]
 """Of the schemes so far only ``clear`` truncates and takes bits in a prime field."""
 
@@ -50,7 +51,11 @@ def on_shares(
     return decoded[0]
 
 
-@pytest.mark.parametrize(("scheme", "ring"), ANY_RING, ids=str)
+@pytest.mark.parametrize(
+    ("scheme", "ring"),
+    also_slow([*ANY_RING, *with_rings(MORE, [F61])], *with_rings(REST, tuple(INTEGER_RINGS.values()))),
+    ids=str,
+)
 @EXAMPLES
 @given(data=st.data())
 def test_linear_combinations_and_products(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
@@ -98,7 +103,9 @@ def test_transposed_shares_multiply_alike(scheme: str, ring: IntegerRing, data: 
     assert opened == [signed(ring, int(v)) for v in matrix.T.dot(vector)]
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
+@pytest.mark.parametrize(
+    ("scheme", "ring"), also_slow(SCHEME_AND_RING, *with_rings((*MORE, *REST), (Z64, Z128))), ids=str
+)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_truncation_is_the_floor_or_one_more_for_every_value(
@@ -171,7 +178,7 @@ def test_inner_products_at_the_edge_of_the_truncation(scheme: str, ring: Integer
     assert all(got - (total >> shift) in ((0, 1) if total % (1 << shift) else (0,)) for got in opened)
 
 
-@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("scheme", EVERY)
 @EXAMPLES
 @given(data=st.data())
 def test_narrowing_is_reduction_modulo_the_smaller_power_of_two(scheme: str, data: st.DataObject) -> None:
@@ -238,7 +245,7 @@ def test_only_bits_that_there_are_can_be_taken(width: int) -> None:
         with pytest.raises(InvalidInputError, match=f"'bits' parameter of taking bits must be .* Got {width} instead"):
             s.sign_bits(s.constant(Z64, Z64.zeros((3,))), bits=width)
 
-    for scheme in SCHEMES:
+    for scheme in EVERY:
         run_scheme(scheme, program)
 
 
@@ -295,8 +302,14 @@ def test_the_high_part_of_any_value(scheme: str, ring: IntegerRing, data: st.Dat
             assert missing < summands
 
 
-@pytest.mark.parametrize(("scheme", "ring"), POWERS_OF_TWO, ids=str)
-@pytest.mark.parametrize(("shift", "cols"), [(9, 1), (9, 8), (9, 9), (9, 70_000)])
+@pytest.mark.parametrize(
+    ("scheme", "ring", "shift", "cols"),
+    also_slow(
+        [(*one, 9, cols) for one in POWERS_OF_TWO for cols in (1, 8, 9, 70_000) if cols < 10 or one[0] != "shamir/5"],
+        *(("shamir/5", ring, 9, 70_000) for ring in (Z64, Z128)),
+    ),
+    ids=str,
+)
 def test_squares_of_the_high_part_are_those_of_the_high_part(
     scheme: str, ring: IntegerRing, shift: int, cols: int
 ) -> None:
@@ -389,7 +402,7 @@ BY_SUMMANDS: dict[str, Callable[[Scheme, Share], object]] = {
 }
 
 
-@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("scheme", EVERY)
 def test_what_needs_a_power_of_two_is_refused_in_a_field_by_name(scheme: str) -> None:
     """Sums of summands that are reduced modulo 2^m, or shifted, mean nothing modulo p."""
     refused = REDUCING if scheme == "clear" else REDUCING | BY_SUMMANDS

@@ -8,10 +8,11 @@ import pytest
 
 from cofit.arithmetic import PowerOfTwoRing
 from cofit.errors import InvalidInputError, ShapeError
-from cofit.sharing import SCHEMES, Scheme
+from cofit.sharing import Scheme
 from cofit.sharing.bit_forms import BitForm, Dot, Each, Lookup, Outer, SideBySide, Spread
 from cofit.sharing.shares import BitShare, PlacedBits
 from support.runs import run_scheme
+from support.schemes import SECRET
 
 RNG = np.random.default_rng(77)
 COUNT = 200
@@ -113,7 +114,7 @@ def test_numbers_from_their_digits(scheme: str, ring: PowerOfTwoRing, name: str)
             assert ring.to_int(opened).tolist() == list(expected)
 
 
-@pytest.mark.parametrize("scheme", sorted(set(SCHEMES) - {"clear"}))
+@pytest.mark.parametrize("scheme", SECRET)
 def test_numbers_that_do_not_fit_are_refused(scheme: str, ring: PowerOfTwoRing) -> None:
     def program(s: Scheme) -> None:
         with pytest.raises(InvalidInputError, match="too large"):

@@ -10,17 +10,17 @@ import pytest
 from cofit.arithmetic import F61, Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.arithmetic.prg import fresh_seed
 from cofit.errors import ProtocolError
-from cofit.sharing import SCHEMES, Scheme, Share, scheme_named
+from cofit.sharing import Scheme, Share
 from support.runs import run_scheme
+from support.schemes import EVERY, SECRET, form
 
 VALUES = np.arange(-3, 300_000).reshape(1, -1)
 
 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
-@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("scheme", EVERY)
 def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring: PowerOfTwoRing) -> None:
-    kind = scheme_named(scheme)
-    spec = kind.info.spec()
+    kind, spec = form(scheme)
     values = ring.from_int(VALUES)
     components = kind.inputs(spec).components(ring, values, fresh_seed())
     assert tuple(c.facts for c in components) == kind.inputs(spec).layout(ring, values.shape)
@@ -45,9 +45,9 @@ def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring
             assert not any(np.array_equal(a, b) for a, b in zip(share.parts, fresh.parts, strict=True))
 
 
-@pytest.mark.parametrize("scheme", ["rep3", "rep4"])
+@pytest.mark.parametrize("scheme", ["rep3", "rep4", "shamir", "shamir/5"])
 def test_what_is_no_element_of_a_field_is_refused(scheme: str) -> None:
-    inputs = scheme_named(scheme).inputs(scheme_named(scheme).info.spec())
+    inputs = form(scheme).kind.inputs(form(scheme).spec)
     values = F61.from_int(np.arange(3))
     contents = {c.facts.name: b"".join(map(bytes, c.content())) for c in inputs.components(F61, values, fresh_seed())}
     (explicit,) = (name for name in contents if name.startswith("x_"))
@@ -59,10 +59,9 @@ def test_what_is_no_element_of_a_field_is_refused(scheme: str) -> None:
         inputs.assemble(F61, values.shape, rank, mine)
 
 
-@pytest.mark.parametrize("scheme", sorted(name for name in SCHEMES if scheme_named(name).info.secret))
+@pytest.mark.parametrize("scheme", SECRET)
 def test_other_seeds_give_other_components(scheme: str) -> None:
-    kind = scheme_named(scheme)
-    spec = kind.info.spec()
+    kind, spec = form(scheme)
     values = Z64.from_int(VALUES)
     first, second = (kind.inputs(spec).components(Z64, values, fresh_seed()) for _ in range(2))
     for a, b in zip(first, second, strict=True):

@@ -19,7 +19,6 @@ from cofit.arithmetic import Z128
 from cofit.learn.contribution import prepared_features
 from cofit.learn.recipes.descent import rows as rows_module
 from cofit.learn.recipes.descent.plan import DescentPlan
-from cofit.sharing import SCHEMES
 from support.descent import (
     FEW,
     KINDS,
@@ -34,6 +33,7 @@ from support.descent import (
     seen,
     table_of,
 )
+from support.schemes import EVERY, also_slow, form
 
 Reals = npt.NDArray[np.float64]
 
@@ -236,12 +236,14 @@ def disagreement(plan: DescentPlan, table: Table, scheme: str) -> float:
     return float(np.abs(result - reference(plan, table, 44).released()).max()) / plan.noise_of_weights
 
 
-@pytest.mark.parametrize("scheme", sorted(SCHEMES))
-@pytest.mark.parametrize(
-    "kind", [kind if kind in FEW else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
-)
+SHORT = [(kind, scheme) for kind in FEW for scheme in EVERY if scheme != ("shamir/5", "shamir")[kind in FEW[1:4]]]
+"""Of a scheme with many parties the long kinds are with five, and the others with three."""
+LONG = [(kind, scheme) for kind in KINDS for scheme in EVERY if (kind, scheme) not in SHORT]
+
+
+@pytest.mark.parametrize(("kind", "scheme"), also_slow(SHORT, *LONG))
 def test_every_scheme_releases_what_the_recipe_says(kind: str, scheme: str) -> None:
-    plan = plan_of(kind, scheme=scheme)
+    plan = plan_of(kind, scheme=form(scheme).spec.name)
     table = table_of("random", plan, np.random.default_rng(45))
     assert disagreement(plan, table, scheme) < (0.05 if plan.clipped else 0.002)  # a stretch has 7 fractional bits
 

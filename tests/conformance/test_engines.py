@@ -12,6 +12,7 @@ from cofit import Contribution, FixedPoint, Party, SecretArray, run_local
 from cofit.arithmetic import IntegerRing
 from cofit.sharing import Scheme
 from support.engines import RowsEngine
+from support.schemes import local
 
 ROWS, COLS = 11, 5
 Results = dict[str, list[int]]
@@ -38,7 +39,7 @@ def products(scheme: str, ring: IntegerRing) -> Results:
         return {name: _integers(party.open(value, reason="test")) for name, value in found.items()}
 
     contributions = {"owner": {"x": Contribution(values, 100, whole)}}
-    return run_local(program, owners=contributions, scheme=scheme).results["party-a"]
+    return run_local(program, owners=contributions, **local(scheme)).results["party-a"]
 
 
 def _integers(values: npt.NDArray[np.int64]) -> list[int]:

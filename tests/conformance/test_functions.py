@@ -42,9 +42,10 @@ from cofit.protocols.logarithm import logarithm_error
 from cofit.protocols.roots import domain_exponent, inverse_square_root_error, square_root_error
 from cofit.protocols.sigmoid import sigmoid_degree, sigmoid_error, sigmoid_polynomial_error
 from cofit.protocols.trigonometry import sine_cosine_error
-from cofit.sharing import SCHEMES, Share
+from cofit.sharing import Share
 from cofit.sharing.clear.party import Clear
 from support.pairwise import pairwise
+from support.schemes import EVERY, SECRET, local
 
 Integers = npt.NDArray[np.object_]
 FORMATS = [
@@ -60,7 +61,7 @@ MOST_UNITS = 4
 scheme_and_format = pytest.mark.parametrize(
     ("scheme", "format"),
     [("clear", format) for format in FORMATS + IN_A_FIELD]
-    + [(name, format) for name in SCHEMES if name != "clear" for format in (FixedPoint(24), FixedPoint(52, Z128))],
+    + [(name, format) for name in SECRET for format in (FixedPoint(24), FixedPoint(52, Z128))],
     ids=str,
 )
 """Every format in the clear; and every scheme in both rings."""
@@ -155,14 +156,14 @@ def evaluate(
         result = formula(secrets)
         return party.open(result.ldexp(result.format.fraction_bits), reason="a test")
 
-    results = list(run_local(program, scheme=scheme).results.values())
+    results = list(run_local(program, **local(scheme)).results.values())
     assert all(np.array_equal(result, results[0]) for result in results)
     return [int(v) for v in results[0]]
 
 
 @pytest.mark.parametrize(
     ("scheme", "format", "name"),
-    [*pairwise(sorted(SCHEMES), FORMATS, list(CASES)), *(("clear", f, name) for f in IN_A_FIELD for name in CASES)],
+    [*pairwise(EVERY, FORMATS, list(CASES)), *(("clear", f, name) for f in IN_A_FIELD for name in CASES)],
     ids=str,
 )
 def test_function_is_accurate_on_its_domain(scheme: str, format: FixedPoint, name: str) -> None:
@@ -246,7 +247,7 @@ def test_functions_keep_the_shape(scheme: str) -> None:
         results = [f(v) for f in (logarithm, square_root, sine, exponential, sigmoid) for v in (x, scalar, empty)]
         return [r.shape for r in (*results, *sine_cosine(x))]
 
-    for shapes in run_local(program, scheme=scheme).results.values():
+    for shapes in run_local(program, **local(scheme)).results.values():
         assert shapes == [(2, 3), (), (0,)] * 5 + [(2, 3)] * 2
 
 

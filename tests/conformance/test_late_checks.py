@@ -11,11 +11,12 @@ from cofit.arithmetic import FixedPoint
 from cofit.errors import ProtocolError
 from cofit.protocols import divide, sigmoid
 from cofit.secret import Party, SecretArray
-from cofit.sharing import SCHEMES, Scheme
+from cofit.sharing import Scheme
 from cofit.sharing.meter import Meter
 from cofit.sharing.verification import Verification
 from support.late_checks import LateChecked
 from support.runs import run_scheme
+from support.schemes import EVERY
 
 FORMAT = FixedPoint(20)
 
@@ -119,7 +120,7 @@ def test_a_check_that_did_not_come_to_its_end_has_failed(error: type[BaseExcepti
             again()
 
 
-@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("scheme", EVERY)
 def test_schemes_of_today_put_nothing_off(scheme: str) -> None:
     def program(s: Scheme) -> int:
         party = Party(s, {})

@@ -14,8 +14,9 @@ import pytest
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError
-from cofit.sharing import SCHEMES, Scheme, Share
+from cofit.sharing import Scheme, Share
 from support.runs import run_scheme
+from support.schemes import MORE, REST, also_slow, form, with_rings
 
 RNG = np.random.default_rng(20)
 
@@ -124,13 +125,29 @@ def test_everything_over_real_and_slow_links(scheme: str, mesh: str) -> None:
     check_boolean_operations(scheme, mesh)
 
 
+@pytest.mark.parametrize(
+    ("form_of_it", "ring"),
+    also_slow([(name, (Z64, Z128)[i % 2]) for i, name in enumerate(MORE)], *with_rings((*MORE, *REST), (Z64, Z128))),
+    ids=str,
+)
+def test_everything_with_more_parties_smaller_thresholds_and_another_route(
+    form_of_it: str, ring: PowerOfTwoRing
+) -> None:
+    check_operations(form_of_it, "memory", ring)
+    check_truncating_operations(form_of_it, "memory", ring)
+    check_inputs(form_of_it, "memory", ring)
+    check_joining(form_of_it, "memory", ring, axis=1)
+    check_random_bits(form_of_it, "memory", ring)
+    check_boolean_operations(form_of_it, "memory")
+
+
 def test_inputs_from_every_party_and_from_an_owner(scheme: str, ring: PowerOfTwoRing) -> None:
     check_inputs(scheme, "memory", ring)
 
 
 def check_inputs(scheme: str, mesh: str, ring: PowerOfTwoRing) -> None:
     dealt = {"x": (ring, random_elements(ring, 3, 4)), "empty": (ring, ring.zeros((0, 4)))}
-    own = [random_elements(ring, 2) for _ in range(SCHEMES[scheme].info.default_parties)]
+    own = [random_elements(ring, 2) for _ in range(form(scheme).spec.parties)]
 
     def program(s: Scheme) -> list[RingArray | None]:
         first = s.receive_input("owner", ring, (3, 4)).expand()
@@ -189,7 +206,7 @@ def check_joining(scheme: str, mesh: str, ring: PowerOfTwoRing, axis: int) -> No
 @pytest.mark.parametrize("receivers", [[0], [1], [-1], [0, -1], [1, -1]])
 def test_opening_to_some_parties_only(scheme: str, ring: PowerOfTwoRing, receivers: list[int]) -> None:
     values = random_elements(ring, 6)
-    receivers = sorted({rank % SCHEMES[scheme].info.default_parties for rank in receivers})
+    receivers = sorted({rank % form(scheme).spec.parties for rank in receivers})
 
     def program(s: Scheme) -> RingArray | None:
         return s.open(from_first(s, ring, values), receivers)

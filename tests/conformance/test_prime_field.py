@@ -15,6 +15,7 @@ from cofit.errors import RangeError
 from cofit.protocols import less, sigmoid_polynomial
 from cofit.protocols.clamp import clamp
 from cofit.protocols.sigmoid import sigmoid_polynomial_error
+from support.schemes import MORE, SECRET, local
 
 ROWS, COLS = 40, 6
 FORMAT = FixedPoint(24, F61)
@@ -52,6 +53,27 @@ def test_a_step_of_logistic_regression() -> None:
     clear_cut = np.abs(scores - 0.1) > 4 * COLS * unit
     assert (np.array(below)[clear_cut] == (scores < 0.1)[clear_cut]).all()
     assert np.abs(np.array(held) - np.clip(scores, 0, 1 / 8)).max() < 8 * COLS * unit
+
+
+@pytest.mark.parametrize("scheme", [*SECRET, *MORE])
+def test_products_and_sums_with_secrets(scheme: str) -> None:
+    """Owners' inputs and matrix products both ways, of whole numbers, exactly: what needs no truncation."""
+    whole = FixedPoint(0, F61)
+    rng = np.random.default_rng(9)
+    x, w = rng.integers(-(1 << 15), 1 << 15, (ROWS, COLS)), rng.integers(-(1 << 12), 1 << 12, COLS)
+
+    def program(party: Party) -> tuple[list[int], list[int]]:
+        features = party.joined([("owner", "x")], 0, held=True)
+        scores = features @ party.constant(w, whole)
+        both = features.T @ scores, scores * 3 - features.inner(features)
+        first, second = (party.open(value, reason="test") for value in both)
+        return first.tolist(), second.tolist()
+
+    owners = {"owner": {"x": Contribution(x, 1 << 15, whole)}}
+    scores = x @ w
+    wanted = (x.T.astype(object) @ scores).tolist(), (scores * 3 - (x * x).sum(axis=1)).tolist()
+    for found in run_local(program, owners=owners, **local(scheme)).results.values():
+        assert found == wanted
 
 
 def test_what_could_leave_the_range_of_the_field_is_refused() -> None:

@@ -1,6 +1,7 @@
 """What a single party sees is uniform, whatever the secret is; and the tests notice when a mask is missing.
 
-Level of the tests: alpha = 1e-6 for each p-value.
+Level of the tests: alpha = 1e-6 for each p-value. What several parties of ``shamir`` see together is looked at in
+``tests/unit/sharing/shamir``.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.shares import PlacedBits
 from support.runs import DEALER, OWNER, run_scheme
+from support.schemes import SECRET, also_slow
 from support.views import Views, p_uniform_bytes, watched
 
 ALPHA = 1e-6
 N = 4096
-SECRET_SCHEMES = [name for name in sorted(SCHEMES) if SCHEMES[name].info.secret]
 
 
-@pytest.fixture(params=SECRET_SCHEMES)
+@pytest.fixture(params=also_slow([name for name in SECRET if name in SCHEMES], "shamir/5"))
 def secret_scheme(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -24,6 +24,7 @@ from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.sharing import Share
 from cofit.sharing.clear.party import Clear
 from support.facts import paper_facts
+from support.schemes import form
 from support.training import LABELLINGS, TABLES, checked_ranges, labels, minimiser, planned, table, trained
 
 FAST = settings(
@@ -67,7 +68,7 @@ def disagreement(plan: MinimiserPlan, x: npt.NDArray[np.float64], y: npt.NDArray
 
 
 def assert_within_tau(given_facts: dict[str, Any], seed: int, tables: int, scheme: str) -> None:
-    plan = planned(scheme=scheme, **given_facts)
+    plan = planned(scheme=form(scheme).spec.name, **given_facts)
     rng = np.random.default_rng(seed)
     slow = plan.formats.evaluation.description.startswith("range-safe")
     for kind in rng.choice(TABLES, 1 if slow else tables, replace=False):
@@ -107,6 +108,21 @@ def test_weights_are_within_tau_with_semi2k(given_facts: dict[str, Any], seed: i
 @given(facts(least_l2=1.0, most_rows=40), st.integers(0, 1 << 30))
 def test_weights_are_within_tau_with_rep4(given_facts: dict[str, Any], seed: int) -> None:
     assert_within_tau(given_facts, seed, 1, "rep4")
+
+
+@settings(FAST, max_examples=2)
+@given(facts(least_l2=1.0, most_rows=40), st.integers(0, 1 << 30))
+def test_weights_are_within_tau_with_shamir_among_five(given_facts: dict[str, Any], seed: int) -> None:
+    assert_within_tau(given_facts, seed, 1, "shamir/5")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("scheme", ["shamir", "shamir/5/king", "shamir/7"])
+@settings(FAST, max_examples=6)
+@given(facts(least_l2=0.3, most_rows=80), st.integers(0, 1 << 30))
+def test_weights_are_within_tau_with_shamir_long(scheme: str, given_facts: dict[str, Any], seed: int) -> None:
+    assert_within_tau(given_facts, seed, 1, scheme)
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.sampling import discrete_gaussian, discrete_laplace
 from cofit.sharing import Share
 from cofit.sharing.clear.party import Clear
+from support.schemes import local
 from support.training import COIN, Contributions, contributions
 
 Reals = npt.NDArray[np.float64]
@@ -278,7 +279,7 @@ def opened(plan: DescentPlan, table: Table, scheme: str = "clear") -> Integers:
     def whole(party: Party) -> npt.NDArray[Any]:
         return np.asarray(party.open(program.descend(party, plan, holders, COIN), reason="a test of descent"))
 
-    run = run_local(whole, scheme=scheme, parties=1 if scheme == "clear" else None, owners=owners, timeout=120)
+    run = run_local(whole, **local("clear/1" if scheme == "clear" else scheme), owners=owners, timeout=120)
     return np.asarray(next(iter(run.results.values()))).astype(np.int64).astype(object)
 
 

@@ -1,15 +1,15 @@
-"""Every scheme, ring, mesh and number of parties, as fixtures."""
+"""Every scheme (``support.schemes``), ring, mesh and number of parties, as fixtures."""
 
 from __future__ import annotations
 
 import pytest
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
-from cofit.sharing import SCHEMES
 from support.runs import MESHES
+from support.schemes import EVERY
 
 
-@pytest.fixture(params=sorted(SCHEMES))
+@pytest.fixture(params=EVERY)
 def scheme(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

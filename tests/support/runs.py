@@ -15,9 +15,11 @@ import numpy.typing as npt
 from cofit.arithmetic import Ring, RingArray
 from cofit.arithmetic.bits import unpack
 from cofit.arithmetic.prg import fresh_seed
-from cofit.sharing import SCHEMES, BitShare, Scheme, Share, Spec, dealer_of
+from cofit.sharing import BitShare, Scheme, Share, Spec, dealer_of
 from cofit.sharing.inputs import send_components
 from cofit.sharing.packed_bits import words_of
+from cofit.sharing.shamir.geometry import geometry_of, tables_of
+from cofit.sharing.shamir.party import Shamir
 from cofit.transport import (
     Counts,
     Delay,
@@ -33,6 +35,7 @@ from cofit.transport import (
     listen,
     memory_meshes,
 )
+from support.schemes import form
 
 T = TypeVar("T")
 MESHES = ("memory", "tls", "faulty")
@@ -79,10 +82,12 @@ def run_scheme(
 ) -> Run[T]:
     """Run ``program`` at every party (and the dealer) after its setup; traffic counts what comes after the setup.
 
+    ``scheme``: the name of a form (``support.schemes``), or a class.
     ``deal``: what an owner outside the parties deals, in order; the program calls ``receive_input`` for each.
     """
-    kind = SCHEMES[scheme] if isinstance(scheme, str) else scheme
-    spec = spec or kind.info.spec(len(names) if names else parties)
+    kind, usual = form(scheme) if isinstance(scheme, str) else (scheme, None)
+    asked = len(names) if names else parties
+    spec = spec or (usual if usual and asked is None else kind.info.spec(asked))
     names = names or tuple(f"party-{i}" for i in range(spec.parties))
     dealer = DEALER if kind.info.dealer else None
     members = (*names, *([OWNER] if deal else []), *([dealer] if dealer else []))
@@ -185,14 +190,15 @@ def _identity(name: str) -> Identity:
 
 
 def reconstruct(shares: list[Share], scheme: str) -> RingArray:
-    """Add up all distinct summands of a sharing, seen from outside."""
+    """The value of a sharing, seen from outside: its summands added up, or its polynomial at 0."""
     if scheme == "clear":
         return shares[0].parts[0]
-    ring = shares[0].ring
-    total = shares[0].parts[0]
-    for share in shares[1:]:
-        total = ring.add(total, share.parts[0])
-    return total
+    ring, (kind, spec) = shares[0].ring, form(scheme)
+    if issubclass(kind, Shamir):
+        geometry = geometry_of(spec.parties, spec.threshold)
+        rows = [tables_of(geometry, ring).summand(rank, geometry.openers) for rank in geometry.openers]
+        return ring.signed_sum([ring.combined(shares[r].parts, row)[0] for r, row in enumerate(rows)])
+    return ring.signed_sum([share.parts[0] for share in shares])
 
 
 def reconstruct_bits(shares: list[BitShare], scheme: str) -> npt.NDArray[np.uint8]:

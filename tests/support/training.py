@@ -26,6 +26,7 @@ from cofit.privacy.mechanisms import Mechanism
 from cofit.sharing import Scheme, Share
 from cofit.sharing.clear.party import Clear
 from support.facts import paper_facts
+from support.schemes import local
 
 Reals = npt.NDArray[np.float64]
 Contributions = dict[str, dict[str, Contribution]]
@@ -105,8 +106,7 @@ def trained(plan: MinimiserPlan, x: npt.ArrayLike, y: npt.NDArray[np.int64], sch
     def program(party: Party) -> Reals:
         return np.asarray(party.open(train(party, plan, holders, COIN), reason="a test of training"), dtype=np.float64)
 
-    parties = 1 if scheme == "clear" else None
-    run = run_local(program, scheme=scheme, parties=parties, owners=owners, timeout=120)
+    run = run_local(program, **local("clear/1" if scheme == "clear" else scheme), owners=owners, timeout=120)
     return next(iter(run.results.values()))
 
 
@@ -247,5 +247,5 @@ def published(mechanism: Mechanism, weights: Reals, format: FixedPoint, count: i
             opened.append(party.open(mechanism.perturb_each(party, tiled), reason="a test of the noise"))
         return np.concatenate(opened).astype(np.float64)
 
-    run = run_local(program, scheme=scheme, parties=1 if scheme == "clear" else None, timeout=120)
+    run = run_local(program, **local("clear/1" if scheme == "clear" else scheme), timeout=120)
     return next(iter(run.results.values()))
