@@ -6,11 +6,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 from cofit.cli.demo_data import demo_data
 from cofit.cli.demo_report import accuracies
@@ -65,7 +67,8 @@ def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
     plan = plan_training(training_facts(426, 30, partition=partition, epsilon=2, scheme=scheme, feature_bound=1.0))
     assert (certificate.scheme, len(certificate.dealers)) == (scheme, int(scheme == "semi2k"))
     assert certificate.plan_hash == plan.hash
-    figures = accuracies(plan, model, demo_data(7))
+    check_raw_rows(model)
+    figures = accuracies(plan, replace(model, bounds=None), demo_data(7))
     assert f"the released model            {figures.private:.1%}\n" in output
     assert f"scikit-learn without privacy  {figures.without_privacy:.1%}\n" in output
     assert f"always the commoner class     {figures.majority:.1%}\n" in output
@@ -79,6 +82,14 @@ def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
         assert counted[phase] == (cost.rounds, cost.bytes)
         assert re.search(rf"│ {phase} +│ {cost.rounds:,} +│ {size(cost.bytes)} +│ [0-9.]+ m?s +│", output), phase
     assert output.count("the noisy weights: the one release of this study") == 2  # certificate and audit log
+
+
+def check_raw_rows(model: LinearModel) -> None:
+    """Patients as scikit-learn has them, in their own units, also a few: the scores of rows scaled by hand."""
+    patients = load_breast_cancer().data[:7]
+    by_hand = replace(model, bounds=None).decision_function(scaled(patients))
+    np.testing.assert_array_equal(model.decision_function(patients), by_hand)
+    assert len(set(model.decision_function(patients))) == 7
 
 
 def check_summary(printed: str, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -29,6 +30,7 @@ from cofit.learn.plan import plan_training
 from cofit.learn.settings import RECIPES
 from cofit.models.linear_model import LinearModel
 from cofit.models.progress_display import progress_display
+from cofit.privacy.certificate import NOT_MET
 from cofit.report.cost import Cost
 from cofit.roles.local.training import run_training
 
@@ -38,7 +40,7 @@ REPORT_WIDTH = 120
 
 REHEARSAL = (
     "this is a demo: one program on one machine started everybody and held all of the data, which are public",
-    "one assumption is not met: ranges and settings were chosen by people who know this public data set",
+    f"{NOT_MET}: ranges and settings were chosen by people who know this public data set",
 )
 """What the certificate of a demo says, so that nobody takes it for one of a study."""
 
@@ -129,8 +131,9 @@ def demo(
     )
     with progress_display() as listener:
         run = run_training(plan, owners, parties=parties, processes=True, progress=listener, warnings=REHEARSAL)
-    model = LinearModel.from_training(run, CLASSES, tuple(RANGES))
-    result, cost = accuracies(plan, model, data), measured_cost(run)
+    of_scaled_rows = LinearModel.from_training(run, CLASSES, tuple(RANGES))
+    result, cost = accuracies(plan, of_scaled_rows, data), measured_cost(run)
+    model = replace(of_scaled_rows, bounds=tuple(RANGES.values()))
     print_introduction(full, run.certificate.spec, owners)
     print_plan_in_short(full, plan, run.certificate.spec.parties)
     print_accuracy(full, result)

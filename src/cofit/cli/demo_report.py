@@ -20,6 +20,7 @@ from cofit.learn.plan import Plan
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.report.cost import Cost, PhaseCost
+from cofit.report.words import verdict
 from cofit.roles import LocalRun
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import TrainingRun
@@ -44,6 +45,9 @@ _PHASES = {
     "open": "release",
 }
 """The phase of a run that traffic belongs to, by the first part of its label."""
+
+
+_COLOURS = {"good": "green", "weak": "yellow", "bad": "red"}
 
 
 @dataclass(frozen=True)
@@ -146,9 +150,13 @@ def print_certificate(console: Console, certificate: Certificate) -> None:
     """Print the whole text, with the headline highlighted."""
     headline, _, rest = certificate.to_text().partition("\n\n")
     console.print("\nCertificate", style="bold")
-    style = "bold green" if certificate.proven and certificate.secret else "bold red"
-    console.print(Text(headline, style=style), soft_wrap=True)
+    console.print(Text(headline, style=headline_style(certificate)), soft_wrap=True)
     console.print(Text(f"\n{rest}"), soft_wrap=True)
+
+
+def headline_style(certificate: Certificate) -> str:
+    """Return the colour of a headline: that of its box in the report."""
+    return f"bold {_COLOURS[verdict(certificate).tone]}"
 
 
 def print_openings(console: Console, openings: Sequence[Opening]) -> None:

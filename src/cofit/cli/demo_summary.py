@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cofit.cli.demo_report import Accuracies, members_in_words, print_accuracies, say
+from cofit.cli.demo_report import Accuracies, headline_style, members_in_words, print_accuracies, say
 from cofit.cli.plan_table import print_warnings
 from cofit.learn.plan import Plan
 from cofit.privacy.certificate import Certificate
@@ -34,7 +34,7 @@ def print_summary(
     print_accuracies(console, result)
     say(console, "Computed in the clear: the guarantee does not cover these figures.")
     console.print("\nThe certificate begins", style="bold")
-    say(console, model.headline, "bold green" if model.proven and model.secret else "bold red")
+    say(console, model.headline, headline_style(model))
     console.print("\nWho learned what", style="bold")
     for who, facts_learned in model.learned.items():
         if who != "public":

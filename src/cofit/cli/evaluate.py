@@ -75,7 +75,7 @@ def evaluate_model(
         )
     else:
         _print(Console(), result, classes)
-        click.echo(f"\n{about_shrinkage(loaded)}")
+        click.echo(f"\n{about_shrinkage(loaded.model)}")
     warning = one_class(second, classes, "--threshold")
     if warning is not None:
         click.echo(f"Warning: {warning}", err=True)

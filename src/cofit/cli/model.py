@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from cofit.errors import InvalidInputError
+from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.roles.analyst.fetch import fetch_release
 from cofit.roles.files.durable import write_durably
@@ -78,11 +79,11 @@ def tell_of_shrinkage(model: StudyModel) -> None:
         )
 
 
-def about_shrinkage(model: StudyModel) -> str:
+def about_shrinkage(model: LinearModel) -> str:
     """Return which weights predictions were made with."""
-    if not model.model.shrinkage:
+    if not model.shrinkage:
         return "Predicted with the weights as released (shrinkage 0)."
-    return f"Predicted with shrinkage {model.model.shrinkage:.3g}; --raw predicts with the weights as released."
+    return f"Predicted with shrinkage {model.shrinkage:.3g}; --raw predicts with the weights as released."
 
 
 def _certificate(out: Path) -> Path:

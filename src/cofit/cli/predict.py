@@ -1,4 +1,4 @@
-"""``cofit predict``: score the rows of a table with the model of a study."""
+"""``cofit predict``: score the rows of a table with a model that takes tables as they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cofit.cli.model import about_shrinkage
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.models.decisions import one_class
-from cofit.models.study_model import StudyModel
+from cofit.models.table_model import TableModel
 from cofit.roles.files.tables import read_study_table
 from cofit.roles.files.text_tables import TextLayout
 from cofit.study.document import value_text
@@ -36,10 +36,10 @@ THRESHOLD_HELP = (
 @click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
 @click.option("--threshold", type=float, help=THRESHOLD_HELP)
 def predict(model: Path, table: Path, out: Path | None, raw: bool, threshold: float | None, layout: TextLayout) -> None:
-    """Score every row of TABLE with MODEL, a file that `cofit model` wrote.
+    """Score every row of TABLE with MODEL, a file that `cofit model`, `cofit run` or `cofit demo` wrote.
 
-    TABLE is CSV, TSV, Parquet, Arrow or .npz, with the study's features as columns, in any order and as the owners have
-    them; they are scaled and encoded as the study says. Other columns are ignored. Everything happens on this machine.
+    TABLE is CSV, TSV, Parquet, Arrow or .npz, with the study's features as columns, in any order and in the owners' own
+    units; they are scaled and encoded as the study says. Other columns are ignored. Nothing leaves this machine.
 
     Writes CSV with the study's row key, if the table has it, the score, the probability of the second class (logistic
     regression only: sigmoid of twice the score with recipe 'best', of the score with recipe 'paper'), and the class.
@@ -52,7 +52,7 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool, threshold: fl
 
     Exit codes: 0 all rows have a score, 2 wrong usage or input.
     """
-    loaded = StudyModel.load(model)
+    loaded = TableModel.load(model)
     if raw:
         loaded = loaded.as_released
     rows = read_study_table(table, loaded.features, loaded.label, loaded.model.classes, layout)
@@ -61,13 +61,13 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool, threshold: fl
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(lines)
-    click.echo(about_shrinkage(loaded), err=True)
+    click.echo(about_shrinkage(loaded.model), err=True)
     if warning is not None:
         click.echo(f"Warning: {warning}", err=True)
 
 
 def _scored(
-    model: StudyModel, table: pa.Table, threshold: float | None
+    model: TableModel, table: pa.Table, threshold: float | None
 ) -> tuple[list[str], Iterable[tuple[Any, ...]], str | None]:
     """Return the header, the lines, and a warning if there is one class only."""
     scores = model.model.decision_function(model.encode(table))

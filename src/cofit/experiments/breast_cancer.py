@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cofit.study.columns import scaled_by_bounds
+
 Reals = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 
@@ -64,5 +66,5 @@ def breast_cancer() -> tuple[Reals, Labels]:
 
 def scaled(values: Reals) -> Reals:
     """Return the features mapped linearly from ``RANGES`` to [-1, 1], clipped."""
-    low, high = np.array(list(RANGES.values()), dtype=np.float64).T
-    return np.asarray(2 * (np.clip(values, low, high) - low) / (high - low) - 1)
+    lower, upper = np.array(list(RANGES.values()), dtype=np.float64).T
+    return scaled_by_bounds(values, lower, upper)

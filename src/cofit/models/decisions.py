@@ -21,7 +21,6 @@ from cofit.learn.recipes.descent.row_map import RowMap
 MANY_ROWS = 100
 """A batch so large that one class alone is worth a warning."""
 Reals = npt.NDArray[np.float64]
-_FEW_ROWS = 20
 _ROUNDED = 1 + 1e-6
 
 
@@ -70,14 +69,15 @@ def warn_of_one_class(second: npt.NDArray[np.bool_], classes: Any) -> None:
 
 def warn_of_other_units(x: Reals, rows: RowMap) -> None:
     """Warn where most rows lie beyond what training allowed: they were hardly prepared as in training."""
-    if len(x) < _FEW_ROWS or (rows.mean is None and not rows.floor):
+    if rows.mean is None and not rows.floor:
         return
     with np.errstate(over="ignore"):
         far = np.square(x).sum(axis=1) > rows.bound**2 if rows.mean else (np.abs(x) > rows.bound * _ROUNDED).any(axis=1)
     if np.count_nonzero(far) > len(x) / 2:
         warnings.warn(
-            f"{np.count_nonzero(far):,} of {len(x):,} rows have values beyond what was agreed on for training. Prepare "
-            f"the table as in training: with the same public bounds, in the same order of columns.",
+            f"{np.count_nonzero(far):,} of {len(x):,} rows have values beyond what was agreed on for training, so that "
+            f"their scores may be wrong. Prepare the table as in training: with the same public bounds, in the same "
+            f"order of columns.",
             UserWarning,
             stacklevel=4,
         )

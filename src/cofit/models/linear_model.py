@@ -19,6 +19,8 @@ without an intercept scores 0. The divisor is never negative, so the sign, and w
 The weights are those that were released (``coef``), after a threshold where there is a ``shrinkage``: by default
 where noise is normal, of recipe 'best', and the release itself shows that it helps (``recipes.descent.shrinkage``).
 
+A model with ``bounds`` scales the columns of a row by them first; x above is the scaled row.
+
 Everything in a model is public: it is the noisy release and its certificate. Reading is strict and executes nothing.
 """
 
@@ -42,6 +44,7 @@ from cofit.learn.losses import loss_named
 from cofit.learn.plan import Plan
 from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.learn.recipes.descent.shrinkage import shrunk_weights
+from cofit.models.column_bounds import Bounds, checked_bounds, scaled_rows
 from cofit.models.decisions import checked_threshold, second_class, warn_of_one_class, warn_of_other_units
 from cofit.models.model_text import model_text, written_by
 from cofit.models.planned import check_planned
@@ -71,7 +74,9 @@ class LinearModel:
     of the intercept's column, 0.0 without one. norm_floor: the shortest length that a row is divided by, in units of
     the features; 0.0 where the owners normalised. rows: how recipe 'best' prepares a row; None with recipe 'paper'.
     shrinkage: the threshold for weights in predictions, in standard deviations of the noise (``shrunk``); 0.0 for the
-    weights as they were released. feature_names: the names of the columns, if they have any.
+    weights as they were released. feature_names: the names of the columns, if they have any. bounds: the public lower
+    and upper bound of each column, where the model itself scales rows by them to [-1, 1]; None where whoever calls it
+    does.
     """
 
     loss: str
@@ -84,6 +89,7 @@ class LinearModel:
     certificate: Certificate
     rows: RowMap | None = None
     shrinkage: float = 0.0
+    bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.certificate, Certificate):
@@ -109,6 +115,8 @@ class LinearModel:
                 "coef", f"as long as the certificate says: {self.certificate.d} weights with the intercept", weights
             )
         self._check_names()
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", checked_bounds(self.bounds, len(self.coef)))
         check_rows(self.rows, len(self.coef), self.certificate)
         descent = self.certificate.descent
         if descent is not None and self.constant != float(descent.constant):
@@ -151,8 +159,10 @@ class LinearModel:
         )
 
     def to_json(self) -> str:
-        """Return the model and its certificate as JSON, version 4."""
+        """Return the model and its certificate as JSON, version 4; bounds are left out where there are none."""
         fields = {name: getattr(self, name) for name in _FIELDS}
+        if self.bounds is not None:
+            fields["bounds"] = self.bounds
         fields["rows"] = None if self.rows is None else asdict(self.rows)
         fields["certificate"] = json.loads(self.certificate.to_json())
         return json.dumps({"kind": KIND, "version": VERSION, **fields}, indent=2, allow_nan=False) + "\n"
@@ -181,7 +191,7 @@ class LinearModel:
             _refuse("version", f"{VERSION}, the version that this release can read{written_by(fields)}", version)
         for name in sorted(set(_FIELDS) - set(fields)):
             _refuse(name, "stated", None)
-        for name in sorted(set(fields) - set(_FIELDS)):
+        for name in sorted(set(fields) - {*_FIELDS, "bounds"}):
             _refuse(name, f"left out, because version {VERSION} lacks it", fields[name])
         for name in ("classes", "coef", "feature_names"):
             if isinstance(fields[name], list):
@@ -215,6 +225,8 @@ class LinearModel:
     def decision_function(self, X: Any) -> Reals:
         """Return the score of each row of X, shape (n,): positive for the second class."""
         x = self._checked(X)
+        if self.bounds is not None:
+            x = scaled_rows(x, self.bounds)
         if self.rows is not None:
             warn_of_other_units(x, self.rows)
             return np.asarray(self.rows(x) @ self.weights + self.intercept)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cofit.errors import parameter_error
 from cofit.models.feature_columns import column_names, refuse_missing, refuse_other_than_numbers, without_values
+from cofit.study.columns import scaled_by_bounds
 
 Reals = npt.NDArray[np.float64]
 Bounds = float | Sequence[float] | Reals | Mapping[str, float]
@@ -63,8 +64,7 @@ class PublicScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Return the scaled rows, each value within [-1, 1]."""
         check_is_fitted(self)
         rows = self._checked(X, reset=False)
-        lower, upper = self._bounds()
-        return np.clip((np.clip(rows, lower, upper) - lower) / (upper - lower) * 2.0 - 1.0, -1.0, 1.0)
+        return scaled_by_bounds(rows, *self._bounds())
 
     def _checked(self, X: Any, *, reset: bool) -> Reals:
         refuse_other_than_numbers(X, "X")

@@ -18,15 +18,16 @@ import pyarrow as pa
 
 from cofit.errors import CofitError, InvalidInputError, VerificationError, parameter_error
 from cofit.learn.rebuild import rebuilt_plan
+from cofit.models.linear_model import KIND as LINEAR
 from cofit.models.linear_model import LinearModel
 from cofit.models.model_text import CUT_OFF, model_text, written_by
+from cofit.models.raw_tables import encoded_rows
 from cofit.privacy.certificate import Certificate
 from cofit.privacy.strict_fields import json_object
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import PartySignature, check_signatures
 from cofit.study.columns import UNKNOWN, WrongTypeError, matches, plain_column
 from cofit.study.document import Feature, Study
-from cofit.study.encode import encode_columns
 from cofit.study.encoding import encoding
 from cofit.study.plan import study_plan
 from cofit.study.problems import UNKNOWN_VALUE, Problems
@@ -35,6 +36,10 @@ VERSION = 2
 KIND = "cofit study model"
 _FIELDS = {"kind", "version", "study", "label", "row_key", "features", "model", "released", "signatures"}
 _OWNER = "a study model"
+_OF_A_RUN = (
+    "It is of a run without a study, and names no column of labels: compare what cofit.load_model(...).predict says in "
+    "Python, on rows that are prepared as for training (the demo's model prepares them itself)."
+)
 _FEATURE_FIELDS = {field.name for field in fields(Feature)}
 
 
@@ -63,6 +68,8 @@ class StudyModel:
         encoded = [name for feature in self.features for name in feature.encoded_names]
         if len(set(encoded)) != len(encoded) or set(encoded) != set(self.model.feature_names or ()):
             raise InvalidInputError("The features of a study model must encode to the columns that its weights name.")
+        if self.model.bounds is not None:
+            raise parameter_error("model.bounds", _OWNER, "left out: its features have the bounds", "bounds")
 
     def __repr__(self) -> str:
         return f"<StudyModel of '{self.study[0]}', {len(self.features)} features, {self.model!r}>"
@@ -103,17 +110,7 @@ class StudyModel:
 
         Raises TableError, whose text is for who holds the table, with all that does not fit the study.
         """
-        problems = Problems("The table")
-        for feature in self.features:
-            if (count := table.column_names.count(feature.name)) != 1:
-                problems.add(f"column '{feature.name}' {'is missing' if not count else f'occurs {count} times'}")
-        problems.raise_any()
-        if not table.num_rows:
-            raise InvalidInputError("The table has no rows. Give one with a row for everybody who is to be scored.")
-        encoded = encode_columns(self.features, table, problems)
-        problems.raise_any()
-        place = {name: i for i, name in enumerate(n for feature in self.features for n in feature.encoded_names)}
-        return np.asarray(encoded[:, [place[name] for name in self.model.feature_names or ()]])
+        return encoded_rows(self.features, self.model.feature_names or (), table)
 
     def labels(self, table: pa.Table) -> npt.NDArray[np.int64]:
         """Return the classes of a table's rows as 0 and 1, or raise TableError."""
@@ -164,10 +161,8 @@ class StudyModel:
             raise InvalidInputError(f"A study model must be valid JSON. {CUT_OFF}") from None
         kind = document.get("kind") if isinstance(document, dict) else None
         if kind != KIND:
-            raise InvalidInputError(
-                "This file is no model of a study, as `cofit model` writes it"
-                + ("; read it in Python with cofit.load_model." if kind == "cofit linear model" else ".")
-            )
+            of_a_run = f" {_OF_A_RUN}" if kind == LINEAR else ""
+            raise InvalidInputError(f"This file is no model of a study, as `cofit model` writes it.{of_a_run}")
         if document.get("version") != VERSION:
             must_be = f"{VERSION}, the version that this release can read{written_by(document.get('model'))}"
             raise parameter_error("version", _OWNER, must_be, document.get("version"))

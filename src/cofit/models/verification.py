@@ -93,7 +93,7 @@ def _of_run(model: LinearModel, study: Study | None) -> Verification:
         )
     caveats = [
         f"{_NOBODY}THIS MODEL: it comes from a run on one machine, without a study, and nobody has signed it. Whoever "
-        f"wrote the file could have changed its weights."
+        f"wrote the file could have changed its weights, and the bounds of its columns."
     ]
     rebuilt, holds = _rebuilt(model.certificate, caveats)
     return Verification(model.certificate, {}, False, rebuilt, tuple(caveats), (*holds, _FITS))

@@ -41,6 +41,8 @@ __all__ = [
 
 Fact: TypeAlias = str | int | bool | Mapping[str, str] | None
 """A public fact of the run: a text, a whole number, a flag, or fractions as exact text."""
+NOT_MET = "one assumption is not met"
+"""How a warning begins that takes back an assumption."""
 _OLDER = (1, 2)
 
 
@@ -129,6 +131,11 @@ class Certificate:
     def about_others(self) -> str:
         """What other owners can and cannot do to a record; nothing where there is hardly a guarantee to speak of."""
         return about_others(self)
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """Those warnings that say of an assumption that it is not met."""
+        return tuple(warning for warning in self.warnings if warning.startswith(NOT_MET))
 
     @property
     def released(self) -> int:

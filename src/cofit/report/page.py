@@ -21,6 +21,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from cofit.experiments.result import TableResult
+from cofit.models.column_bounds import bounded_features
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.privacy.certificate import Certificate, CertifiedRelease
@@ -40,7 +41,7 @@ from cofit.report.words import (
     verdict,
     who_could_read_everything,
 )
-from cofit.study.document import Study
+from cofit.study.document import Feature, Study
 from cofit.units import duration, size
 
 GENERATOR = "cofit report"
@@ -73,7 +74,7 @@ def render_report(given: ReportInput) -> str:
         check_study(given.study, given.model)
     analysts = () if given.study is None else tuple(analyst.name for analyst in given.study.analysts)
     model = given.model.model if isinstance(given.model, StudyModel) else given.model
-    certificate = model.certificate
+    certificate, features = model.certificate, _features(given.model)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
     )
@@ -99,7 +100,8 @@ def render_report(given: ReportInput) -> str:
         clipped=model.rows is not None and model.rows.mean is not None,
         owners=certificate.owners,
         participants=participants(certificate, analysts),
-        columns=columns_in_words(given.model.features[:MOST_SHOWN]) if isinstance(given.model, StudyModel) else (),
+        columns=columns_in_words(features[:MOST_SHOWN]),
+        all_columns=len(features),
         glossary=glossary(certificate, analysts),
         mechanism=mechanism_named(certificate.mechanism).title,
         given=given,
@@ -119,6 +121,13 @@ def render_report(given: ReportInput) -> str:
         ],
         **(_weights_of_descent(model) if certificate.method == "descent" else _weights(model)),
     )
+
+
+def _features(model: LinearModel | StudyModel) -> tuple[Feature, ...]:
+    """Return what is known of the columns of a table: all in a study, bounds in some other models, and nothing else."""
+    if isinstance(model, StudyModel):
+        return model.features
+    return () if model.bounds is None else bounded_features(model.feature_names or (), model.bounds)
 
 
 def _weights(model: LinearModel) -> dict[str, Any]:

@@ -29,7 +29,7 @@ LARGE_EPSILON = 5
 
 @dataclass(frozen=True)
 class Verdict:
-    """``tone``: 'good', 'weak' or 'bad'. ``label``: two or three words."""
+    """``tone``: 'good', 'weak' or 'bad'. ``label``: a few words."""
 
     tone: str
     label: str
@@ -43,8 +43,10 @@ def verdict(certificate: Certificate) -> Verdict:
         problems = ["Hardly any protection"]
     if problems:
         return Verdict("bad", ". ".join(problems))
-    if certificate.epsilon > LARGE_EPSILON or _delta_is_large(certificate):
-        return Verdict("weak", "Proven, but weak")
+    doubts = ["weak"] if certificate.epsilon > LARGE_EPSILON or _delta_is_large(certificate) else []
+    doubts += ["an assumption is not met"] if certificate.unmet else []
+    if doubts:
+        return Verdict("weak", f"Proven, but {', and '.join(doubts)}")
     return Verdict("good", "Proven, under the assumptions below")
 
 

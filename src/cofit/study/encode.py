@@ -35,6 +35,7 @@ from cofit.study.columns import (
     numbers,
     plain_column,
     row_keys,
+    scaled_by_bounds,
 )
 from cofit.study.document import Feature, OwnerEntry, Study, Value, value_text
 from cofit.study.fields import suggestion
@@ -203,8 +204,7 @@ def _put_number(feature: Feature, table: pa.Table, block: Reals, problems: Probl
     elif (moved := beyond(values, lower, upper) & ~infinite).any():
         problems.moved[name] = int(moved.sum())
     usable = np.isfinite(values)
-    bounded = np.clip(np.where(usable, values, lower), lower, upper)
-    block[:, 0] = np.clip((bounded - lower) / (upper - lower) * 2.0 - 1.0, -1.0, 1.0)
+    block[:, 0] = scaled_by_bounds(np.where(usable, values, lower), lower, upper)
 
 
 def _matched(

@@ -224,7 +224,9 @@ def test_rows_that_were_not_prepared_as_in_training_are_warned_of(given: dict[st
     model = LogisticRegression(epsilon=3.0, scheme="clear", classes=(0, 1), **given).fit(OWNERS)
     with pytest.warns(UserWarning, match=r"800 of 800 rows have values beyond what was agreed on for training"):
         model.decision_function(X + 100)
+    with pytest.warns(UserWarning, match=r"1 of 1 rows have values beyond what was agreed on for training"):
+        model.decision_function(X[:1] + 100)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.decision_function(X)
-        model.decision_function(X[:5] + 100)
+        model.decision_function(np.vstack([X[:5], X[:4] + 100]))

@@ -6,7 +6,6 @@ import html
 import math
 import re
 from dataclasses import replace
-from fractions import Fraction
 from html.parser import HTMLParser
 from importlib.resources import files
 from itertools import pairwise
@@ -25,7 +24,7 @@ from cofit.report.noise_law import noise_law
 from cofit.report.page import ReportInput, render_report
 from cofit.report.plots import expected_counts
 from cofit.report.significance import published_weights
-from cofit.report.words import explanation, guess, verdict, who_could_read_everything
+from cofit.report.words import guess, verdict, who_could_read_everything
 from unit.cli.study_models import model_of
 from unit.report.models import DESCENTS, FORECAST, MECHANISMS, descended, planned, released
 from unit.study.studies import study_of
@@ -201,20 +200,12 @@ def test_what_is_wrong_comes_first() -> None:
     assert 'class="statement bad"' in page_of(model)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "tone", "said"), [(0.5, "good", "Proven"), (8, "weak", "weak"), (30, "bad", "Hardly any protection")]
-)
-def test_the_tone_follows_epsilon(epsilon: float, tone: str, said: str) -> None:
-    certificate = released(planned(mechanism="laplace", epsilon=epsilon)).certificate
-    assert verdict(certificate).tone == tone
-    assert said in verdict(certificate).label
-
-
-@pytest.mark.parametrize(("delta", "tone"), [(Fraction(1, 2000), "weak"), (Fraction(1, 2001), "good")])
-def test_a_delta_that_allows_to_publish_a_record_is_weak(delta: Fraction, tone: str) -> None:
-    certificate = released(planned(2000, 5, "gaussian"), delta_total=delta).certificate
-    assert verdict(certificate).tone == tone
-    assert any("drawn at random" in sentence for sentence in explanation(certificate)) == (tone == "weak")
+def test_bounds_of_columns_are_shown_also_without_a_study() -> None:
+    model = released(planned())
+    assert "Columns that the owners agreed on" not in Page(page_of(model)).text
+    names = tuple(f"column {i}" for i in range(len(model.coef)))
+    text = Page(page_of(replace(model, feature_names=names, bounds=((18.0, 98.5),) * len(names)))).text
+    assert "column 3 number 18 to 98.5; values beyond are moved to the end" in text
 
 
 def test_the_attackers_chance_by_hand() -> None:
