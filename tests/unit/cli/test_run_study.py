@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from cofit.cli.main import cli
-from cofit.errors import PartyFailedError
+from cofit.errors import InvalidInputError, PartyFailedError
 from cofit.models.model_files import load_model
 from cofit.models.study_classifier import StudyClassifier
 from cofit.models.study_model import StudyModel
@@ -63,9 +64,12 @@ def test_the_whole_story_with_processes(tmp_path: Path) -> None:
 @pytest.mark.timeout(200)
 def test_an_owner_that_fails_is_named_with_its_log(tmp_path: Path) -> None:
     make_folder(tmp_path)
-    result = invoke(tmp_path, owner_b="owner-a.csv")
+    state = tmp_path / "out" / "state"
+    state.mkdir(parents=True, mode=0o700)
+    (state / "owner-b.owner").touch()  # a file where its directory should be
+    result = invoke(tmp_path)
     assert isinstance(result.exception, PartyFailedError)
-    assert "Owner 'owner-b' ended with exit code 2" in str(result.exception)
+    assert "Owner 'owner-b' ended with exit code" in str(result.exception)
     assert "owner-b.owner.log" in str(result.exception)
     for name in ("party-a", "party-b", "party-c"):
         assert "stopped (collecting)" in (tmp_path / "out" / "logs" / f"{name}.party.log").read_text()
@@ -93,6 +97,27 @@ def test_what_is_missing_is_told_before_anything_starts(tmp_path: Path, change: 
     make_folder(tmp_path)
     assert message in str(invoke(tmp_path, **change).exception)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_table_that_does_not_fit_is_bad_input_and_nothing_starts(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    table = tmp_path / "owner-b.csv"
+    header, *lines = table.read_text().splitlines()
+    table.write_text("\n".join([header, *(re.sub(r",[0-9.]+,", ",old,", line) for line in lines)]) + "\n")
+    command = [sys.executable, "-m", "cofit.cli.main", *arguments(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"cofit: The table of 'owner-b', {table}: ")
+    assert "'age'" in done.stderr and "it is not a number" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_vertical_study_needs_the_secret_of_its_owners(tmp_path: Path) -> None:
+    tables = {owner: tmp_path / f"{owner}.csv" for owner in ("owner-a", "owner-b")}
+    for table in tables.values():
+        table.touch()
+    with pytest.raises(InvalidInputError, match="give its file with --secret"):
+        Rehearsal(tmp_path / "study.toml", study_of(VERTICAL), tmp_path, tables, tmp_path / "out")
 
 
 def test_owners_who_drop_rows_exchange_their_hashes_first(tmp_path: Path) -> None:

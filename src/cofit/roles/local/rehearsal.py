@@ -20,8 +20,10 @@ from cofit.roles.analyst.fetch import fetch_release, statuses
 from cofit.roles.files.keys import load_identity_for
 from cofit.roles.files.signatures import SignedRelease
 from cofit.roles.files.studies import load_study
+from cofit.roles.files.tables import read_owner_table
 from cofit.roles.files.text_tables import ANY_LAYOUT, TextLayout
 from cofit.study.document import Study
+from cofit.study.encode import encode_table
 from cofit.study.range_use import WARNING
 
 _START_SECONDS = 120.0
@@ -57,6 +59,11 @@ class Rehearsal:
         for owner, table in self.data.items():
             if not table.is_file():
                 raise InvalidInputError(f"The table of '{owner}' must be a file that exists. Got '{table}' instead.")
+        if self.study.data.partition == "vertical" and self.secret is None:
+            raise InvalidInputError(
+                "In a vertical study the owners share a secret: make one (`cofit align "
+                "--new-secret FILE`), and give its file with --secret."
+            )
         for name in (*self.parties, *self.dealers, *owners, self.analyst):
             load_identity_for(self.study, self.key(name), name)
 
@@ -70,8 +77,18 @@ class Rehearsal:
         secret: Path | None,
         layout: TextLayout = ANY_LAYOUT,
     ) -> Rehearsal:
-        """Read the study, and check that everything is there before anything is started."""
-        return cls(path, load_study(path), keys, data, out, secret, layout)
+        """Read the study, and check that everything is there and fits it before anything is started."""
+        rehearsal = cls(path, load_study(path), keys, data, out, secret, layout)
+        rehearsal.check_tables()
+        return rehearsal
+
+    def check_tables(self) -> None:
+        """Raise InvalidInputError, which names the owner, unless every table is as the study says."""
+        for owner, path in self.data.items():
+            try:
+                encode_table(self.study, owner, read_owner_table(self.study, owner, path, self.layout))
+            except InvalidInputError as error:
+                raise InvalidInputError(f"The table of '{owner}', {path}: {error}") from None
 
     @property
     def parties(self) -> list[str]:
