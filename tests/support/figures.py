@@ -104,7 +104,7 @@ def scheme_costs() -> str:
 
 def scheme_choices() -> str:
     """Return the second table of ``cofit schemes``, without how many may be corrupted."""
-    rows = [("scheme", "who computes", "holds against", "rounds an epoch", "bytes an epoch", "seconds")]
+    rows = [("scheme", "who computes", "adversary tolerated", "rounds an epoch", "bytes an epoch", "seconds")]
     for choice in compare_schemes(training_facts(*PAPER_SIZE)):
         kind = choice.adversary.partition(":")[0]
         numbers = (f"{choice.rounds_per_epoch:,}", f"{choice.bytes_per_epoch:,}", f"{choice.seconds:.2g}")

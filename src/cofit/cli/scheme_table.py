@@ -13,7 +13,7 @@ from cofit.learn.comparison import Choice
 from cofit.learn.forecast import LOCAL_LATENCY
 from cofit.units import duration, size
 
-_WORDS = {"scheme": 6, "who computes": 9, "holds against": 7, "corrupted at most": 9}
+_WORDS = {"scheme": 6, "who computes": 9, "adversary tolerated": 9, "corrupted at most": 9}
 """The columns of words, with the length of their longest word."""
 _NUMBERS = ("rounds an\nepoch", "sent an\nepoch", "run,\nabout")
 _WHOLE_WORDS = 80

@@ -57,22 +57,30 @@ def schemes(rows: int, cols: int, partition: str, parties: int | None, as_json: 
         costs = [choice.to_dict() for choice in choices]
         click.echo(json.dumps({"schemes": [_facts(info, parties) for info in shown], "costs": costs}))
         return
-    table = Table("scheme", "parties", "corrupted at most", "correlations", "adversary", "assumptions")
-    for info in shown:
-        spec = info.spec(parties)
-        corrupted = spec.corrupted
-        if len(info.thresholds(spec.parties)) > 1:
-            corrupted += f"; or fewer, from {info.thresholds(spec.parties)[0]}, that the study names"
-        table.add_row(spec.name, _span(info), corrupted, spec.correlations, spec.adversary, spec.assumptions)
     console = Console()
-    console.print(table)
-    console.print()
+    for info in shown:
+        _describe(console, info, parties)
     console.print(choice_table(choices, f"{rows:,} rows and {cols:,} columns, default settings"))
 
 
-def _span(info: SchemeInfo) -> str:
+def _describe(console: Console, info: SchemeInfo, parties: int | None) -> None:
+    """Print what a scheme is, a fact a line, which any terminal has room for."""
     fewest, most = info.parties
-    return str(fewest) if fewest == most else f"{fewest} to {most or 'any'}"
+    spec = info.spec(parties)
+    fewer = info.thresholds(spec.parties)[:-1]
+    facts = {
+        "parties": str(fewest) if fewest == most else f"{fewest} to {most or 'any'}",
+        "adversary tolerated": spec.adversary,
+        "corrupted at most": spec.corrupted + (f"; or fewer, from {fewer[0]}, that the study names" if fewer else ""),
+        "correlations": spec.correlations,
+        "assumptions": spec.assumptions,
+    }
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 1))
+    for label, fact in facts.items():
+        table.add_row(label, fact)
+    console.print(spec.name, style="bold")
+    console.print(table)
+    console.print()
 
 
 def _facts(info: SchemeInfo, parties: int | None) -> dict[str, Any]:

@@ -169,5 +169,5 @@ class Certificate:
         return cls(**{name: decode(kinds[name], value, name) for name, value in encoded.items()})
 
     def to_text(self) -> str:
-        """Return the certificate as plain text, at most 100 columns wide, with every fact that the JSON has."""
+        """Return the certificate as plain text, at most 100 columns wide, with every fact that the JSON has; numbers are rounded."""
         return text_of(self)

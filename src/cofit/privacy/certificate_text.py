@@ -1,8 +1,12 @@
-"""A certificate as plain text: every fact that the JSON has, in words for people who are no engineers."""
+"""A certificate as plain text: every fact that the JSON has, in words for people who are no engineers.
+
+Numbers have six digits here. The exact ones, by which a certificate is verified, are in the JSON.
+"""
 
 from __future__ import annotations
 
 import decimal
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
@@ -12,13 +16,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cofit.privacy.certified import CertifiedDescent, CertifiedOpening, CertifiedRelease
-from cofit.privacy.strict_fields import exact_text
 
 if TYPE_CHECKING:
     from cofit.privacy.certificate import Certificate
 
 WIDTH = 100
 _WEAK_EPSILON, _WEAK_DELTA = 20, Fraction(1, 1000)
+_LARGE = 10**15
+_SMALL, _HUGE = Fraction(1, 10**300), 10**300  # what floats have room for
+_SIX_DIGITS = decimal.Context(prec=6)
+_FRACTION = re.compile(r"-?[0-9]{1,1000}/[1-9][0-9]{0,999}")
 _NOTHING = object()
 _UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
 
@@ -98,7 +105,8 @@ The noise
   grid = Published weights are multiples of
 
 Facts
-  From these the whole plan follows, and from the plan every number above.
+  From these the whole plan follows, and from the plan every number above. Numbers are rounded in
+  this text; the certificate in JSON, which the file of the model contains, has them exactly.
   facts = Public facts of the run
 
 Origin
@@ -207,7 +215,11 @@ def _name(item: object) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, Fraction):
-        return f"{float(value)!r} ({exact_text(value)})"
+        return _rounded(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, str) and _FRACTION.fullmatch(value):  # a fact
+        return _rounded(Fraction(value))
     if isinstance(value, bool):
         return "yes" if value else "NO"
     if isinstance(value, CertifiedOpening):
@@ -221,6 +233,15 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return "; ".join(value) or "none"
     return "none" if value is None else str(value)
+
+
+def _rounded(number: Fraction) -> str:
+    """Return at most six significant digits; all of a whole number."""
+    if number.denominator == 1 and abs(number) < _LARGE:
+        return str(number.numerator)
+    if _SMALL < abs(number) < _HUGE:
+        return f"{float(number):.6g}"
+    return str(_SIX_DIGITS.divide(Decimal(number.numerator), Decimal(number.denominator))).lower()
 
 
 def _part(value: object) -> str:

@@ -22,14 +22,26 @@ from cofit.privacy.certificate import (
     CertifiedOpening,
     CertifiedRelease,
 )
+from cofit.privacy.certificate_text import text_of
 from cofit.sharing import scheme_named
 from unit.privacy.certificates import DESCENT, EXAMPLE, UNPROVEN, certificates, changed, encoded, planned, restated
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "certificate.md"
 
 
+def shown(leaf: Any) -> str:
+    """A number or a text as people are to read it: six digits, and whole numbers whole."""
+    if isinstance(leaf, str) and re.fullmatch(r"-?\d+/\d+", leaf):
+        leaf = Fraction(leaf)
+    if isinstance(leaf, Fraction):
+        return str(leaf) if leaf.denominator == 1 else f"{float(leaf):.6g}"
+    return f"{leaf:.6g}" if isinstance(leaf, float) else str(leaf)
+
+
 def leaves(value: Any) -> list[Any]:
-    """All numbers and texts inside a JSON value."""
+    """All numbers and texts inside a JSON value; of a fraction, the exact one."""
+    if isinstance(value, dict) and set(value) == {"exact", "float"}:
+        return [value["exact"]]
     if isinstance(value, dict):
         return [leaf for key, item in value.items() for leaf in leaves(item)]
     if isinstance(value, list):
@@ -58,8 +70,22 @@ def test_text_has_every_fact_in_lines_of_100_columns(certificate: Certificate) -
     facts = encoded(certificate)
     names = [release.pop("name") for release in facts["releases"]]
     for leaf in [*leaves(facts), names[0], names[-1]]:
-        assert "".join(str(leaf).split()) in packed
+        assert "".join(shown(leaf).split()) in packed
     assert {line.strip() for line in text.splitlines()} >= {"The noise", "Origin", "The model"}
+
+
+@pytest.mark.parametrize("certificate", [EXAMPLE, DESCENT, planned(rows=1000, cols=12)], ids=["hand", "hand 2", "plan"])
+def test_text_has_no_number_that_nobody_can_read(certificate: Certificate) -> None:
+    text = certificate.to_text()
+    assert re.findall(r"(?<![0-9a-f])[1-9]\d{9,}(?![0-9a-f])|\d{4,}/\d|\d\.\d{15,}", text) == []
+    assert "JSON, which the file of the model contains, has them exactly" in " ".join(text.split())
+
+
+def test_text_of_numbers_of_any_size() -> None:
+    facts = {"a": "1/" + "9" * 900, "b": "7" * 900 + "/1", "c": "1/0", "d": "-3/1", "e": "1/3"}
+    text = text_of(replace(EXAMPLE, facts=facts))
+    for line in ("a: 1.00000e-900", "b: 7.77778e+899", "c: 1/0", "d: -3", "e: 0.333333"):
+        assert f"    - {line}\n" in text
 
 
 def test_releases_that_differ_in_name_alone_are_shown_together() -> None:
