@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# Made when cofit is installed with all that it needs to run, and when the tools of its developers are there too.
+RUNTIME := $(VENV)/.runtime
 STAMP  := $(VENV)/.ready
 # Test processes at once: many tests wait rather than compute, so two more than the two cores that we count on.
 WORKERS ?= 4
@@ -17,16 +19,21 @@ NATIVE := CMakeLists.txt $(wildcard src/cofit/kernels/native/*)
 help:            ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(STAMP): pyproject.toml $(NATIVE)
+$(RUNTIME): pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV) and compiling the kernels: a few minutes, the first time."
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
-	touch $@
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
 
-setup: $(STAMP)  ## Create .venv, compile the kernels, install cofit and its tools
+$(STAMP): $(RUNTIME)
+	@echo "Installing the tools of developers into $(VENV)."
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
 
-demo: setup      ## Two hospitals train a private model, with real processes over TLS; results in build/demo
+setup: $(STAMP)  ## Create .venv, compile the kernels, install cofit and the tools of its developers
+
+demo: $(RUNTIME) ## Two hospitals train a private model, with real processes over TLS; results in build/demo
 	$(BIN)/cofit demo --out $(DEMO) --force
 
 test: setup      ## The tests (minutes)

@@ -123,7 +123,7 @@ def test_make_demo_prints_as_little(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     out = tmp_path / "out"
     stamp = root / "Makefile"  # any file that is there; however old it is, it is not made again
-    given = [f"BIN={Path(sys.executable).parent}", f"STAMP={stamp}"]
+    given = [f"BIN={Path(sys.executable).parent}", f"RUNTIME={stamp}"]
     command = ["make", "--no-print-directory", f"--old-file={stamp}", "demo", *given]
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     done = subprocess.run(

@@ -1,2 +1,2 @@
 # The clone's own Makefile, in this folder, without installing anything.
-make() { command make -f "$CLONE/Makefile" -o .venv/.ready "$@"; }
+make() { command make -f "$CLONE/Makefile" -o .venv/.runtime "$@"; }
