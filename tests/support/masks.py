@@ -11,7 +11,7 @@ cannot be settled is not proved to be hidden. Reused, missing or known masks all
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,27 @@ import pytest
 from cofit.arithmetic import Z64, Z128, IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import Share
+from cofit.sharing.member import Member
 from cofit.sharing.rep3.party import Rep3
 
 _SHIFT = 0x0123456789ABCDEF
+
+
+class Recorder(Member):
+    """Beside a scheme, as its first base class: hands all that arrives after the set-up to ``received``."""
+
+    def received(self, operation: str, arrays: Mapping[int, RingArray]) -> None:
+        """Take what has arrived in one exchange, by the rank that sent it."""
+
+    def _exchange(
+        self,
+        operation: str,
+        send: Mapping[int, Sequence[RingArray]] | None = None,
+        receive: Mapping[int, RingArray] | None = None,
+    ) -> None:
+        super()._exchange(operation, send, receive)
+        if operation != "setup":
+            self.received(operation, receive or {})
 
 
 def constant(ring: Ring, shape: Shape) -> RingArray:

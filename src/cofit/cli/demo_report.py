@@ -29,7 +29,7 @@ from cofit.sharing import Spec
 from cofit.transport import LabelCounts
 from cofit.units import duration, size
 
-_PHASES = {
+PHASES = {
     "setup": "share",
     "input": "share",
     "receipt": "share",
@@ -179,11 +179,11 @@ def print_traffic(console: Console, run: LocalRun[Any]) -> None:
 
 def traffic_by_phase(run: LocalRun[Any]) -> dict[str, LabelCounts]:
     """Return for each phase the rounds of the party that waits most, and the bytes sent by everybody."""
-    phases: dict[str, LabelCounts] = {phase: LabelCounts() for phase in dict.fromkeys(_PHASES.values())}
+    phases: dict[str, LabelCounts] = {phase: LabelCounts() for phase in dict.fromkeys(PHASES.values())}
     for member, counts in run.traffic.items():
         own = dict.fromkeys(phases, LabelCounts())
         for label, count in counts.items():
-            own[_PHASES[label.split("/")[0]]] += count
+            own[PHASES[label.split("/")[0]]] += count
         for phase, count in own.items():
             so_far = phases[phase]
             rounds = max(so_far.rounds, count.rounds) if member in run.results else so_far.rounds

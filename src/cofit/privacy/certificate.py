@@ -169,5 +169,5 @@ class Certificate:
         return cls(**{name: decode(kinds[name], value, name) for name, value in encoded.items()})
 
     def to_text(self) -> str:
-        """Return the certificate as plain text, at most 100 columns wide, with every fact that the JSON has; numbers are rounded."""
+        """Return the certificate as plain text of 100 columns, with every fact of the JSON; numbers are rounded."""
         return text_of(self)

@@ -47,7 +47,8 @@ class CertifiedRelease:
     def event(self) -> Event:
         """The release as the accountant sees it."""
         kind = mechanism_named(self.noise)
-        return kind.event(self.name, self.norm, self.sensitivity, self.scale, self.dimension, self.sampler_distance)
+        make = kind.event_in(self.norm)
+        return make(self.name, self.sensitivity, self.scale, self.dimension, self.sampler_distance)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 
 from cofit.cli.main import main
 from cofit.privacy.accounted import releases_from_text
-from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.roles.owner.contribute import LEDGER, open_ledger
 from support.ledgers import best_releases, overwrite_releases, paper_releases, write_format_2
 
@@ -27,9 +27,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def charged(folder: Path) -> None:
     ledger = open_ledger(folder / "clinic.state")
-    ledger.charge("clinic", "ab" * 32, "first [bold]", Fraction(1), Fraction(1, 10**6), best_releases())
-    ledger.charge("clinic", "cd" * 32, "second", Fraction(1, 2), Fraction(0), paper_releases())
-    ledger.charge("other", "cd" * 32, "second", Fraction(1, 4), Fraction(0), paper_releases())
+    ledger.charge(PrivacyCost("clinic", "ab" * 32, "first [bold]", Fraction(1), Fraction(1, 10**6), best_releases()))
+    ledger.charge(PrivacyCost("clinic", "cd" * 32, "second", Fraction(1, 2), Fraction(0), paper_releases()))
+    ledger.charge(PrivacyCost("other", "cd" * 32, "second", Fraction(1, 4), Fraction(0), paper_releases()))
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -64,7 +64,7 @@ def test_people_see_the_releases_in_80_columns(
     monkeypatch.setenv("COLUMNS", "80")
     charged(folder)
     open_ledger(folder / "clinic.state").charge(
-        "clinic", "ab" * 32, "first [bold]", Fraction(1), Fraction(1, 10**6), best_releases(), ("anew",)
+        PrivacyCost("clinic", "ab" * 32, "first [bold]", Fraction(1), Fraction(1, 10**6), best_releases()), ("anew",)
     )
     _, out, _ = run(capsys, "--dataset", "clinic")
     text = " ".join(out.split())
@@ -153,7 +153,7 @@ def test_damaged_releases_are_told_after_all_else(folder: Path, capsys: pytest.C
 def test_the_ledger_of_a_party(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "party.state").mkdir()
     Ledger(folder / "party.state" / "ledger.sqlite").charge(
-        "release", "ab" * 32, "first", Fraction(1), Fraction(1, 10**6), best_releases()
+        PrivacyCost("release", "ab" * 32, "first", Fraction(1), Fraction(1, 10**6), best_releases())
     )
     (one,) = facts(capsys, "--state", "party.state")
     assert (one["dataset"], len(one["charges"][0]["releases"])) == ("release", 22)

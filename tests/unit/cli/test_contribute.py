@@ -23,7 +23,7 @@ from cofit.cli.main import main
 from cofit.errors import InvalidInputError
 from cofit.roles.analyst.fetch import statuses
 from cofit.roles.files.keys import load_identity_for, load_key, write_identity
-from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.roles.files.studies import load_study
 from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import LEDGER, open_ledger
@@ -191,7 +191,7 @@ def test_the_ledger_is_beside_the_key_wherever_the_command_is_run(
     (site.folder / "owner-a.key").rename(site.folder / "keys" / "owner-a.key")
     (site.folder / "owner-a.key").symlink_to(site.folder / "keys" / "owner-a.key")
     place = site.folder / "keys" / "owner-a.state"
-    open_ledger(place).charge("owner-a", "ab" * 32, "earlier", Fraction(7), Fraction(0), best_releases())
+    open_ledger(place).charge(PrivacyCost("owner-a", "ab" * 32, "earlier", Fraction(7), Fraction(0), best_releases()))
     for folder in ("here", "there"):
         site.cwd = Path(folder)
         (site.folder / folder).mkdir()

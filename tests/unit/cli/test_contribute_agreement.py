@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.roles.owner.contribute import LEDGER, open_ledger
 from support.ledgers import best_releases
 from unit.cli.test_contribute import PARTIES, Site, parties, write_site
@@ -48,7 +48,7 @@ def on_a_terminal(folder: Path, answer: str) -> tuple[int, str]:
 
 def test_a_person_is_asked_and_may_decline(site: Site) -> None:
     open_ledger(site.folder / "owner-a.state").charge(
-        "owner-a", "ab" * 32, "earlier", Fraction(7), Fraction(0), best_releases()
+        PrivacyCost("owner-a", "ab" * 32, "earlier", Fraction(7), Fraction(0), best_releases())
     )
     ledger = Ledger(site.folder / "owner-a.state" / LEDGER)
     with parties(site.folder):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cofit.cli.demo_report import PHASES
 from cofit.errors import InvalidInputError
 from cofit.learn.forecast import Forecast, _inputs, _NoStore, forecast
 from cofit.learn.private_training import private_training
@@ -26,7 +27,6 @@ from cofit.sharing import SCHEMES, scheme_named
 from cofit.sharing.meter import Meter, Tally
 from support.facts import paper_facts
 from support.late_checks import LateChecked
-from support.phases import PHASES
 
 FEW = {"allow_unproven": True, "mechanism": "laplace"}
 """Facts of short runs, whose noise is cheap."""

@@ -21,9 +21,9 @@ import numpy.typing as npt
 from cofit.arithmetic import FixedPoint
 from cofit.errors import parameter_error
 from cofit.privacy.accountant import KEPT, at_epsilon, sigma_for, split
-from cofit.privacy.events import Event, gaussian_event, sampled_gaussian_event
+from cofit.privacy.events import gaussian_event, sampled_gaussian_event
 from cofit.privacy.mechanisms.grid import grid_for
-from cofit.privacy.mechanisms.mechanism import Mechanism, Wanted
+from cofit.privacy.mechanisms.mechanism import EventMaker, Mechanism, Wanted
 from cofit.privacy.safe_rounding import SIGMA_BITS, root_up
 from cofit.privacy.zcdp import gaussian_sigma
 from cofit.sampling.discrete_gaussian import discrete_gaussian
@@ -51,11 +51,9 @@ class Gaussian(Mechanism):
         )
 
     @classmethod
-    def event(
-        cls, name: str, norm: str, sensitivity: Fraction, scale: Fraction, dimension: int, distance: Fraction
-    ) -> Event:
+    def event_in(cls, norm: str) -> EventMaker:
         del norm
-        return gaussian_event(name, sensitivity, scale, dimension, distance)
+        return gaussian_event
 
     @classmethod
     def deviation(cls, dimension: int) -> float:

@@ -31,8 +31,8 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Z128, FixedPoint
 from cofit.errors import RangeError, parameter_error
-from cofit.privacy.events import Event, KNormEvent
-from cofit.privacy.mechanisms.mechanism import Mechanism, Wanted, rounded_up, square_root_up
+from cofit.privacy.events import KNormEvent
+from cofit.privacy.mechanisms.mechanism import EventMaker, Mechanism, Wanted, rounded_up, square_root_up
 from cofit.sampling import exponential, knorm, sphere
 from cofit.sampling.parameters import PRECISION
 from cofit.secret import Party, SecretArray
@@ -60,11 +60,9 @@ class KNorm(Mechanism):
         return calibrate_knorm(wanted.dimension, wanted.sensitivity, wanted.epsilon, wanted.weights, wanted.radius)
 
     @classmethod
-    def event(
-        cls, name: str, norm: str, sensitivity: Fraction, scale: Fraction, dimension: int, distance: Fraction
-    ) -> Event:
+    def event_in(cls, norm: str) -> EventMaker:
         del norm
-        return KNormEvent(name, sensitivity, scale, dimension, distance)
+        return KNormEvent
 
     @classmethod
     def deviation(cls, dimension: int) -> float:

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint
 from cofit.privacy.accountant import at_epsilon
-from cofit.privacy.events import Event, LaplaceEvent, laplace_event
+from cofit.privacy.events import LaplaceEvent, laplace_event
 from cofit.privacy.mechanisms.grid import grid_for
-from cofit.privacy.mechanisms.mechanism import Mechanism, Wanted, rounded_up
+from cofit.privacy.mechanisms.mechanism import EventMaker, Mechanism, Wanted, rounded_up
 from cofit.privacy.safe_rounding import EXACT_BITS, root_up
 from cofit.sampling.discrete_laplace import discrete_laplace, tv_distance
 from cofit.secret import Party, SecretArray
@@ -47,11 +47,8 @@ class Laplace(Mechanism):
         return calibrate_laplace(wanted.dimension, wanted.sensitivity, wanted.epsilon, wanted.weights, wanted.radius)
 
     @classmethod
-    def event(
-        cls, name: str, norm: str, sensitivity: Fraction, scale: Fraction, dimension: int, distance: Fraction
-    ) -> Event:
-        kind = LaplaceEvent if norm == "L1" else laplace_event
-        return kind(name, sensitivity, scale, dimension, distance)
+    def event_in(cls, norm: str) -> EventMaker:
+        return LaplaceEvent if norm == "L1" else laplace_event
 
     @classmethod
     def deviation(cls, dimension: int) -> float:

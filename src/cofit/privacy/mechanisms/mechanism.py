@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from cofit.errors import ShapeError, parameter_error
 from cofit.privacy.events import Event
 from cofit.privacy.zcdp import total_delta
 from cofit.secret import Party, SecretArray
+
+EventMaker: TypeAlias = Callable[[str, Fraction, Fraction, int, Fraction], Event]
+"""Makes an event of its name, sensitivity, scale, dimension, and the distance of its sampler."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,11 @@ class Mechanism(ABC):
 
     @classmethod
     @abstractmethod
-    def event(
-        cls, name: str, norm: str, sensitivity: Fraction, scale: Fraction, dimension: int, distance: Fraction
-    ) -> Event:
-        """Return a release with this noise as the accountant sees it, in steps of its grid; norm: 'L1' or 'L2'."""
+    def event_in(cls, norm: str) -> EventMaker:
+        """Return what makes a release with this noise as the accountant sees it, in steps of its grid.
+
+        norm: that of the sensitivity, 'L1' or 'L2'.
+        """
 
     @classmethod
     @abstractmethod

@@ -65,6 +65,22 @@ class Charge:
 
 
 @dataclass(frozen=True)
+class PrivacyCost:
+    """What a run of a study costs a data set. study: its hash. releases: all of its noisy releases, of which
+    (epsilon, delta) is the account (``accounted_releases``)."""
+
+    dataset: str
+    study: str
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    releases: Sequence[AccountedRelease]
+
+    def __post_init__(self) -> None:
+        _check(self.dataset, self.epsilon, self.delta)
+
+
+@dataclass(frozen=True)
 class Cap:
     """The most that all studies together may spend of a data set."""
 
@@ -129,94 +145,66 @@ class Ledger:
         charges = self.charges(dataset)
         return Cap(sum((c.epsilon for c in charges), Fraction(0)), sum((c.delta for c in charges), Fraction(0)))
 
-    def charge(
-        self,
-        dataset: str,
-        study: str,
-        name: str,
-        epsilon: Fraction,
-        delta: Fraction,
-        releases: Sequence[AccountedRelease],
-        incarnations: Collection[str] = (),
-    ) -> bool:
+    def charge(self, cost: PrivacyCost, incarnations: Collection[str] = ()) -> bool:
         """Charge a run of a study to a data set, durably; False if it was charged already.
 
-        releases: all noisy releases of the study, of which (epsilon, delta) is the account (``accounted_releases``).
         incarnations: those of all parties, in any order; none in the ledger of a party, which is part of its state.
 
         Raises BudgetExceededError, and charges nothing, where the cap would be exceeded; InvalidInputError where the
         study was charged before at another epsilon or delta, or for other releases.
         """
-        run, text = " ".join(sorted(incarnations)), releases_to_text(releases)
+        run, text = " ".join(sorted(incarnations)), releases_to_text(cost.releases)
         with self._transaction() as database:
-            if run in self._runs(database, dataset, study, name, epsilon, delta, releases):
+            if run in self._runs(database, cost):
                 return False
-            self._check_cap(database, dataset, name, epsilon, delta)
+            self._check_cap(database, cost)
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            values = (dataset, study, name, str(epsilon), str(delta), now, run, text)
+            values = (cost.dataset, cost.study, cost.name, str(cost.epsilon), str(cost.delta), now, run, text)
             database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
         return True
 
-    def check(
-        self,
-        dataset: str,
-        study: str,
-        name: str,
-        epsilon: Fraction,
-        delta: Fraction,
-        releases: Sequence[AccountedRelease],
-        incarnations: Collection[str] | None = None,
-    ) -> bool:
+    def check(self, cost: PrivacyCost, incarnations: Collection[str] | None = None) -> bool:
         """Return whether a run by these parties (None: any run) was not charged yet, or raise what ``charge`` would
         then; charge nothing."""
         with self._transaction() as database:
-            runs = self._runs(database, dataset, study, name, epsilon, delta, releases)
+            runs = self._runs(database, cost)
             if runs and (incarnations is None or " ".join(sorted(incarnations)) in runs):
                 return False
-            self._check_cap(database, dataset, name, epsilon, delta)
+            self._check_cap(database, cost)
             return True
 
     @staticmethod
-    def _runs(
-        database: sqlite3.Connection,
-        dataset: str,
-        study: str,
-        name: str,
-        epsilon: Fraction,
-        delta: Fraction,
-        releases: Sequence[AccountedRelease],
-    ) -> set[str]:
+    def _runs(database: sqlite3.Connection, cost: PrivacyCost) -> set[str]:
         """Return the runs of a study that were charged; raises where they were at another epsilon or delta, or for
         other releases: the plan is a function of the study."""
-        _check(dataset, epsilon, delta)
         rows = database.execute(
             "SELECT epsilon, delta, incarnations, CAST(releases AS BLOB) FROM charges WHERE dataset = ? AND study = ?",
-            (dataset, study),
+            (cost.dataset, cost.study),
         ).fetchall()
-        if any((_epsilon(e), _delta(d)) != (epsilon, delta) for e, d, _, _ in rows):
-            raise InvalidInputError(f"Study {study[:16]} was charged before at another epsilon or delta.")
-        if any(_differ(r, tuple(releases)) for _, _, _, r in rows):
+        if any((_epsilon(e), _delta(d)) != (cost.epsilon, cost.delta) for e, d, _, _ in rows):
+            raise InvalidInputError(f"Study {cost.study[:16]} was charged before at another epsilon or delta.")
+        if any(_differ(r, tuple(cost.releases)) for _, _, _, r in rows):
             raise InvalidInputError(
-                f"Study {study[:16]} was charged before for other noisy releases than its plan has now. Use the "
+                f"Study {cost.study[:16]} was charged before for other noisy releases than its plan has now. Use the "
                 f"release of cofit that it was charged with, or agree on a new study."
             )
         return {run for _, _, run, _ in rows}
 
     @staticmethod
-    def _check_cap(database: sqlite3.Connection, dataset: str, name: str, epsilon: Fraction, delta: Fraction) -> None:
-        row = database.execute("SELECT epsilon, delta FROM caps WHERE dataset = ?", (dataset,)).fetchone()
+    def _check_cap(database: sqlite3.Connection, cost: PrivacyCost) -> None:
+        row = database.execute("SELECT epsilon, delta FROM caps WHERE dataset = ?", (cost.dataset,)).fetchone()
         if row is None:
             return
-        spent = database.execute("SELECT epsilon, delta FROM charges WHERE dataset = ?", (dataset,)).fetchall()
+        spent = database.execute("SELECT epsilon, delta FROM charges WHERE dataset = ?", (cost.dataset,)).fetchall()
         for which, cap, new, old in (
-            ("epsilon", _epsilon(row[0]), epsilon, sum((_epsilon(e) for e, _ in spent), Fraction(0))),
-            ("delta", _delta(row[1]), delta, sum((_delta(d) for _, d in spent), Fraction(0))),
+            ("epsilon", _epsilon(row[0]), cost.epsilon, sum((_epsilon(e) for e, _ in spent), Fraction(0))),
+            ("delta", _delta(row[1]), cost.delta, sum((_delta(d) for _, d in spent), Fraction(0))),
         ):
             if old + new > cap:
                 raise BudgetExceededError(
-                    f"Study '{name}' would bring the {which} spent of data set '{dataset}' to {float(old + new):g}, "
-                    f"above its cap of {float(cap):g} ({float(old):g} is spent). Nothing was sent. Raise the cap with "
-                    f"`cofit budget --set-cap`, or agree on a smaller {which}."
+                    f"Study '{cost.name}' would bring the {which} spent of data set '{cost.dataset}' to "
+                    f"{float(old + new):g}, above its cap of {float(cap):g} ({float(old):g} is spent). Nothing was "
+                    f"sent. Raise the cap with `cofit budget --set-cap`, or agree on a smaller {which}."
                 )
 
     @contextmanager

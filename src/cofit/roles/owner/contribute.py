@@ -22,7 +22,7 @@ from cofit.errors import BudgetExceededError, InvalidInputError
 from cofit.privacy.accounted import AccountedRelease
 from cofit.roles.files.directory_kinds import OWNER_LEDGER, check_owner_directory
 from cofit.roles.files.durable import write_durably
-from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.roles.files.manifest import SALT_BYTES, check_rows_digest
 from cofit.roles.jobs.job import Job
 from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
@@ -77,6 +77,10 @@ class PreparedContribution:
     def releases(self) -> tuple[AccountedRelease, ...]:
         """All noisy releases that this covers, each with its part of the account."""
         return self.job.policy.releases
+
+    def cost(self, dataset: str) -> PrivacyCost:
+        """What the ledger is charged for one run."""
+        return PrivacyCost(dataset, self.study.hash, self.study.name, self.epsilon, self.delta, self.releases)
 
     @property
     def holder(self) -> int | None:
@@ -151,9 +155,8 @@ def send(
 
 def _charge(ledger: Ledger, contribution: PreparedContribution, dataset: str, parties: Collection[str]) -> None:
     """Charge the run of these parties; say loudly that the study is charged once more, if it is."""
-    study, epsilon, delta = contribution.study, contribution.epsilon, contribution.delta
     again = not charge_due(ledger, contribution, dataset) and charge_due(ledger, contribution, dataset, parties)
-    ledger.charge(dataset, study.hash, study.name, epsilon, delta, contribution.releases, parties)
+    ledger.charge(contribution.cost(dataset), parties)
     if again:
         _log.warning("WARNING: %s; charged again.", NO_MEMORY)
 
@@ -165,12 +168,10 @@ def charge_due(
 
     parties: their incarnations; None: whether no run of the study was charged before, whoever made it.
     """
-    study = contribution.study
-    facts = (dataset, study.hash, study.name, contribution.epsilon, contribution.delta, contribution.releases)
     try:
-        return ledger.check(*facts, parties)
+        return ledger.check(contribution.cost(dataset), parties)
     except BudgetExceededError as error:
-        if not any(charge.study == study.hash for charge in ledger.charges(dataset)):
+        if not any(charge.study == contribution.study.hash for charge in ledger.charges(dataset)):
             raise
         raise BudgetExceededError(f"{NO_MEMORY}. {error}") from None
 

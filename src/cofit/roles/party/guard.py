@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from cofit.errors import ProtocolError
 from cofit.roles.files.audit import AuditFile
-from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.roles.files.release_store import FileStore
 from cofit.roles.jobs.job import Job
 from cofit.roles.party.state import LEDGER, RELEASE, PartyState
@@ -72,7 +72,7 @@ class Guard:
     def _charge(self) -> None:
         study, policy = self.job.study, self.job.policy
         ledger = Ledger(self.state.directory / LEDGER)
-        ledger.charge(_ACCOUNT, study.hash, study.name, policy.epsilon, policy.delta, policy.releases)
+        ledger.charge(PrivacyCost(_ACCOUNT, study.hash, study.name, policy.epsilon, policy.delta, policy.releases))
 
     def _note(self) -> None:
         if self.state.phase not in ("stored", "released"):

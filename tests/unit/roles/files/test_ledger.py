@@ -14,7 +14,7 @@ import pytest
 
 from cofit.errors import BudgetExceededError, InvalidInputError
 from cofit.privacy.accounted import releases_to_text
-from cofit.roles.files.ledger import Cap, Ledger
+from cofit.roles.files.ledger import Cap, Ledger, PrivacyCost
 from support.ledgers import OLD_STUDY, best_releases, overwrite_releases, paper_releases, write_format_2
 
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**6)
@@ -24,10 +24,10 @@ BEST = best_releases()
 def test_charges_add_up_and_survive(tmp_path: Path) -> None:
     path = tmp_path / "budget.sqlite"
     ledger = Ledger(path)
-    assert ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST)
-    assert not ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST)
-    assert ledger.charge("claims", "b" * 64, "second", Fraction(1), Fraction(0), BEST)
-    assert ledger.charge("labs", "b" * 64, "second", Fraction(1), Fraction(0), BEST)
+    assert ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST))
+    assert not ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST))
+    assert ledger.charge(PrivacyCost("claims", "b" * 64, "second", Fraction(1), Fraction(0), BEST))
+    assert ledger.charge(PrivacyCost("labs", "b" * 64, "second", Fraction(1), Fraction(0), BEST))
     again = Ledger(path)
     assert again.spent("claims") == Cap(Fraction(3, 2), TINY)
     assert [c.name for c in again.charges("claims")] == ["first", "second"]
@@ -37,14 +37,14 @@ def test_charges_add_up_and_survive(tmp_path: Path) -> None:
 def test_a_cap_is_enforced_before_anything_is_charged(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "budget.sqlite")
     ledger.set_cap("claims", Fraction(1), TINY)
-    ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST)
+    ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST))
     with pytest.raises(BudgetExceededError, match=r"epsilon spent of data set 'claims' to 1\.25, above its cap of 1"):
-        ledger.charge("claims", "b" * 64, "second", Fraction(3, 4), Fraction(0), BEST)
+        ledger.charge(PrivacyCost("claims", "b" * 64, "second", Fraction(3, 4), Fraction(0), BEST))
     with pytest.raises(BudgetExceededError, match="delta"):
-        ledger.charge("claims", "b" * 64, "second", HALF, TINY, BEST)
+        ledger.charge(PrivacyCost("claims", "b" * 64, "second", HALF, TINY, BEST))
     assert ledger.spent("claims") == Cap(HALF, TINY)
-    assert ledger.charge("claims", "b" * 64, "second", HALF, Fraction(0), BEST)
-    assert not ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST)
+    assert ledger.charge(PrivacyCost("claims", "b" * 64, "second", HALF, Fraction(0), BEST))
+    assert not ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST))
 
 
 def test_a_run_with_other_parties_is_charged_again(tmp_path: Path) -> None:
@@ -52,15 +52,15 @@ def test_a_run_with_other_parties_is_charged_again(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "budget.sqlite")
     ledger.set_cap("claims", Fraction(5, 4), Fraction(1, 2))
     study = "claims", "a" * 64, "first", HALF, TINY, BEST
-    assert ledger.charge(*study, ("aa", "bb", "cc"))
-    assert not ledger.charge(*study, ("cc", "aa", "bb"))
-    assert not ledger.check(*study)
-    assert ledger.charge(*study, ("aa", "bb", "dd"))
-    assert not ledger.charge(*study, ("aa", "bb", "cc"))
+    assert ledger.charge(PrivacyCost(*study), ("aa", "bb", "cc"))
+    assert not ledger.charge(PrivacyCost(*study), ("cc", "aa", "bb"))
+    assert not ledger.check(PrivacyCost(*study))
+    assert ledger.charge(PrivacyCost(*study), ("aa", "bb", "dd"))
+    assert not ledger.charge(PrivacyCost(*study), ("aa", "bb", "cc"))
     assert [c.incarnations for c in ledger.charges("claims")] == [("aa", "bb", "cc"), ("aa", "bb", "dd")]
     assert ledger.spent("claims") == Cap(Fraction(1), 2 * TINY)
     with pytest.raises(BudgetExceededError):
-        ledger.charge(*study, ("aa", "bb", "ee"))
+        ledger.charge(PrivacyCost(*study), ("aa", "bb", "ee"))
     assert ledger.spent("claims") == Cap(Fraction(1), 2 * TINY)
 
 
@@ -79,7 +79,9 @@ def test_two_processes_cannot_overspend_together(tmp_path: Path) -> None:
 
     def spend(i: int) -> None:
         try:
-            outcomes.append(Ledger(path).charge("claims", f"{i:064}", "study", Fraction(1), Fraction(0), BEST))
+            outcomes.append(
+                Ledger(path).charge(PrivacyCost("claims", f"{i:064}", "study", Fraction(1), Fraction(0), BEST))
+            )
         except BudgetExceededError:
             outcomes.append(False)
 
@@ -96,9 +98,9 @@ def test_bad_input_and_bad_files(tmp_path: Path) -> None:
     for arguments in (("", HALF, TINY), ("x", Fraction(0), TINY), ("x", 0.5, TINY), ("x", HALF, Fraction(2))):
         with pytest.raises(InvalidInputError):
             ledger.set_cap(*arguments)
-    ledger.charge("x", "a" * 64, "first", HALF, TINY, BEST)
+    ledger.charge(PrivacyCost("x", "a" * 64, "first", HALF, TINY, BEST))
     with pytest.raises(InvalidInputError, match="another epsilon"):
-        ledger.charge("x", "a" * 64, "first", Fraction(1), TINY, BEST)
+        ledger.charge(PrivacyCost("x", "a" * 64, "first", Fraction(1), TINY, BEST))
     broken = tmp_path / "broken.sqlite"
     broken.write_bytes(b"this is no database, but long enough to look like one" * 100)
     with pytest.raises(InvalidInputError, match=r"broken\.sqlite cannot be used"):
@@ -110,8 +112,8 @@ def test_bad_input_and_bad_files(tmp_path: Path) -> None:
 
 def test_a_charge_keeps_its_releases_exactly(tmp_path: Path) -> None:
     path = tmp_path / "budget.sqlite"
-    Ledger(path).charge("claims", "a" * 64, "first", HALF, TINY, BEST)
-    Ledger(path).charge("claims", "b" * 64, "second", HALF, TINY, paper_releases())
+    Ledger(path).charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST))
+    Ledger(path).charge(PrivacyCost("claims", "b" * 64, "second", HALF, TINY, paper_releases()))
     first, second = Ledger(path).charges()
     assert (first.releases, second.releases) == (BEST, paper_releases())
     assert [release.name for release in BEST[:3]] == ["level", "centre", "step 1"]
@@ -122,22 +124,22 @@ def test_a_charge_keeps_its_releases_exactly(tmp_path: Path) -> None:
 @pytest.mark.parametrize("run", [(), ("other", "parties")])
 def test_other_releases_of_the_same_study_are_refused(tmp_path: Path, run: tuple[str, ...]) -> None:
     ledger = Ledger(tmp_path / "budget.sqlite")
-    ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST)
+    ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST))
     changed = (*BEST[:-1], replace(BEST[-1], scale=BEST[-1].scale + Fraction(1, 10**12)))
     for others in (BEST[:-1], changed, paper_releases()):
         with pytest.raises(InvalidInputError, match="charged before for other noisy releases"):
-            ledger.charge("claims", "a" * 64, "first", HALF, TINY, others, run)
+            ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, others), run)
         with pytest.raises(InvalidInputError, match="charged before for other noisy releases"):
-            ledger.check("claims", "a" * 64, "first", HALF, TINY, others)
+            ledger.check(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, others))
     assert len(ledger.charges()) == 1
-    assert not ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST)
+    assert not ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST))
 
 
 def test_a_charge_without_releases_is_refused(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "budget.sqlite")
     for releases in ((), (BEST[0], BEST[0])):
         with pytest.raises(InvalidInputError, match="at least one, with a name of its own each"):
-            ledger.charge("claims", "a" * 64, "first", HALF, TINY, releases)
+            ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, releases))
     assert ledger.charges() == []
 
 
@@ -162,11 +164,13 @@ def test_a_ledger_of_format_2_keeps_every_charge_and_cap(tmp_path: Path) -> None
     assert [charge.releases for charge in ledger.charges()] == [None] * 3
     assert (ledger.spent("clinic"), ledger.cap("clinic")) == (Cap(Fraction(1), 2 * TINY), Cap(Fraction(3), 10 * TINY))
     old = "clinic", OLD_STUDY, "old", HALF, TINY, BEST
-    assert not ledger.charge(*old, ("bb", "aa")), "the same run is free, though its releases are not recorded"
+    assert not ledger.charge(PrivacyCost(*old), ("bb", "aa")), (
+        "the same run is free, though its releases are not recorded"
+    )
     assert ledger.charges()[0].releases is None, "what an earlier version did is not known"
-    assert ledger.charge(*old, ("aa", "dd"))
+    assert ledger.charge(PrivacyCost(*old), ("aa", "dd"))
     assert ledger.charges()[-1].releases == BEST
-    assert ledger.charge("clinic", "e" * 64, "new", HALF, TINY, paper_releases())
+    assert ledger.charge(PrivacyCost("clinic", "e" * 64, "new", HALF, TINY, paper_releases()))
     with closing(sqlite3.connect(path)) as database, closing(sqlite3.connect(tmp_path / "new")) as fresh:
         Ledger(tmp_path / "new")
         assert database.execute("PRAGMA table_info(charges)").fetchall() == (
@@ -243,21 +247,21 @@ def test_damaged_releases_are_an_error_and_lose_no_charge(tmp_path: Path, damage
     path = tmp_path / "budget.sqlite"
     ledger = Ledger(path)
     ledger.set_cap("claims", Fraction(1), Fraction(1))
-    ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST)
+    ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST))
     assert damaged != TEXT
     overwrite_releases(path, "a" * 64, damaged)
     ledger = Ledger(path)
     (charge,) = ledger.charges("claims")
     with pytest.raises(InvalidInputError, match=r"releases of study 'first' \(a{16}\) is damaged. Its charge"):
         charge.releases  # noqa: B018 (reading is the check)
-    assert not ledger.charge("claims", "a" * 64, "first", HALF, TINY, BEST), "charged once, and goes on"
-    assert not ledger.check("claims", "a" * 64, "first", HALF, TINY, BEST)
+    assert not ledger.charge(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST)), "charged once, and goes on"
+    assert not ledger.check(PrivacyCost("claims", "a" * 64, "first", HALF, TINY, BEST))
     with pytest.raises(InvalidInputError, match="another epsilon or delta"):
-        ledger.charge("claims", "a" * 64, "first", Fraction(1, 4), TINY, BEST)
+        ledger.charge(PrivacyCost("claims", "a" * 64, "first", Fraction(1, 4), TINY, BEST))
     assert ledger.spent("claims") == Cap(HALF, TINY)
     with pytest.raises(BudgetExceededError):
-        ledger.charge("claims", "b" * 64, "second", Fraction(3, 4), TINY, BEST)
-    assert ledger.charge("claims", "b" * 64, "second", HALF, TINY, BEST), "other studies go on"
+        ledger.charge(PrivacyCost("claims", "b" * 64, "second", Fraction(3, 4), TINY, BEST))
+    assert ledger.charge(PrivacyCost("claims", "b" * 64, "second", HALF, TINY, BEST)), "other studies go on"
     assert ledger.charges("claims")[-1].releases == BEST
 
 
@@ -269,11 +273,11 @@ def test_a_damaged_epsilon_is_an_error_where_it_counts(tmp_path: Path, column: s
     ledger = Ledger(tmp_path / "budget.sqlite")
     ledger.set_cap("claims", Fraction(1), Fraction(1))
     for dataset in ("claims", "other"):
-        ledger.charge(dataset, "a" * 64, "first", HALF, TINY, BEST)
+        ledger.charge(PrivacyCost(dataset, "a" * 64, "first", HALF, TINY, BEST))
     with closing(sqlite3.connect(tmp_path / "budget.sqlite")) as database, database:
         database.execute(f"UPDATE charges SET {column} = ? WHERE dataset = 'claims'", (value,))
     with pytest.raises(InvalidInputError, match="the file is damaged"):
         ledger.spent("claims")
     with pytest.raises(InvalidInputError, match="the file is damaged"):
-        ledger.charge("claims", "b" * 64, "second", HALF, TINY, BEST)
+        ledger.charge(PrivacyCost("claims", "b" * 64, "second", HALF, TINY, BEST))
     assert ledger.spent("other") == Cap(HALF, TINY)

@@ -14,7 +14,7 @@ import pytest
 
 from cofit.errors import BudgetExceededError, InvalidInputError, TransportError
 from cofit.learn.releases import accounted_releases
-from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.roles.jobs.training import Training
 from cofit.roles.owner import contribute as contributing
 from cofit.roles.owner.contribute import (
@@ -191,16 +191,16 @@ def test_nothing_is_charged_where_a_party_cannot_be_asked(tmp_path: Path, monkey
 def test_check_answers_like_charge_and_charges_nothing(tmp_path: Path) -> None:
     ledger, releases = open_ledger(tmp_path), best_releases()
     assert ledger.datasets() == []
-    assert ledger.check("d", "s", "n", Fraction(1), Fraction(0), releases)
+    assert ledger.check(PrivacyCost("d", "s", "n", Fraction(1), Fraction(0), releases))
     assert ledger.charges() == []
-    ledger.charge("d", "s", "n", Fraction(1), Fraction(0), releases)
-    assert not ledger.check("d", "s", "n", Fraction(1), Fraction(0), releases)
+    ledger.charge(PrivacyCost("d", "s", "n", Fraction(1), Fraction(0), releases))
+    assert not ledger.check(PrivacyCost("d", "s", "n", Fraction(1), Fraction(0), releases))
     with pytest.raises(InvalidInputError, match="another epsilon"):
-        ledger.check("d", "s", "n", Fraction(2), Fraction(0), releases)
+        ledger.check(PrivacyCost("d", "s", "n", Fraction(2), Fraction(0), releases))
     ledger.set_cap("d", Fraction(1), Fraction(0))
     ledger.set_cap("capped", Fraction(1), Fraction(0))
     with pytest.raises(BudgetExceededError):
-        ledger.check("d", "s2", "n", Fraction(1), Fraction(0), releases)
+        ledger.check(PrivacyCost("d", "s2", "n", Fraction(1), Fraction(0), releases))
     assert ledger.datasets() == ["capped", "d"]
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from cofit.errors import BudgetExceededError, ProtocolError
-from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.ledger import Charge, Ledger
 from cofit.roles.files.release_store import FileStore
 from cofit.roles.party.guard import Guard
 from cofit.roles.party.state import LEDGER, RELEASE, PartyState
 from cofit.secret import Opening
 from unit.roles.desks import planned
+from unit.roles.party_directory import PartyDirectory
 
 JOB = planned("horizontal")
 POLICY = JOB.policy
@@ -29,27 +29,14 @@ class Killed(BaseException):
     """The process is gone: nothing after this happens."""
 
 
-class Disk:
-    """One party's directory, at which processes begin and end."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "state"
-        self.state: PartyState | None = None
+class Disk(PartyDirectory):
+    """One party's directory; ``process`` is what a process that starts there, with all sealed, works with."""
 
     def process(self) -> Guard:
-        """A process that starts there, with all contributions sealed."""
-        self.stop()
-        self.state = PartyState(self.folder, JOB.study.hash, "party-b")
-        if self.state.phase == "collecting":
-            self.state.advance("sealed")
-        self.audit = AuditFile(self.folder / "audit.jsonl")
-        return Guard(JOB, self.state, self.audit)
-
-    def stop(self) -> None:
-        if self.state is not None:
-            self.state.close()
-            self.audit.close()
-            self.state = None
+        state, audit = self.start()
+        if state.phase == "collecting":
+            state.advance("sealed")
+        return Guard(JOB, state, audit)
 
     @property
     def stored(self) -> bool:
@@ -62,7 +49,7 @@ class Disk:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    one = Disk(tmp_path)
+    one = Disk(tmp_path, JOB.study.hash, "party-b")
     yield one
     one.stop()
 

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from cofit.errors import InvalidInputError, ProtocolError, StateError
-from cofit.roles.files.audit import AuditFile, read_audit
+from cofit.roles.files.audit import read_audit
 from cofit.roles.files.durable import write_durably
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import PartySignature, check_signature
 from cofit.roles.party import publication as module
 from cofit.roles.party.publication import Publication
-from cofit.roles.party.state import PartyState
 from cofit.secret import Opening
 from cofit.study.encoding import study_encoding
 from unit.roles.desks import planned
+from unit.roles.party_directory import PartyDirectory
 from unit.study.studies import IDENTITIES
 
 JOB = planned("horizontal")
@@ -32,24 +32,11 @@ WEIGHTS = np.arange(PLAN.released) / 7
 CREATED = "2026-03-01T10:20:30+00:00"
 
 
-class Party:
+class Party(PartyDirectory):
     """One party's directory; ``process`` is what a process that starts there works with."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / "state"
-        self.state: PartyState | None = None
-
     def process(self) -> Publication:
-        self.stop()
-        self.state = PartyState(self.folder, STUDY.hash, "party-b")
-        self.audit = AuditFile(self.folder / "audit.jsonl")
-        return Publication(JOB, IDENTITIES["party-b"], self.state, self.audit)
-
-    def stop(self) -> None:
-        if self.state is not None:
-            self.state.close()
-            self.audit.close()
-            self.state = None
+        return Publication(JOB, IDENTITIES["party-b"], *self.start())
 
     @property
     def phase(self) -> str:
@@ -71,7 +58,7 @@ class Party:
 
 @pytest.fixture
 def party(tmp_path: Path) -> Iterator[Party]:
-    one = Party(tmp_path)
+    one = Party(tmp_path, STUDY.hash, "party-b")
     yield one
     one.stop()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from cofit.arithmetic.bits import packed_length
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.rep3.party import Rep3
+from support.masks import Recorder
 from support.numbers import COUNT, WIDTHS, Change, Scripted, Seen, exposed, masking, totals, two_sums
 from support.runs import run_scheme
 
@@ -25,7 +26,7 @@ from support.runs import run_scheme
 def seen_with_rep3(kind: type[Rep3], ring: IntegerRing, receiver: int, change: Change) -> Seen:
     lacking, seen = (receiver + 2) % 3, Seen()
 
-    class Instrumented(kind):  # type: ignore[misc, valid-type]
+    class Instrumented(Recorder, kind):  # type: ignore[misc, valid-type]
         masked: tuple[RingArray, ...] = ()
 
         def setup(self) -> None:
@@ -44,14 +45,8 @@ def seen_with_rep3(kind: type[Rep3], ring: IntegerRing, receiver: int, change: C
             self.masked = ()
             return made
 
-        def _exchange(
-            self,
-            operation: str,
-            send: Mapping[int, Sequence[RingArray]] | None = None,
-            receive: Mapping[int, RingArray] | None = None,
-        ) -> None:
-            super()._exchange(operation, send, receive)
-            for array in (receive or {}).values() if operation != "setup" and self.rank == receiver else ():
+        def received(self, operation: str, arrays: Mapping[int, RingArray]) -> None:
+            for array in arrays.values() if self.rank == receiver else ():
                 if self.masked and array.shape == self.masked[0].shape:  # the last part of the sum
                     seen.opened(functools.reduce(BITS.add, (*self.masked, array)))
                     self.masked = ()

@@ -22,7 +22,7 @@ from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.rep4.joint import Joint
 from cofit.sharing.rep4.party import Rep4
 from support.forms import FORMS, form_of
-from support.masks import constant, unsettled
+from support.masks import Recorder, constant, unsettled
 from support.runs import run_scheme
 from support.views import watched
 
@@ -105,7 +105,7 @@ def messages(
     compared: list[bytes] = []
     rows: list[int] = []
 
-    class Instrumented(kind):  # type: ignore[misc, valid-type]
+    class Instrumented(Recorder, kind):  # type: ignore[misc, valid-type]
         def setup(self) -> None:
             super().setup()
             for k in list(self._keys):
@@ -130,15 +130,9 @@ def messages(
             received: dict[int, RingArray] = super()._jointly(operation, ring, shape, schedule, known)
             return received
 
-        def _exchange(
-            self,
-            operation: str,
-            send: Mapping[int, Sequence[RingArray]] | None = None,
-            receive: Mapping[int, RingArray] | None = None,
-        ) -> None:
-            super()._exchange(operation, send, receive)
+        def received(self, operation: str, arrays: Mapping[int, RingArray]) -> None:
             if self.rank == key and self._keys:
-                arrived.extend(array for array in (receive or {}).values() if array.dtype != np.uint8)
+                arrived.extend(array for array in arrays.values() if array.dtype != np.uint8)
 
         def _agree_on(self, operation: str, texts: Mapping[int, bytes], complaint: str) -> None:
             super()._agree_on(operation, texts, complaint)

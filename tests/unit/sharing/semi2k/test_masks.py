@@ -21,7 +21,7 @@ from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
 from support.forms import FORMS, form_of
 from support.known import partly_known
-from support.masks import constant, unsettled
+from support.masks import Recorder, constant, unsettled
 from support.runs import run_scheme
 
 N = 16
@@ -200,7 +200,7 @@ def messages(
     def stream(rank: int) -> Scripted:
         return Scripted(rank, shifted, zero, repeat) if rank == honest else Scripted(rank, None, None, None)
 
-    class Instrumented(Semi2k):
+    class Instrumented(Recorder, Semi2k):
         def setup(self) -> None:
             super().setup()
             self._source._stream = stream(self.rank)  # type: ignore[attr-defined]
@@ -210,14 +210,8 @@ def messages(
             self.sizes = [array.size for array in own]
             return super()._opened(operation, ring, own)
 
-        def _exchange(
-            self,
-            operation: str,
-            send: Mapping[int, Sequence[RingArray]] | None = None,
-            receive: Mapping[int, RingArray] | None = None,
-        ) -> None:
-            super()._exchange(operation, send, receive)
-            for rank, array in (receive or {}).items() if operation != "setup" else ():
+        def received(self, operation: str, arrays: Mapping[int, RingArray]) -> None:
+            for rank, array in arrays.items():
                 if rank == parties:
                     seen[self.rank].append((rank, array.copy()))
                 else:
@@ -323,7 +317,7 @@ def summands(kind: type[Semi2k], receiver: int, shift: bool, to: Sequence[int] |
     seen: list[RingArray] = []
     others = [rank for rank in range(3) if rank != receiver]
 
-    class Instrumented(kind):  # type: ignore[misc, valid-type]
+    class Instrumented(Recorder, kind):  # type: ignore[misc, valid-type]
         def setup(self) -> None:
             super().setup()
             for rank in self._others:
@@ -331,15 +325,9 @@ def summands(kind: type[Semi2k], receiver: int, shift: bool, to: Sequence[int] |
                 moved = 0 if shift and pair == others else None
                 self._pairs[rank] = Scripted(10 * pair[0] + pair[1], moved, None, None)
 
-        def _exchange(
-            self,
-            operation: str,
-            send: Mapping[int, Sequence[RingArray]] | None = None,
-            receive: Mapping[int, RingArray] | None = None,
-        ) -> None:
-            super()._exchange(operation, send, receive)
+        def received(self, operation: str, arrays: Mapping[int, RingArray]) -> None:
             if operation == "open" and self.rank == receiver:
-                seen.extend(array.copy() for array in (receive or {}).values())
+                seen.extend(array.copy() for array in arrays.values())
 
     def program(s: Scheme) -> None:
         opened = s.open(numbers(s, Z64, 0), to)

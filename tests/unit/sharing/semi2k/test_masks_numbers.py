@@ -20,6 +20,7 @@ from cofit.sharing.correlations import MaskDigits
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
+from support.masks import Recorder
 from support.numbers import WIDTHS, Change, Scripted, Seen, exposed, masking, totals, two_sums
 from support.runs import run_scheme
 
@@ -34,7 +35,7 @@ def seen_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken: st
     def mask(words: RingArray) -> RingArray:
         return words if not broken else np.concatenate([words[:-1], BITS.zeros((1, words.shape[1]))])
 
-    class Instrumented(Semi2k):
+    class Instrumented(Recorder, Semi2k):
         sizes: Sequence[int] = ()
 
         def setup(self) -> None:
@@ -53,14 +54,8 @@ def seen_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken: st
                 everything[self.rank].append((-1, found[0].copy()))
             return found
 
-        def _exchange(
-            self,
-            operation: str,
-            send: Mapping[int, Sequence[RingArray]] | None = None,
-            receive: Mapping[int, RingArray] | None = None,
-        ) -> None:
-            super()._exchange(operation, send, receive)
-            for rank, array in (receive or {}).items() if operation != "setup" else ():
+        def received(self, operation: str, arrays: Mapping[int, RingArray]) -> None:
+            for rank, array in arrays.items():
                 if rank == parties:
                     everything[self.rank].append((rank, array.copy()))
                 elif rank == honest and self.sizes:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cofit import run_local
+from cofit.cli.demo_report import PHASES
 from cofit.learn.forecast import forecast
 from cofit.learn.private_training import private_training
 from cofit.learn.recipes.descent.plan import DescentPlan
@@ -18,7 +19,6 @@ from cofit.roles.local.run import party_names
 from cofit.secret.stored import ReleaseStore
 from cofit.sharing import scheme_named
 from support.descent import FEW, KINDS, contributed, plan_of, table_of, truncating
-from support.phases import PHASES
 
 
 def run_of(plan: DescentPlan) -> LocalRun[Any]:
