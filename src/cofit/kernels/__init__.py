@@ -61,6 +61,9 @@ Bits. Padding bits are written as zero and never read::
 The interpreter lock is released during the work. Results do not depend on the number of threads or on the
 instruction set; the best one that this CPU has is used unless ``COFIT_ISA`` or ``set_isa`` says otherwise.
 ``COFIT_THREADS`` or ``set_threads`` sets the default number of threads, else 1.
+
+``keep_freed_memory(True)``: what arrays of up to 16 MiB leave free stays with this process, for the next ones, until
+``keep_freed_memory(False)`` gives it back. New memory is cleared by the system before it is written.
 """
 
 from __future__ import annotations
@@ -74,6 +77,7 @@ from cofit.kernels._native import (
     cross_product,
     from_planes,
     isa,
+    keep_freed_memory,
     mask_parts,
     matmul,
     matvec,
@@ -106,6 +110,7 @@ __all__ = [
     "cross_product",
     "from_planes",
     "isa",
+    "keep_freed_memory",
     "mask_parts",
     "matmul",
     "matvec",

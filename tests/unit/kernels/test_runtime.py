@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -123,6 +124,28 @@ def test_threads_setting(problem: tuple[Words, Words, Words]) -> None:
             np.testing.assert_array_equal(multiply(mat, vec, 0), expected)
     finally:
         kernels.set_threads(before)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.libc_ver()[0] != "glibc", reason="of GNU's C library")
+def test_freed_memory_is_kept_until_it_is_given_back() -> None:
+    """In a process of its own: memory that is not kept goes back when it is freed, and is new, page by page, again."""
+    script = """
+import resource, numpy as np
+from cofit import kernels
+def new_pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        np.empty(1 << 18, np.uint64)[::512] = 1  # 2 MiB, one word of every page
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+kernels.keep_freed_memory(True)
+new_pages()
+kept = new_pages()
+kernels.keep_freed_memory(False)
+print(kept, new_pages())
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    kept, returned = map(int, ran.stdout.split())
+    assert kept < 512 < 20 * 512 // 2 < returned
 
 
 def test_isa_setting() -> None:

@@ -5,6 +5,7 @@
 #include "arguments.hpp"
 #include "combine.hpp"
 #include "dispatch.hpp"
+#include "freed_memory.hpp"
 #include "masked.hpp"
 #include "products.hpp"
 
@@ -323,4 +324,5 @@ NB_MODULE(_native, m) {
   m.def("set_isa", &py_set_isa, "name"_a);
   m.def("threads", &default_threads);
   m.def("set_threads", &py_set_threads, "n"_a.noconvert());
+  m.def("keep_freed_memory", &keep_freed_memory, "kept"_a.noconvert());
 }

@@ -157,6 +157,7 @@ def _member(launcher: Connection, name: str, agenda: Agenda, job: Job, threads: 
     """The main function of a member's process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the launcher's to handle
     try:
+        kernels.keep_freed_memory(True)
         if threads is not None:
             kernels.set_threads(threads)
         with _connect(launcher, name, agenda) as mesh:

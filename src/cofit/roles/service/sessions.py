@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TypeVar
 
+from cofit import kernels
 from cofit.errors import CofitError, DisputeError, StoppedError, TransportError
 from cofit.roles.files.audit import AuditFile, Fact
 from cofit.roles.files.durable import disk_problem
@@ -105,6 +106,7 @@ class Sessions(ABC, Generic[B]):
         return succeeded.is_set()
 
     def _guarded(self, reception: Reception, begin: B) -> bool:
+        kernels.keep_freed_memory(True)
         try:
             self._session(reception, begin)
         except StoppedError:
@@ -114,6 +116,7 @@ class Sessions(ABC, Generic[B]):
             return False
         finally:
             self.progress = {}
+            kernels.keep_freed_memory(False)
         return True
 
     @contextmanager
