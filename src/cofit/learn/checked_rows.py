@@ -11,11 +11,11 @@ integer of the ring, whatever public bound travels with it. A comparison of it m
 - recipe ``paper``: squared lengths (``minimiser/norm.py``), scores and what a loss makes of them (``losses``), until
   ``minimiser/program.py`` multiplies residuals, or inverse lengths, by the verdict (or a loss's evaluation takes it in:
   ``odd_sigmoid`` is exactly 0 where it is 0);
-- recipe ``best``: means and offsets of rows, products of rows with weights and with the centre, which are not compared;
-  and squared lengths, until ``scaled_rows``, ``centred_rows`` and ``clipped_rows`` multiply them by the verdict. Then
-  those of a row that failed are 0, and roots and comparisons of them have their proven ranges. ``Rows.signed`` puts the
-  verdict into the factors of the rows: margins are exactly 0 where it is 0, and comparing them costs what their range
-  needs.
+- recipe ``best``: means and offsets of rows (also times their factors), products of rows with weights and with the
+  centre, which are not compared; and squared lengths, until ``scaled_rows``, ``centred_rows`` and ``clipped_rows``
+  multiply them by the verdict. Then those of a row that failed are 0, and roots and comparisons of them have their
+  proven ranges. ``Rows.signed`` puts the verdict into the factors of the rows: margins are exactly 0 where it is 0, and
+  comparing them costs what their range needs.
 
 Cost a row, beside that of matrix products with public numbers: a sign test of about 40 of 64 bits for every projection
 (or two for every value, where there are few columns), one of 64 bits for the length, two for the label, one for the

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from cofit.arithmetic import IntegerRing
 from cofit.errors import RangeError
@@ -26,6 +27,8 @@ from cofit.protocols.working import working_bits
 
 RADIUS_WIDTH = LONGEST - SHORTEST
 """Of the interval that a length lies in: computed lengths are clamped, exactly."""
+FINE_SCORE = 8
+"""Truncated weights move a score by at most about 2^-8."""
 _FLOOR_BITS = 8
 _MOST_FLOOR = Fraction(1, 4)
 
@@ -80,6 +83,47 @@ def with_spread(
     steepest = root_up(1 / (RADIUS_SQUARED * layout.features), ROOT_BITS) / SHORTEST
     done = replace(formats, clip=clip, longest=longest, inverse_norm=_inverse_bits(formats.ring, steepest))
     return replace(done, eta=FLOAT_SLACK + longest * done.inverse_error)
+
+
+class ScoreBits(NamedTuple):
+    """The fractional bits of what makes a score: of a row's factor u, of its product with the weights, and of these."""
+
+    scale: int
+    product: int
+    carried: int
+
+
+def score_bits(formats: DescentFormats, cols: int) -> ScoreBits:
+    """Return so few bits that the product of a clipped row with the weights need not be truncated, if that leaves
+    enough; else those of the formats.
+
+    A score is only compared, and what a record adds is bounded whatever its score is (``clip_proof.md``). Enough: for
+    the weights, that their truncation moves no score by more than about 2^-8; for u, that its truncation moves none by
+    more than 2^-8 of ||w||, and, with that of u c, by 1/2 for the longest weights, which ``argument_radius`` has room
+    for.
+    """
+    fewest = min(formats.carried, fewest_carried(formats, cols))
+    moved = formats.longest + root_up(Fraction(cols), ROOT_BITS)  # by u, and by u c times the sum of the weights
+    least = max(FINE_SCORE + log2_up(formats.longest), 1 + log2_up(moved * formats.carried_radius))
+    spare = formats.ring.value_bits - log2_up(formats.argument_radius) - formats.data - fewest - least
+    if spare < 0 or least > formats.inverse_norm:
+        return ScoreBits(formats.inverse_norm, formats.product, formats.carried)
+    carried = min(formats.carried, fewest + spare // 2)
+    scale = min(formats.inverse_norm, least + spare - (carried - fewest))
+    return ScoreBits(scale, formats.data + carried, carried)
+
+
+def fewest_carried(formats: DescentFormats, cols: int) -> int:
+    """Return how many fractional bits stretched weights must have: a row adds their errors up, and u multiplies it."""
+    if formats.clip is None:
+        raise ValueError("with_mean comes first.")
+    root = root_up(Fraction(cols), ROOT_BITS)
+    return FINE_SCORE + log2_up(root * steepest(formats, cols) * formats.clip.distance)
+
+
+def steepest(formats: DescentFormats, cols: int) -> Fraction:
+    """Return what no factor u of a clipped row exceeds."""
+    return root_up(1 / (RADIUS_SQUARED * cols), ROOT_BITS) / SHORTEST + formats.inverse_error
 
 
 def _inverse_bits(ring: IntegerRing, largest: Fraction) -> int:

@@ -23,9 +23,9 @@ from cofit.learn.recipes.descent.clip import (
     STRETCH_BITS,
     ClipFormats,
 )
-from cofit.learn.recipes.descent.clip_formats import largest_length
+from cofit.learn.recipes.descent.clip_formats import largest_length, score_bits
 from cofit.learn.recipes.descent.formats import DescentFormats, log2_up
-from cofit.learn.recipes.descent.rows import Rows, inverse_roots, repeated, with_bits
+from cofit.learn.recipes.descent.rows import Rows, Score, inverse_roots, repeated, with_bits
 from cofit.privacy.release_names import MEAN, RADIUS, SHIFT, SPREAD
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols import inverse_square_root, less
@@ -184,7 +184,10 @@ def _stretched(
     least = least.ldexp(-log2_up(Fraction(factor.denominator))).widen(2 * fine)
     shortest = SHORTEST / root_up(1 / factor, ROOT_BITS)
     scale = inverse_roots(squares, least, shortest, formats.of(formats.inverse_norm), y.size)
-    return Rows(y, formats, offset=offset, scale=scale, mean=mean, stretch=stretch)
+    bits = score_bits(formats, cols)
+    coarse = with_bits(scale, bits.scale)
+    score = Score(bits, coarse, coarse.multiply(offset, bits.scale))
+    return Rows(y, formats, offset=offset, scale=scale, mean=mean, stretch=stretch, score=score)
 
 
 def _by_squares(

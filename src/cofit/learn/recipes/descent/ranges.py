@@ -32,7 +32,13 @@ from cofit.learn.recipes.descent.clip import (
     STRETCH_BITS,
     ClipFormats,
 )
-from cofit.learn.recipes.descent.clip_formats import largest_length
+from cofit.learn.recipes.descent.clip_formats import (
+    FINE_SCORE,
+    fewest_carried,
+    largest_length,
+    score_bits,
+    steepest,
+)
 from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, Layout, inner_bits, log2_up, reach
 from cofit.learn.ring_choice import RINGS, SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
@@ -41,7 +47,6 @@ from cofit.protocols.working import working_bits
 _MOST_PRODUCT_BITS = 40
 _FEWEST_PRODUCT_BITS = 4  # beyond those of the largest factor u
 _FEWEST_CLIPPED_BITS = 16  # of stretched weights, however few the weights have
-_FINE_SCORE = 8  # truncated weights move a score by at most about 2^-8
 _LARGEST_ETA, _LARGEST_LAST_ETA = Fraction(1, 1 << 7), Fraction(1, 8)
 """A coarse inverse length costs as large a part of the noise: where a larger ring is left, it may be less than 1 %."""
 _FACTOR_BITS = 17  # 1 / n, 1 / d and 1 / averaged have so many significant bits (``noisy``, ``rows``, ``descend``)
@@ -56,8 +61,8 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
     if formats.weights < 1 or finest > formats.weights + STRETCH_BITS:
         raise _coarse(formats, layout)
     root = root_up(Fraction(layout.features), ROOT_BITS)
-    steepest = 1 if formats.clip is None else _steepest(formats, layout) * formats.clip.distance
-    fewest = min(finest, _FINE_SCORE + log2_up(root * steepest))
+    enough = FINE_SCORE + log2_up(root) if formats.clip is None else fewest_carried(formats, layout.features)
+    fewest = min(finest, enough)
     for carried in range(finest, fewest - 1, -1):
         exact = formats.clip is None and carried == formats.weights
         error = Fraction(0) if exact else root / (1 << carried)
@@ -206,17 +211,18 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
     exact, fine = data + formats.scaled, data + STRETCH_BITS
     root, unit = root_up(Fraction(cols), ROOT_BITS), Fraction(1, 1 << formats.scaled)
     first = clip.mean * (1 / SHORTEST + 1)
-    aside = clip.moved * (_steepest(formats, layout) * formats.largest_residual + unit)
+    aside = clip.moved * (steepest(formats, cols) * formats.largest_residual + unit)
     least = LONGEST**2 * RADIUS_SQUARED * cols
-    together = root if formats.carried < formats.weights else Fraction(1)  # their sum is truncated with them
+    score = score_bits(formats, cols)
+    together = root if score.carried < formats.weights else Fraction(1)  # their sum is truncated with them
     means = clip.mean + clip.first_reach**2 + 2 * clip.moved
     return {
         "a product of a row with the weights": _at(
             data + formats.carried, 2 * formats.longest * formats.carried_radius
         ),
-        "a score before its truncation": _at(formats.inverse_norm + formats.product, formats.argument_radius),
+        "a score before its truncation": _at(score.scale + score.product, formats.argument_radius),
         "a residual times the factor of its row": _at(
-            formats.inverse_norm + _residual_bits(formats), _steepest(formats, layout) * formats.largest_residual
+            formats.inverse_norm + _residual_bits(formats), steepest(formats, cols) * formats.largest_residual
         ),
         "a length": _at(2 * data + clip.first_bits, largest_length(clip)),
         "the stretched weights": _at(STRETCH_BITS + formats.weights, clip.stretch * together * formats.radius),
@@ -229,11 +235,6 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
         "the mean of a row": _at(fine + _FACTOR_BITS, root * formats.longest + cols * clip.moved * clip.stretch),
         "the mean of all rows": _noisy_mean(max(formats.grid, clip.radius_grid), rows, means),
     }
-
-
-def _steepest(formats: DescentFormats, layout: Layout) -> Fraction:
-    """Return what no factor u of a clipped row exceeds."""
-    return root_up(1 / (RADIUS_SQUARED * layout.features), ROOT_BITS) / SHORTEST + formats.inverse_error
 
 
 def _noisy_mean(grid: int, rows: int, largest: Fraction) -> Fraction:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from cofit.arithmetic import FixedPoint
 from cofit.learn.batches import in_batches
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
+from cofit.learn.recipes.descent.clip_formats import ScoreBits
 from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, inner_bits, log2_up
 from cofit.learn.recipes.minimiser.norm import held_by_root
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
@@ -36,9 +37,19 @@ _CONSTANT_BITS = 16
 
 
 @dataclass(frozen=True)
+class Score:
+    """What scores of clipped rows take: their factor u with fewer bits, and u c, so that an offset costs a score no
+    product of its own; with the bits of all (``score_bits``)."""
+
+    bits: ScoreBits
+    scale: SecretArray
+    offset: SecretArray
+
+
+@dataclass(frozen=True)
 class Rows:
     """All rows. ``offset``, ``scale`` (u), ``tilt`` (v), ``centre``, ``mean`` and ``stretch`` are None where they are
-    0, 1, 0, 0, 0 and 1. ``signs``: s, once it is a part of the factors."""
+    0, 1, 0, 0, 0 and 1. ``signs``: s, once it is a part of the factors. ``score``: of clipped rows."""
 
     y: SecretArray
     formats: DescentFormats
@@ -49,17 +60,18 @@ class Rows:
     mean: SecretArray | None = None
     stretch: SecretArray | None = None
     signs: SecretArray | None = None
+    score: Score | None = None
 
     def signed(self, signs: SecretArray) -> Rows:
         """Return the rows times s, for integers s of -1, 0 and 1. 1 round; none where there are no factors."""
         if self.scale is None:
             return replace(self, scale=signs, signs=signs)
+        if self.score is not None:
+            scale, coarse, offset = _times_sign([self.scale, self.score.scale, self.score.offset], signs)
+            return replace(self, scale=scale, score=replace(self.score, scale=coarse, offset=offset), signs=signs)
         if self.tilt is None:
-            return replace(self, scale=_times_sign(self.scale, signs), signs=signs)
-        factors = concatenate([self.scale.reshape(1, -1), self.tilt.reshape(1, -1)])
-        both = _times_sign(factors, signs)
-        scale = both[0].with_integer_limit(self.scale.integer_limit)  # not that of the other one
-        tilt = both[1].with_integer_limit(self.tilt.integer_limit)
+            return replace(self, scale=_times_sign([self.scale], signs)[0], signs=signs)
+        scale, tilt = _times_sign([self.scale, self.tilt], signs)
         return replace(self, scale=scale, tilt=tilt, signs=signs)
 
     @property
@@ -77,12 +89,15 @@ class Rows:
         formats, scale, signs = self.formats, self.scale, self.sign
         if scale is None:
             raise ValueError("Signed rows have factors.")
-        if self.stretch is None and formats.carried < formats.weights:
-            weights = weights.truncate(formats.carried)
+        if self.score is not None:
+            bits, scale = self.score.bits.product, self.score.scale
+            left, right = self._stretched_factors(self.score, weights)
+        else:
+            if formats.carried < formats.weights:
+                weights = weights.truncate(formats.carried)
+            bits = formats.product if scale.format.fraction_bits else formats.data + formats.carried
+            left, right = [scale], [self.products(weights, bits, formats.carried_radius)]
         of_scale = scale.format.fraction_bits
-        bits = formats.product if of_scale else formats.data + formats.carried
-        products = self.products(weights, bits, formats.carried_radius)
-        left, right = [scale], [products]
         if plus is not None:
             added = with_bits(plus, min(of_scale + bits, plus.format.fraction_bits))
             more = of_scale + bits - added.format.fraction_bits
@@ -96,35 +111,36 @@ class Rows:
         return _columns(left).inner(_columns(right), kept, proven_bound=formats.argument_radius).widen(formats.argument)
 
     def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
-        """Return <t (y - m) - c, vector> for every row, truncated to ``bits``.
-
-        ||vector|| <= ``length``; where rows are clipped, with the truncation of t * vector to ``carried`` bits.
-        """
+        """Return <y - c, vector> for every row that is not clipped, truncated to ``bits``; ||vector|| <= ``length``."""
         largest = self.formats.longest * length
-        root = root_up(Fraction(len(vector)), ROOT_BITS)
-        total = None if self.offset is None else tighten(vector.sum().reshape(1), root * length)
-        if self.stretch is not None:
-            vector, total = self._stretched(vector, total)
         plus = None
-        if self.offset is not None and total is not None:
+        if self.offset is not None:
+            total = tighten(vector.sum().reshape(1), root_up(Fraction(len(vector)), ROOT_BITS) * length)
             exact = self.offset.format.fraction_bits + total.format.fraction_bits
             plus = -self.offset.multiply(repeated(total, len(self.y)), exact, proven_bound=largest)
-        if self.mean is not None:
-            exact = self.mean.format.fraction_bits + vector.format.fraction_bits
-            along = -repeated(self.mean.inner(vector, exact, proven_bound=largest), len(self.y))
-            plus = along if plus is None else plus.widen(exact) + along
         return self.y.matmul(vector, bits, plus=plus, proven_bound=largest)
 
-    def _stretched(self, vector: SecretArray, total: SecretArray | None) -> tuple[SecretArray, SecretArray | None]:
-        """Return t * vector with ``carried`` bits, and ``total`` with no more: all of it one product."""
-        if self.stretch is None:
+    def _stretched_factors(self, score: Score, weights: SecretArray) -> tuple[list[SecretArray], list[SecretArray]]:
+        """Return u and u c, and what they are multiplied by in a score: <t (y - m), w>, and less the sum of w.
+
+        t w and the sum have the bits that a score takes them with: both by one product, where they must be truncated.
+        """
+        if self.stretch is None or self.mean is None:
             raise ValueError("These rows are not clipped.")
-        fine = self.formats.carried
-        if total is None or vector.format.fraction_bits <= fine:
-            return self.stretch.multiply(vector, fine), total
-        one = self.stretch[:1] * 0 + 1
-        both = concatenate([self.stretch, one]).multiply(concatenate([vector, total]), fine)
-        return both[:-1], both[-1:]
+        formats, (_, bits, fine) = self.formats, score.bits
+        root = root_up(Fraction(len(weights)), ROOT_BITS)
+        total = tighten(weights.sum().reshape(1), root * formats.radius)
+        if weights.format.fraction_bits <= fine:
+            vector = self.stretch.multiply(weights, fine)
+        else:
+            one = self.stretch[:1] * 0 + 1
+            both = concatenate([self.stretch, one]).multiply(concatenate([weights, total]), fine)
+            vector, total = both[:-1], both[-1:]
+        largest = 2 * formats.longest * (formats.radius + root / (1 << fine))
+        exact = self.mean.format.fraction_bits + fine
+        along = -repeated(self.mean.inner(vector, exact, proven_bound=largest), len(self.y))
+        products = self.y.matmul(vector, bits, plus=along, proven_bound=largest)
+        return [score.scale, score.offset], [products, -repeated(with_bits(total, bits), len(self.y))]
 
     def weighted_sum(self, factors: SecretArray, bits: int, largest: Fraction) -> SecretArray:
         """Return the sum of z times its factor over all rows, truncated to ``bits``; one exact multiple of the grid
@@ -169,8 +185,14 @@ class Rows:
         return stretch.multiply(total, bits, plus=common, proven_bound=largest)
 
 
-def _times_sign(factors: SecretArray, signs: SecretArray) -> SecretArray:
-    return (factors * signs).with_integer_limit(factors.integer_limit)
+def _times_sign(factors: list[SecretArray], signs: SecretArray) -> list[SecretArray]:
+    """Return each of some factors times s, by one product of integers; each keeps its own limit and format."""
+    integers = [factor.ldexp(factor.format.fraction_bits).reshape(1, -1) for factor in factors]
+    products = concatenate(integers) * signs
+    return [
+        products[i].with_integer_limit(factor.integer_limit).ldexp(-factor.format.fraction_bits)
+        for i, factor in enumerate(factors)
+    ]
 
 
 def _columns(values: list[SecretArray]) -> SecretArray:
