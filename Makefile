@@ -12,6 +12,8 @@ SPREAD := -n $(WORKERS) --dist worksteal
 DEMO   := build/demo
 # What `make mutants` breaks.
 PACKAGE ?= sharing sampling privacy
+# Tests and demos start hundreds of Python processes: compile each file once, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
 NATIVE := CMakeLists.txt $(wildcard src/cofit/kernels/native/*)
 
 .PHONY: help setup demo test test-all lint bench figures vectors mutants graph clean

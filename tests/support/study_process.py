@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import gc
 import hashlib
 import json
 import logging
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 import cofit.roles.party.publication as publication_module
 import cofit.roles.service.sessions as sessions_module
@@ -267,6 +269,8 @@ def _fork(job: Job) -> int:
 def serve() -> None:
     """Answer commands until standard input ends, then kill what still runs."""
     running: set[int] = set()
+    pa.array(np.zeros(1))  # imports pandas, where it is installed; every owner would again
+    gc.freeze()  # a collection in a child would write to, and so copy, all that it was forked with
     try:
         for line in sys.stdin:
             command = json.loads(line)

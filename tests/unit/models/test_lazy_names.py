@@ -1,4 +1,4 @@
-"""scikit-learn is imported where somebody asks for an estimator, and at no party."""
+"""scikit-learn is imported where somebody asks for an estimator, what reads tables at owners; neither at a party."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import cofit
 from unit.models import programs
 
 FRESH = """
-import sys, cofit, cofit.roles.local.training
-assert not {"sklearn", "scipy", "rich"} & set(sys.modules), "loaded too early"
+import sys, cofit, cofit.roles.local.training, cofit.cli.party
+assert not {"sklearn", "scipy", "rich", "pyarrow"} & set(sys.modules), "loaded too early"
 assert {"LogisticRegression", "LinearSVC", "LinearModel", "Certificate", "load_model"} <= set(dir(cofit))
 cofit.LinearModel, cofit.Certificate, cofit.load_model
 assert "sklearn" not in sys.modules, "a model needs no scikit-learn"

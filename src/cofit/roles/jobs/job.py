@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,10 @@ from cofit.secret import InputFacts, Opening, Party, SecretArray
 from cofit.secret.checkpoints import Checkpoints, KeptState
 from cofit.sharing import Spec
 from cofit.study.document import Study
-from cofit.study.encode import EncodedTable
 from cofit.transport import Identity
+
+if TYPE_CHECKING:
+    from cofit.study.encode import EncodedTable
 
 Reals = npt.NDArray[np.float64]
 

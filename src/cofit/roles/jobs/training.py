@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,13 @@ from cofit.roles.jobs.job import ReleasePolicy, Work
 from cofit.secret import InputFacts, Opening, SecretArray
 from cofit.secret.checkpoints import KeptState
 from cofit.study.document import Study
-from cofit.study.encode import EncodedTable
 from cofit.study.encoding import study_encoding
 from cofit.study.expected import expected_contributions, holders
 from cofit.study.plan import study_plan
 from cofit.transport import Identity
+
+if TYPE_CHECKING:
+    from cofit.study.encode import EncodedTable
 
 Reals = npt.NDArray[np.float64]
 _STEP = "train"
