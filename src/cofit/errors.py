@@ -108,7 +108,7 @@ class SessionMismatchError(HandshakeError):
 
 
 class FrameError(TransportError):
-    """The peer sent bytes that are no valid next frame."""
+    """The peer sent bytes that are not a valid next frame."""
 
 
 class OversizedFrameError(FrameError):

@@ -71,7 +71,7 @@ def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
     figures = accuracies(plan, replace(model, bounds=None), demo_data(7))
     assert f"the released model            {figures.private:.1%}\n" in output
     assert f"scikit-learn without privacy  {figures.without_privacy:.1%}\n" in output
-    assert f"always the commoner class     {figures.majority:.1%}\n" in output
+    assert f"always the more common class  {figures.majority:.1%}\n" in output
     assert figures.private > figures.majority + 0.1
     for figure in (figures.private, figures.without_privacy, figures.majority):
         assert f"  {figure:.1%}\n" in result.stdout

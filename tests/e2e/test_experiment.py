@@ -35,7 +35,7 @@ def test_interrupted_and_continued(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=100)
     assert process.returncode == 130, errors
-    assert "the same command goes on" in errors
+    assert "the same command resumes" in errors
     assert "Traceback" not in errors
     kept = {path.name: path.stat().st_mtime_ns for path in cells.glob("*.json")}
     assert len(kept) >= 5

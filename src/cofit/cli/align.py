@@ -51,7 +51,7 @@ def align(
 
     One owner makes the secret (--new-secret FILE) and hands it to the other owners over a channel that they trust,
     never to a computing party. Then each writes its row file (--out) for the other owners. Whoever has the secret and a
-    row file can find out of any given row key whether its owner has it; without the secret, only the number of rows.
+    row file can find out, for any given row key, whether its owner has it; without the secret, only the number of rows.
 
     \b
     One owner; then each for the others; then each with what the others sent:

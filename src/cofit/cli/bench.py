@@ -34,7 +34,7 @@ def bench() -> None:
 @repetitions_option(7)
 @scheme_option
 @click.option("--ring", "ring_bits", default="64", show_default=True, type=click.Choice(["64", "128"]), help="Z_2^k.")
-@click.option("--threads", default=2, show_default=True, type=click.IntRange(min=1), help="Kernel threads a party.")
+@click.option("--threads", default=2, show_default=True, type=click.IntRange(min=1), help="Kernel threads per party.")
 @as_json_option
 def epoch(
     rows: int, cols: int, epochs: int, repetitions: int, scheme: str, ring_bits: str, threads: int, as_json: bool
@@ -111,7 +111,7 @@ def sampling(count: int, repetitions: int, scheme: str, as_json: bool) -> None:
 @click.option(
     "--epochs", default="auto", show_default=True, callback=epochs_of, metavar="N|auto", help="Epochs of training."
 )
-@click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads a party.")
+@click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads per party.")
 @repetitions_option(3)
 @click.option(
     "--parties",

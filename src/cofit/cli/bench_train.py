@@ -42,7 +42,7 @@ from cofit.units import size
 @click.option(
     "--mechanism",
     type=click.Choice(list(MECHANISMS)),
-    help="Kind of noise.  [default: knorm if delta is 0, else gaussian]",
+    help="Kind of noise.  [default: knorm if delta is 0, otherwise gaussian]",
 )
 @click.option("--delta", default=0.0, show_default=True, type=float, help="Privacy parameter delta; epsilon is 1.")
 @click.option(
@@ -53,7 +53,7 @@ from cofit.units import size
     help="best sets epochs, penalty and mechanism by itself, and delta to 1e-6 if it is 0.",
 )
 @click.option("--owners", default=2, show_default=True, type=click.IntRange(1, 26), help="Data owners.")
-@click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads a party.")
+@click.option("--threads", default=2, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads per party.")
 @repetitions_option(3)
 @click.option(
     "--sweep",

@@ -45,7 +45,7 @@ from cofit.study.statement import expected_certificate, learned
 @table_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool, layout: TextLayout) -> None:
-    """Check a study file and show what it means: its hash, the columns, who, what everybody learns, privacy, cost.
+    """Check a study file and show what it means: hash, columns, who takes part, who learns what, privacy, cost.
 
     Reads the file STUDY, the certificates and the schema that it names, and no data but the sample, if one is given.
     What accuracy to expect is simulated with made-up rows or with that sample, for both recipes and several epsilons,

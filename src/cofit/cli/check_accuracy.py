@@ -109,8 +109,8 @@ def print_accuracy(console: Console, expected: AccuracyForecast | str) -> None:
         Text(
             f"  Accuracy on {expected.held_out:,} rows held out, median of {expected.draws} draws of the noise, with "
             f"the noise of {expected.rows:,} records; at delta = {expected.delta:.2g} where none is named. The first "
-            f"column is this study. Without privacy: {100 * expected.without_privacy:.1f}%. Always the commoner class: "
-            f"{100 * expected.majority:.1f}%. Real data may be easier or harder."
+            f"column is this study. Without privacy: {100 * expected.without_privacy:.1f}%. Always the more "
+            f"common class: {100 * expected.majority:.1f}%. Real data may be easier or harder."
         )
     )
     for line in (*expected.suggestions, *expected.notes):

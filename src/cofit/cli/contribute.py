@@ -136,7 +136,7 @@ def contribute(
     except TransportError as error:
         raise _explained(error) from None
     click.echo(f"\nAll {len(loaded.parties)} parties have acknowledged: upload {upload} is on their disks.")
-    click.echo(f"{_what_comes_next(loaded, identity)} `cofit status` tells how far the study is.")
+    click.echo(f"{_what_comes_next(loaded, identity)} `cofit status` tells how far the study has got.")
 
 
 def _what_comes_next(study: Study, identity: Identity) -> str:
@@ -263,6 +263,6 @@ def _explained(error: TransportError) -> CofitError:
     if "sealed" in error.text:
         return StateError(
             f"'{error.peer}' has sealed the contributions: every owner has contributed, and nothing can be replaced "
-            "any more. What was acknowledged before counts. `cofit status` tells how far the study is."
+            "any more. What was acknowledged before counts. `cofit status` tells how far the study has got."
         )
     return StateError(f"'{error.peer}' refused: {error.text}")

@@ -71,7 +71,7 @@ REHEARSAL = (
     default=1,
     show_default=True,
     type=click.IntRange(0, 2**32 - 1),
-    help="Which patients are held out. The noise has no seed: nobody may know it.",
+    help="Which patients are held out. The noise has no seed: nobody must know it.",
 )
 @click.option(
     "--out",

@@ -142,7 +142,7 @@ def print_accuracies(console: Console, result: Accuracies) -> None:
     table.add_row("  the released model", f"{result.private:.1%}")
     same = ", same rows and penalty" if result.same_penalty else ""
     table.add_row(f"  scikit-learn without privacy{same}", f"{result.without_privacy:.1%}")
-    table.add_row("  always the commoner class", f"{result.majority:.1%}")
+    table.add_row("  always the more common class", f"{result.majority:.1%}")
     console.print(table)
 
 

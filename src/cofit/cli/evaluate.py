@@ -85,7 +85,7 @@ def _print(console: Console, result: Evaluation, classes: list[str]) -> None:
     auc = "none (all rows are of one class)" if result.auc is None else f"{result.auc:.4f}"
     commoner = max(map(sum, result.confusion)) / result.rows
     console.print(f"{result.rows:,} rows, accuracy {result.accuracy:.4f}, AUC {auc}", highlight=False)
-    console.print(f"Always naming the commoner class has an accuracy of {commoner:.4f}.\n", highlight=False)
+    console.print(f"Always naming the more common class has an accuracy of {commoner:.4f}.\n", highlight=False)
     confusion = Table("", *(Column(Text(f"predicted {name}")) for name in classes), title="Confusion matrix")
     for name, counts in zip(classes, result.confusion, strict=True):
         confusion.add_row(Text(f"is {name}"), *map(str, counts))

@@ -101,7 +101,7 @@ def experiment(
                 wanted, sources, settings, out, workers=workers or os.cpu_count() or 1, advance=advance
             )
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"What was measured is kept in {out}; the same command goes on.") from None
+        raise KeyboardInterrupt(f"What was measured is kept in {out}; the same command resumes.") from None
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     for table in finished:
         _print(console, table)

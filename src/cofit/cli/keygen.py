@@ -30,7 +30,7 @@ def keygen(name: str, out: Path) -> None:
     Example:
         cofit keygen hospital-a --out keys
 
-    Exit codes: 0 both files are written, 2 wrong input, or a file is there.
+    Exit codes: 0 both files are written, 2 wrong input, or a file that already exists.
     """
     identity = generate_identity(participant_name("name", name))
     key, certificate = write_identity(identity, out)

@@ -40,7 +40,7 @@ SECTIONS = {
     "Compute": {
         "party": ("party:party", "Run a computing party."),
         "dealer": ("dealer:dealer", "Run the dealer of correlated randomness."),
-        "status": ("status:status", "Show how far every party is."),
+        "status": ("status:status", "Show how far every party has got."),
         "forget": ("forget:forget", "Delete the shares that a party holds."),
     },
     "Use the model": {
@@ -100,7 +100,8 @@ def cli() -> None:
         owners     cofit contribute study.toml --key NAME.key --data TABLE
         analysts   cofit model study.toml --key NAME.key --out model.json
 
-    Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 3 (verify) nobody vouches, 130 interrupted.
+    Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 3 (verify) nobody vouches for the model, 130
+    interrupted.
     """
 
 

@@ -40,7 +40,11 @@ from cofit.learn.route import routed_plan
     f"[default: {LOCAL_LATENCY:g}, and the usual way]",
 )
 @click.option(
-    "--bandwidth", default=1e9, show_default=True, type=float, help="Forecast: bytes a second, of all members together."
+    "--bandwidth",
+    default=1e9,
+    show_default=True,
+    type=float,
+    help="Forecast: bytes per second, of all members together.",
 )
 @click.option(
     "--processors", default=2, show_default=True, type=int, help="Forecast: cores that the parties have, all together."

@@ -59,7 +59,7 @@ def report(
     """Write one HTML page about the released MODEL: for data teams, privacy engineers and lawyers.
 
     The page says what was done and by whom, what the model can reveal, whom one must trust, how strong the noise is
-    beside the signal, which weights stand out of it, what accuracy to expect, what the run cost, and has the whole
+    beside the signal, which weights stand out from it, what accuracy to expect, what the run cost, and has the whole
     certificate. It is one file, without scripts, that loads nothing; it can be printed. Making it touches no private
     data, so it costs no privacy.
 

@@ -49,9 +49,9 @@ def run_study(
 ) -> None:
     """Run the whole of STUDY on this machine, for trying it out: parties, owners and analyst, each a process, over TLS.
 
-    The parties' addresses in the study must be of this machine, as 127.0.0.1. Whoever runs this holds all keys and all
-    data: it is a rehearsal, and protects nothing from that person. Repeated with the same --out it resumes.
-    The model is released once; it goes to OUT/model.json with OUT/certificate.txt.
+    The parties' addresses in the study must be on this machine, such as 127.0.0.1. Whoever runs this holds all keys and
+    all data: it is a rehearsal, and protects nothing from that person. Repeated with the same --out it resumes. The
+    model is released once; it goes to OUT/model.json with OUT/certificate.txt.
 
     \b
     Example:
@@ -60,6 +60,7 @@ def run_study(
     Exit codes: 0 the model is there, 1 somebody failed (the message says whose log to read), 2 wrong usage or input.
     """
     rehearsal = Rehearsal.of(study, keys, _tables(tables), out, secret, layout)
+    rehearsal.check_tables()
     console = Console(stderr=True)
     signal.signal(signal.SIGTERM, _terminated)
     try:

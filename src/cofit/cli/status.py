@@ -32,7 +32,7 @@ Told = dict[str, dict[str, Any] | str]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else; with --watch a line each time.")
 @click.option("--watch", is_flag=True, help="Ask every second until all parties have released or failed.")
 def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool) -> None:
-    """Ask every party of STUDY, and its dealer, how far it is: phase, contributions, progress of its job.
+    """Ask every party of STUDY, and its dealer, how far it has got: phase, contributions, progress of its job.
 
     Everybody who takes part may ask. The answers hold public facts only.
 

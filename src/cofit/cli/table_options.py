@@ -21,7 +21,7 @@ def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--decimal", help=f"CSV, TSV: the decimal mark ({', '.join(DECIMALS)}, or the character).  [default: detected]"
     )
-    @click.option("--encoding", help="CSV, TSV: the encoding, as latin-1 or windows-1252.  [default: UTF-8]")
+    @click.option("--encoding", help="CSV, TSV: the encoding, such as latin-1 or windows-1252.  [default: UTF-8]")
     @wraps(command)
     def with_layout(
         *arguments: Any, separator: str | None, decimal: str | None, encoding: str | None, **options: Any

@@ -22,11 +22,11 @@ def verify(ctx: click.Context, model: Path, study: Path | None) -> None:
     """Check everything that the file MODEL states, offline, and say in plain words what holds.
 
     For anybody who gets a model: a regulator, a journal, a hospital that was not in the study, or yourself years later.
-    Nothing is asked of the network, and no private data are needed.
+    Nothing is fetched from the network, and no private data are needed.
 
     \b
     What is checked:
-        certificate  plan and certificate are made again from the public facts; every field is compared
+        certificate  plan and certificate are rebuilt from the public facts; every field is compared
         signatures   every computing party has signed the numbers, the columns' meaning and the certificate
         study        with --study: the keys are those that the participants agreed on, and the certificate is the one
                      that this study gives
@@ -43,7 +43,7 @@ def verify(ctx: click.Context, model: Path, study: Path | None) -> None:
         cofit verify model.json
 
     Exit codes: 0 everything holds, by the keys of the study; 1 something does not hold, and the message names it; 2
-    wrong usage, or the file is no model; 3 nothing wrong was found, but nobody vouches for it (no study was given,
+    wrong usage, or the file is not a model; 3 nothing wrong was found, but nobody vouches for it (no study was given,
     there are no signatures, or another release of cofit wrote it).
     """
     from cofit.models.verification import verify_model  # noqa: PLC0415 - NumPy and Arrow take a moment to import

@@ -66,7 +66,7 @@ def _useless(epsilon: float, own: Compared, majority: float) -> list[str]:
     if mine is None or mine >= majority + NEAR:
         return []
     return [
-        f"At epsilon = {epsilon:g} your setting is hardly better than always naming the commoner class "
+        f"At epsilon = {epsilon:g} your setting is hardly better than always naming the more common class "
         f"({_percent(majority)}). More records, fewer columns or a larger epsilon would be needed."
     ]
 

@@ -64,7 +64,7 @@ class AccuracyForecast:
 
     origin: where the rows come from; given: whether they are somebody's sample. trained_on: different rows that
     training saw; held_out: rows that were scored. without_privacy: the same loss without noise. majority: always naming
-    the commoner class. notes: what could not be simulated, and why.
+    the more common class. notes: what could not be simulated, and why.
     """
 
     origin: str

@@ -1,4 +1,4 @@
-"""A certificate made again from its own facts, and compared field by field.
+"""A certificate rebuilt from its own facts, and compared field by field.
 
 The facts give the plan, the plan gives every number, text and list of the certificate; what is left are the facts of
 the run: names, the owners' shapes (which must make up the rows and columns), when it was created, what was opened, and

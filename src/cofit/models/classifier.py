@@ -120,7 +120,7 @@ class PrivateLinearClassifier(TrainingSettings, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
         """Return the predicted class of each row, shape (n,): the second one where the score is above 0.
 
-        threshold: in the place of that, the second class where its probability (``predict_proba``) is above this one;
+        threshold: instead, the second class where its probability (``predict_proba``) is above this one;
         without probabilities, where the score is. Warns where 100 rows or more get one class only.
         """
         scores = self.decision_function(X)

@@ -69,7 +69,7 @@ class LogisticRegression(PrivateLinearClassifier):
         weights. It seldom helps, because the constant beside each row serves as well; try it on public data first.
     budget_shares : dict, default=None
         Recipe 'best' with delta > 0: what part of the budget 'level', 'centre' and 'intercept' get, as in
-        ``{'level': 0.02, 'centre': 0}``, in the place of what the recipe would choose; 0 leaves a release out, and the
+        ``{'level': 0.02, 'centre': 0}``, in place of what the recipe would choose; 0 leaves a release out, and the
         steps have the rest. Chosen on public data it changes the accuracy and not the guarantee.
     norm_floor : float, default=1/16
         Where the parties scale: rows shorter than this, times ``feature_bound``, are divided by this length instead.
@@ -105,7 +105,7 @@ class LogisticRegression(PrivateLinearClassifier):
         Train even where the guarantee is not proven (False). The certificate then says so in its first line.
     classes : pair of labels, default=None
         The two classes, agreed on beforehand; a label that is neither is refused, and one of them may be absent. None
-        takes them from the labels, which then are no secret: the certificate says so.
+        takes them from the labels, which are then not secret: the certificate says so.
     parties : int, default=None
         How many computing parties, where the scheme has a choice. None: as many as is usual with the scheme.
     processes : bool, default=False

@@ -26,9 +26,9 @@ _ENCODE = (
     "scikit-learn"
 )
 _REMEDIES = {
-    "categories": f"If its values are numbers, convert it (.astype(float)); else {_ENCODE}.",
+    "categories": f"If its values are numbers, convert it (.astype(float)); otherwise {_ENCODE}.",
     "dates or times": "Give numbers, as the days since a date that everybody agreed on.",
-    "text": f"If it is meant as numbers, convert it (pandas.to_numeric); else {_ENCODE}.",
+    "text": f"If it is meant as numbers, convert it (pandas.to_numeric); otherwise {_ENCODE}.",
 }
 _OBJECTS = "The argument must be free of strings and other objects: numbers only."
 _FILL_IN = "Remove these rows, or fill in a value that everybody agreed on beforehand."

@@ -171,7 +171,7 @@ class LinearModel:
     def from_json(cls, text: str) -> LinearModel:
         """Read what ``to_json`` wrote, or raise InvalidInputError with the name of the field that is wrong.
 
-        The certificate is made again from its own facts, and every field compared (``learn.rebuild``).
+        The certificate is rebuilt from its own facts, and every field compared (``learn.rebuild``).
         """
         try:
             fields = json.loads(text, object_pairs_hook=_object)
@@ -242,7 +242,7 @@ class LinearModel:
     def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
         """Return the predicted class of each row of X: the second one where the score is above 0.
 
-        threshold: in the place of that, the second class where its probability is above this one; without
+        threshold: instead, the second class where its probability is above this one; without
         probabilities (``has_probabilities``), where the score is. Warns where 100 rows or more get one class only.
         """
         second = self.is_second(self.decision_function(X), threshold)
@@ -250,9 +250,9 @@ class LinearModel:
         return np.asarray(self.classes)[second.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Reals:
-        """Return sigmoid(score) for each row of X as the second of two columns, and what is left to 1 as the first.
+        """Return sigmoid(score) for each row of X as the second of two columns, and 1 minus that as the first.
 
-        With recipe 'best' sigmoid(2 score). They rank rows, and are no calibrated risks: noise may make them more
+        With recipe 'best' sigmoid(2 score). They rank rows, and are not calibrated risks: noise may make them more
         certain than they should be, and where one class is rare they are far less certain.
         """
         return self.probabilities(self.decision_function(X))
@@ -320,7 +320,8 @@ class LinearModel:
         if not np.isfinite(values).all():
             row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
             raise InvalidInputError(
-                f"Row {row}, column {self._name(column)} of X is no finite number, but NaN, infinite or something else."
+                f"Row {row}, column {self._name(column)} of X is not a finite number: it is NaN, infinite or something "
+                f"else."
             )
         return np.asarray(values)
 

@@ -34,7 +34,7 @@ def load_model(path: str | Path) -> LinearModel | StudyClassifier:
 def read_model(path: str | Path) -> LinearModel | StudyModel:
     """Return the model in a file of either kind, or raise InvalidInputError with the file and the field.
 
-    The certificate is made again from its facts and compared; signatures that are there must fit.
+    The certificate is rebuilt from its facts and compared; signatures that are there must fit.
     """
     return model_of_text(model_text(path), path)
 
@@ -57,7 +57,7 @@ def model_kind(text: str, path: str | Path) -> str:
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in (STUDY, LINEAR):
         raise InvalidInputError(
-            f"The 'kind' field of '{path}' must be '{STUDY}' or '{LINEAR}'. This file is no model: give model.json, "
+            f"The 'kind' field of '{path}' must be '{STUDY}' or '{LINEAR}'. This file is not a model: give model.json, "
             f"not the certificate or the study."
         )
     return str(kind)

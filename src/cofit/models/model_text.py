@@ -7,7 +7,7 @@ from typing import Any
 
 from cofit.errors import InvalidInputError
 
-CUT_OFF = "This is no model, or it was cut off: copy it again, or fetch it again (`cofit model`)."
+CUT_OFF = "This is not a model, or it was cut off: copy it again, or fetch it again (`cofit model`)."
 _LARGEST_FILE = 1 << 30
 _WRITERS = "a file that `cofit model`, `cofit run`, `cofit demo` or an estimator's save wrote"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def check_planned(model: LinearModel) -> Plan | None:
     """Raise InvalidInputError, which names the field, unless certificate and model are what the stated facts give.
 
-    Warns, and returns None, where another release of cofit wrote the certificate and this one cannot make it again.
+    Warns, and returns None, where another release of cofit wrote the certificate and this one cannot rebuild it.
     """
     plan = rebuilt_plan(model.certificate)
     if plan is None:

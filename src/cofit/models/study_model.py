@@ -150,7 +150,7 @@ class StudyModel:
     def from_json(cls, text: str) -> StudyModel:
         """Read what ``to_json`` wrote, or raise InvalidInputError.
 
-        The certificate is made again from its facts, the model from the released numbers, and signatures that are
+        The certificate is rebuilt from its facts, the model from the released numbers, and signatures that are
         there must fit. Whose keys they are made with is not known here: ``verify_model``.
         """
         try:
@@ -162,7 +162,7 @@ class StudyModel:
         kind = document.get("kind") if isinstance(document, dict) else None
         if kind != KIND:
             of_a_run = f" {_OF_A_RUN}" if kind == LINEAR else ""
-            raise InvalidInputError(f"This file is no model of a study, as `cofit model` writes it.{of_a_run}")
+            raise InvalidInputError(f"This file is not the model of a study, as `cofit model` writes it.{of_a_run}")
         if document.get("version") != VERSION:
             must_be = f"{VERSION}, the version that this release can read{written_by(document.get('model'))}"
             raise parameter_error("version", _OWNER, must_be, document.get("version"))

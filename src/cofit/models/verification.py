@@ -1,6 +1,6 @@
 """Check the file of a model, offline: for somebody who was not in the study, or years later.
 
-Three things hold a model together. The *certificate* is made again from its own facts, and every field compared. The
+Three things hold a model together. The *certificate* is rebuilt from its own facts, and every field compared. The
 *signatures* bind certificate, numbers and encoding to the parties' keys. The *study* says whose keys these are, and
 what the parties were to do. Without the study the keys are those that the file itself carries: whoever forged the file
 would have put in keys of their own, so that nobody vouches for them.
@@ -34,7 +34,7 @@ class Verification:
     """What holds of a model's file. Whatever does not hold is no result, but a VerificationError.
 
     certificate: of the release. signed_by: the fingerprint of each party's key. vouched: whether the keys are those of
-    a study that was given. rebuilt: whether the certificate was made again from its facts; False if another release of
+    a study that was given. rebuilt: whether the certificate was rebuilt from its facts; False if another release of
     cofit wrote it. caveats: what is not known, the most important first. holds: what was checked.
     """
 
@@ -64,8 +64,8 @@ def verify_model(path: str | Path, study: str | Path | Study | None = None) -> V
     study: the study of the model (``study.toml``, with the certificates of its participants beside it), from a source
     that you trust. Without it the keys of the parties are those in the file, for which nobody vouches.
 
-    Raises InvalidInputError where the file cannot be read or is no model, and VerificationError, which names the field
-    or the party, where something does not hold.
+    Raises InvalidInputError where the file cannot be read or is not a model, and VerificationError, which names the
+    field or the party, where something does not hold.
     """
     text = model_text(path)
     model_kind(text, path)
@@ -140,7 +140,7 @@ def _rebuilt(certificate: Certificate, caveats: list[str]) -> tuple[bool, list[s
         return False, ["The numbers of the certificate do not contradict each other. More is not known of them."]
     holds = ["The numbers of the certificate fit together: the noise that it states gives the privacy that it claims."]
     holds.append(
-        "Plan and certificate were made again from the public facts of the run: every field is the same. (Versions of "
+        "Plan and certificate were rebuilt from the public facts of the run: every field is the same. (Versions of "
         "software and warnings of the run itself follow from nothing.)"
     )
     return True, holds

@@ -1,1 +1,1 @@
-"""The privacy of a release: sensitivity, noise, accounting, certificate. Proof notes stand beside the files."""
+"""The privacy of a release: sensitivity, noise, accounting, certificate. Proof notes are beside the files."""

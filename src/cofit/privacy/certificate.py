@@ -6,7 +6,7 @@ alone), and *facts*: all public facts of the run, exact, from which the plan fol
 
 Two checks, one independent of the other. Here (``certificate_checks``), whoever makes or reads a certificate: the
 numbers fit together, and the accountant finds the stated delta again from all stated releases. In ``learn.rebuild``,
-wherever a certificate is read with its model: the plan is made again from the facts, the certificate from the plan, and
+wherever a certificate is read with its model: the plan is rebuilt from the facts, the certificate from the plan, and
 every field compared. Neither can know if the run was really carried out as stated: that is what signatures are for.
 
 Reading is strict: an unknown version, a missing, unknown or repeated field, a wrong type, and numbers that are not

@@ -1,6 +1,6 @@
 """What must be true of a certificate before it may be stated: of its fields, and of the numbers of its proof.
 
-The account is made again from the stated releases. What the run itself did cannot be seen in a certificate; what is
+The account is rebuilt from the stated releases. What the run itself did cannot be seen in a certificate; what is
 taken on trust is listed in docs/reference/certificate.md.
 """
 

@@ -5,7 +5,7 @@
 Claim. Let G bound |l'(y, <w, x>)| for every minimiser w of such an objective and every record. Then the minimisers of
 two data sets that differ in one record are at most 2 G / (n Lambda) apart.
 
-Proof (Chaudhuri, Monteleoni, Sarwate, JMLR 2011, lemma 7 and corollary 8, with G in the place of 1). Let w, w' be the
+Proof (Chaudhuri, Monteleoni, Sarwate, JMLR 2011, lemma 7 and corollary 8, with G in place of 1). Let w, w' be the
 minimisers of J, J', where record (x, y) of J is (x', y') in J'. J is Lambda-strongly convex and its gradient vanishes
 at w, so Lambda ||w - w'|| <= ||grad J(w')||. grad J'(w') = 0, so grad J(w') = grad J(w') - grad J'(w') =
 (1/n) (l'(y, <w', x>) x - l'(y', <w', x'>) x'), whose norm is at most 2 G / n.

@@ -63,7 +63,7 @@ class SignalNorm:
 
     ``published``: ||w + eta||. ``noise``: sqrt(E ||eta||^2). ``square``: ||w + eta||^2 - E ||eta||^2, an unbiased
     estimate of ||w||^2 (E <w, eta> = 0), which noise can make negative; ``error``: its standard deviation, with the
-    estimate itself in the place of ||w||^2. ``largest``: no minimiser is longer than G / Lambda.
+    estimate itself in place of ||w||^2. ``largest``: no minimiser is longer than G / Lambda.
     """
 
     published: float

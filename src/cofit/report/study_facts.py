@@ -49,8 +49,8 @@ def check_study(study: Study, model: LinearModel | StudyModel) -> None:
     """Refuse a study that is not the model's."""
     if not isinstance(model, StudyModel):
         raise InvalidInputError(
-            "The 'study' option of a report must be left out for a model that has no study, as one of an estimator or "
-            "of the demo."
+            "The 'study' option of a report must be left out for a model that has no study, such as one of an "
+            "estimator or of the demo."
         )
     if study.hash != model.study[1]:
         raise InvalidInputError(

@@ -68,7 +68,7 @@ class Party:
 
     @property
     def holds_values(self) -> bool:
-        """Whether this member holds shares; not so of the dealer, nor where the program only runs to be counted."""
+        """Whether this member holds shares; False for the dealer, nor where the program only runs to be counted."""
         return self._scheme.holds_values
 
     @property
@@ -219,7 +219,7 @@ class Party:
         return SecretArray(self._scheme, share, facts.format, facts.format.limit(facts.bound))
 
     def take(self, owner: str, name: str, dealt: DealtShare) -> None:
-        """Accept a contribution that was received earlier and kept, in the place of ``collect``."""
+        """Accept a contribution that was received earlier and kept, in place of ``collect``."""
         self._facts_of(owner, name, "take")
         self._dealt[owner, name] = dealt
 

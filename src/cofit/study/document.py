@@ -48,7 +48,7 @@ class Model:
 class Privacy:
     """What the release guarantees: epsilon and delta; with recipe 'paper' by which noise, for which gradient bound.
 
-    budget_shares: what users have chosen in the place of recipe 'best', by name; empty: nothing.
+    budget_shares: what users have chosen in place of recipe 'best', by name; empty: nothing.
     """
 
     epsilon: float
@@ -134,7 +134,7 @@ class Participant:
     fingerprint: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the public facts, with the fingerprint in the place of the certificate."""
+        """Return the public facts, with the fingerprint in place of the certificate."""
         facts = dict(vars(self))
         del facts["certificate_pem"], facts["fingerprint"]
         return {**facts, "certificate": self.fingerprint}

@@ -185,7 +185,7 @@ def _data(table: Table, recipe: str) -> Data:
 
 def _compute(table: Table, recipe: str) -> Compute:
     if recipe == "best":
-        table.absent(["checkpoint_epochs"], "recipe 'best' has few epochs, and begins again after an interruption")
+        table.absent(["checkpoint_epochs"], "recipe 'best' has few epochs, and starts over after an interruption")
     return Compute(
         scheme=table.text("scheme", choices=sorted(SCHEMES)),
         timeout=table.number("timeout", 60.0, 1.0, _LONGEST_TIMEOUT),

@@ -40,7 +40,7 @@ class HeldConnections:
         return self._bell.fileno()
 
     def put(self, name: str, connection: ssl.SSLSocket) -> None:
-        """Hold the connection of party ``name`` in the place of any older one."""
+        """Hold the connection of party ``name`` in place of any older one."""
         with self._lock:
             if self._closed:
                 connection.close()

@@ -61,7 +61,7 @@ class Refused(StrEnum):
     GREETING = "greeting"
     """Another fault of the greeting, such as a wrong name."""
     FRAME = "frame"
-    """A participant sent bytes that are no valid message."""
+    """A participant sent bytes that are not a valid message."""
     FAILED = "failed"
     """The handler of a conversation failed; not the participant's fault for all we know."""
 

@@ -130,7 +130,7 @@ def test_examples_have_all_that_is_required_and_nothing_that_is_refused(
 
 def test_help_shows_defaults_and_exit_codes() -> None:
     told = " ".join(CliRunner().invoke(cli, ["-h"]).output.split())
-    assert "Exit codes: 0 success, 1 the run failed, 2 wrong usage or input, 3 (verify) nobody vouches, 130" in told
+    assert "2 wrong usage or input, 3 (verify) nobody vouches for the model, 130 interrupted." in told
     epoch = CliRunner().invoke(cli, ["bench", "epoch", "-h"]).output
     for default in ("1713", "1874", "rep3"):
         assert f"default: {default}" in epoch

@@ -125,7 +125,7 @@ def test_the_commoner_class_stands_beside_and_one_bin_is_told() -> None:
     console = Console(record=True, width=200)
     _print(console, result, ["no", "yes"])
     text = console.export_text()
-    assert "Always naming the commoner class has an accuracy of 0.9500." in text
+    assert "Always naming the more common class has an accuracy of 0.9500." in text
     assert "Nearly all rows are in one bin" in text
     spread = evaluate(labels, scores, np.linspace(0.01, 0.99, 100), scores > 0)
     _print(console, spread, ["no", "yes"])

@@ -66,7 +66,7 @@ def test_every_option_is_handed_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = _run(monkeypatch, Running(KeyboardInterrupt()), "table4", "--out", str(tmp_path))
     assert result.exit_code == 130
-    assert "the same command goes on" in result.stderr
+    assert "the same command resumes" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_a_table_that_does_not_fit_is_bad_input_and_nothing_starts(tmp_path: Pat
     command = [sys.executable, "-m", "cofit.cli.main", *arguments(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"cofit: The table of 'owner-b', {table}: ")
+    assert done.stderr.startswith("cofit: The table of owner 'owner-b' has ")
     assert "'age'" in done.stderr and "it is not a number" in done.stderr
     assert not (tmp_path / "out").exists()
 

@@ -176,4 +176,4 @@ def test_the_table_has_all_epsilons_and_marks_what_was_chosen_in_hindsight() -> 
     assert any("features between 0 and 1" in note for note in table.notes)
     assert any("time: 2.50 s" in note for note in table.notes)
     share = np.bincount(BOOLEAN.labels).max() / 400
-    assert rows["the commoner class, always"].figures[0].value == pytest.approx(share)
+    assert rows["the more common class, always"].figures[0].value == pytest.approx(share)

@@ -203,7 +203,7 @@ def test_the_best_setting_is_named() -> None:
 def test_what_cannot_be_reached_is_said() -> None:
     text = told({"best": {1.0: 0.61, 10.0: 0.7}})
     assert "No epsilon up to 10 brings your setting within 2 points" in text
-    assert "hardly better than always naming the commoner class (60.0%)" in text
+    assert "hardly better than always naming the more common class (60.0%)" in text
     assert "has no plan there" in told({"best": {10.0: 0.7}, "paper, l2 = 1": {1.0: 0.7}})
 
 

@@ -98,7 +98,7 @@ def test_a_support_vector_machine_has_no_probabilities() -> None:
     [
         ([1.0, 2.0, 3.0], r"The 'X' parameter of predict must be a table .*shape \(3,\)"),
         ([[1.0, 2.0]], "a table with 3 columns. Got '2 columns'"),
-        ([[1.0, 2.0, 3.0], [1.0, float("nan"), 3.0]], r"Row 1, column 1 \('dose'\) of X is no finite number"),
+        ([[1.0, 2.0, 3.0], [1.0, float("nan"), 3.0]], r"Row 1, column 1 \('dose'\) of X is not a finite number"),
         ([[1.0, 2.0, float("inf")]], r"Row 0, column 2 \('weight'\)"),
         ([[1.0, 2.0, "3"]], r"Row 0, column 2 \('weight'\)"),
         ([[1.0, None, 3.0]], r"Row 0, column 1 \('dose'\)"),

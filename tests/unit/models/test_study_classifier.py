@@ -196,7 +196,7 @@ def test_files_that_are_no_models(tmp_path: Path) -> None:
     for content, message in (
         (whole[:-40], r"given\.json' is not valid JSON.*cut off: copy it again, or fetch it again"),
         ("", r"given\.json' is not valid JSON.*cut off"),
-        ('{"kind": "certificate"}', r"'kind' field of '.*given\.json' must be .* no model: give model\.json"),
+        ('{"kind": "certificate"}', r"'kind' field of '.*given\.json' must be .* not a model: give model\.json"),
         (json.dumps({**json.loads(whole), "version": 9}), r"given\.json: The 'version' parameter"),
     ):
         path.write_text(content)

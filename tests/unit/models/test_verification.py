@@ -93,7 +93,7 @@ def test_what_another_release_wrote_is_said_and_not_claimed(tmp_path: Path) -> N
     found = verify_model(path, study)
     assert (found.complete, found.vouched, found.rebuilt) == (False, True, False)
     assert found.to_text().startswith("NOT CHECKED IN FULL: The certificate was written by cofit 9.9; this is cofit ")
-    assert "made again" not in "".join(found.holds) and "certificate are what it says" not in "".join(found.holds)
+    assert "rebuilt" not in "".join(found.holds) and "certificate are what it says" not in "".join(found.holds)
     assert "gives the privacy that it claims" not in found.to_text()
     assert f"What the certificate CLAIMS, and nobody has checked:\n{certificate.headline}" in found.to_text()
     alone = verify_model(path)

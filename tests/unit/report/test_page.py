@@ -122,7 +122,7 @@ def test_noisy_descent_is_shown_and_not_judged(kind: str) -> None:
     assert " ".join(certificate.headline.split()) in text
     assert "These weights are not judged." in text
     assert "later steps answer to the noise of the earlier ones" in text
-    for claim in ("p, noise alone", "out of the noise", "stands out", "95% interval", "Holm", "None of"):
+    for claim in ("p, noise alone", "out from the noise", "stands out", "95% interval", "Holm", "None of"):
         assert claim not in text
     level = certificate.noise_expected_norm / math.sqrt(certificate.d)
     assert f"The noise level of one weight is about {level:.3g}." in text
@@ -349,7 +349,7 @@ def test_many_weights_are_cut_and_counted() -> None:
     model = released(planned(4000, 200, "gaussian"), signal=9.0)
     text = Page(page_of(model)).text
     assert "The 40 largest of 201 weights" in text
-    assert "1 of 201 weights stands out of the noise" in text
+    assert "1 of 201 weights stands out from the noise" in text
     assert "None of 6 weights stands out" in Page(page_of(released(planned(), seed=3))).text
 
 

@@ -174,7 +174,7 @@ def table4(ask: Ask) -> TableResult:
         " in floating point. The paper measured one fold.",
         CALIBRATION,
         "The paper finds more accuracy at epsilon = 1 than without noise and calls noise a regulariser. Compare the "
-        "last row. Where an entry here is above it, look at the commoner class first: a model that names it nearly "
+        "last row. Where an entry here is above it, look at the more common class first: a model that names it nearly "
         "always can get better by whatever moves its predictions.",
     )
     axes = ("epsilon that holds", "accuracy")

@@ -74,7 +74,7 @@ def table9(ask: Ask) -> TableResult:
         _only(f"one run of the protocol ({_SCHEME}, processes over TLS), first fold", run, where),
         _only("its twin in that fold", ask.first_fold(ours), where),
         Row("no privacy, C = 1", (*[exact] * len(EPSILONS), Figure(None, "text", text="infinite")), guaranteed=False),
-        Row("the commoner class, always", (*[Figure(share, "accuracy")] * len(EPSILONS), NOTHING), guaranteed=False),
+        Row("the more common class, always", (*[Figure(share, "accuracy")] * len(EPSILONS), NOTHING), guaranteed=False),
     ]
     columns = (*(f"epsilon = {e:g}" for e in EPSILONS), "what holds")
     curves = [curve(label, ask, [make(e) for e in EPSILONS], 2) for label, make in methods]

@@ -100,8 +100,8 @@ def commoner_class(*asks: Ask) -> str:
     shares = [float(np.bincount(ask.data.labels, minlength=2).max() / len(ask.data.labels)) for ask in asks]
     each = ", ".join(f"{100 * share:.1f} % of {ask.data.name}" for share, ask in zip(shares, asks, strict=True))
     return (
-        f"Always naming the commoner class is right for {each}, without any model. With a strong penalty a model may "
-        "do just that, noise or not; judge all accuracies against it."
+        f"Always naming the more common class is right for {each}, without any model. With a strong penalty a model "
+        "may do just that, noise or not; judge all accuracies against it."
     )
 
 
@@ -158,8 +158,8 @@ def table(
         )
     if ask.data.groups is not None:
         extra.append(
-            "The rows of one person are all in one fold and with one owner. The guarantee is for a row; who has k rows "
-            "is protected less, by a factor of k in epsilon."
+            "The rows of one person are all in one fold and with one owner. The guarantee is for a row; whoever has k "
+            "rows is protected less, by a factor of k in epsilon."
         )
     described = f"{ask.data.name}: {ask.data.about}, {x.shape[0]} x {x.shape[1]}"
     return TableResult(

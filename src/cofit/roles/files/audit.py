@@ -1,9 +1,9 @@
 """The audit log of a process on disk: append-only JSON lines, each chained to the one before by its hash.
 
 A line is {"n": 7, "time": "2026-...", "event": "...", ..., "previous": "<hash of line 6>", "hash": "<of this line>"},
-where ``hash`` is the SHA-256 of the line's JSON (sorted keys) without ``hash``. Who holds a later line can tell whether
-an earlier one was changed, removed or put in. It holds public facts only: what happened, when, with whom; never values,
-shares, or anything that depends on data.
+where ``hash`` is the SHA-256 of the line's JSON (sorted keys) without ``hash``. Whoever holds a later line can tell
+whether an earlier one was changed, removed or put in. It holds public facts only: what happened, when, with whom; never
+values, shares, or anything that depends on data.
 
 A line is on disk when ``write`` returns. A line that a crash cut short is set aside at the next start, and said so.
 

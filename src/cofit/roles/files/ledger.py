@@ -262,7 +262,7 @@ def _read(recorded: bytes, study: str, name: str) -> tuple[AccountedRelease, ...
     except InvalidInputError:
         raise InvalidInputError(
             f"The ledger's list of the releases of study '{name}' ({study[:16]}) is damaged. Its charge, epsilon and "
-            f"delta, still counts, and the study can go on; what it covers stands in the plan and the certificate."
+            f"delta, still counts, and the study can continue; what it covers stands in the plan and the certificate."
         ) from None
 
 

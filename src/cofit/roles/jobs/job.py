@@ -107,7 +107,7 @@ class Job(Protocol):
 
     @property
     def state(self) -> KeptState | None:
-        """What is kept while it runs; None: it begins again after an interruption."""
+        """What is kept while it runs; None: it starts over after an interruption."""
 
     def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> RingArray | None:
         """Return one input of an owner, in the format of ``facts``; None if its table has no such."""

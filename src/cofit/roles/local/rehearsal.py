@@ -77,18 +77,13 @@ class Rehearsal:
         secret: Path | None,
         layout: TextLayout = ANY_LAYOUT,
     ) -> Rehearsal:
-        """Read the study, and check that everything is there and fits it before anything is started."""
-        rehearsal = cls(path, load_study(path), keys, data, out, secret, layout)
-        rehearsal.check_tables()
-        return rehearsal
+        """Read the study, and check that everything is there before anything is started."""
+        return cls(path, load_study(path), keys, data, out, secret, layout)
 
     def check_tables(self) -> None:
-        """Raise InvalidInputError, which names the owner, unless every table is as the study says."""
+        """Raise InvalidInputError, which names the owner or the file, unless every table is as the study says."""
         for owner, path in self.data.items():
-            try:
-                encode_table(self.study, owner, read_owner_table(self.study, owner, path, self.layout))
-            except InvalidInputError as error:
-                raise InvalidInputError(f"The table of '{owner}', {path}: {error}") from None
+            encode_table(self.study, owner, read_owner_table(self.study, owner, path, self.layout))
 
     @property
     def parties(self) -> list[str]:

@@ -244,7 +244,9 @@ def read_secret(path: Path) -> bytes:
     except ValueError:
         secret = b""
     if len(secret) < SECRET_BYTES:
-        raise InvalidInputError(f"'{path}' is no secret of `cofit align --new-secret`: {2 * SECRET_BYTES} hex digits.")
+        raise InvalidInputError(
+            f"'{path}' is not a secret of `cofit align --new-secret`: {2 * SECRET_BYTES} hex digits."
+        )
     if mode & _READABLE_BY_OTHERS:
         _log.warning("'%s' can be read by other users of this machine. Run: chmod 600 '%s'", path, path)
     return secret
@@ -292,9 +294,11 @@ def _read_rows(path: Path, study: Study, secret: bytes) -> tuple[str, list[bytes
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InvalidInputError(f"'{path}' is no row file of `cofit align --out`, or is damaged.") from None
     if of_study != study.hash:
-        raise InvalidInputError(f"'{path}' belongs to another study. Its owner makes it anew with this study's file.")
+        raise InvalidInputError(
+            f"'{path}' belongs to another study. Its owner must make it again with this study's file."
+        )
     if study.owner(str(name)) is None:
-        raise InvalidInputError(f"'{path}' holds the rows of {name!r}, which is no owner of this study.")
+        raise InvalidInputError(f"'{path}' holds the rows of {name!r}, which is not an owner of this study.")
     if tag != _tag(study, secret):
         raise InvalidInputError(
             f"'{path}' was made with another secret. All owners must use the same one; compare the files."

@@ -339,7 +339,7 @@ def _kept(state: Path, study: str, digest: str) -> dict[str, Any]:
             raise ValueError
         return dict(kept) if kept["digest"] == digest else {}
     except (ValueError, KeyError, TypeError):
-        raise InvalidInputError(f"{path} is damaged. Delete it: the upload then begins anew.") from None
+        raise InvalidInputError(f"{path} is damaged. Delete it: the upload then starts over.") from None
 
 
 def _keep(state: Path, study: str, facts: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """One session of a computing party: from stored contributions to the released value.
 
 Every session has new seeds. It may end at any moment and another begin: contributions are read from disk and checked
-against the owners' digests, the study's coin is the same each time (``party.coin``), a job goes on from the last
+against the owners' digests, the study's coin is the same each time (``party.coin``), a job resumes from the last
 common checkpoint, and once the noisy shares are stored only those are ever opened.
 
 The order at every party: charge the ledger, store the noisy shares, meet all others, note that all have stored, meet

@@ -363,5 +363,5 @@ def check_file_name(name: object) -> str:
     """Return a component's file name, or raise InvalidInputError: ASCII letters, digits, '.', '_' only."""
     plain = isinstance(name, str) and name.isascii() and name.replace(".", "").replace("_", "").isalnum()
     if not isinstance(name, str) or not plain or len(name) > _LONGEST_FILE_NAME:
-        raise InvalidInputError(f"{name!r} is no file name of a contribution.")
+        raise InvalidInputError(f"{name!r} is not a file name of a contribution.")
     return name

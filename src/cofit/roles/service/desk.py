@@ -98,7 +98,7 @@ class Invitations(Generic[B]):
         self._inviting = threading.Lock()
 
     def put(self, begin: B) -> None:
-        """Take an invitation, in the place of one that waits."""
+        """Take an invitation, in place of one that waits."""
         with self._inviting:
             with contextlib.suppress(queue.Empty):
                 self._waiting.get_nowait()

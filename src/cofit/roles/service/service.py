@@ -1,7 +1,7 @@
 """A participant that others connect to: one process with one state directory, a desk, and sessions.
 
 Computing parties and the dealer are such. They may start in any order and stop at any moment: what was acknowledged is
-on disk, and whoever starts again goes on where it was.
+on disk, and whoever starts again resumes where it was.
 """
 
 from __future__ import annotations

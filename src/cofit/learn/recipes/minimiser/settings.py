@@ -22,7 +22,7 @@ class MinimiserSettings:
     mechanism: str | None = field(
         default=None,
         metadata=setting(
-            "Paper: kind of noise.  [default: knorm if delta is 0, else gaussian]", choices=lambda: MECHANISMS
+            "Paper: kind of noise.  [default: knorm if delta is 0, otherwise gaussian]", choices=lambda: MECHANISMS
         ),
     )
     sensitivity: str | None = field(
