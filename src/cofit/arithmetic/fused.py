@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from cofit import kernels
-from cofit.arithmetic.integers import Words
 from cofit.arithmetic.ring import Ring, RingArray
 
 
@@ -18,7 +17,7 @@ class FusedRing(Ring):
 
     def signed_sum(self, plus: Sequence[RingArray], minus: Sequence[RingArray] = ()) -> RingArray:
         out = self.empty(plus[0].shape)
-        kernels.signed_sum(self._solid(plus), self._solid(minus), self._as_words(out), self.words)
+        kernels.signed_sum(self._solid(plus), self._solid(minus), out, self.words)
         return out
 
     def cross_product(
@@ -32,16 +31,14 @@ class FusedRing(Ring):
         if b[0].shape != shape:
             return super().cross_product(a, b, plus, minus)
         out = self.empty(shape)
-        kernels.cross_product(
-            self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), self._as_words(out), self.words
-        )
+        kernels.cross_product(self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), out, self.words)
         return out
 
     def combined(self, arrays: Sequence[RingArray], coefficients: RingArray) -> tuple[RingArray, ...]:
         shape = arrays[0].shape
-        outs = [self.empty(shape) for _ in range(len(coefficients))]
+        outs = [np.empty(shape, self.dtype) for _ in range(len(coefficients))]
         (factors,) = self._solid((coefficients,))
-        kernels.combine(self._solid(arrays), factors, [self._as_words(x) for x in outs], self.words)
+        kernels.combine(self._solid(arrays), factors, outs, self.words)
         return tuple(outs)
 
     def bilinear(
@@ -63,18 +60,15 @@ class FusedRing(Ring):
             factors,
             self._solid(plus),
             self._solid(minus),
-            self._as_words(out),
+            out,
             self.words,
         )
         return out
 
-    def _solid(self, arrays: Sequence[RingArray]) -> list[Words]:
+    def _solid(self, arrays: Sequence[RingArray]) -> list[RingArray]:
         """Return arrays for kernels that take any shape."""
-        return [self._as_words(x if x.flags.c_contiguous else np.ascontiguousarray(x)) for x in arrays]
+        dtype = self.dtype
+        return [x if x.dtype == dtype and x.flags.c_contiguous else self._copied(x) for x in arrays]
 
-    def _as_words(self, a: RingArray) -> Words:
-        """Return a contiguous array as words, in any shape."""
-        if self.words <= 1:
-            return self.check(a)
-        words: Words = self.check(a).reshape(-1).view(np.uint64)
-        return words
+    def _copied(self, a: RingArray) -> RingArray:
+        return np.ascontiguousarray(self.check(a))

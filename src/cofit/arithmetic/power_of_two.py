@@ -174,7 +174,7 @@ class PowerOfTwoRing(FusedRing, IntegerRing):
         """
         out = self.empty(share.shape)
         r, t, o = self._solid((share, top, self.zeros(share.shape) if out_mask is None else out_mask))
-        kernels.unmask(self._solid(opened), r, t, o, shift, adds_opened, self._as_words(out), self.words)
+        kernels.unmask(self._solid(opened), r, t, o, shift, adds_opened, out, self.words)
         return out
 
     # --- matrices ----------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ Maps over flat arrays. ``out`` may be an input itself; ``b`` and ``rhs[t]`` may 
 
 What a party does between two messages of replicated sharing, in one pass. ``plus`` and ``minus`` are lists of up to
 64 arrays; with ``words`` 0 the elements are bits of GF(2), 64 in a word, plus and minus are XOR and times is AND.
-Arrays may have any shape, and are taken as flat ones::
+Arrays may have any shape, and are taken as flat ones; those of two words may also be records (lo, hi)::
 
     signed_sum(plus, minus, out, words)          out = sum(plus) - sum(minus)
     cross_product(a, b, plus, minus, out, words) out = a[0] (b[0] + b[1]) + a[1] b[0] + sum(plus) - sum(minus)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,6 +149,36 @@ def test_any_shape_is_taken_as_flat(rng: np.random.Generator) -> None:
     single = np.empty((), np.uint64)
     kernels.bilinear([np.asarray(a[0, 0, 0])], [np.asarray(b[0, 0, 0])], np.array(3, np.uint64), [], [], single, 1)
     assert single[()] == (three * a * b)[0, 0, 0]
+
+
+RECORD = np.dtype([("lo", "<u8"), ("hi", "<u8")])
+OTHER_RECORDS = [
+    np.dtype([("lo", "<u8"), ("up", "<u8")]),
+    np.dtype([("lo", "<i8"), ("hi", "<u8")]),
+    np.dtype([("lo", "<u4"), ("hi", "<u4")]),
+    np.dtype([("lo", "<u8")]),
+    np.dtype([("lo", "<u8"), ("hi", "<u8"), ("top", "<u8")]),
+]
+
+
+def test_records_of_two_words_are_elements(rng: np.random.Generator) -> None:
+    a, b = random_words(rng, (5,), 2), random_words(rng, (5,), 2)
+    out: Any = np.empty((5, 1), RECORD)
+    storage = np.zeros(88, np.uint8)
+    shifted: Any = storage[8:].view(RECORD)  # whole words, half a record late
+    shifted[:] = a.view(RECORD)
+    matrix = np.array([[1, 0, 2, 1]], np.uint64)
+    kernels.combine([shifted, b], matrix, [out], 2)
+    np.testing.assert_array_equal(out.reshape(-1).view(np.uint64), combination(2, matrix, [a, b], 5)[0])
+    unaligned: Any = storage[4:84].view(RECORD)
+    with pytest.raises(ValueError, match=r"'inputs\[0\]' parameter of combine must be an aligned array"):
+        kernels.combine([unaligned], z(2), [out], 2)
+    for other in OTHER_RECORDS:
+        wrong: Any = np.zeros(5, other)
+        with pytest.raises(TypeError, match=r"'inputs\[0\]' parameter of combine must be a NumPy array of uint64"):
+            kernels.combine([wrong], z(2), [out], 2)
+    with pytest.raises(TypeError, match="'a' parameter of add must be a NumPy array of uint64"):
+        kernels.add(shifted, b, np.empty_like(a), 2)
 
 
 def z(*shape: int) -> Words:

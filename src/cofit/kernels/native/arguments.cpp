@@ -1,7 +1,6 @@
 #include "arguments.hpp"
 
 #include <cstring>
-#include <utility>
 
 #include "dispatch.hpp"
 
@@ -26,13 +25,26 @@ std::string describe(nb::handle object) {
   return "an object of type " + text(object.type(), "__name__");
 }
 
-// 'Q' is any native unsigned 64-bit format, 'B' is uint8.
-bool has_kind(const Py_buffer& buffer, char kind) {
-  const char* format = buffer.format == nullptr ? "B" : buffer.format;
+// Go past one of the letters, with or without a sign of byte order, or past a whole text; false if it is not there.
+bool past_letter(const char*& format, const char* letters) {
   if (*format == '@' || *format == '=' || *format == '<') ++format;
-  if (std::strlen(format) != 1) return false;
-  if (kind == 'B') return *format == 'B';
-  return (*format == 'Q' || *format == 'L') && buffer.itemsize == sizeof(Word);
+  return *format != '\0' && std::strchr(letters, *format++) != nullptr;
+}
+bool past_text(const char*& format, const char* text) {
+  const std::size_t length = std::strlen(text);
+  const bool there = std::strncmp(format, text, length) == 0;
+  format += there ? length : 0;
+  return there;
+}
+
+// 'Q' is any native unsigned 64-bit format, 'B' is uint8. pairs: words may also be records of two, lo and hi.
+bool has_kind(const Py_buffer& buffer, char kind, bool pairs) {
+  const char* format = buffer.format == nullptr ? "B" : buffer.format;
+  if (kind == 'B') return past_letter(format, "B") && *format == '\0';
+  if (pairs && past_text(format, "T{"))
+    return past_letter(format, "QL") && past_text(format, ":lo:") && past_letter(format, "QL") &&
+           past_text(format, ":hi:}") && *format == '\0' && buffer.itemsize == 2 * sizeof(Word);
+  return past_letter(format, "QL") && *format == '\0' && buffer.itemsize == sizeof(Word);
 }
 
 }  // namespace
@@ -46,13 +58,13 @@ void refuse_value(const char* function, const std::string& name, const std::stri
   throw nb::value_error(message(function, name, must_be, got).c_str());
 }
 
-ArrayView::ArrayView(const char* function, std::string name, nb::handle object, char kind, std::size_t ndim,
+ArrayView::ArrayView(const char* function, ArgumentName name, nb::handle object, char kind, std::size_t ndim,
                      Access access)
-    : function_(function), name_(std::move(name)), flat_(ndim == kAnyShape) {
+    : function_(function), name_(name), unit_(kind == 'B' ? 1 : sizeof(Word)), flat_(ndim == kAnyShape) {
   const char* const wanted = kind == 'B' ? "a NumPy array of uint8" : "a NumPy array of uint64";
   if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
-    refuse_type(function_, name_, wanted, object);
+    refuse_type(function_, name_.text(), wanted, object);
   }
   // The destructor does not run when the constructor throws.
   struct Release {
@@ -61,21 +73,21 @@ ArrayView::ArrayView(const char* function, std::string name, nb::handle object, 
       if (buffer != nullptr) PyBuffer_Release(buffer);
     }
   } release{&buffer_};
-  if (!has_kind(buffer_, kind)) refuse_type(function_, name_, wanted, object);
+  if (!has_kind(buffer_, kind, flat_)) refuse_type(function_, name_.text(), wanted, object);
   if (!flat_ && static_cast<std::size_t>(buffer_.ndim) != ndim)
-    refuse_value(function_, name_, "an array with " + std::to_string(ndim) + (ndim == 1 ? " axis" : " axes"),
+    refuse_value(function_, name_.text(), "an array with " + std::to_string(ndim) + (ndim == 1 ? " axis" : " axes"),
                  describe(object));
   if (!PyBuffer_IsContiguous(&buffer_, 'C'))
-    refuse_value(function_, name_, "a C-contiguous array", "one with other strides");
-  if (reinterpret_cast<std::uintptr_t>(buffer_.buf) % static_cast<std::size_t>(buffer_.itemsize) != 0)
-    refuse_value(function_, name_, "an aligned array", "one that starts inside a word");
+    refuse_value(function_, name_.text(), "a C-contiguous array", "one with other strides");
+  if (reinterpret_cast<std::uintptr_t>(buffer_.buf) % unit_ != 0)
+    refuse_value(function_, name_.text(), "an aligned array", "one that starts inside a word");
   if (access == Access::write && buffer_.readonly)
-    refuse_value(function_, name_, "a writable array", "a read-only one");
+    refuse_value(function_, name_.text(), "a writable array", "a read-only one");
   release.buffer = nullptr;
 }
 
 ArrayView::ArrayView(ArrayView&& other) noexcept
-    : function_(other.function_), name_(std::move(other.name_)), buffer_(other.buffer_), flat_(other.flat_) {
+    : function_(other.function_), name_(other.name_), buffer_(other.buffer_), unit_(other.unit_), flat_(other.flat_) {
   other.buffer_.obj = nullptr;  // makes its release do nothing
 }
 
@@ -88,13 +100,13 @@ std::string ArrayView::shape_text() const {
 
 void ArrayView::require_size(std::size_t expected) const {
   if (size() != expected)
-    refuse_value(function_, name_, "an array of shape (" + std::to_string(expected) + ",)",
+    refuse_value(function_, name_.text(), "an array of shape (" + std::to_string(expected) + ",)",
                  "shape " + shape_text());
 }
 
 void ArrayView::require_shape(std::size_t rows, std::size_t cols) const {
   if (shape(0) != rows || shape(1) != cols)
-    refuse_value(function_, name_,
+    refuse_value(function_, name_.text(),
                  "an array of shape (" + std::to_string(rows) + ", " + std::to_string(cols) + ")",
                  "shape " + shape_text());
 }
@@ -108,19 +120,19 @@ bool ArrayView::overlaps(const ArrayView& other) const {
 
 void ArrayView::require_apart_from(const ArrayView& input) const {
   if (overlaps(input))
-    refuse_value(function_, name_, "memory of its own", "memory that overlaps '" + input.name_ + "'");
+    refuse_value(function_, name_.text(), "memory of its own", "memory that overlaps '" + input.name_.text() + "'");
 }
 
 void ArrayView::require_same_or_apart_from(const ArrayView& input) const {
   if (buffer_.buf != input.buffer_.buf && overlaps(input))
-    refuse_value(function_, name_, "memory of its own or exactly that of an input",
-                 "memory that partly overlaps '" + input.name_ + "'");
+    refuse_value(function_, name_.text(), "memory of its own or exactly that of an input",
+                 "memory that partly overlaps '" + input.name_.text() + "'");
 }
 
 std::size_t WordArray::elements(std::size_t words) const {
   const std::size_t along = flat_ ? size() : shape(static_cast<std::size_t>(buffer_.ndim) - 1);
   if (along % words != 0)
-    refuse_value(function_, name_, "an array of whole elements (" + std::to_string(words) + " words each)",
+    refuse_value(function_, name_.text(), "an array of whole elements (" + std::to_string(words) + " words each)",
                  std::to_string(along) + " words along the last axis");
   return along / words;
 }
@@ -136,7 +148,7 @@ std::vector<WordArray> word_arrays(const char* function, const char* name, nb::h
   std::vector<WordArray> arrays;
   arrays.reserve(count);
   for (std::size_t t = 0; t < count; ++t)
-    arrays.emplace_back(function, std::string(name) + "[" + std::to_string(t) + "]", object[t], ndim, access);
+    arrays.emplace_back(function, ArgumentName(name, t), object[t], ndim, access);
   return arrays;
 }
 

@@ -19,19 +19,30 @@ enum class Access { read, write };
 [[noreturn]] void refuse_value(const char* function, const std::string& name, const std::string& must_be,
                                const std::string& got);
 
+// The name of an argument, or of a member of a list; made into words only where it is refused.
+struct ArgumentName {
+  ArgumentName(const char* name) : name(name) {}
+  ArgumentName(const char* list, std::size_t index) : name(list), index(static_cast<long>(index)) {}
+  std::string text() const { return index < 0 ? name : std::string(name) + "[" + std::to_string(index) + "]"; }
+
+  const char* name;
+  long index = -1;
+};
+
 constexpr std::size_t kAnyShape = 0;  // of dimensions: as many as the array has, all taken as one
 
-// A C-contiguous array of one or two dimensions, or of any shape, held for as long as the view lives.
+// A C-contiguous array of one or two dimensions, or of any shape, held for as long as the view lives. One of any shape may
+// also hold records of two words.
 class ArrayView {
  public:
-  ArrayView(const char* function, std::string name, nanobind::handle object, char kind, std::size_t ndim,
+  ArrayView(const char* function, ArgumentName name, nanobind::handle object, char kind, std::size_t ndim,
             Access access);
   ArrayView(ArrayView&& other) noexcept;
   ArrayView(const ArrayView&) = delete;
   ArrayView& operator=(const ArrayView&) = delete;
   ~ArrayView();
 
-  std::size_t size() const { return static_cast<std::size_t>(buffer_.len / buffer_.itemsize); }
+  std::size_t size() const { return static_cast<std::size_t>(buffer_.len) / unit_; }
   std::size_t shape(std::size_t axis) const { return static_cast<std::size_t>(buffer_.shape[axis]); }
 
   void require_size(std::size_t size) const;
@@ -41,8 +52,9 @@ class ArrayView {
 
  protected:
   const char* function_;
-  std::string name_;
+  ArgumentName name_;
   Py_buffer buffer_;
+  std::size_t unit_;  // bytes of a word, or one
   bool flat_;  // any shape, taken as one axis
 
  private:
@@ -52,9 +64,9 @@ class ArrayView {
 
 class WordArray : public ArrayView {
  public:
-  WordArray(const char* function, std::string name, nanobind::handle object, std::size_t ndim,
+  WordArray(const char* function, ArgumentName name, nanobind::handle object, std::size_t ndim,
             Access access = Access::read)
-      : ArrayView(function, std::move(name), object, 'Q', ndim, access) {}
+      : ArrayView(function, name, object, 'Q', ndim, access) {}
   Word* data() const { return static_cast<Word*>(buffer_.buf); }
   // Elements along the last axis, which holds whole elements.
   std::size_t elements(std::size_t words) const;
@@ -62,9 +74,9 @@ class WordArray : public ArrayView {
 
 class ByteArray : public ArrayView {
  public:
-  ByteArray(const char* function, std::string name, nanobind::handle object, std::size_t ndim,
+  ByteArray(const char* function, ArgumentName name, nanobind::handle object, std::size_t ndim,
             Access access = Access::read)
-      : ArrayView(function, std::move(name), object, 'B', ndim, access) {}
+      : ArrayView(function, name, object, 'B', ndim, access) {}
   uint8_t* data() const { return static_cast<uint8_t*>(buffer_.buf); }
 };
 
