@@ -1,4 +1,4 @@
-"""The fused matrix-vector kernels in one process, against NumPy and against only reading the same memory."""
+"""The fused kernels in one process, against NumPy and against only reading the same memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ from functools import partial
 import numpy as np
 
 from cofit import kernels
-from cofit.arithmetic import ring_of_bits
+from cofit.arithmetic import Z64, Z128, RingArray, ring_of_bits
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.fused import FusedRing
 from cofit.arithmetic.integers import Words
+
+_FEW = 4  # inputs of a combination
+_SUMS = 6
+_COORDINATES = 3  # of an element of an extension of the ring
 
 
 @dataclass(frozen=True)
@@ -29,31 +35,68 @@ class KernelResult:
 
 
 def measure_kernels(rows: int = 1713, cols: int = 1874, repetitions: int = 9) -> list[KernelResult]:
-    """Two shares of a rows x cols matrix, one thread, medians over the repetitions."""
-    results = []
+    """Two shares of a rows x cols matrix, and arrays of a sixteenth of its size; one thread, medians."""
     best = kernels.isa()
     try:
-        for bits in (64, 128):
-            words = ring_of_bits(bits).words
-            rng = np.random.default_rng(1)
-            shares = [rng.integers(0, 1 << 63, (rows, cols * words), dtype=np.uint64) for _ in range(2)]
-            tall = [rng.integers(0, 1 << 63, rows * words, dtype=np.uint64) for _ in range(2)]
-            wide = [rng.integers(0, 1 << 63, cols * words, dtype=np.uint64) for _ in range(2)]
-            read = _time(partial(_read, shares), repetitions)
-            numpy_forward = numpy_back = None
-            if words == 1:
-                numpy_forward = _time(partial(_numpy, shares, wide), repetitions)
-                numpy_back = _time(partial(_numpy, [share.T for share in shares], tall), repetitions)
-            tall_out, wide_out = np.empty_like(tall[0]), np.empty_like(wide[0])
-            for isa in kernels.available_isas():
-                kernels.set_isa(isa)
-                forward = _time(partial(kernels.matvec, shares, wide, tall_out, words, 1), repetitions)
-                back = _time(partial(kernels.matvec_t, shares, tall, wide_out, words, 1), repetitions)
-                for name, taken, plain in (("X w", forward, numpy_forward), ("X^T e", back, numpy_back)):
-                    results.append(KernelResult(name, f"Z_2^{bits}", isa, taken, plain, read, taken / read))
+        products = _measure_products(rows, cols, repetitions)
+        sums = [_measure_sums(ring, max(1, rows * cols // 16), repetitions) for ring in (Z64, Z128, BITS)]
+        return [*products, *(result for ring in sums for result in ring)]
     finally:
         kernels.set_isa(best)
+
+
+def _measure_products(rows: int, cols: int, repetitions: int) -> list[KernelResult]:
+    results = []
+    for bits in (64, 128):
+        words = ring_of_bits(bits).words
+        rng = np.random.default_rng(1)
+        shares = [rng.integers(0, 1 << 63, (rows, cols * words), dtype=np.uint64) for _ in range(2)]
+        tall = [rng.integers(0, 1 << 63, rows * words, dtype=np.uint64) for _ in range(2)]
+        wide = [rng.integers(0, 1 << 63, cols * words, dtype=np.uint64) for _ in range(2)]
+        read = _time(partial(_read, shares), repetitions)
+        numpy_forward = numpy_back = None
+        if words == 1:
+            numpy_forward = _time(partial(_numpy, shares, wide), repetitions)
+            numpy_back = _time(partial(_numpy, [share.T for share in shares], tall), repetitions)
+        tall_out, wide_out = np.empty_like(tall[0]), np.empty_like(wide[0])
+        for isa in kernels.available_isas():
+            kernels.set_isa(isa)
+            forward = _time(partial(kernels.matvec, shares, wide, tall_out, words, 1), repetitions)
+            back = _time(partial(kernels.matvec_t, shares, tall, wide_out, words, 1), repetitions)
+            for name, taken, plain in (("X w", forward, numpy_forward), ("X^T e", back, numpy_back)):
+                results.append(KernelResult(name, f"Z_2^{bits}", isa, taken, plain, read, taken / read))
     return results
+
+
+def _measure_sums(ring: FusedRing, count: int, repetitions: int) -> list[KernelResult]:
+    """Linear combinations of arrays, and a bilinear form of two lists of arrays, with any coefficients."""
+    rng = np.random.default_rng(1)
+    lists = [_elements(ring, rng, (length, count)) for length in (_FEW, 2 * _COORDINATES)]
+    inputs, (a, b) = list(lists[0]), (list(side) for side in np.split(lists[1], 2))
+    matrix, form = (_coefficients(ring, rng, shape) for shape in ((_SUMS, _FEW), (_COORDINATES, _COORDINATES)))
+    outs, out = list(ring.empty((_SUMS, count))), ring.empty((count,))
+    reads = [_time(partial(_read, [x.view(np.uint64)]), repetitions) for x in lists]
+    plain: list[float | None] = [None, None]
+    if ring is Z64:
+        plain = [_time(lambda: matrix @ lists[0], repetitions), _time(partial(_numpy_form, a, b, form), repetitions)]
+    results = []
+    for isa in kernels.available_isas():
+        kernels.set_isa(isa)
+        combine = _time(partial(kernels.combine, inputs, matrix, outs, ring.words), repetitions)
+        bilinear = _time(partial(kernels.bilinear, a, b, form, [], [], out, ring.words), repetitions)
+        for name, taken, usual, read in zip(("combine", "bilinear"), (combine, bilinear), plain, reads, strict=True):
+            results.append(KernelResult(name, ring.name, isa, taken, usual, read, taken / read))
+    return results
+
+
+def _elements(ring: FusedRing, rng: np.random.Generator, shape: tuple[int, int]) -> RingArray:
+    return ring.uniform(lambda size: rng.integers(0, 256, size, dtype=np.uint8), shape)
+
+
+def _coefficients(ring: FusedRing, rng: np.random.Generator, shape: tuple[int, int]) -> RingArray:
+    """Return elements; of bits, words of no bit or of all."""
+    elements = _elements(ring, rng, shape)
+    return elements if ring is not BITS else (elements & np.uint64(1)) * np.uint64(2**64 - 1)
 
 
 def _read(shares: list[Words]) -> list[np.uint64]:
@@ -62,6 +105,14 @@ def _read(shares: list[Words]) -> list[np.uint64]:
 
 def _numpy(matrices: list[Words], vectors: list[Words]) -> Words:
     total: Words = matrices[0] @ vectors[0] + matrices[1] @ vectors[1]
+    return total
+
+
+def _numpy_form(a: list[Words], b: list[Words], form: RingArray) -> Words:
+    total = np.zeros_like(a[0])
+    for row, x in zip(form, a, strict=True):
+        for coefficient, y in zip(row, b, strict=True):
+            total += coefficient * x * y
     return total
 
 

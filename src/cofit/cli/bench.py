@@ -75,7 +75,7 @@ def share(rows: int, cols: int, repetitions: int, scheme: str, as_json: bool) ->
 @repetitions_option(9)
 @as_json_option
 def kernels(rows: int, cols: int, repetitions: int, as_json: bool) -> None:
-    """The fused matrix-vector kernels on every instruction set, against NumPy and against reading the memory."""
+    """The fused kernels on every instruction set, against NumPy and against reading the memory."""
     show_result(measure_kernels(rows, cols, repetitions), as_json)
 
 
