@@ -90,8 +90,8 @@ def train(
     \b
     The size of the paper's data, with its number of epochs:
         cofit bench train --epochs 1000 --repetitions 1
-    Three parties and a dealer:
-        cofit bench train --scheme semi2k --parties 3
+    Seven parties, through one of them:
+        cofit bench train --scheme shamir --parties 7 --route king
     Does the time grow linearly?
         cofit bench train --sweep --plot growth.svg
     """

@@ -105,8 +105,8 @@ def demo(
     Two parties and a dealer; four parties, one of which may cheat:
         cofit demo --scheme semi2k --out two-parties
         cofit demo --scheme rep4 --out four-parties
-    Three parties and a dealer; `cofit schemes` says which scheme runs with how many:
-        cofit demo --scheme semi2k --parties 3 --out three-parties
+    Five parties, any two of which may collude; `cofit schemes` says which scheme runs with how many:
+        cofit demo --scheme shamir --parties 5 --out five-parties
 
     Exit codes: 0 the model is there, 1 the run failed, 2 wrong usage or input, or a folder that is not empty.
     """

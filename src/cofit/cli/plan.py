@@ -71,8 +71,8 @@ def plan(
         cofit plan --rows 1713 --cols 50 --epsilon 1 --feature-bound 1 --feature-lower 0
     Two hospitals hold different columns of the same patients:
         cofit plan --rows 20000 --cols 300 --partition vertical --delta 1e-7
-    Three parties and a dealer, in three cities:
-        cofit plan --rows 20000 --cols 300 --scheme semi2k --parties 3 --latency 0.02
+    Five parties in five cities:
+        cofit plan --rows 20000 --cols 300 --scheme shamir --parties 5 --latency 0.02
     The paper's method, honestly calibrated:
         cofit plan --rows 1713 --cols 1874 --recipe paper --l2 1
 

@@ -36,11 +36,12 @@ def schemes(rows: int, cols: int, partition: str, parties: int | None, as_json: 
     Three organisations; no two of them collude, and none cheats:    rep3
     Two organisations, and a third one that runs a dealer:           semi2k
     Four organisations; one of them might cheat:                     rep4
+    Three to seven; most of them do not collude, and none cheats:    shamir
 
     \b
     Examples:
         cofit schemes --rows 20000 --cols 300
-        cofit schemes --parties 3
+        cofit schemes --parties 5
 
     Exit codes: 0 done, 2 wrong usage or input.
     """
@@ -68,10 +69,15 @@ def _describe(console: Console, info: SchemeInfo, parties: int | None) -> None:
     fewest, most = info.parties
     spec = info.spec(parties)
     fewer = info.thresholds(spec.parties)[:-1]
+    corrupted = spec.corrupted
+    if parties is None and most is not None and most > spec.parties:
+        corrupted += f"; {info.spec(most).threshold} of {most}"
+    if fewer:
+        corrupted += f"; or fewer, from {fewer[0]} on, if the study says so"
     facts = {
         "parties": str(fewest) if fewest == most else f"{fewest} to {most or 'any'}",
         "adversary tolerated": spec.adversary,
-        "corrupted at most": spec.corrupted + (f"; or fewer, from {fewer[0]}, that the study names" if fewer else ""),
+        "corrupted at most": corrupted,
         "correlations": spec.correlations,
         "assumptions": spec.assumptions,
     }
