@@ -19,14 +19,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias, get_type_hints
+from typing import TypeAlias
 
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.privacy.certificate_checks import NEIGHBOURS, ROLES, UNIT, VERSION, check_certificate
 from cofit.privacy.certificate_text import about_others, headline_of, text_of
 from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedOpening, CertifiedRelease, Statement
 from cofit.privacy.release_names import OPENED
-from cofit.privacy.strict_fields import check_names, decode, encode, json_object
+from cofit.privacy.strict_fields import check_names, decode, encode, json_object, kinds_of
 from cofit.sharing import Spec, scheme_named
 
 __all__ = [
@@ -97,7 +97,7 @@ class Certificate:
     neighbours: str = NEIGHBOURS
 
     def __post_init__(self) -> None:
-        for name, kind in get_type_hints(Certificate).items():
+        for name, kind in kinds_of(Certificate).items():
             object.__setattr__(self, name, decode(kind, encode(getattr(self, name)), name))
         check_certificate(self)
 
@@ -164,7 +164,7 @@ class Certificate:
                 must_be += "; read it with the release of cofit that wrote it"
                 must_be += f" ({encoded['cofit_version']})" if isinstance(encoded.get("cofit_version"), str) else ""
             raise parameter_error("version", "a certificate", must_be, version)
-        kinds = get_type_hints(cls)
+        kinds = kinds_of(cls)
         check_names(encoded, set(kinds), "")
         return cls(**{name: decode(kinds[name], value, name) for name, value in encoded.items()})
 

@@ -13,12 +13,23 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from fractions import Fraction
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
 
 LARGEST_BITS = 1000  # of a numerator or denominator: short enough to print, and a float can hold the quotient
+
+
+def kinds_of(record: Any) -> Mapping[str, Any]:
+    """Return the type of every field of a dataclass."""
+    return _kinds_of(record)
+
+
+@cache
+def _kinds_of(record: type) -> Mapping[str, Any]:
+    return get_type_hints(record)
 
 
 def encode(value: object) -> Any:
@@ -58,7 +69,7 @@ def decode(kind: Any, value: Any, path: str) -> Any:
         item_kind = get_args(kind)[1]
         return {decode(str, key, path): decode(item_kind, item, f"{path}.{key}") for key, item in value.items()}
     if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
-        kinds = get_type_hints(kind)
+        kinds = kinds_of(kind)
         check_names(value, set(kinds), f"{path}.")
         return kind(**{key: decode(kinds[key], item, f"{path}.{key}") for key, item in value.items()})
     raise parameter_error(path, "a certificate", _described(kind), value)
@@ -70,7 +81,7 @@ def _decode_one_of(kinds: tuple[Any, ...], value: Any, path: str) -> Any:
         return None
     kinds = tuple(kind for kind in kinds if kind is not type(None))
     for tag in _tags(kinds[0]):
-        tagged = {text: kind for kind in kinds for text in get_args(get_type_hints(kind).get(tag))}
+        tagged = {text: kind for kind in kinds for text in get_args(kinds_of(kind).get(tag))}
         found = value.get(tag) if isinstance(value, dict) else None
         if not isinstance(found, str) or found not in tagged:
             raise parameter_error(f"{path}.{tag}", "a certificate", f"one of {sorted(tagged)}", found)
@@ -88,7 +99,7 @@ def _decode_one_of(kinds: tuple[Any, ...], value: Any, path: str) -> Any:
 def _tags(kind: Any) -> list[str]:
     if not is_dataclass(kind):
         return []
-    return [name for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal]
+    return [name for name, hint in kinds_of(kind).items() if get_origin(hint) is Literal]
 
 
 def _decode_fraction(value: Any, path: str) -> Fraction:

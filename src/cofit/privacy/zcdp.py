@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import mpmath
 
@@ -42,8 +43,11 @@ _LARGEST_LOG_T = 700.0
 
 def delta_of(rho: Fraction | int, epsilon: Fraction | int) -> Fraction:
     """Return a delta such that rho-zCDP implies (epsilon, delta)-DP: at least ``SMALLEST_DELTA`` and at most 1."""
-    rho = check_positive(rho, "rho", "delta_of")
-    epsilon = checked_epsilon(epsilon, "delta_of")
+    return _delta_of(check_positive(rho, "rho", "delta_of"), checked_epsilon(epsilon, "delta_of"))
+
+
+@lru_cache(maxsize=4096)
+def _delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
     if rho > _LARGEST_RHO:
         return Fraction(1)
     exponent = _log_delta(rho, epsilon, _best_t(float(rho), float(epsilon)))
@@ -56,17 +60,20 @@ def delta_of(rho: Fraction | int, epsilon: Fraction | int) -> Fraction:
 
 def largest_rho(epsilon: Fraction | int, delta: Fraction) -> Fraction:
     """Return the largest rho with ``delta_of(rho, epsilon) <= delta``, rounded down to 48 significant bits."""
-    epsilon = checked_epsilon(epsilon, "largest_rho")
-    delta = checked_delta(delta, "largest_rho")
+    return _largest_rho(checked_epsilon(epsilon, "largest_rho"), checked_delta(delta, "largest_rho"))
+
+
+@lru_cache(maxsize=1024)
+def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     rho = Fraction(1)
-    while delta_of(rho, epsilon) > delta:
+    while _delta_of(rho, epsilon) > delta:
         rho /= 2
-    while delta_of(2 * rho, epsilon) <= delta:
+    while _delta_of(2 * rho, epsilon) <= delta:
         rho *= 2
     step = rho
     for _ in range(_RHO_BITS - 1):
         step /= 2
-        if delta_of(rho + step, epsilon) <= delta:
+        if _delta_of(rho + step, epsilon) <= delta:
             rho += step
     return rho
 
