@@ -52,7 +52,12 @@ def constant(ring: Ring, shape: Shape) -> RingArray:
 def unsettled(plain: Sequence[RingArray], shifted: Sequence[Sequence[RingArray]]) -> list[int]:
     """Return which messages are not proved to be hidden, given all of them as they are and with each draw shifted."""
     effects = [[_effect(a, b) for a, b in zip(plain, changed, strict=True)] for changed in shifted]
-    remaining = set(range(len(plain)))
+    return unsettled_by(effects, len(plain))
+
+
+def unsettled_by(effects: Sequence[Sequence[str]], count: int) -> list[int]:
+    """The same, given how each draw changes each of the messages: 'none', 'shift' or 'otherwise'."""
+    remaining = set(range(count))
     progress = True
     while progress and remaining:
         progress = False
