@@ -27,6 +27,7 @@ from cofit.sharing import BitShare, scheme_named
 from cofit.sharing.boolean import Boolean
 from cofit.sharing.inputs import common_digests
 from cofit.sharing.packed_bits import PackedBoolean
+from cofit.sharing.shamir.inputs import GroupInputs
 from cofit.transport.frames import HEADER_BYTES, Kind, channel_tag, control_frame, label_tag, pack_blame
 from cofit.transport.terms import Terms, encode_hello
 from support.certificate_vectors import Document, bad_certificates, certificates
@@ -133,7 +134,7 @@ def _agreed() -> Document:
 
 SEED = bytes(range(32))
 VALUES = [0, 1, -1, 2**62 - 1, -(2**62), 1234567890123456789]
-SHARED = [("clear", 3), ("rep3", 3), ("rep4", 4), ("semi2k", 2), ("semi2k", 3)]
+SHARED = [("clear", 3), ("rep3", 3), ("rep4", 4), ("semi2k", 2), ("semi2k", 3), ("shamir", 3), ("shamir", 5)]
 
 
 def shares() -> Document:
@@ -165,7 +166,18 @@ def _shared(scheme: str, parties: int, ring: PowerOfTwoRing) -> Document:
             for j, digest in digests(scheme, parties, ring, components, i).items()
             if i < j
         ],
+        **({"shares": _polynomials(inputs, ring, components)} if isinstance(inputs, GroupInputs) else {}),
     }
+
+
+def _polynomials(inputs: GroupInputs, ring: PowerOfTwoRing, components: list[Document]) -> list[Document]:
+    """Return what every party makes of its components: the coefficients of its share."""
+    made = []
+    for rank in range(inputs.geometry.parties):
+        received = {c["name"]: memoryview(bytes.fromhex(c["content"])) for c in components if rank in c["ranks"]}
+        share = inputs.assemble(ring, (2, 3), rank, received).expand()
+        made.append({"rank": rank, "coefficients": [part.tobytes().hex() for part in share.parts]})
+    return made
 
 
 def digests(
@@ -185,7 +197,7 @@ def digests(
 def bad_shares() -> Document:
     """Return what an owner must not send: a component that is not the same for all who get it."""
     cases = []
-    for scheme, parties in (("rep3", 3), ("rep4", 4)):
+    for scheme, parties in (("rep3", 3), ("rep4", 4), ("shamir", 3), ("shamir", 5)):
         components = _shared(scheme, parties, Z64)["components"]
         for component in components:
             odd = component["ranks"][0]

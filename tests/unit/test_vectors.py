@@ -8,6 +8,7 @@ import math
 import zlib
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -153,10 +154,62 @@ def test_shares_by_hand(case: dict[str, Any]) -> None:
         "rep3": {j: tuple(sorted((j, (j - 1) % 3))) for j in range(3)},
         "rep4": {j: tuple(i for i in everybody if i != j) for j in range(4)},
         "semi2k": {j: (j,) for j in everybody},
+        "shamir": dict(enumerate(combinations(everybody, case["parties"] // 2 + 1))),
     }
     assert holders == held[case["scheme"]]
     for pair in case["common"]:
         assert digest(case["components"], *pair["ranks"]).hex() == pair["digest"]
+
+
+SHAMIR = [case for case in read("shares")["cases"] if case["scheme"] == "shamir"]
+Polynomial = list[int]
+
+
+def times(a: Polynomial, b: Polynomial, modulus: int) -> Polynomial:
+    """A product in Z_M[X]/(X^2 + X + 1) or Z_M[X]/(X^3 + X + 1), by the number of coefficients."""
+    product = [sum(a[i] * b[k - i] for i in range(len(a)) if 0 <= k - i < len(b)) for k in range(2 * len(a) - 1)]
+    for top in reversed(range(len(a), len(product))):
+        product[top - len(a)] -= product[top]
+        product[top - len(a) + 1] -= product[top]
+    return [c % modulus for c in product[: len(a)]]
+
+
+def inverse(a: Polynomial, modulus: int) -> Polynomial:
+    """a^(-1): modulo 2 all elements but 0 have the order 2^m - 1; then Newton's steps double the digits."""
+    found = a
+    for _ in range(2 ** len(a) - 3):
+        found = times(found, a, 2)
+    for _ in range(8):
+        error = [-c for c in times(a, found, modulus)]
+        error[0] += 2
+        found = times(found, error, modulus)
+    assert times(a, found, modulus) == [1] + [0] * (len(a) - 1)
+    return found
+
+
+@pytest.mark.parametrize("case", SHAMIR, ids=lambda c: f"{c['parties']}-{c['ring']}")
+def test_polynomials_of_shamir_by_hand(case: dict[str, Any]) -> None:
+    """A summand times the polynomial that is 1 at 0 and vanishes at the points of all who do not have it."""
+    width = {"Z_2^64": 8, "Z_2^128": 16}[case["ring"]]
+    count, modulus, degree = len(case["values"]), 1 << (8 * width), {3: 2, 5: 3}[case["parties"]]
+    points = [[(rank + 1) >> i & 1 for i in range(degree)] for rank in range(case["parties"])]
+    for share in case["shares"]:
+        total = [[0] * degree for _ in range(count)]
+        for component in case["components"]:
+            factor = [1] + [0] * (degree - 1)
+            for other in set(range(case["parties"])) - set(component["ranks"]):
+                apart = [a - b for a, b in zip(points[other], points[share["rank"]], strict=True)]
+                factor = times(factor, times(apart, inverse(points[other], modulus), modulus), modulus)
+            if share["rank"] not in component["ranks"]:
+                assert not any(factor)
+                continue
+            content = bytes.fromhex(component["content"])
+            if component["name"].startswith("seed"):
+                content = keystream(content, count * width)
+            for i, value in enumerate(numbers(content, width)):
+                total[i] = [(a + value * b) % modulus for a, b in zip(total[i], factor, strict=True)]
+        held = [numbers(bytes.fromhex(part), width) for part in share["coefficients"]]
+        assert [list(column) for column in zip(*held, strict=True)] == total
 
 
 def digest(components: list[dict[str, Any]], first: int, second: int, changed: str = "") -> bytes:
