@@ -312,7 +312,7 @@ def studies(draw: st.DrawFn) -> dict[str, Any]:
         "scheme": info.name,
         "secret": info.secret,
         "adversary": info.adversary,
-        "threshold": info.spec().corrupted,
+        "threshold": info.spec(len(named) - 1).corrupted,
         "parties": tuple(named[:-1]),
         "dealers": (named[-1],) if info.dealer else (),
         "owners": {name: {draw(lines): (rows or n, *draw(shapes))} for name, rows in owners.items()},
