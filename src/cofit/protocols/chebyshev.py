@@ -5,7 +5,8 @@ level doubles the degree; then one public linear combination, truncated once. Wh
 intermediate value fits the working format whatever the interval, and no cancellation between large terms occurs (the
 monomial basis loses all bits for a sigmoid on [-8, 8]).
 
-Rounds: those of ceil(log2 D) products with truncation, and of one truncation. Products: D - 1 for each element.
+Rounds: those of ceil(log2 D) products with truncation, and of one truncation. Products: D - 1 for each element; or, for
+the same rounds, h - 1, a truncation and one more, where the last coefficients are small (``Split``).
 
 Distance of the polynomial from the function: for f analytic in the ellipse with foci -1, 1 and semi-axes
 (rho +- 1/rho)/2 and |f| <= M there, the interpolant of degree D in Chebyshev points is within
@@ -21,13 +22,26 @@ truncation off by less than one unit (an error of the argument itself counts thr
 
 to which come the rounding of the coefficients, known exactly, that of c_0 to the result format, which is added last,
 and less than one unit of the result format for the last truncation.
+
+Split at h, a power of two with h < D < 2 h: T_{h+m} = 2 T_h T_m - T_{h-m}, so
+
+    p = c_0 + A + B T_h,   A = sum_{0<n<h} a_n T_n,   B = c_h + sum_{m>0} 2 c_{h+m} T_m,   a_{h-m} = c_{h-m} - c_{h+m}
+
+B is truncated to 2^-C, C the bits of the coefficients, and A joins the product before its truncation. With
+|b| = |c_h| + sum |2 c_{h+m}|, the evaluation is off by at most
+
+    sum_n |a_n| e_n + (sum_m |2 c_{h+m}| e_m + 2^(W-C)) (1 + 2^-12) + |b| e_h
+
+and the rounding of a and b. A polynomial is split where all that is no more than without a split, whose error is the
+one that is stated: coefficients that decay fast leave so little to B that its truncation costs less than the rounding
+of its coefficients did.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -48,12 +62,26 @@ n^2 / 2 units; with n <= 256 and W >= 30 both together are below 2^-12."""
 
 
 @dataclass(frozen=True)
+class Split:
+    """``half``: h. ``lower``: the integers a_n 2^C, n = 1 ... h - 1. ``upper``: the integers c_h 2^upper_bits and
+    2 c_{h+m} 2^upper_bits, m = 1 ... ``error``: of the evaluation, as far as it is not that of the polynomial itself.
+    """
+
+    half: int
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    upper_bits: int
+    error: Fraction
+
+
+@dataclass(frozen=True)
 class Approximation:
     """A polynomial near a function on [-1, 1].
 
     ``constant``: c_0; ``coefficients``: the integers c_n 2^coefficient_bits for n >= 1, which get as many bits as their
     sum of products leaves room for; ``bits``: W; ``distance``: |polynomial - function| with exact coefficients;
-    ``rounding``: the sum of what was lost by making the coefficients integers.
+    ``rounding``: the sum of what was lost by making the coefficients integers. ``split``: for fewer products, where the
+    error stays within ``error``; it follows from the function, and is no part of what a plan states.
     """
 
     constant: Fraction
@@ -62,6 +90,7 @@ class Approximation:
     bits: int
     distance: Fraction
     rounding: Fraction
+    split: Split | None = field(default=None, compare=False)
 
     @property
     def degree(self) -> int:
@@ -72,19 +101,14 @@ class Approximation:
         """Return a bound of |evaluate(y, fraction_bits) - function(y)|."""
         result_unit = Fraction(1, 1 << fraction_bits)
         of_constant = abs(round(self.constant / result_unit) * result_unit - self.constant)
-        return self._error_of_basis + of_constant + result_unit
+        return self.error_of_basis + of_constant + result_unit
 
     @cached_property
-    def _error_of_basis(self) -> Fraction:
+    def error_of_basis(self) -> Fraction:
         """What is lost before the result is rounded."""
-        unit = Fraction(1, 1 << self.bits)
-        errors = [Fraction(0), Fraction(0)]
-        for n in range(2, self.degree + 1):
-            high, low = (n + 1) // 2, n // 2
-            product = (errors[high] + errors[low]) * (1 + _SLACK) + errors[high] * errors[low] * unit
-            errors.append(Fraction(-(-(2 * product + 1 + errors[high - low]) // 1)))
-        weighted = sum(abs(c) * e for c, e in zip(self.coefficients, errors[1:], strict=True)) * unit
-        return self.distance + weighted / (1 << self.coefficient_bits) + self.rounding
+        errors = _basis_errors(self.bits, self.degree)
+        weighted = sum((abs(c) * e for c, e in zip(self.coefficients, errors[1:], strict=True)), Fraction(0))
+        return self.distance + weighted / (1 << (self.bits + self.coefficient_bits)) + self.rounding
 
     def evaluate(self, y: SecretArray, fraction_bits: int) -> SecretArray:
         """Return p(y) with ``fraction_bits`` fractional bits, for secret y in [-1, 1] with ``bits`` fractional bits."""
@@ -93,9 +117,12 @@ class Approximation:
 
 def evaluate_all(polynomials: Sequence[Approximation], y: SecretArray, fraction_bits: int) -> list[SecretArray]:
     """Evaluate several polynomials at the same argument, with one basis for all; 2 rounds more for each further one."""
-    bits = polynomials[0].bits
+    first = polynomials[0]
+    bits = first.bits
     if any(p.bits != y.format.fraction_bits for p in polynomials):
         raise InvalidInputError(f"The argument must have {bits} fractional bits; got {y.format}.")
+    if first.split is not None and len(polynomials) == 1:
+        return [_evaluate_split(first, first.split, y, fraction_bits)]
     basis = _chebyshev_basis(y.reshape(1, y.size), max(p.degree for p in polynomials)).ldexp(bits)
     results = []
     for p in polynomials:
@@ -103,6 +130,29 @@ def evaluate_all(polynomials: Sequence[Approximation], y: SecretArray, fraction_
         scaled = combined.ldexp(fraction_bits - bits - p.coefficient_bits).truncate(0).ldexp(-fraction_bits)
         results.append((scaled + p.constant).reshape(y.shape))
     return results
+
+
+def _evaluate_split(p: Approximation, split: Split, y: SecretArray, fraction_bits: int) -> SecretArray:
+    """Return p(y) = c_0 + A + B T_h. Integers are in units of 2^-W (T_n), 2^-C (B) and 2^-(W + C) (A, and the sum)."""
+    basis = _chebyshev_basis(y.reshape(1, y.size), split.half).ldexp(p.bits)
+    constant, *upper = split.upper
+    of_upper = basis[: len(upper)].weighted_by(np.array(upper, dtype=object)) + (constant << p.bits)
+    factor = of_upper.ldexp(p.coefficient_bits - p.bits - split.upper_bits).truncate(0)
+    lower = basis[: split.half - 1].weighted_by(np.array(split.lower, dtype=object))
+    places = p.bits + p.coefficient_bits - fraction_bits
+    largest = Fraction(lower.integer_limit + factor.integer_limit * basis.integer_limit, 1 << places)
+    total = factor.ldexp(-places).multiply(basis[split.half - 1], 0, plus=lower.ldexp(-places), proven_bound=largest)
+    return (total.ldexp(-fraction_bits) + p.constant).reshape(y.shape)
+
+
+def _basis_errors(bits: int, degree: int) -> list[Fraction]:
+    """Return e_0 ... e_degree, in units of the last working place, rounded up."""
+    errors = [Fraction(0), Fraction(0)]
+    for n in range(2, degree + 1):
+        high, low = (n + 1) // 2, n // 2
+        product = (errors[high] + errors[low]) * (1 + _SLACK) + errors[high] * errors[low] / (1 << bits)
+        errors.append(Fraction(-(-(2 * product + 1 + errors[high - low]) // 1)))
+    return errors
 
 
 def required_degree(rho: float, magnitude: float, tolerance: Fraction) -> int:
@@ -144,7 +194,41 @@ def approximate(
     rounding = sum(
         (abs(Fraction(i, 1 << coefficient_bits) - c) for i, c in zip(integers, rest, strict=True)), Fraction(0)
     )
-    return Approximation(constant, integers, coefficient_bits, bits, distance, rounding)
+    whole = Approximation(constant, integers, coefficient_bits, bits, distance, rounding)
+    split = _split(rest, coefficient_bits, bits)
+    fits = split is not None and distance + split.error <= whole.error_of_basis
+    return replace(whole, split=split) if fits else whole
+
+
+def _split(exact: Sequence[Fraction], coefficient_bits: int, bits: int) -> Split | None:
+    """Return the split of a polynomial with the coefficients c_1 ...; None where no power of two is within its half, or
+    where a bound of |A| + |B T_h| is more than the ring holds."""
+    degree = len(exact)
+    half = 1 << (degree.bit_length() - 1)
+    if degree < 3 or half == degree:
+        return None
+    c = [Fraction(0), *exact]
+    lower = [c[n] - (c[2 * half - n] if 2 * half - n <= degree else 0) for n in range(1, half)]
+    upper = [c[half], *(2 * c[half + m] for m in range(1, degree - half + 1))]
+    largest = sum(abs(b) for b in upper)
+    together = (sum(abs(a) for a in lower) + largest) * (1 + 4 * _SLACK)
+    if not largest or together * Fraction(2) ** (coefficient_bits - bits) >= 4:
+        return None
+    upper_bits = coefficient_bits
+    while largest * (1 + 2 * _SLACK) * (1 << (upper_bits + 1)) < 4 << bits:
+        upper_bits += 1
+    a = [round(v * (1 << coefficient_bits)) for v in lower]
+    b = [round(v * (1 << upper_bits)) for v in upper]
+    errors = _basis_errors(bits, half)
+    unit, slack = Fraction(1, 1 << bits), 1 + _SLACK
+    of_lower = sum(abs(v) * e for v, e in zip(lower, errors[1:], strict=False)) * unit
+    of_upper = sum(abs(v) * e for v, e in zip(upper[1:], errors[1:], strict=False)) * unit + Fraction(
+        1, 1 << coefficient_bits
+    )
+    rounded_a = sum(abs(Fraction(i, 1 << coefficient_bits) - v) for i, v in zip(a, lower, strict=True))
+    rounded_b = sum(abs(Fraction(i, 1 << upper_bits) - v) for i, v in zip(b, upper, strict=True))
+    error = of_lower + rounded_a * slack + (of_upper + rounded_b * slack) * slack + largest * errors[half] * unit
+    return Split(half, tuple(a), tuple(b), upper_bits, error)
 
 
 def _exact(value: mpmath.mpf) -> Fraction:
