@@ -10,7 +10,7 @@ inputs, which draws do not change. Where one did, a message would change where i
 shift differs from row to row, so that rows under the same mask are noticed; bits are flipped in some rows of a draw,
 then in the others.
 
-What openers tell each other of c, which is b under masks (``_openers_words``), are summands of its sharing. They follow
+What openers tell each other of bits b under masks, c (``_openers_summand``), are summands of its sharing. They follow
 from c and T's shares: that is checked here, by computing them. So c stands in their place, once, as a message.
 """
 
@@ -33,6 +33,7 @@ from cofit.sharing import Scheme, Share, Spec
 from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.shamir.geometry import Geometry, Group, geometry_of, tables_of
 from cofit.sharing.shamir.party import Shamir
+from cofit.sharing.shamir.steps import Messages
 from support.masks import unsettled_by
 from support.runs import run_scheme
 
@@ -93,8 +94,8 @@ def run_scripted(
     log = Log()
 
     class Noting(kind):  # type: ignore[misc, valid-type]
-        opening: bool = False
         of_sum: int | None = None
+        joint: bool = False
 
         def setup(self) -> None:
             super().setup()
@@ -103,11 +104,19 @@ def run_scripted(
             for r in self._others:
                 self._common[r] = [self._pairs[r], *(self._groups[g] for g in self._own_groups if r in g)]
             log.messages[self.rank], log.opened[self.rank], log.kept[self.rank] = [], [], []
+            self.parts: dict[int, int] = {}
 
-        def _openers_words(self, share: Share) -> Any:
-            log.opened[self.rank].append(share)
-            self.opening = True
-            return super()._openers_words(share)
+        def _openers_summand(self, words: Share, masks: list[Share]) -> Any:
+            log.opened[self.rank].append(functools.reduce(self.add, masks, words))
+            return super()._openers_summand(words, masks)
+
+        def _to_each_other(self, ring: Ring, own: RingArray | None) -> Any:
+            protocol = super()._to_each_other(ring, own)
+            messages = next(protocol)
+            if ring is BITS:
+                self.parts |= {id(array): len(log.opened[self.rank]) - 1 for array in messages.receive.values()}
+            yield messages
+            return (yield from protocol)
 
         def _number_masks(self, width: int, count: int) -> Any:
             self.of_sum = len(log.kept[self.rank])
@@ -122,6 +131,13 @@ def run_scripted(
                     log.masks[self.of_sum, known_to, group] = (stream.key, stream.calls)
             return super()._random(ring, shape, known_to)
 
+        def _exchange_joint(self, operation: str, messages: Sequence[Messages]) -> None:
+            self.joint = True
+            super()._exchange_joint(operation, messages)
+            self.joint = False
+            for one in messages:
+                self._note(one.receive)
+
         def _exchange(
             self,
             operation: str,
@@ -129,14 +145,13 @@ def run_scripted(
             receive: Mapping[int, RingArray] | None = None,
         ) -> None:
             super()._exchange(operation, send, receive)
-            if operation == "setup":
-                return
-            openers = self.geometry.openers
-            for sender, array in (receive or {}).items():
-                part = self.opening and sender in openers and self.rank in openers
-                number = len(log.opened[self.rank]) - 1 if part else None
-                log.messages[self.rank].append(Message(sender, array.copy(), number))
-            self.opening = False
+            if operation != "setup" and not self.joint:
+                self._note(receive or {})
+
+        def _note(self, received: Mapping[int, RingArray]) -> None:
+            for sender, array in received.items():
+                log.messages[self.rank].append(Message(sender, array.copy(), self.parts.get(id(array))))
+            self.parts.clear()
 
     def program(s: Scheme) -> None:
         assert isinstance(s, Shamir)
@@ -223,6 +238,20 @@ def simulated(
     return ring.combined(known, tables._elements([row]))[0]
 
 
+def shares_of_all(geometry: Geometry, shares: Mapping[int, Share]) -> dict[int, Share]:
+    """The shares of all parties, from those of the openers, who have seen to an opening."""
+    ring = shares[0].ring
+    tables = tables_of(geometry, ring)
+    galois, made = tables._galois, {rank: shares[rank] for rank in geometry.openers}
+    points = tuple(tables._point(rank) for rank in geometry.openers)
+    for rank in set(range(geometry.parties)) - set(geometry.openers):
+        weights = [galois.lagrange(points, i, tables._point(rank)) for i in range(len(points))]
+        columns = [galois.mul(w, galois.power(c)) for w in weights for c in range(galois.degree)]
+        rows = tables._elements([list(row) for row in zip(*columns, strict=True)])
+        made[rank] = Share(ring, ring.combined([part for r in geometry.openers for part in shares[r].parts], rows))
+    return made
+
+
 def opened_value(geometry: Geometry, shares: Mapping[int, Share]) -> RingArray:
     ring, among = shares[0].ring, geometry.openers
     tables = tables_of(geometry, ring)
@@ -251,15 +280,17 @@ class Recorded:
                 if message.opening is None:
                     seen.append(message.array)
                     continue
-                shares = {r: log.opened[r][message.opening] for r in range(self.geometry.parties)}
+                shares = shares_of_all(self.geometry, self._opened(log, message.opening))
                 value, among = opened_value(self.geometry, shares), self.geometry.openers
                 told = simulated(self.geometry, corrupted, value, shares, message.sender, among)
                 assert np.array_equal(told, message.array), "an opener says more than the value"
                 openings.add(message.opening)
         for number in sorted(openings):
-            shares = {r: log.opened[r][number] for r in range(self.geometry.parties)}
-            seen.append(opened_value(self.geometry, shares))
+            seen.append(opened_value(self.geometry, self._opened(log, number)))
         return seen
+
+    def _opened(self, log: Log, number: int) -> dict[int, Share]:
+        return {rank: log.opened[rank][number] for rank in self.geometry.openers}
 
     def exposed(self, corrupted: Group, opened: bool = True) -> list[int]:
         """Which messages of T's view are not proved to be hidden; ``opened``: with values that were opened."""
