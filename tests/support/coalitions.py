@@ -52,8 +52,8 @@ class Scripted(Generator):
 
     __slots__ = ("calls", "changes", "key")
 
-    def __init__(self, key: Key, changes: Mapping[Draw, Change]) -> None:
-        super().__init__(hashlib.sha256(repr(key).encode()).digest())
+    def __init__(self, key: Key, changes: Mapping[Draw, Change], salt: int = 0) -> None:
+        super().__init__(hashlib.sha256(repr((key, salt)).encode()).digest())
         self.key, self.changes, self.calls = key, changes, 0
 
     def ring(self, ring: Ring, shape: Shape) -> RingArray:
@@ -88,10 +88,17 @@ class Log:
 
 
 def run_scripted(
-    kind: type[Shamir], spec: Spec, work: Callable[[Scheme], object], changes: Mapping[Draw, Change] | None = None
+    kind: type[Shamir],
+    spec: Spec,
+    work: Callable[[Scheme], object],
+    changes: Mapping[Draw, Change] | None = None,
+    salt: int = 0,
 ) -> Log:
-    """Run with scripted streams, and note everything."""
+    """Run with scripted streams, and note everything; ``salt``: for other streams."""
     log = Log()
+
+    def scripted(kind: str, members: Group) -> Scripted:
+        return Scripted((kind, members), changes or {}, salt)
 
     class Noting(kind):  # type: ignore[misc, valid-type]
         of_sum: int | None = None
@@ -99,8 +106,8 @@ def run_scripted(
 
         def setup(self) -> None:
             super().setup()
-            self._pairs = {r: Scripted(("pair", tuple(sorted((r, self.rank)))), changes or {}) for r in self._others}
-            self._groups = {g: Scripted(("group", g), changes or {}) for g in self._own_groups}
+            self._pairs = {r: scripted("pair", tuple(sorted((r, self.rank)))) for r in self._others}
+            self._groups = {g: scripted("group", g) for g in self._own_groups}
             for r in self._others:
                 self._common[r] = [self._pairs[r], *(self._groups[g] for g in self._own_groups if r in g)]
             log.messages[self.rank], log.opened[self.rank], log.kept[self.rank] = [], [], []
