@@ -20,13 +20,13 @@ through one party in brackets, where rounds are messages that wait for one anoth
     input by a party        1            g                      1, 2, 3
     open to all             1            n t                    3, 10, 21
     product of any kind     1 (2)        (2t + 1) g (2t + g)    3, 10, 21 (3, 6, 9)
-    truncation, and any     2, 3, 6 (9)  W + t + (t + 1)(t + g) 6, 38, 159 (111); t = 3: 14 words more, of bits (6)
+    truncation, and any     2, 3, 6 (9)  W + t + (t + 1)(t + g) 6, 38, 159 (111); t = 3: 14 words more, of bits (7)
       product with it
     fresh sharing           1            (t + 1) g              2, 6, 12
     random bits (Boolean)   0            0
     bit -> ring element     2, 3, 4 (5)  B + (t + 1) g          3, 12, 45 (33); and t (t + 1) words for every 64 bits
     number -> ring element  2, 3, 6 (9)  1, 18, 2 B             4, 26, 81 (57); and the additions and words of
-                                           + t + (t + 1) g        ``numbers.py``; t = 3: 10 words more, of bits (5)
+                                           + t + (t + 1) g        ``numbers.py``; t = 3: 9 words more, of bits (5)
     ring element -> k bits  1 round and those of adding t + 1 numbers; (t + 1) g + t p words for 64 bits, and the ANDs
                             of ``add_from_signals``
     high part               1            (t + 1) g              2, 6, 12
