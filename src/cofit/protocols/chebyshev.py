@@ -97,6 +97,11 @@ class Approximation:
         """The degree of the polynomial."""
         return len(self.coefficients)
 
+    @property
+    def formed(self) -> int:
+        """How many numbers an evaluation makes of its argument, one after the other or at once."""
+        return self.degree if self.split is None else self.split.half + 1
+
     def error(self, fraction_bits: int) -> Fraction:
         """Return a bound of |evaluate(y, fraction_bits) - function(y)|."""
         result_unit = Fraction(1, 1 << fraction_bits)
@@ -227,7 +232,9 @@ def _split(exact: Sequence[Fraction], coefficient_bits: int, bits: int) -> Split
     )
     rounded_a = sum(abs(Fraction(i, 1 << coefficient_bits) - v) for i, v in zip(a, lower, strict=True))
     rounded_b = sum(abs(Fraction(i, 1 << upper_bits) - v) for i, v in zip(b, upper, strict=True))
-    error = of_lower + rounded_a * slack + (of_upper + rounded_b * slack) * slack + largest * errors[half] * unit
+    error = (
+        of_lower + rounded_a * slack + (of_upper + rounded_b * slack) * slack + largest * slack * errors[half] * unit
+    )
     return Split(half, tuple(a), tuple(b), upper_bits, error)
 
 

@@ -62,3 +62,8 @@ def scaled_sigmoid_error(
 def scaled_sigmoid_degree(ring: IntegerRing, exponent: int, scale: Fraction, tolerance: Fraction) -> int:
     """Return the degree of the polynomial."""
     return _polynomial(working_bits(ring), exponent, scale, tolerance).degree
+
+
+def scaled_sigmoid_formed(ring: IntegerRing, exponent: int, scale: Fraction, tolerance: Fraction) -> int:
+    """Return how many numbers an evaluation makes of its argument."""
+    return _polynomial(working_bits(ring), exponent, scale, tolerance).formed

@@ -33,7 +33,12 @@ from cofit.protocols.odd_sigmoid import (
     takes_verdicts,
 )
 from cofit.protocols.odd_sigmoid import argument_bits as odd_argument_bits
-from cofit.protocols.scaled_sigmoid import scaled_sigmoid, scaled_sigmoid_degree, scaled_sigmoid_error
+from cofit.protocols.scaled_sigmoid import (
+    scaled_sigmoid,
+    scaled_sigmoid_degree,
+    scaled_sigmoid_error,
+    scaled_sigmoid_formed,
+)
 from cofit.protocols.sigmoid import sigmoid_error
 from cofit.protocols.working import GUARD_BITS, working_bits
 from cofit.secret import SecretArray
@@ -161,7 +166,7 @@ class PolynomialSigmoid(Evaluation):
     @property
     def temporaries(self) -> int:
         """The basis, and the masks of the truncation of half of it."""
-        return 16 + 5 * self.degree
+        return 16 + 5 * scaled_sigmoid_formed(self.ring, self.exponent, self.scale, self.tolerance)
 
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
         scaled = scaled_sigmoid(z.ldexp(-self.exponent), self.exponent, self.scale, self.fraction_bits, self.tolerance)
@@ -195,8 +200,8 @@ class AnySigmoid(Evaluation):
 
     @property
     def temporaries(self) -> int:
-        """Mostly a polynomial whose degree grows with the ring."""
-        return 3 * self.ring.bits // 2
+        """Mostly bits and a polynomial: in the larger ring it has twice the degree, of which half is formed."""
+        return 96
 
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
         """Rows that were not checked may have brought any z: the comparisons are of all of the ring."""
