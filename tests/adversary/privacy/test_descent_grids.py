@@ -244,10 +244,10 @@ def broken(*changes: tuple[str, str]) -> Iterator[None]:
         yield
 
 
-_MEANS = "(y.sum(axis=1) * round(Fraction(1 << 20, y.shape[1]))).ldexp(-20).truncate(20).sum()"
+_MEANS = "(x.sum(axis=1) * round(Fraction(1 << 20, x.shape[1]))).ldexp(-20).truncate(20).sum()"
 _LEVEL = "_sum_of_means(offset, passed, plan) + noise.of(LEVEL)"
 _CENTRE = "_sum(rows, passed, plan) + noise.of(CENTRE)"
-_TO_GRID = ("rows.y.T.matmul(scale, formats.grid,", "rows.y.T.matmul(scale, exact,")
+_TO_GRID = ("rows.x.T.matmul(scale, formats.grid,", "rows.x.T.matmul(scale, exact,")
 _FINE = "plan.formats.data + plan.formats.scaled"
 _EXACT = f"formats.argument + {STEP_BITS}"
 _RESIDUALS = (

@@ -54,26 +54,26 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
     step, intercept_step = program._step, program._intercept_step
 
     def one(rows: Rows, i: int) -> Rows:
-        parts = {name: getattr(rows, name) for name in ("y", "offset", "scale", "tilt", "signs")}
+        parts = {name: getattr(rows, name) for name in ("x", "offset", "scale", "tilt", "signs")}
         return replace(rows, **{name: part[i : i + 1] for name, part in parts.items() if part is not None})
 
     def note(name: str, values: list[SecretArray]) -> None:
         found[name] = np.array([np.atleast_1d(integers(value)) for value in values]).astype(np.int64)
 
-    def spied_prepared(y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: Any) -> Any:
+    def spied_prepared(x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: Any) -> Any:
         if plan.level is not None:
-            alone = [(row_means(y[i : i + 1]), passed[i : i + 1]) for i in range(len(y))]
+            alone = [(row_means(x[i : i + 1]), passed[i : i + 1]) for i in range(len(x))]
             note("level", [program._sum_of_means(*one_record, plan) for one_record in alone])
-        return prepared(y, passed, plan, noise)
+        return prepared(x, passed, plan, noise)
 
     def spied_sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
-        note("centre", [total(one(rows, i), passed[i : i + 1], plan) for i in range(len(rows.y))])
+        note("centre", [total(one(rows, i), passed[i : i + 1], plan) for i in range(len(rows.x))])
         return total(rows, passed, plan)
 
     def spied_step(rows: Rows, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
         name = plan.steps[sum(name.startswith("step") for name in found)].name
         no_noise = noise * 0
-        note(name, [step(one(rows, i), plan, weights, no_noise) - weights for i in range(len(rows.y))])
+        note(name, [step(one(rows, i), plan, weights, no_noise) - weights for i in range(len(rows.x))])
         return step(rows, plan, weights, noise)
 
     def spied_intercept(
@@ -84,7 +84,7 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
         def alone(i: int) -> SecretArray:
             return intercept_step(one(rows, i), plan, margins[i : i + 1], offset, noise * 0) - offset
 
-        note(name, [alone(i) for i in range(len(rows.y))])
+        note(name, [alone(i) for i in range(len(rows.x))])
         return intercept_step(rows, plan, margins, offset, noise)
 
     with (
@@ -240,12 +240,12 @@ def longer(value: SecretArray) -> SecretArray:
     return (value * 33).ldexp(-5).truncate(value.format.fraction_bits)
 
 
-def longer_means(y: SecretArray) -> SecretArray:
-    return longer(means(y))
+def longer_means(x: SecretArray) -> SecretArray:
+    return longer(means(x))
 
 
-def longer_rows(y: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
-    rows = scaled_rows(y, offset, passed, plan)
+def longer_rows(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    rows = scaled_rows(x, offset, passed, plan)
     assert rows.scale is not None
     return replace(rows, scale=longer(rows.scale))
 

@@ -3,12 +3,12 @@
 Dividing rows by their length throws away what a few columns of unlike scale or far from 0 have to say. With few columns
 and many rows there is budget to find out, privately, where the rows are and how wide (``clip_proof.md``):
 
-    y = x / B                  B: the public limit of a row's length; longer rows are cut
+    x = values / B             B: the public limit of a row's length; longer rows are cut
     m0                         the noisy mean of the rows
-    r                          the noisy mean of ||y - m0||, each clamped to [1/64, 1/2]
-    m, q                       mean and variances of (y - m0) / max(||y - m0||, r), noisy; m back in the units of y
+    r                          the noisy mean of ||x - m0||, each clamped to [1/64, 1/2]
+    m, q                       mean and variances of (x - m0) / max(||x - m0||, r), noisy; m back in the units of x
     t = 1 / sqrt(q)            the stretch of every column; q is at least a floor, where noise would decide
-    b = t (y - m) - c          c: half of the mean of t (y - m), because columns often have one factor in common
+    b = t (x - m) - c          c: half of the mean of t (x - m), because columns often have one factor in common
     z = b / max(||b||, R)      R = (3/4) sqrt(d) r: shorter rows keep their length
 """
 

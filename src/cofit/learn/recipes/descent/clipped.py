@@ -41,7 +41,7 @@ _HELD_BY_CLAMP = 40  # and a comparison and its products for every row
 
 
 def clipped_rows(
-    y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
+    x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
 ) -> tuple[Rows, dict[str, SecretArray]]:
     """Return the rows as the steps see them, and what of their preparation is opened: mean, stretch, radius.
 
@@ -50,34 +50,34 @@ def clipped_rows(
     formats, clip = plan.formats, plan.formats.clip
     if clip is None:
         raise ValueError("The rows of this plan are not clipped.")
-    rows, cols, data = *y.shape, formats.data
-    sums = y.T.matmul(passed, data, proven_bound=rows)
+    rows, cols, data = *x.shape, formats.data
+    sums = x.T.matmul(passed, data, proven_bound=rows)
     total = with_bits(sums, formats.grid) + noise.of(MEAN)
     first = tighten(noisy.divided(total, rows, data), clip.mean)
-    squares = _squared_distances(y, first, formats, clip) * passed
-    inverse = inverse_roots(squares, None, SHORTEST, formats.of(clip.first_bits), y.size)
-    radius = _radius(squares, inverse, passed, plan, noise, y.size)
-    inverse = with_bits(_first_factors(inverse, radius, y.size), formats.scaled) * passed
+    squares = _squared_distances(x, first, formats, clip) * passed
+    inverse = inverse_roots(squares, None, SHORTEST, formats.of(clip.first_bits), x.size)
+    radius = _radius(squares, inverse, passed, plan, noise, x.size)
+    inverse = with_bits(_first_factors(inverse, radius, x.size), formats.scaled) * passed
 
     exact = data + formats.scaled
     aside = -first.multiply(repeated(inverse.sum(), cols), exact)
-    total = y.T.matmul(inverse, formats.grid, plus=aside, proven_bound=rows * clip.first_reach) + noise.of(SHIFT)
+    total = x.T.matmul(inverse, formats.grid, plus=aside, proven_bound=rows * clip.first_reach) + noise.of(SHIFT)
     shift = tighten(noisy.divided(total, rows, data), (clip.moved - clip.mean) / LONGEST)
-    total = _spread(y, passed, first, inverse, formats, clip) + noise.of(SPREAD)
+    total = _spread(x, passed, first, inverse, formats, clip) + noise.of(SPREAD)
     variances = noisy.divided(total, rows, data) - shift.multiply(shift, data)
     mean = tighten(first + shift.multiply(repeated(radius, cols), data), clip.moved)
     stretch = _stretch(variances, formats, clip)
     opened = {MEAN: mean, SPREAD: stretch, RADIUS: radius}
-    return _stretched(y, passed, mean, stretch, radius, formats, clip), opened
+    return _stretched(x, passed, mean, stretch, radius, formats, clip), opened
 
 
-def _squared_distances(y: SecretArray, mean: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
-    """||y - mean||^2 for every row, exactly."""
+def _squared_distances(x: SecretArray, mean: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
+    """||x - mean||^2 for every row, exactly."""
     exact = 2 * formats.data
-    squares = y.inner(y, exact, proven_bound=1)
-    along = y.matmul(mean, exact, proven_bound=clip.mean)
+    squares = x.inner(x, exact, proven_bound=1)
+    along = x.matmul(mean, exact, proven_bound=clip.mean)
     square = mean.inner(mean, exact, proven_bound=clip.mean**2)
-    return tighten(squares - along * 2 + repeated(square, len(y)), (1 + clip.mean) ** 2)
+    return tighten(squares - along * 2 + repeated(square, len(x)), (1 + clip.mean) ** 2)
 
 
 def _radius(
@@ -107,7 +107,7 @@ def _radius(
 
 
 def _first_factors(inverse: SecretArray, radius: SecretArray, data: int) -> SecretArray:
-    """1 / max(||y - m0||, r) for every row: 1 / r where that is less than the inverse of the length."""
+    """1 / max(||x - m0||, r) for every row: 1 / r where that is less than the inverse of the length."""
     square = radius.multiply(radius, 2 * RADIUS_BITS)
     largest = inverse_square_root(square, inverse.format.fraction_bits, SHORTEST**2)
     largest = largest.with_integer_limit(min(largest.integer_limit, inverse.integer_limit))
@@ -120,20 +120,20 @@ def _first_factors(inverse: SecretArray, radius: SecretArray, data: int) -> Secr
 
 
 def _spread(
-    y: SecretArray,
+    x: SecretArray,
     passed: SecretArray,
     mean: SecretArray,
     inverse: SecretArray,
     formats: DescentFormats,
     clip: ClipFormats,
 ) -> SecretArray:
-    """The sum of w (y - m0)^2 over all rows, for every column, truncated to the grid; w is at most ``inverse``^2."""
+    """The sum of w (x - m0)^2 over all rows, for every column, truncated to the grid; w is at most ``inverse``^2."""
     weights = inverse.multiply(inverse, SQUARE_BITS) - Fraction(1, 1 << SQUARE_BITS)
     weights = weights * passed
     bits = 2 * formats.data + SQUARE_BITS
     each = clip.first_reach**2
     parts = _by_squares(
-        y,
+        x,
         mean,
         1 + clip.mean,
         lambda squares, a, b: squares.T.matmul(weights[a:b], bits, proven_bound=(b - a) * each),
@@ -153,7 +153,7 @@ def _stretch(variances: SecretArray, formats: DescentFormats, clip: ClipFormats)
 
 
 def _stretched(
-    y: SecretArray,
+    x: SecretArray,
     passed: SecretArray,
     mean: SecretArray,
     stretch: SecretArray,
@@ -161,47 +161,47 @@ def _stretched(
     formats: DescentFormats,
     clip: ClipFormats,
 ) -> Rows:
-    """The rows t (y - m) - c, with their offsets c and inverse lengths."""
-    rows, cols, data = *y.shape, formats.data
+    """The rows t (x - m) - c, with their offsets c and inverse lengths."""
+    rows, cols, data = *x.shape, formats.data
     fine = data + STRETCH_BITS
     squared = stretch.multiply(stretch, 2 * STRETCH_BITS)
     largest = formats.longest**2
     parts = _by_squares(
-        y, mean, clip.distance, lambda squares, a, b: squares.matmul(squared, 2 * fine, proven_bound=largest)
+        x, mean, clip.distance, lambda squares, a, b: squares.matmul(squared, 2 * fine, proven_bound=largest)
     )
     squares = concatenate(parts)
     along = -repeated(mean.inner(stretch, fine), rows)
     widest = root_up(Fraction(cols), ROOT_BITS) * formats.longest
-    sums = y.matmul(stretch, fine, plus=along, proven_bound=widest)
+    sums = x.matmul(stretch, fine, plus=along, proven_bound=widest)
     part = OWN_MEAN / cols
     shift = log2_up(1 / part) + PART_BITS
     offset = (sums * round(part * (1 << shift))).ldexp(-shift).truncate(data)
-    # ||t (y - m) - c||^2 = ||t (y - m)||^2 - c (2 sum t (y - m) - d c), exactly
+    # ||t (x - m) - c||^2 = ||t (x - m)||^2 - c (2 sum t (x - m) - d c), exactly
     cross = offset.multiply(sums * 2 - offset.widen(fine) * cols, data + fine, proven_bound=largest)
     squares = tighten(squares - cross.widen(2 * fine), largest) * passed
     factor = RADIUS_SQUARED * cols
     least = radius.multiply(radius, 2 * RADIUS_BITS) * factor.numerator
     least = least.ldexp(-log2_up(Fraction(factor.denominator))).widen(2 * fine)
     shortest = SHORTEST / root_up(1 / factor, ROOT_BITS)
-    scale = inverse_roots(squares, least, shortest, formats.of(formats.inverse_norm), y.size)
+    scale = inverse_roots(squares, least, shortest, formats.of(formats.inverse_norm), x.size)
     bits = score_bits(formats, cols)
     coarse = with_bits(scale, bits.scale)
     score = Score(bits, coarse, coarse.multiply(offset, bits.scale))
-    return Rows(y, formats, offset=offset, scale=scale, mean=mean, stretch=stretch, score=score)
+    return Rows(x, formats, offset=offset, scale=scale, mean=mean, stretch=stretch, score=score)
 
 
 def _by_squares(
-    y: SecretArray,
+    x: SecretArray,
     mean: SecretArray,
     distance: Fraction,
     use: Callable[[SecretArray, int, int], SecretArray],
 ) -> list[SecretArray]:
-    """Return ``use`` of the squares (y - mean)^2 of a batch of rows, and of where it begins and ends, for all rows."""
-    rows, cols = y.shape
-    exact = 2 * y.format.fraction_bits
-    count = batch_count(y.format.ring, rows, _HELD_A_VALUE * cols, y.size)
+    """Return ``use`` of the squares (x - mean)^2 of a batch of rows, and of where it begins and ends, for all rows."""
+    rows, cols = x.shape
+    exact = 2 * x.format.fraction_bits
+    count = batch_count(x.format.ring, rows, _HELD_A_VALUE * cols, x.size)
     parts = []
     for start, end in even_parts(rows, count):
-        apart = tighten(y[start:end] - mean, distance)
+        apart = tighten(x[start:end] - mean, distance)
         parts.append(use(apart.multiply(apart, exact, proven_bound=distance**2), start, end))
     return parts

@@ -3,17 +3,17 @@
 One step computes, on secrets (c: the row's offset, u and v: factors of the row, M: the centre; none of them where the
 owners have scaled the rows and nothing is centred):
 
-    t = Y w - c S                  w, and S, the sum of the weights, with ``carried`` bits; truncated to ``product``,
+    t = X w - c S                  w, and S, the sum of the weights, with ``carried`` bits; truncated to ``product``,
                                    where the rows have factors
     z = u t - v <M, w> + s beta b  truncated to ``argument``; u and v have the sign s = +-1 of the label in them, so
                                    that z is the margin; s = 0 for a record that failed the check: then z = 0
     e = a r(z)                     r(z) = clip(edge - slope z, 0, 1), as the loss says; exact, by two comparisons of as
                                    many bits as the range of z takes; 0 <= e <= a
-    G = (Y^T p - <c, p> - (sum q) M, beta sum s e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
+    G = (X^T p - <c, p> - (sum q) M, beta sum s e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
     w = w + 2^-m (G + noise)       noise on the grid; exact
 
-**One record's part in G** before the truncation is p (y - c) - q M, an exact multiple of 2^-(data + scaled), beside
-beta s e. Its Euclidean length is at most ``reach``: y - c, u and v are such that ||u (y - c) - v M|| <= 1 + eta, and p
+**One record's part in G** before the truncation is p (x - c) - q M, an exact multiple of 2^-(data + scaled), beside
+beta s e. Its Euclidean length is at most ``reach``: x - c, u and v are such that ||u (x - c) - v M|| <= 1 + eta, and p
 and q are within 2^-scaled of u e and v e. Where nothing is centred v and M are absent. Where nothing is scaled u is s,
 and p is within 2^-scaled of s e, at most a + 2^-scaled. G is truncated as a whole: within one unit of the grid a
 coordinate, always.
@@ -21,9 +21,9 @@ coordinate, always.
 **A margin is only compared, and clipped**: the clip is exact for the margin as it was truncated, whatever its error, so
 the bound of e does not depend on ``argument``. MARGIN_BITS is what utility needs: a residual off by 2^-12.
 
-**eta.** Owners scale: rows are rounded towards zero, so ||y|| <= 1 and eta only covers floating point. Parties scale:
-D = ||y - c||^2 is exact, and u is within err, the error of ``inverse_square_root``, of 1 / sqrt(max(D, rho^2)), so
-eta = N err, N >= ||y - c||. Centred: with z = u' (y - c), ||z|| <= 1 + eta', the parties take
+**eta.** Owners scale: rows are rounded towards zero, so ||x|| <= 1 and eta only covers floating point. Parties scale:
+D = ||x - c||^2 is exact, and u is within err, the error of ``inverse_square_root``, of 1 / sqrt(max(D, rho^2)), so
+eta = N err, N >= ||x - c||. Centred: with z = u' (x - c), ||z|| <= 1 + eta', the parties take
 s = 1 + ||M||^2 - 2 <z, M>, as computed at least ||z - M||^2 - e_s. Dividing by the root of max(s, 1/16) leaves a length
 of at most 1 + 8 e_s, plus ||z - M|| err for that root, plus N 2^-inverse_norm for the product u of both factors.
 
@@ -206,7 +206,7 @@ def with_centre(formats: DescentFormats, layout: Layout, largest: Fraction) -> D
 
 
 def inner_bits(formats: DescentFormats) -> int:
-    """Return the fractional bits of <y - c, M>, and of the squared length of M: no more than products have."""
+    """Return the fractional bits of <x - c, M>, and of the squared length of M: no more than products have."""
     return min(working_bits(formats.ring) - GUARD_BITS, 2 * formats.data)
 
 

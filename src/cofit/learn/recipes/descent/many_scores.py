@@ -1,12 +1,12 @@
 """The scores of rows under many releases of noisy descent at once, without forming a row for each of them.
 
-Each release has its own level and centre, so ``RowMap`` would map all rows once for every release. With y = x / bound,
-c = (3 mean(y) + 5 level) / 8, u = 1 / max(||y - c||, floor), z = u (y - c), and t = 1 / max(||z - M||, 1/4):
+Each release has its own level and centre, so ``RowMap`` would map all rows once for every release. With x for values /
+bound, c = (3 mean(x) + 5 level) / 8, u = 1 / max(||x - c||, floor), z = u (x - c), and t = 1 / max(||z - M||, 1/4):
 
-    score = t <z - M, w> + beta b + (the calibrated offset),   <z, v> = u (<y, v> - c sum(v)) for v = w and v = M
+    score = t <z - M, w> + beta b + (the calibrated offset),   <z, v> = u (<x, v> - c sum(v)) for v = w and v = M
 
 and squared lengths come from the same products, so a few products of matrices suffice for all releases together.
-Lengths lose digits where y - c is far shorter than y: about 2^-50 of ||y||^2, which the floor makes harmless.
+Lengths lose digits where x - c is far shorter than x: about 2^-50 of ||x||^2, which the floor makes harmless.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class _Fixed:
 class _Levelled(_Fixed):
     """Rows z of every release, from its own level."""
 
-    def __init__(self, y: Reals, levels: Reals, floor: float) -> None:
-        sums = y.sum(axis=1, keepdims=True)
-        self._y = y
-        self._offsets = offsets(sums / y.shape[1], levels)
-        squares = np.square(y).sum(axis=1, keepdims=True) - self._offsets * (2 * sums - y.shape[1] * self._offsets)
+    def __init__(self, x: Reals, levels: Reals, floor: float) -> None:
+        sums = x.sum(axis=1, keepdims=True)
+        self._x = x
+        self._offsets = offsets(sums / x.shape[1], levels)
+        squares = np.square(x).sum(axis=1, keepdims=True) - self._offsets * (2 * sums - x.shape[1] * self._offsets)
         squares = np.maximum(squares, 0.0)
         self._lengths = np.maximum(np.sqrt(squares), floor)
         self.squares = squares / np.square(self._lengths)
 
     def products(self, vectors: Reals) -> Reals:
-        return np.asarray((self._y @ vectors - self._offsets * vectors.sum(axis=0)) / self._lengths)
+        return np.asarray((self._x @ vectors - self._offsets * vectors.sum(axis=0)) / self._lengths)

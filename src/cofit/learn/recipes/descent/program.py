@@ -32,17 +32,17 @@ def descend(party: Party, plan: DescentPlan, holders: Holders, coin: bytes) -> S
     """Return what is released, as whole steps of each grid: the sum of the last iterates, and the parts of ``opened``.
 
     coin: for the check of rows (``checked_rows``). Records that fail it count as 0 in all that follows: their verdict
-    multiplies their sign, 2 y - 1, and their part in every sum that prepares the rows.
+    multiplies their sign, 2 label - 1, and their part in every sum that prepares the rows.
     The shares of the data are dropped at the end: nothing needs them any more.
     """
     noise = noisy.Noise(party, plan)
     party.progress("train", 0, plan.epochs)
-    y, labels = gathered(party, plan, holders)
-    passed = verdicts(party, plan, holders, y, labels, coin)
+    x, labels = gathered(party, plan, holders)
+    passed = verdicts(party, plan, holders, x, labels, coin)
     party.progress("train", 0, plan.epochs)
     with party.label("norm"):
         signs = (passed * TWO_CLASSES.signs(labels)).with_integer_limit(1)
-        rows, extras = _prepared(y, passed, plan, noise)
+        rows, extras = _prepared(x, passed, plan, noise)
         rows = rows.signed(signs)
     weights = party.constant([0.0] * plan.cols, plan.formats.of(plan.formats.weights))
     total = weights
@@ -55,7 +55,7 @@ def descend(party: Party, plan: DescentPlan, holders: Holders, coin: bytes) -> S
     if plan.calibration:
         with party.label("intercept"):
             extras[INTERCEPT] = _calibrated(party, rows, plan, total, noise)
-    del rows, y
+    del rows, x
     party.forget_inputs()
     return concatenate([value.ldexp(value.format.fraction_bits) for value in plan.opened.joined(total, extras)])
 
@@ -111,7 +111,7 @@ def _residuals(rows: Rows, plan: DescentPlan, margins: SecretArray) -> SecretArr
     The margins have a proven range whatever an owner put in: that of a record that failed the check is 0.
     """
     evaluation = plan.formats.evaluation
-    return evaluation.scaled(in_batches(evaluation.clipped, [margins], evaluation.temporaries, rows.y.size))
+    return evaluation.scaled(in_batches(evaluation.clipped, [margins], evaluation.temporaries, rows.x.size))
 
 
 def _sum_of_residuals(
@@ -126,20 +126,20 @@ def _sum_of_residuals(
 
 
 def _prepared(
-    y: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
+    x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
 ) -> tuple[Rows, dict[str, SecretArray]]:
     """Return the rows as the steps see them, and what is opened of their preparation, by name."""
     if plan.clipped:
-        return clipped_rows(y, passed, plan, noise)
+        return clipped_rows(x, passed, plan, noise)
     extras = {}
-    rows = Rows(y, plan.formats)
+    rows = Rows(x, plan.formats)
     if plan.floor is not None:
-        offset = means(y)
+        offset = means(x)
         if plan.level is not None:
             level = noisy.divided(_sum_of_means(offset, passed, plan) + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
             extras[LEVEL] = level.reshape(1)
-            offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(y))).ldexp(-2)
-        rows = scaled_rows(y, offset.ldexp(-1), passed, plan)
+            offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(x))).ldexp(-2)
+        rows = scaled_rows(x, offset.ldexp(-1), passed, plan)
     if plan.centre is not None:
         centre = noisy.divided(_sum(rows, passed, plan) + noise.of(CENTRE), plan.layout.rows, plan.formats.data)
         centre = tighten(centre, plan.formats.centre)
@@ -160,11 +160,11 @@ def _sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
     """Return the sum of all rows that passed, truncated to the grid."""
     formats = plan.formats
     if rows.scale is None or rows.offset is None:
-        return rows.y.T.matmul(passed, min(formats.grid, formats.data), proven_bound=plan.layout.rows).widen(
+        return rows.x.T.matmul(passed, min(formats.grid, formats.data), proven_bound=plan.layout.rows).widen(
             formats.grid
         )
     scale = with_bits(rows.scale, formats.scaled) * passed
     exact = formats.data + formats.scaled
-    plus = -repeated(rows.offset.inner(scale, exact), rows.y.shape[1])
+    plus = -repeated(rows.offset.inner(scale, exact), rows.x.shape[1])
     most = plan.layout.rows * (1 + formats.eta + formats.longest / (1 << formats.scaled))
-    return rows.y.T.matmul(scale, formats.grid, plus=plus, proven_bound=most)
+    return rows.x.T.matmul(scale, formats.grid, plus=plus, proven_bound=most)

@@ -9,9 +9,9 @@ against what a ``SecretArray`` admits: less than 2^(k-2) in a ring of k bits. No
 program that stated more would be refused when it runs, and forecasts run it.
 
 **Weights that rows are multiplied by** have ``carried`` fractional bits: all that the weights have, unless the product
-with a row, Y w, would be too large for the ring; then as many as fit. They are truncated for scores alone. The weights
+with a row, X w, would be too large for the ring; then as many as fit. They are truncated for scores alone. The weights
 themselves, the sums of gradients and the grid of the noise keep all bits, so no sensitivity changes (``proof.md``,
-point 5). A score moves by at most (1 + eta) sqrt(d) 2^-carried; where rows are clipped, by u ||y - m|| times as much as
+point 5). A score moves by at most (1 + eta) sqrt(d) 2^-carried; where rows are clipped, by u ||x - m|| times as much as
 sqrt(d) 2^-carried. That is at most about 2^-8 of half a margin: fewer bits are refused. The truncation of d numbers
 costs 2 rounds a step with ``rep3``, and none where rows are clipped: weights are stretched and truncated there anyway.
 """
@@ -163,7 +163,7 @@ def _unscaled(formats: DescentFormats, layout: Layout) -> bool:
 
 
 def _of_scaled(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
-    """Return the bounds for rows u (y - c) - v M."""
+    """Return the bounds for rows u (x - c) - v M."""
     if _unscaled(formats, layout):
         return {}
     rows, data, error = layout.rows, formats.data, formats.inverse_error
@@ -206,7 +206,7 @@ def _of_scaled(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
 
 
 def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> dict[str, Fraction]:
-    """Return the bounds for rows u (t (y - m) - c)."""
+    """Return the bounds for rows u (t (x - m) - c)."""
     rows, cols, data = layout.rows, layout.features, formats.data
     exact, fine = data + formats.scaled, data + STRETCH_BITS
     root, unit = root_up(Fraction(cols), ROOT_BITS), Fraction(1, 1 << formats.scaled)

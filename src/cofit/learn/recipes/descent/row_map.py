@@ -1,14 +1,14 @@
 """What recipe "best" does to a row before its score is taken: in the clear, for predictions, owners and comparisons.
 
-    y = x / bound                        features within [-1, 1], where the parties scale
-    y = y - c                            c = (3 a + 5 level) / 8, or a / 2 without a level; a: the mean of the row
-    z = y / max(||y||, floor)            a row of length at most 1
+    x = values / bound                   features within [-1, 1], where the parties scale
+    x = x - c                            c = (3 a + 5 level) / 8, or a / 2 without a level; a: the mean of the row
+    z = x / max(||x||, floor)            a row of length at most 1
     z = (z - M) / max(||z - M||, 1/4)    with the released centre M
 
 or, where rows are clipped (``clip.py``), with the released mean m, stretch t and radius r:
 
-    y = x / bound                        divided by its length where that is above 1
-    b = t (y - m) - c                    c: half of the mean of t (y - m)
+    x = values / bound                   divided by its length where that is above 1
+    b = t (x - m) - c                    c: half of the mean of t (x - m)
     z = b / max(||b||, R)                R = (3/4) sqrt(d) r
 
 A row of zeros stays zero, up to the centre. In the L1 geometry nothing is centred, and ||.|| is the sum of absolute
@@ -71,12 +71,12 @@ def cut(x: Reals) -> Reals:
     return np.asarray(np.where(lengths > 1, x / unit / np.maximum(lengths / unit, np.finfo(float).tiny), x))
 
 
-def clipped(y: Reals, mean: Reals, stretch: Reals, radius: float | Reals) -> Reals:
-    """Return rows y of length at most 1, centred, stretched and clipped."""
-    apart = stretch * (y - mean)
+def clipped(x: Reals, mean: Reals, stretch: Reals, radius: float | Reals) -> Reals:
+    """Return rows x of length at most 1, centred, stretched and clipped."""
+    apart = stretch * (x - mean)
     if apart.size:
         apart = apart - float(OWN_MEAN) * apart.mean(axis=1, keepdims=True)
-    return _divided(apart, 2, math.sqrt(float(RADIUS_SQUARED) * y.shape[1]) * radius)
+    return _divided(apart, 2, math.sqrt(float(RADIUS_SQUARED) * x.shape[1]) * radius)
 
 
 def offsets(means: Reals, level: Reals | float | None) -> Reals:

@@ -1,7 +1,7 @@
 """Rows as the descent sees them, never formed: centred and scaled lazily, by one number or two for every row.
 
-A row z is u (y - c) - v M: y as it was shared, c its offset, M the centre, u and v its factors. A clipped row is
-u (t (y - m) - c) with the mean m and the stretch t of every column. A product with all rows costs one matrix product
+A row z is u (x - c) - v M: x as it was shared, c its offset, M the centre, u and v its factors. A clipped row is
+u (t (x - m) - c) with the mean m and the stretch t of every column. A product with all rows costs one matrix product
 and a few products of n numbers; so does a sum of them.
 
 The steps see signed rows, s z with s = (2 label - 1) times the verdict of the check: s is part of the factors u and v.
@@ -51,7 +51,7 @@ class Rows:
     """All rows. ``offset``, ``scale`` (u), ``tilt`` (v), ``centre``, ``mean`` and ``stretch`` are None where they are
     0, 1, 0, 0, 0 and 1. ``signs``: s, once it is a part of the factors. ``score``: of clipped rows."""
 
-    y: SecretArray
+    x: SecretArray
     formats: DescentFormats
     offset: SecretArray | None = None
     scale: SecretArray | None = None
@@ -102,26 +102,26 @@ class Rows:
             added = with_bits(plus, min(of_scale + bits, plus.format.fraction_bits))
             more = of_scale + bits - added.format.fraction_bits
             left.append((signs * (1 << more)).ldexp(-of_scale))
-            right.append(repeated(added.ldexp(added.format.fraction_bits - bits), len(self.y)))
+            right.append(repeated(added.ldexp(added.format.fraction_bits - bits), len(self.x)))
         if self.tilt is not None and self.centre is not None:
             along = self.centre.inner(weights, bits, proven_bound=formats.centre * formats.carried_radius)
             left.append(self.tilt)
-            right.append(repeated(-along, len(self.y)))
+            right.append(repeated(-along, len(self.x)))
         kept = min(of_scale + bits, formats.argument)
         return _columns(left).inner(_columns(right), kept, proven_bound=formats.argument_radius).widen(formats.argument)
 
     def products(self, vector: SecretArray, bits: int, length: Fraction) -> SecretArray:
-        """Return <y - c, vector> for every row that is not clipped, truncated to ``bits``; ||vector|| <= ``length``."""
+        """Return <x - c, vector> for every row that is not clipped, truncated to ``bits``; ||vector|| <= ``length``."""
         largest = self.formats.longest * length
         plus = None
         if self.offset is not None:
             total = tighten(vector.sum().reshape(1), root_up(Fraction(len(vector)), ROOT_BITS) * length)
             exact = self.offset.format.fraction_bits + total.format.fraction_bits
-            plus = -self.offset.multiply(repeated(total, len(self.y)), exact, proven_bound=largest)
-        return self.y.matmul(vector, bits, plus=plus, proven_bound=largest)
+            plus = -self.offset.multiply(repeated(total, len(self.x)), exact, proven_bound=largest)
+        return self.x.matmul(vector, bits, plus=plus, proven_bound=largest)
 
     def _stretched_factors(self, score: Score, weights: SecretArray) -> tuple[list[SecretArray], list[SecretArray]]:
-        """Return u and u c, and what they are multiplied by in a score: <t (y - m), w>, and less the sum of w.
+        """Return u and u c, and what they are multiplied by in a score: <t (x - m), w>, and less the sum of w.
 
         t w and the sum have the bits that a score takes them with: both by one product, where they must be truncated.
         """
@@ -138,9 +138,9 @@ class Rows:
             vector, total = both[:-1], both[-1:]
         largest = 2 * formats.longest * (formats.radius + root / (1 << fine))
         exact = self.mean.format.fraction_bits + fine
-        along = -repeated(self.mean.inner(vector, exact, proven_bound=largest), len(self.y))
-        products = self.y.matmul(vector, bits, plus=along, proven_bound=largest)
-        return [score.scale, score.offset], [products, -repeated(with_bits(total, bits), len(self.y))]
+        along = -repeated(self.mean.inner(vector, exact, proven_bound=largest), len(self.x))
+        products = self.x.matmul(vector, bits, plus=along, proven_bound=largest)
+        return [score.scale, score.offset], [products, -repeated(with_bits(total, bits), len(self.x))]
 
     def weighted_sum(self, factors: SecretArray, bits: int, largest: Fraction) -> SecretArray:
         """Return the sum of z times its factor over all rows, truncated to ``bits``; one exact multiple of the grid
@@ -164,23 +164,23 @@ class Rows:
             return self._stretched_sum(scaled, bits, largest)
         plus = None
         if self.offset is not None:
-            plus = -repeated(self.offset.inner(scaled, exact), self.y.shape[1])
+            plus = -repeated(self.offset.inner(scaled, exact), self.x.shape[1])
         if tilted is not None and self.centre is not None:
-            along = self.centre.multiply(repeated(tilted, self.y.shape[1]), exact)
+            along = self.centre.multiply(repeated(tilted, self.x.shape[1]), exact)
             plus = -along if plus is None else plus - along
-        return self.y.T.matmul(scaled, bits, plus=plus, proven_bound=largest)
+        return self.x.T.matmul(scaled, bits, plus=plus, proven_bound=largest)
 
     def _stretched_sum(self, scaled: SecretArray, bits: int, largest: Fraction) -> SecretArray:
-        """Return the sum of (t (y - m) - c) times ``scaled``, exact before its truncation to ``bits``."""
-        y, mean, stretch, offset = self.y, self.mean, self.stretch, self.offset
+        """Return the sum of (t (x - m) - c) times ``scaled``, exact before its truncation to ``bits``."""
+        x, mean, stretch, offset = self.x, self.mean, self.stretch, self.offset
         if mean is None or stretch is None or offset is None:
             raise ValueError("These rows are not clipped.")
         exact = self.formats.data + self.formats.scaled
-        aside = -mean.multiply(repeated(scaled.sum(), y.shape[1]), exact)
-        # t (y - m) is at most about twice as long as t (y - m) - c, which times its factor is hardly longer than 1;
+        aside = -mean.multiply(repeated(scaled.sum(), x.shape[1]), exact)
+        # t (x - m) is at most about twice as long as t (x - m) - c, which times its factor is hardly longer than 1;
         # sqrt(d) |c| is no longer than that; and t is at least 1/2
-        total = y.T.matmul(scaled, exact, plus=aside, proven_bound=6 * len(y))
-        common = -repeated(offset.inner(scaled, exact, proven_bound=2 * len(y)), y.shape[1])
+        total = x.T.matmul(scaled, exact, plus=aside, proven_bound=6 * len(x))
+        common = -repeated(offset.inner(scaled, exact, proven_bound=2 * len(x)), x.shape[1])
         common = common.widen(exact + stretch.format.fraction_bits)
         return stretch.multiply(total, bits, plus=common, proven_bound=largest)
 
@@ -200,26 +200,26 @@ def _columns(values: list[SecretArray]) -> SecretArray:
     return concatenate([value.reshape(1, -1) for value in values]).T
 
 
-def means(y: SecretArray) -> SecretArray:
+def means(x: SecretArray) -> SecretArray:
     """Return the mean of every row with MEAN_BITS fractional bits, from the row alone. 2 rounds."""
-    cols = y.shape[1]
+    cols = x.shape[1]
     bits = log2_up(Fraction(cols)) + _CONSTANT_BITS
-    return (y.sum(axis=1) * round(Fraction(1 << bits, cols))).ldexp(-bits).truncate(MEAN_BITS)
+    return (x.sum(axis=1) * round(Fraction(1 << bits, cols))).ldexp(-bits).truncate(MEAN_BITS)
 
 
-def scaled_rows(y: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+def scaled_rows(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
     """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1; passed: see ``inverse_roots``."""
     formats, floor = plan.formats, plan.layout.floor or Fraction(1)
     c = tighten(with_bits(offset, formats.data), plan.layout.width - 1 + Fraction(4, 1 << formats.data))
     exact = 2 * formats.data
     largest = formats.longest**2
-    squares = y.inner(y, exact, proven_bound=largest)
-    sums = y.sum(axis=1)
-    # ||y - c||^2 = ||y||^2 - c (2 sum y - d c), exactly
-    cross = c.multiply(sums * 2 - c * y.shape[1], exact)
+    squares = x.inner(x, exact, proven_bound=largest)
+    sums = x.sum(axis=1)
+    # ||x - c||^2 = ||x||^2 - c (2 sum x - d c), exactly
+    cross = c.multiply(sums * 2 - c * x.shape[1], exact)
     lengths = tighten(squares - cross, largest)
-    scale = inverse_roots(lengths * passed, None, floor, formats.of(formats.inverse_norm), y.size)
-    return Rows(y, formats, offset=c, scale=scale)
+    scale = inverse_roots(lengths * passed, None, floor, formats.of(formats.inverse_norm), x.size)
+    return Rows(x, formats, offset=c, scale=scale)
 
 
 def centred_rows(rows: Rows, centre: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
@@ -228,13 +228,13 @@ def centred_rows(rows: Rows, centre: SecretArray, passed: SecretArray, plan: Des
     bits = inner_bits(formats)
     largest = (1 + formats.eta) * formats.centre + 1
     if rows.scale is None:
-        along = rows.y.matmul(centre, bits, proven_bound=largest)
+        along = rows.x.matmul(centre, bits, proven_bound=largest)
     else:
         products = rows.products(centre, bits, formats.centre)
         along = rows.scale.multiply(products, bits, proven_bound=largest)
     square = centre.inner(centre, bits, proven_bound=formats.centre**2)
     apart = repeated(square, len(along)) - along * 2 + 1
-    tilt = inverse_roots(apart * passed, None, CENTRED_FLOOR, formats.of(formats.inverse_norm), rows.y.size)
+    tilt = inverse_roots(apart * passed, None, CENTRED_FLOOR, formats.of(formats.inverse_norm), rows.x.size)
     scale = tilt
     if rows.scale is not None:
         scale = rows.scale.multiply(tilt, formats.inverse_norm)

@@ -53,19 +53,19 @@ def cleartext_descent(
     if draws < 1:
         raise parameter_error("draws", "cleartext_descent", "at least 1", draws)
     _check_shapes(plan, features, labels)
-    y = prepared_rows(plan, features)
+    x = prepared_rows(plan, features)
     one = _ARRAYS_OF_ROWS * plan.layout.rows + _ARRAYS_OF_COLUMNS * plan.layout.cols
     if plan.clipped:
         one += 3 * plan.layout.rows * plan.layout.features
     most = max(1, _TOGETHER // one)
     sizes = [min(most, draws - start) for start in range(0, draws, most)]
-    return np.concatenate([descended(plan, y, labels, _drawn(plan, size, rng)) for size in sizes])
+    return np.concatenate([descended(plan, x, labels, _drawn(plan, size, rng)) for size in sizes])
 
 
-def descended(plan: DescentPlan, y: Reals | csr_array, labels: npt.NDArray[Any], noise: Noise) -> Reals:
-    """Return the releases for this noise. y: from ``prepared_rows``."""
+def descended(plan: DescentPlan, x: Reals | csr_array, labels: npt.NDArray[Any], noise: Noise) -> Reals:
+    """Return the releases for this noise. x: from ``prepared_rows``."""
     formats, layout = plan.formats, plan.layout
-    rows, extras = _prepared(plan, y, noise)
+    rows, extras = _prepared(plan, x, noise)
     signs = (2.0 * np.asarray(labels, dtype=np.float64) - 1)[:, np.newaxis]
     factor, beta, grid = float(formats.factor), float(formats.constant), 2.0**-formats.grid
     shrunk = 2.0**-formats.exponent
@@ -96,21 +96,21 @@ def descended(plan: DescentPlan, y: Reals | csr_array, labels: npt.NDArray[Any],
 
 @dataclass(frozen=True)
 class _Rows:
-    """z = u (y - c) - v M for every row and draw, as ``descent.rows``: never formed. None: 0, 1, 0 and 0.
+    """z = u (x - c) - v M for every row and draw, as ``descent.rows``: never formed. None: 0, 1, 0 and 0.
 
     offset (c), scale (u), tilt (v): shape (rows, draws), or (rows, 1) where all draws share them. centre (M):
     (features, draws).
     """
 
-    y: Reals | csr_array
+    x: Reals | csr_array
     offset: Reals | None = None
     scale: Reals | None = None
     tilt: Reals | None = None
     centre: Reals | None = None
 
     def scores(self, weights: Reals) -> Reals:
-        """Return <z, w> for every row and draw; without the centre's part, <u (y - c), w>."""
-        scores = np.asarray(self.y @ weights)
+        """Return <z, w> for every row and draw; without the centre's part, <u (x - c), w>."""
+        scores = np.asarray(self.x @ weights)
         if self.offset is not None:
             scores = scores - self.offset * weights.sum(axis=0)
         if self.scale is not None:
@@ -122,7 +122,7 @@ class _Rows:
     def weighted_sum(self, factors: Reals) -> Reals:
         """Return the sum of z times its factor."""
         scaled = factors if self.scale is None else self.scale * factors
-        total = np.asarray(self.y.T @ scaled)
+        total = np.asarray(self.x.T @ scaled)
         if self.offset is not None:
             total = total - (self.offset * scaled).sum(axis=0)
         if self.tilt is not None and self.centre is not None:
@@ -145,13 +145,13 @@ class _ClippedRows:
         return np.asarray(np.einsum("kij,ik->jk", self._z, np.broadcast_to(factors, (len(factors), len(self._z)))))
 
 
-def _clipped(plan: DescentPlan, y: Reals, noise: Noise) -> tuple[_ClippedRows, dict[str, Reals]]:
+def _clipped(plan: DescentPlan, x: Reals, noise: Noise) -> tuple[_ClippedRows, dict[str, Reals]]:
     """Return clipped rows, with mean, stretch and radius (``clip.py``)."""
     clip, rows, grid = plan.formats.clip, plan.layout.rows, 2.0**-plan.formats.grid
     if clip is None:
         raise ValueError("The rows of this plan are not clipped.")
-    mean = (y.sum(axis=0)[:, np.newaxis] + grid * noise(_event(plan, MEAN))) / rows
-    apart = y - mean.T[:, np.newaxis]
+    mean = (x.sum(axis=0)[:, np.newaxis] + grid * noise(_event(plan, MEAN))) / rows
+    apart = x - mean.T[:, np.newaxis]
     lengths = np.linalg.norm(apart, axis=2)
     shortest, longest = float(SHORTEST), float(LONGEST)
     total = np.clip(lengths, shortest, longest).sum(axis=1) + 2.0 ** -plan.grid_of(RADIUS) * noise(_event(plan, RADIUS))
@@ -161,7 +161,7 @@ def _clipped(plan: DescentPlan, y: Reals, noise: Noise) -> tuple[_ClippedRows, d
     spread = (np.square(apart).sum(axis=1).T + grid * noise(_event(plan, SPREAD))) / rows
     variances = np.clip(spread - np.square(shift), float(clip.variance_floor), 1.0)
     mean, stretch = mean + radius * shift, np.floor((1 << STRETCH_BITS) / np.sqrt(variances)) / (1 << STRETCH_BITS)
-    z = [clipped(y, mean[:, k], stretch[:, k], float(radius[0, k])) for k in range(mean.shape[1])]
+    z = [clipped(x, mean[:, k], stretch[:, k], float(radius[0, k])) for k in range(mean.shape[1])]
     return _ClippedRows(np.array(z)), {MEAN: mean, SPREAD: stretch, RADIUS: radius}
 
 
@@ -169,22 +169,22 @@ def _event(plan: DescentPlan, name: str) -> Event:
     return next(event for event in plan.events if event.name == name)
 
 
-def _prepared(plan: DescentPlan, y: Reals | csr_array, noise: Noise) -> tuple[_Rows | _ClippedRows, dict[str, Reals]]:
+def _prepared(plan: DescentPlan, x: Reals | csr_array, noise: Noise) -> tuple[_Rows | _ClippedRows, dict[str, Reals]]:
     """Return the rows as the steps see them, and what is opened of their preparation."""
     if plan.clipped:
-        return _clipped(plan, np.asarray(y), noise)
-    rows, extras, layout = _Rows(y), {}, plan.layout
+        return _clipped(plan, np.asarray(x), noise)
+    rows, extras, layout = _Rows(x), {}, plan.layout
     if plan.floor is not None:
-        sums = np.asarray(y.sum(axis=1)).reshape(-1, 1)
+        sums = np.asarray(x.sum(axis=1)).reshape(-1, 1)
         means = sums / layout.features
         level = None
         if plan.level is not None:
             level = (means.sum() + 2.0 ** -plan.grid_of(LEVEL) * noise(plan.level)) / layout.rows
             extras[LEVEL] = level
         offset = offsets(means, level)
-        squares = np.asarray((y * y).sum(axis=1)).reshape(-1, 1)
+        squares = np.asarray((x * x).sum(axis=1)).reshape(-1, 1)
         lengths = squares - offset * (2 * sums - layout.features * offset)
-        rows = _Rows(y, offset=offset, scale=_inverse_roots(lengths, float(plan.floor)))
+        rows = _Rows(x, offset=offset, scale=_inverse_roots(lengths, float(plan.floor)))
     if plan.centre is not None:
         total = rows.weighted_sum(np.ones((layout.rows, 1)))
         centre = (total + 2.0**-plan.formats.grid * noise(plan.centre)) / layout.rows

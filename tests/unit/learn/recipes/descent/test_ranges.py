@@ -170,7 +170,7 @@ def test_one_column_is_warned_of() -> None:
 def lengths_of_contributions(rows: Any, residuals: Any, plan: DescentPlan) -> list[float]:
     """The length of every record's part in a step's sum, from exact integers; beta e included."""
     formats, layout = plan.formats, plan.layout
-    y, e = integers(rows.y), residuals
+    y, e = integers(rows.x), residuals
     tilted = None
     unit = Fraction(1, 1 << (formats.data + formats.scaled))
     exact = formats.argument + STEP_BITS
