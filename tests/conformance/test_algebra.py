@@ -9,46 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cofit.arithmetic import F61, INTEGER_RINGS, Z64, Z128, IntegerRing, RingArray
+from cofit.arithmetic import F61, INTEGER_RINGS, Z64, Z128, IntegerRing
 from cofit.errors import InvalidInputError
 from cofit.sharing import Scheme, Share
 from cofit.sharing.shares import PlacedBits
+from conformance.algebra import (
+    ANY_RING,
+    EXAMPLES,
+    POWERS_OF_TWO,
+    SCHEME_AND_RING,
+    elements,
+    integers,
+    on_shares,
+    signed,
+)
 from support.runs import run_scheme
 from support.schemes import EVERY, MORE, REST, also_slow, with_rings
-
-EXAMPLES = settings(max_examples=15, deadline=None)
-POWERS_OF_TWO = with_rings(EVERY, (Z64, Z128))
-ANY_RING = with_rings(EVERY, tuple(INTEGER_RINGS.values()))
-SCHEME_AND_RING = [*POWERS_OF_TWO, ("clear", F61)]
-"""Of the schemes so far only ``clear`` truncates and takes bits in a prime field."""
-
-
-def integers(ring: IntegerRing, count: int) -> st.SearchStrategy[list[int]]:
-    low, high = ring.lowest, ring.highest
-    interesting = st.sampled_from([0, 1, -1, high, low, 1 << (ring.bits // 2)])
-    return st.lists(st.integers(low, high) | interesting, min_size=count, max_size=count)
-
-
-def signed(ring: IntegerRing, value: int) -> int:
-    reduced = value % ring.modulus
-    return reduced - ring.modulus if 2 * reduced >= ring.modulus else reduced
-
-
-def on_shares(
-    scheme: str, ring: IntegerRing, inputs: list[RingArray], formula: Callable[[Scheme, list[Share]], Share]
-) -> list[int]:
-    def program(s: Scheme) -> RingArray | None:
-        shares = [
-            s.input(i % len(s.names), values if s.rank == i % len(s.names) else None, ring, values.shape)
-            for i, values in enumerate(inputs)
-        ]
-        return s.open(formula(s, shares))
-
-    opened = run_scheme(scheme, program).results
-    decoded = [[int(v) for v in ring.to_int(o).flat] for o in opened if o is not None]
-    assert len(decoded) == len(opened)
-    assert all(d == decoded[0] for d in decoded), "parties opened different values"
-    return decoded[0]
 
 
 @pytest.mark.parametrize(
@@ -122,10 +98,6 @@ def test_truncation_is_the_floor_or_one_more_for_every_value(
         assert got - (value >> shift) in ((0,) if exact_when_nothing_is_cut else (0, 1))
 
 
-def elements(ring: IntegerRing, values: list[int], shape: tuple[int, ...]) -> RingArray:
-    return ring.from_int(np.array([signed(ring, v) for v in values], dtype=object).reshape(shape))
-
-
 @pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
@@ -176,130 +148,6 @@ def test_inner_products_at_the_edge_of_the_truncation(scheme: str, ring: Integer
         scheme, ring, [ring.from_int(left), ring.from_int(right)], lambda s, x: s.inner(x[0], x[1], shift)
     )
     assert all(got - (total >> shift) in ((0, 1) if total % (1 << shift) else (0,)) for got in opened)
-
-
-@pytest.mark.parametrize("scheme", EVERY)
-@EXAMPLES
-@given(data=st.data())
-def test_narrowing_is_reduction_modulo_the_smaller_power_of_two(scheme: str, data: st.DataObject) -> None:
-    values = data.draw(integers(Z128, 4) | integers(Z64, 4))
-    encoded = Z128.from_int(np.array(values, dtype=object).reshape(2, 2))
-
-    def program(s: Scheme) -> list[int]:
-        share = s.input(1, encoded if s.rank == 1 else None, Z128, encoded.shape)
-        narrow = s.narrow(share.map(np.transpose), Z64)
-        assert narrow.ring is Z64
-        opened = s.open(narrow)
-        assert opened is not None
-        return [int(v) for v in Z64.to_int(opened).T.flat]
-
-    for got in run_scheme(scheme, program).results:
-        assert got == [signed(Z64, v) for v in values]
-
-
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
-@EXAMPLES
-@given(data=st.data())
-def test_the_sign_of_any_value(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
-    values = data.draw(integers(ring, data.draw(st.integers(1, 70))))
-    encoded = ring.from_int(np.array(values, dtype=object))
-
-    def program(s: Scheme) -> list[list[int]]:
-        opened = s.boolean.open(s.sign_bits(s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)))
-        assert opened is not None
-        return [[int(bit) for bit in row] for row in opened]
-
-    for bits in run_scheme(scheme, program).results:
-        assert bits == [[int(v < 0) for v in values]]
-
-
-@pytest.mark.parametrize(("scheme", "ring"), POWERS_OF_TWO, ids=str)
-@EXAMPLES
-@given(data=st.data())
-def test_the_sign_and_the_bits_modulo_a_smaller_power_of_two(
-    scheme: str, ring: IntegerRing, data: st.DataObject
-) -> None:
-    """Bit ``width - 1`` of whatever the ring holds: the sign of what lies between -2^(width-1) and 2^(width-1)."""
-    width = data.draw(st.integers(1, ring.bits))
-    half = 1 << (width - 1)
-    values = [-half, half - 1, *data.draw(st.lists(st.integers(-half, half - 1), max_size=68))]
-    beyond = [value + (multiple << width) for value, multiple in zip(values, range(-3, len(values)), strict=False)]
-    held = ring.from_int(np.array([signed(ring, value) for value in [*values, *beyond]], dtype=object))
-
-    def program(s: Scheme) -> tuple[list[int], list[list[int]]]:
-        share = s.input(0, held if s.rank == 0 else None, ring, held.shape)
-        opened = s.boolean.open(s.boolean.stack_rows([s.sign_bits(share, bits=width), s.to_bits(share, width)]))
-        assert opened is not None
-        sign, *bits = opened.astype(int).tolist()
-        return sign, bits
-
-    wanted = [*values, *values[: len(beyond)]]
-    for sign, bits in run_scheme(scheme, program).results:
-        assert sign == [int(v < 0) for v in wanted]
-        assert bits == [[v >> j & 1 for v in wanted] for j in range(width)]
-
-
-@pytest.mark.parametrize("width", [0, -1, 65])
-def test_only_bits_that_there_are_can_be_taken(width: int) -> None:
-    def program(s: Scheme) -> None:
-        with pytest.raises(InvalidInputError, match=f"'bits' parameter of taking bits must be .* Got {width} instead"):
-            s.sign_bits(s.constant(Z64, Z64.zeros((3,))), bits=width)
-
-    for scheme in EVERY:
-        run_scheme(scheme, program)
-
-
-@pytest.mark.parametrize(("scheme", "ring"), POWERS_OF_TWO, ids=str)
-@EXAMPLES
-@given(data=st.data())
-def test_the_top_bits_of_any_value_and_of_one_just_below(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
-    """With all bits they are exact; without the low ones those of a number below, by less than the stated error."""
-    values = data.draw(integers(ring, data.draw(st.integers(1, 70))))
-    low = data.draw(st.integers(1, ring.bits - 8))
-    encoded = ring.from_int(np.array(values, dtype=object))
-
-    def program(s: Scheme) -> tuple[int, list[list[int]]]:
-        share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
-        taken = s.boolean.stack_rows(
-            [s.top_bits(share), s.sign_bits(share), s.top_bits(share, low), s.sign_bits(share, low)]
-        )
-        opened = s.boolean.open(taken)
-        assert opened is not None
-        return s.summands, [[int(bit) for bit in row] for row in opened]
-
-    def quarter(value: int) -> int:
-        return value % (1 << ring.bits) >> (ring.bits - 2)
-
-    for summands, (lower, upper, sign, coarse_lower, coarse_upper, coarse_sign) in run_scheme(scheme, program).results:
-        assert [2 * b + a for a, b in zip(lower, upper, strict=True)] == [quarter(v) for v in values]
-        assert sign == upper
-        error = (summands << low) - 1
-        for v, a, b, c in zip(values, coarse_lower, coarse_upper, coarse_sign, strict=True):
-            possible = {quarter(v), quarter(v - error)}
-            if error >= 1 << (ring.bits - 2):
-                possible = {0, 1, 2, 3}
-            assert 2 * b + a in possible
-            assert c == b
-
-
-@pytest.mark.parametrize(("scheme", "ring"), POWERS_OF_TWO, ids=str)
-@EXAMPLES
-@given(data=st.data())
-def test_the_high_part_of_any_value(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
-    values = data.draw(integers(ring, data.draw(st.integers(1, 70))))
-    shift = data.draw(st.integers(1, ring.bits - 8))
-    encoded = ring.from_int(np.array(values, dtype=object))
-
-    def program(s: Scheme) -> tuple[int, list[int]]:
-        share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
-        opened = s.open(s.high_part(share, shift))
-        assert opened is not None
-        return s.summands, [int(v) for v in ring.to_int(opened).flat]
-
-    for summands, found in run_scheme(scheme, program).results:
-        for v, high in zip(values, found, strict=True):
-            missing = ((v >> shift) - high) % (1 << (ring.bits - shift))
-            assert missing < summands
 
 
 @pytest.mark.parametrize(
@@ -362,30 +210,6 @@ def test_nothing_stays_nothing_when_it_is_truncated(scheme: str, ring: IntegerRi
         assert not any(found)
 
 
-@pytest.mark.parametrize(("scheme", "ring"), SCHEME_AND_RING, ids=str)
-@EXAMPLES
-@given(data=st.data())
-def test_bits_of_any_value_and_back(scheme: str, ring: IntegerRing, data: st.DataObject) -> None:
-    count = data.draw(st.integers(1, 70))
-    values = data.draw(integers(ring, count))
-    encoded = ring.from_int(np.array(values, dtype=object))
-
-    def program(s: Scheme) -> tuple[list[list[int]], list[int]]:
-        share = s.input(0, encoded if s.rank == 0 else None, ring, encoded.shape)
-        bits = s.to_bits(share)
-        opened = s.boolean.open(bits)
-        back = s.from_bits(bits, ring)
-        weights = [1 << j if j < ring.bits - 1 else -(1 << j) for j in range(ring.bits)]
-        powers = elements(ring, weights, (ring.bits, 1))
-        recomposed = s.open(s.mul_public(back, powers).map(lambda part: ring.sum(part, axis=0)))
-        assert opened is not None and recomposed is not None
-        return opened.tolist(), [int(v) for v in ring.to_int(recomposed)]
-
-    for bits, recomposed in run_scheme(scheme, program).results:
-        assert bits == [[(v >> j) & 1 for v in values] for j in range(ring.bits)]
-        assert recomposed == values
-
-
 REDUCING: dict[str, Callable[[Scheme, Share], object]] = {
     "narrow": lambda s, x: s.narrow(x, Z64),
     "high part": lambda s, x: s.high_part(x, 3),
@@ -434,6 +258,6 @@ def test_numbers_and_bits_become_elements_of_any_ring(scheme: str, ring: Integer
         return [int(v) for v in ring.to_int(total)], ring.to_int(elements).tolist()
 
     wanted = [sum(int(bit) << j for j, bit in enumerate(column)) for column in digits.T]
-    for total, elements in run_scheme(scheme, program).results:
+    for total, bits in run_scheme(scheme, program).results:
         assert total == [number + (number << (ring.value_bits - 12)) for number in wanted]
-        assert elements == digits.tolist()
+        assert bits == digits.tolist()
