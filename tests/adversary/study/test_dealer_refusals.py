@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from adversary.study.asking import ask, impatient, noted
 from adversary.study.test_garbage import descriptors, insiders, resident, strangers, threads
-from adversary.study.test_refusals import ask, impatient, noted
 from cofit.errors import HandshakeError, StudyMismatchError, TransportError
 from cofit.roles.service.conversations import connector
 from cofit.transport import Peer, RequestRefusedError, Terms, connect_mesh, generate_identity

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.cli.test_contribute import ROWS, Site, write_site, write_table
+from unit.cli.contributing import ROWS, Site, write_site, write_table
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.roles.owner.contribute import LEDGER, open_ledger
 from support.ledgers import best_releases
-from unit.cli.test_contribute import PARTIES, Site, parties, write_site
+from unit.cli.contributing import PARTIES, Site, parties, write_site
 
 COFIT = [sys.executable, "-c", "import sys; from cofit.cli.main import main; sys.argv[0] = 'cofit'; main()"]
 ARGUMENTS = ("contribute", "study.toml", "--key", "owner-a.key", "--data", "owner-a.csv")

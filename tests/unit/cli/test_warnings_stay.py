@@ -21,7 +21,7 @@ from cofit.cli.main import cli
 from cofit.cli.model import model_of_release, write_model
 from cofit.roles.analyst.fetch import fetch_release
 from cofit.roles.files.keys import load_key
-from unit.cli.test_contribute import Site
+from unit.cli.contributing import Site
 from unit.roles.loopback import PARTIES, ROWS, loopback, until
 
 WARNING = "Warning: In your table the values of 'age' (0 to 100) lie close together"

@@ -1,4 +1,4 @@
-"""Certificates for tests, of both methods: examples, and valid ones of any numbers."""
+"""Certificates for tests, of both methods: examples, and those of plans."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
-
-from hypothesis import strategies as st
 
 from cofit.errors import InvalidInputError
 from cofit.learn.certify import certify
@@ -29,8 +28,7 @@ from cofit.privacy.certificate import (
 from cofit.privacy.events import Event, LaplaceEvent, gaussian_event
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.safe_rounding import root_up
-from cofit.privacy.zcdp import gaussian_sigma, total_delta
-from cofit.sharing import SCHEMES, scheme_named
+from cofit.sharing import scheme_named
 
 DISTANCE = Fraction(1, 1 << 60)
 REP3 = scheme_named("rep3").info
@@ -260,158 +258,31 @@ def planned(rows: int = 1000, cols: int = 12, **facts: Any) -> Certificate:
     return certify(plan, parties=("a", "b", "c"), owners=shapes, openings=(), created="2026-03-01")
 
 
+PLANS: dict[str, dict[str, Any]] = {
+    "steps alone": {"rows": 50, "cols": 40, "fit_intercept": False},
+    "intercept": {"rows": 50, "cols": 40},
+    "centre": {"rows": 1000, "cols": 12, "clip_rows": False},
+    "level": {"rows": 200, "cols": 12, "feature_bound": 2.0, "feature_lower": 0.5, "epsilon": 2.0},
+    "level and centre": {"rows": 1000, "cols": 12, "feature_bound": 1.0, "clip_rows": False},
+    "parties": {"rows": 1000, "cols": 3, "normalised_by": "parties", "norm_floor": 0.3, "clip_rows": False},
+    "vertical": {"rows": 1000, "cols": 12, "partition": "vertical", "clip_rows": False},
+    "one column": {"rows": 1000, "cols": 1, "clip_rows": False},
+    "clipped": {"rows": 3000, "cols": 12},
+    "clipped, bounds": {"rows": 3000, "cols": 12, "feature_bound": 3.0, "partition": "vertical"},
+    "clipped, one column": {"rows": 3000, "cols": 1, "fit_intercept": False, "calibrate_intercept": False},
+    "wide ring": {"rows": 3_000_000, "cols": 300, "normalised_by": "parties", "epsilon": 30.0},
+    "large steps": {"rows": 5, "cols": 50, "epsilon": 20.0, "delta": 1e-3},
+    "pure": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "epsilon": 3.0},
+    "pure in one step": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "fit_intercept": False},
+    "calibrated": {"rows": 1000, "cols": 12, "calibrate_intercept": True, "clip_rows": False},
+    "svm": {"rows": 1000, "cols": 12, "loss": "huber_hinge", "clip_rows": False},
+    "hinge": {"rows": 1000, "cols": 12, "loss": "hinge", "clip_rows": False},
+}
+"""Facts of plans of noisy descent, of every kind."""
+made = cache(lambda name: planned(**PLANS[name]))
+
+
 def encoded(certificate: Certificate = EXAMPLE) -> dict[str, Any]:
     result = json.loads(certificate.to_json())
     assert isinstance(result, dict)
     return result
-
-
-# --- arbitrary certificates ------------------------------------------------------------------------------
-
-words = st.text(st.characters(codec="utf-8", categories=["L", "M", "N", "P", "S"]), min_size=1, max_size=4)
-lines = st.tuples(words, st.sampled_from(["", " ", " and " * 30, "-" * 150]), words).map("".join)
-names = st.tuples(words, st.sampled_from(["", " ", "-" * 20]), words).map("".join).filter(str.isprintable)
-shapes = st.lists(st.integers(0, 10**6), max_size=3).map(tuple)
-sentences = st.lists(lines, max_size=3).map(tuple)
-positive = st.fractions(Fraction(1, 10**6), 50, max_denominator=10**9)
-taus = st.dictionaries(lines, st.integers(0, 2**40).map(lambda steps: steps / 2**60), max_size=3)
-hashes = st.binary(min_size=32, max_size=32).map(bytes.hex)
-public_facts = (
-    st.none() | lines | st.integers(-(10**9), 10**9) | st.booleans() | st.dictionaries(lines, lines, max_size=2)
-)
-small = st.fractions(0, Fraction(1, 16), max_denominator=10**9)
-deltas = st.fractions(Fraction(1, 10**12), Fraction(1, 10), max_denominator=10**13)
-
-
-@st.composite
-def studies(draw: st.DrawFn) -> dict[str, Any]:
-    """The fields that no proof is about; nothing is opened."""
-    info = scheme_named(draw(st.sampled_from(sorted(SCHEMES)))).info
-    fewest, most = info.parties
-    named = draw(st.lists(names, min_size=fewest + 1, max_size=(most or 3) + 1, unique=True))
-    n, partition = draw(st.integers(2, 10**6)), draw(st.sampled_from(["horizontal", "vertical"]))
-    first = draw(st.integers(1, n - 1)) if partition == "horizontal" else n
-    owners = dict(
-        zip(draw(st.tuples(names, names).filter(lambda two: two[0] != two[1])), (first, n - first), strict=True)
-    )
-    return {
-        "cofit_version": draw(lines),
-        "software": draw(st.dictionaries(lines, lines, max_size=3)),
-        "created": draw(st.dates().map(str) | st.datetimes().map(lambda moment: moment.isoformat())),
-        "study": draw(st.none() | hashes),
-        "plan_hash": draw(hashes),
-        "facts": draw(st.dictionaries(lines, public_facts, max_size=3)),
-        "check_delta": Fraction(0),
-        "n": n,
-        "warnings": draw(sentences),
-        "assumptions": draw(sentences),
-        "noise_distribution": draw(lines),
-        "model": draw(lines),
-        "loss": draw(lines),
-        "partition": partition,
-        "scheme": info.name,
-        "secret": info.secret,
-        "adversary": info.adversary,
-        "threshold": info.spec(len(named) - 1).corrupted,
-        "parties": tuple(named[:-1]),
-        "dealers": (named[-1],) if info.dealer else (),
-        "owners": {name: {draw(lines): (rows or n, *draw(shapes))} for name, rows in owners.items()},
-        "learned": {role: draw(sentences) for role in (*ROLES, *(["dealer"] if info.dealer else []))},
-        "openings": (),
-    }
-
-
-def opened(draw: st.DrawFn, study: dict[str, Any], most: int) -> tuple[CertifiedOpening, ...]:
-    """At most two openings, of no more numbers together."""
-    learners = st.lists(st.sampled_from(study["parties"]), max_size=2).map(tuple)
-    shape = st.integers(0, most // 2).map(lambda size: (size, 1))
-    return tuple(draw(st.lists(st.builds(CertifiedOpening, st.integers(1, 99), lines, shape, learners), max_size=2)))
-
-
-@st.composite
-def minimisers(draw: st.DrawFn) -> Certificate:
-    """Valid certificates of the minimiser."""
-    study = draw(studies())
-    proven = draw(st.booleans())
-    mechanism = draw(st.sampled_from(sorted(MECHANISMS)))
-    grid_bits = draw(st.integers(0, 16 if mechanism == "gaussian" else 99))
-    n, d, l2, bound = study["n"], draw(st.integers(1, 10**4)), draw(positive), draw(positive)
-    epsilon = draw(positive)
-    distance = draw(st.fractions(Fraction(1, 2**200), Fraction(1, 2**20)))
-    delta = draw(deltas)
-    parts = draw(taus)
-    tau = math.fsum(parts.values()) if proven or draw(st.booleans()) else None
-    if mechanism == "gaussian":  # of at most 2^40 steps
-        epsilon, l2 = max(epsilon, Fraction(1, 100)), max(l2, Fraction(1, 100))
-    exact = 2 * bound / (n * l2)
-    total = exact + 2 * Fraction(tau or 0)
-    if mechanism != "knorm":
-        total += 2 * Fraction(math.isqrt(d) + 1, 1 << grid_bits)
-    if mechanism == "gaussian":
-        scale = gaussian_sigma(total, epsilon, delta)
-    else:
-        scale = total / epsilon * (math.isqrt(d) + 1 if mechanism == "laplace" else 1)
-    facts = study | {
-        "proven": proven,
-        "warnings": study["warnings"] if proven else ("There is a reason.", *study["warnings"]),
-        "recipe": "paper" if mechanism == "gaussian" else draw(st.sampled_from(["best", "paper"])),
-        "epsilon": epsilon,
-        "delta_total": total_delta(delta, distance, epsilon),
-        "sampler_distance": distance,
-        "mechanism": mechanism,
-        "noise_scale": scale,
-        "grid": f"2^-{grid_bits}",
-        "l2": l2,
-        "d": d,
-        "normalised_by": draw(st.sampled_from(["owners", "parties"])),
-        "solver": draw(lines),
-        "epochs": draw(st.integers(0, 10**6)),
-        "gradient_bound": bound,
-        "sensitivity_kind": draw(st.sampled_from(["tight", "paper"])),
-        "sensitivity_exact": exact,
-        "tau": tau,
-        "tau_parts": parts,
-        "sensitivity_total": total,
-        "openings": opened(draw, study, d),
-    }
-    derived = minimiser_facts(**facts)
-    return with_statement(**{**facts, **derived, "delta": delta if mechanism == "gaussian" else Fraction(0)})
-
-
-@st.composite
-def descents(draw: st.DrawFn) -> Certificate:
-    """Valid certificates of noisy descent."""
-    study = draw(studies())
-    norm = draw(st.sampled_from(["l2", "l2", "l1"]))
-    by_parties = norm == "l2" and draw(st.booleans())
-    level = by_parties and draw(st.booleans())
-    centre = norm == "l2" and draw(st.booleans())
-    d, steps = draw(st.integers(2, 10**4)), draw(st.integers(1, 6))
-    scaled = draw(st.integers(13, 30))
-    factor = Fraction(draw(st.integers(2048, 4096)), 4096)
-    longest = math.isqrt(d) + 1 if by_parties else 1
-    descent = CertifiedDescent(
-        norm=norm,
-        steps=steps,
-        averaged=draw(st.integers(1, steps)),
-        step_size=factor / 2 ** draw(st.integers(0, 20)),
-        residual_bound=factor + Fraction(1, 1 << scaled),
-        row_bound=1 + draw(small),
-        rounding=Fraction(longest + 2, 1 << scaled) if by_parties or centre else draw(small),
-        constant=Fraction(draw(st.integers(0, 256)), 256),
-        mean_width=draw(st.fractions(Fraction(1, 1000), 2, max_denominator=10**6)) if level else Fraction(0),
-    )
-    epsilon = draw(st.fractions(Fraction(1, 100), 50, max_denominator=10**9))
-    facts = descent_facts(
-        d=d,
-        descent=descent,
-        grid_bits=draw(st.integers(0, 20)),
-        centre=centre,
-        epsilon=epsilon,
-        delta=draw(deltas),
-    )
-    facts |= {**study, "normalised_by": "parties" if by_parties else "owners"}
-    return Certificate(**{**facts, "openings": opened(draw, study, d)})
-
-
-certificates = minimisers() | descents()

@@ -24,7 +24,8 @@ from cofit.privacy.certificate import (
 )
 from cofit.privacy.certificate_text import text_of
 from cofit.sharing import scheme_named
-from unit.privacy.certificates import DESCENT, EXAMPLE, UNPROVEN, certificates, changed, encoded, planned, restated
+from unit.privacy.arbitrary_certificates import certificates
+from unit.privacy.certificates import DESCENT, EXAMPLE, UNPROVEN, changed, encoded, planned, restated
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "certificate.md"
 
