@@ -13,7 +13,7 @@ from cofit.sharing import Scheme, Share
 from support.runs import run_scheme
 from support.schemes import EVERY, with_rings
 
-EXAMPLES = settings(max_examples=15, deadline=None)
+EXAMPLES = settings(max_examples=8, deadline=None)
 POWERS_OF_TWO = with_rings(EVERY, (Z64, Z128))
 ANY_RING = with_rings(EVERY, tuple(INTEGER_RINGS.values()))
 SCHEME_AND_RING = [*POWERS_OF_TWO, ("clear", F61)]
