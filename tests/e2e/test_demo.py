@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import subprocess
@@ -9,6 +11,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from sklearn.datasets import load_breast_cancer
 
 from cofit.cli.demo_data import demo_data
 from cofit.cli.demo_report import accuracies
+from cofit.cli.main import main
 from cofit.experiments.breast_cancer import CLASSES, RANGES, scaled
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
@@ -36,6 +40,20 @@ def demo(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, capture_output=True, text=True, timeout=100, check=False, env=environment, cwd=folder
     )
+
+
+def refused_demo(folder: Path, *arguments: str) -> tuple[object, str, str]:
+    """The same in this process, for what ends before anything starts: the exit code, and what is printed where."""
+    printed, told = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(told),
+        mock.patch.object(sys, "argv", ["cofit", "demo", *arguments]),
+        pytest.raises(SystemExit) as end,
+    ):
+        main()
+    return end.value.code, printed.getvalue(), told.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -146,10 +164,10 @@ def test_a_release_is_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "model.json").write_text("an earlier release")
-    refused = demo(tmp_path, "--out", "out")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("cofit: The folder 'out' is not empty.")
-    assert "costs privacy again" in refused.stderr
+    code, printed, told = refused_demo(tmp_path, "--out", "out")
+    assert (code, printed) == (2, "")
+    assert told.startswith("cofit: The folder 'out' is not empty.")
+    assert "costs privacy again" in told
     assert (out / "model.json").read_text() == "an earlier release"
 
 
@@ -172,9 +190,9 @@ def test_a_release_is_overwritten_if_forced(tmp_path: Path) -> None:
 )
 def test_wrong_input_exits_with_2(arguments: list[str], message: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    result = demo(tmp_path, *arguments)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert message in result.stderr
+    code, printed, told = refused_demo(tmp_path, *arguments)
+    assert (code, printed) == (2, "")
+    assert message in told
 
 
 def test_the_data() -> None:

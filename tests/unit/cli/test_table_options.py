@@ -33,37 +33,38 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(*arguments: str | Path) -> tuple[str, str]:
-    """What a process writes to its standard output and error."""
-    command = [sys.executable, "-m", "cofit.cli.main", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+def run(caplog: pytest.LogCaptureFixture, *arguments: str | Path) -> tuple[str, str]:
+    """What a command prints, and what it logs, which a process writes to its standard error."""
+    caplog.clear()
+    done = CliRunner().invoke(cli, list(map(str, arguments)))
+    assert done.exit_code == 0, done.stderr
+    return done.stdout, "".join(caplog.messages)
 
 
-def test_predict(folder: Path) -> None:
-    plain, told = run("predict", folder / "model.json", folder / "test.csv")
-    assert "was read" not in told
-    assert len(plain.splitlines()) == 51
-    found, told = run("predict", folder / "model.json", folder / "test-eu.csv")
-    assert found == plain
-    assert FOUND in told
-    found, told = run("predict", folder / "model.json", folder / "test-eu.csv", *SAID)
-    assert found == plain
-    assert "was read" not in told
-
-
-def contributed(folder: Path, owner: str, table: str) -> tuple[str, str]:
-    who = ("--owner", owner, "--key", folder / f"{owner}.key", "--data", folder / table)
-    return run("contribute", folder / "study.toml", *who, "--dry-run")
-
-
-def test_contribute(folder: Path) -> None:
-    plain, told = contributed(folder, "owner-a", "owner-a.csv")
+def test_predict(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    plain, told = run(caplog, "predict", folder / "model.json", folder / "test.csv")
     assert not told
-    found, told = contributed(folder, "owner-a", "owner-a-eu.csv")
+    assert len(plain.splitlines()) == 51
+    found, told = run(caplog, "predict", folder / "model.json", folder / "test-eu.csv")
     assert found == plain
     assert FOUND in told
+    found, told = run(caplog, "predict", folder / "model.json", folder / "test-eu.csv", *SAID)
+    assert found == plain
+    assert not told
+
+
+def contributed(folder: Path, table: str) -> list[str | Path]:
+    who = ("--owner", "owner-a", "--key", folder / "owner-a.key", "--data", folder / table)
+    return ["contribute", folder / "study.toml", *who, "--dry-run"]
+
+
+def test_contribute(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    plain, told = run(caplog, *contributed(folder, "owner-a.csv"))
+    assert not told
+    command = [sys.executable, "-m", "cofit.cli.main", *map(str, contributed(folder, "owner-a-eu.csv"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, plain)
+    assert FOUND in done.stderr
 
 
 def commands(folder: Path, table: Path) -> dict[str, list[str | Path]]:

@@ -28,8 +28,26 @@ def expected_failures(estimator: object) -> dict[str, str]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([*ESTIMATORS, *SCALERS], expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
+@parametrize_with_checks([ESTIMATORS[0], *SCALERS], expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
 def test_check(estimator: Any, check: Callable[[Any], None]) -> None:
+    carried_out(estimator, check)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(ESTIMATORS[1:], expected_failed_checks=expected_failures)  # type: ignore[untyped-decorator]
+def test_check_of_the_other(estimator: Any, check: Callable[[Any], None]) -> None:
+    carried_out(estimator, check)
+
+
+def test_the_other_has_no_methods_of_its_own() -> None:
+    """What the checks call is the same for both, but for probabilities: without the slow tests, one of them will do."""
+    generated = {"set_fit_request", "set_predict_request", "set_score_request"}  # by scikit-learn, from the parameters
+    for kind, own in ((LogisticRegression, {"predict_proba"}), (LinearSVC, set[str]())):
+        assert {name for name in vars(kind) if not name.startswith("_")} - generated == own
+
+
+def carried_out(estimator: Any, check: Callable[[Any], None]) -> None:
     try:
         check(estimator)
     except SkipTest as reason:
