@@ -29,6 +29,8 @@ _PREFIX = struct.Struct("<8sHI")
 _CHECKSUM_BYTES = hashlib.sha256().digest_size
 _SHARE = b"cofitshr"
 _FIELDS = ("scheme", "rank", "parties", "ring", "fraction_bits", "shape", "limit")
+_CHOSEN = "threshold"
+"""One more field, of schemes whose threshold can be chosen: with another one a share is another thing."""
 _MOST_ELEMENTS, _MOST_DIMENSIONS = 1 << 48, 32
 
 
@@ -83,9 +85,7 @@ def encode_share(scheme: Scheme, value: SecretArray) -> bytes:
     if not isinstance(value, SecretArray):
         raise parameter_error("value", "export_share", "a SecretArray", type(value).__name__)
     header = {
-        "scheme": scheme.info.name,
-        "rank": scheme.rank,
-        "parties": len(scheme.names),
+        **_of_scheme(scheme),
         "ring": value.format.ring.name,
         "fraction_bits": value.format.fraction_bits,
         "shape": list(value.shape),
@@ -97,8 +97,9 @@ def encode_share(scheme: Scheme, value: SecretArray) -> bytes:
 def decode_share(scheme: Scheme, data: bytes) -> SecretArray:
     """Return the value whose share ``encode_share`` stored at this party; raise InvalidInputError for anything else."""
     name = "a stored share"
-    header, body = unpack(_SHARE, name, _FIELDS, data)
-    for field, ours in (("scheme", scheme.info.name), ("rank", scheme.rank), ("parties", len(scheme.names))):
+    of_scheme = _of_scheme(scheme)
+    header, body = unpack(_SHARE, name, (*_FIELDS, _CHOSEN) if _CHOSEN in of_scheme else _FIELDS, data)
+    for field, ours in of_scheme.items():
         if header[field] != ours or isinstance(header[field], bool):
             raise parameter_error(field, name, f"{ours!r}, as in this run", header[field])
     if not isinstance(header["ring"], str) or header["ring"] not in INTEGER_RINGS:
@@ -120,6 +121,12 @@ def decode_share(scheme: Scheme, data: bytes) -> SecretArray:
     if not ring.admits(parts):
         raise InvalidInputError(f"The 'body' parameter of {name} must hold elements of {ring.name}. Restore it.")
     return SecretArray(scheme, Share(ring, tuple(parts[i, ...] for i in range(count))), format, header["limit"])
+
+
+def _of_scheme(scheme: Scheme) -> dict[str, str | int]:
+    """Return what a share must have in common with the run that imports it."""
+    found: dict[str, str | int] = {"scheme": scheme.info.name, "rank": scheme.rank, "parties": len(scheme.names)}
+    return found if scheme.info.least_corrupted is None else {**found, _CHOSEN: scheme.spec.threshold}
 
 
 def _is_count(value: object, most: int) -> bool:

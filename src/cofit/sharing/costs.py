@@ -1,7 +1,8 @@
 """What the primitive operations of a scheme cost, as the scheme publishes it.
 
 Everything else that a party program does is made of these, so its rounds and bytes follow from public shapes alone: see
-``meter.py``. Rounds of an operation are those of the party that waits most.
+``meter.py``. Rounds of an operation are messages that wait for one another: those of the party that waits most, or more
+where several parties wait in turn (products through one party).
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ is opened to those who do not know r. The sum wrapped exactly if r has its top b
 
     z / 2^s = (c >> s) - (r >> s) + (1 - top(c)) top(r) 2^(k-s) - 2^(k-2-s)
 
-up to the carry out of the low bits, which is 0 or 1 (1 with probability frac(z / 2^s): unbiased). Given c the right
+up to the carry out of the low bits, which is 0 or 1 (1 with probability frac(z / 2^s) for one mask: unbiased; where it
+is a sum of several with digits of their own, as in ``shamir``, the law is another one). Given c the right
 side is linear in r >> s and top(r), and in u top(r) with u = 1 - top(c). Why it never fails: ``rep3/proof.md``.
 
 **Numbers from digits.** The same for T < 2^(K-1) and r of K digits, c = T + r modulo 2^K (``numbers.py``):

@@ -5,7 +5,8 @@ scheme publishes for it (``Scheme.costs``). Taking bits runs the same adder as t
 not estimated.
 
 Rounds are added up operation by operation, each with those of the party that waits most. The counters of a real run say
-the same at that party if it is the same one throughout, as in programs whose values come from owners and from draws.
+the same at that party if it is the same one throughout, as in programs whose values come from owners and from draws;
+where parties wait in turn (``shamir``, several maskers or one party in the middle), every counter says less.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ Shamir's sharing needs more points than Z_2^k has: differences of points must be
 two differ by an even number. In Z_M[X]/(h), h of degree m, the 2^m polynomials with coefficients 0 and 1 are such
 points for M = 2^k, because their differences are not zero modulo 2, where the ring is the field GF(2^m). (Abspoel,
 Cramer, Damgard, Escudero, Yuan, "Efficient information-theoretic secure multiparty computation over Z/p^kZ via Galois
-rings", TCC 2019, section 2.) For M = 2 the ring is that field. For a prime M it need not be a field; the differences
-are invertible all the same: their norms are small integers, and not 0, as h is irreducible over the rationals.
+rings", TCC 2019, section 2.) For M = 2 the ring is that field. For a large prime M it need not be a field; the
+differences are invertible all the same: their norms are small integers, smaller than M, and not 0, as h is irreducible
+over the rationals.
 
 Elements are tuples of m integers, the constant coefficient first: this is for the tables of a scheme, not for data.
 """

@@ -24,6 +24,7 @@ import numpy as np
 
 from cofit.arithmetic import IntegerRing, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
+from cofit.errors import parameter_error
 from cofit.sharing.shamir.galois import Element, GaloisRing, degree_for
 
 Group = tuple[int, ...]
@@ -35,6 +36,10 @@ class Geometry:
 
     parties: int
     threshold: int
+
+    def __post_init__(self) -> None:
+        if not 0 < 2 * self.threshold < self.parties:
+            raise parameter_error("threshold", "a geometry", "above 0 and below half of the parties", self.threshold)
 
     @property
     def degree(self) -> int:

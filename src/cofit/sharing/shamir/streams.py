@@ -50,8 +50,9 @@ class Streams(Scheme):
         return state
 
     def setup(self) -> None:
-        """Agree on the seeds: HKDF of what every member of a pair or group contributed, in the order of ranks, and of
-        the session. 1 round; to every other party one seed for the pair and one for each group that both are in.
+        """Agree on the seeds: HKDF of what every member of a pair or group contributed, in the order of ranks, of
+        their names, and of the session. 1 round; to every other party one seed for the pair and one for each group that
+        both are in.
         """
         common = {rank: [(rank,), *(g for g in self._own_groups if rank in g)] for rank in self._others}
         mine = {of: fresh_seed() for of in [*((rank,) for rank in self._others), *self._own_groups]}
@@ -71,7 +72,8 @@ class Streams(Scheme):
     def _stream(self, kind: str, given: dict[int, bytes]) -> Generator:
         """Return the stream of what its members gave."""
         material = b"".join(given[rank] for rank in sorted(given)) + self.mesh.terms.session
-        return Generator(derive_seed(material, f"shamir {kind} {sorted(given)}"))
+        members = [(rank, self.names[rank]) for rank in sorted(given)]
+        return Generator(derive_seed(material, f"shamir {kind} {members}"))
 
     # --- draws -------------------------------------------------------------------------------------------
 

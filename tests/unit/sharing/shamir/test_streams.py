@@ -95,7 +95,8 @@ def test_every_member_contributes_and_no_other_party_sees_it(name: str) -> None:
 
 def stream(kind: str, given: dict[int, bytes], session: bytes) -> bytes:
     """The first bytes of a stream of these contributions."""
-    party: Any = SimpleNamespace(mesh=SimpleNamespace(terms=SimpleNamespace(session=session)))
+    names = tuple(f"party-{i}" for i in range(7))
+    party: Any = SimpleNamespace(mesh=SimpleNamespace(terms=SimpleNamespace(session=session)), names=names)
     return Shamir._stream(party, kind, given).draw(32).tobytes()
 
 
