@@ -52,9 +52,9 @@ class SchemeInfo:
     """What a scheme is, for every number of parties that it runs with.
 
     ``most_corrupted``: the threshold, by the number of parties; ``least_corrupted``: the smallest one that may be
-    chosen in its place, None where there is no choice. ``corrupted``: the threshold in words, in which {threshold} and
-    {parties} stand for the numbers. ``routes``: of products, the usual one first. ``adversary`` begins with one word,
-    then a colon: tables show the word alone.
+    chosen in its place, None where there is no choice. ``corrupted``: the threshold in words; in it and in
+    ``assumptions`` {threshold} and {parties} stand for the numbers. ``routes``: of products, the usual one first.
+    ``adversary`` begins with one word, then a colon: tables show the word alone.
     """
 
     name: str
@@ -90,7 +90,7 @@ class SchemeInfo:
             correlations=self.correlations,
             adversary=self.adversary,
             corrupted=self.corrupted.format(threshold=threshold, parties=count),
-            assumptions=self.assumptions,
+            assumptions=self.assumptions.format(threshold=threshold, parties=count),
             secret=self.secret,
             active=self.active,
             route=route,

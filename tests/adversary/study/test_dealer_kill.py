@@ -1,4 +1,4 @@
-"""kill -9 of the dealer, and of parties of semi2k and rep4: training goes on, and there is exactly one release."""
+"""kill -9 of the dealer, and of parties of all schemes but rep3: training goes on, and there is exactly one release."""
 
 from __future__ import annotations
 
@@ -25,9 +25,15 @@ PARTY_SAMPLE = {
     ("semi2k", "party-a", "after checkpoint"),
     ("rep4", "party-d", "before confirm"),
 }
+SCHEMES: dict[str, tuple[dict[str, int], tuple[str, ...]]] = {
+    "semi2k": ({}, ("party-a", "party-b")),
+    "rep4": ({}, ("party-a", "party-d")),
+    "shamir": ({"count": 5}, ("party-a", "party-c", "party-e")),  # an opener that leads, an opener, a masker
+}
+"""How many parties, and who of them dies."""
 CHOSEN = (
-    "before commit", "after phase sealed", "after checkpoint", "progress noise", "after charge", "after save release",
-    "before barrier", "before confirm", "after confirm", "before begin opening", "after open",
+    "before commit", "before phase sealed", "after phase sealed", "after checkpoint", "progress noise", "after charge",
+    "after save release", "before barrier", "before confirm", "after confirm", "before begin opening", "after open",
     "after write published.json", "after phase released",
 )  # fmt: skip
 
@@ -59,14 +65,14 @@ def test_a_dealer_killed_at_any_point(make_lab: MakeLab, point: str) -> None:
     ("scheme", "party", "point"),
     [
         pytest.param(scheme, party, point, marks=() if (scheme, party, point) in PARTY_SAMPLE else pytest.mark.slow)
-        for scheme, parties in (("semi2k", ("party-a", "party-b")), ("rep4", ("party-a", "party-d")))
+        for scheme, (_, parties) in SCHEMES.items()
         for party in parties
         for point in CHOSEN
     ],
 )
 def test_a_party_killed_at_a_point(make_lab: MakeLab, scheme: str, party: str, point: str) -> None:
     assert point in POINTS
-    lab = make_lab(scheme=scheme, **SETTINGS)
+    lab = make_lab(scheme=scheme, **SCHEMES[scheme][0], **SETTINGS)
     for name in lab.servers:
         lab.start(name, die=dying(point) if name == party else {})
     owners = {owner: lab.contribute(owner) for owner in lab.owners}

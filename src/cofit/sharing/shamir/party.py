@@ -84,7 +84,7 @@ class Shamir(ComparesDealt, ShamirConversion):
         most_corrupted=lambda parties: (parties - 1) // 2,
         least_corrupted=1,
         corrupted="{threshold} of {parties} (honest majority)",
-        assumptions="AES-256 is a pseudorandom function; no more than the threshold of parties collude",
+        assumptions="AES-256 is a pseudorandom function; no more than {threshold} of the {parties} parties collude",
         routes=(DIRECT, KING),
     )
 
