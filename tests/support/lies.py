@@ -17,6 +17,7 @@ from cofit.learn.inputs import FEATURES, LABELS, Holders, gathered
 from cofit.roles.local.member import Contribution
 from cofit.roles.local.run import run_local
 from cofit.secret import Party, SecretArray
+from support.schemes import local
 
 Integers = npt.NDArray[Any]
 COIN = bytes(range(7, 39))
@@ -77,7 +78,7 @@ def verdicts_on(
         return np.asarray(party.open(passed, reason="a test of the check"))
 
     with lying():
-        run = run_local(program, scheme=scheme, parties=1 if scheme == "clear" else None, owners=given, timeout=120)
+        run = run_local(program, **local("clear/1" if scheme == "clear" else scheme), owners=given, timeout=120)
     return np.asarray(next(iter(run.results.values()))).astype(np.int64)
 
 

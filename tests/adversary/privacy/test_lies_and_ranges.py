@@ -7,6 +7,7 @@ must show, or these runs would prove nothing.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
@@ -28,9 +29,11 @@ from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.minimiser.program import train
 from cofit.roles.local.run import run_local
 from cofit.secret import Party, SecretArray, SecretBits
-from cofit.sharing import Share
+from cofit.sharing import Scheme, Share
 from cofit.sharing.rep3.party import Rep3
+from cofit.sharing.shamir.party import Shamir
 from support.lies import COIN, contributions, lying
+from support.schemes import also_slow, form, local
 
 ROWS, COLS, LIAR = 70, 6, 41
 GEOMETRIES: dict[str, dict[str, Any]] = {
@@ -72,28 +75,42 @@ def seeded_setup(self: Rep3) -> None:
     self._own, self._next = (Generator(bytes([1 + rank % 3] * 32)) for rank in (self.rank, self.rank + 1))
 
 
+def seeded_stream(self: Shamir, kind: str, given: dict[int, bytes]) -> Generator:
+    """The same draws in every run."""
+    del self
+    return Generator(hashlib.sha256(f"{kind} {sorted(given)}".encode()).digest())
+
+
+SEEDED: dict[str, tuple[type[Scheme], str, Callable[..., Any]]] = {
+    "rep3": (Rep3, "setup", seeded_setup),
+    "shamir": (Shamir, "_stream", seeded_stream),
+}
+
+
 @contextmanager
-def repeatable() -> Iterator[None]:
-    """With ``rep3`` every truncation of the same value returns the same: its mask is that of a value, not of a product,
-    which has a summand of the dealer in it."""
+def repeatable(scheme: str) -> Iterator[None]:
+    """On shares, every truncation of the same value returns the same: its mask is that of a value, not of a product,
+    which has summands in it of parties that know the mask, or a part of it."""
 
     def apart(original: Callable[..., Share]) -> Callable[..., Share]:
-        def product(self: Rep3, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, *more: Any) -> Share:
+        def product(self: Scheme, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, *more: Any) -> Share:
             exact = original(self, ring, a, b, shape, 0, *more)
             return self._truncate(exact, shift) if shift else exact
 
         return product
 
-    with mock.patch.object(Rep3, "setup", seeded_setup), ExitStack() as patches:
+    kind, place, seeded = SEEDED[scheme]
+    with mock.patch.object(kind, place, seeded), ExitStack() as patches:
         for name in ("_mul", "_matmul", "_inner"):
-            patches.enter_context(mock.patch.object(Rep3, name, apart(getattr(Rep3, name))))
+            patches.enter_context(mock.patch.object(kind, name, apart(getattr(kind, name))))
         yield
 
 
 @cache
 def planned(geometry: str, scheme: str) -> Plan:
     facts = {"rows": ROWS, "epsilon": 8.0, "feature_bound": 1.0, **GEOMETRIES[geometry]}
-    return plan_training(training_facts(cols=COLS, scheme=scheme, **{k: v for k, v in facts.items() if v is not None}))
+    given = {k: v for k, v in facts.items() if v is not None}
+    return plan_training(training_facts(cols=COLS, scheme=form(scheme).spec.name, **given))
 
 
 def without_noise(party: Party, laws: list[tuple[Any, int]], ring: IntegerRing, *, precision: int) -> list[SecretArray]:
@@ -125,9 +142,9 @@ def opened(geometry: str, lie: Lie, scheme: str = "clear") -> Integers:
     with (
         lying(),
         mock.patch.object(noisy, "discrete_gaussians", without_noise),
-        repeatable() if scheme == "rep3" else nullcontext(),
+        nullcontext() if scheme == "clear" else repeatable(plan.facts.scheme),
     ):
-        run = run_local(whole, scheme=scheme, parties=1 if scheme == "clear" else None, owners=given, timeout=120)
+        run = run_local(whole, **local("clear/1" if scheme == "clear" else scheme), owners=given, timeout=120)
     return next(iter(run.results.values()))
 
 
@@ -167,9 +184,25 @@ def test_no_lie_changes_a_bit_of_what_is_opened(geometry: str) -> None:
     assert list(differing(geometry)) == []
 
 
-@pytest.mark.parametrize("geometry", [pytest.param("level and centre", marks=pytest.mark.slow), "clipped"])
-def test_nor_on_shares(geometry: str) -> None:
-    assert list(differing(geometry, "rep3", slice(0, None, 7))) == []
+@pytest.mark.parametrize(
+    ("scheme", "geometry"),
+    also_slow(
+        [("rep3", "clipped"), ("shamir/5", "clipped")],
+        ("rep3", "level and centre"),
+        ("shamir/5", "level and centre"),
+        ("shamir", "clipped"),
+        ("shamir/7", "clipped"),
+        ("shamir/5/king", "clipped"),
+    ),
+)
+def test_nor_on_shares(scheme: str, geometry: str) -> None:
+    assert list(differing(geometry, scheme, slice(0, None, 7))) == []
+
+
+@pytest.mark.parametrize("scheme", also_slow(["rep3"], "shamir/5"))
+def test_on_shares_a_check_that_is_narrowed_is_noticed(scheme: str) -> None:
+    with narrowed():
+        assert next(differing("clipped", scheme, slice(0, None, 7)), None) is not None
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)

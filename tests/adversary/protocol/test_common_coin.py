@@ -13,10 +13,11 @@ from cofit.errors import CofitError, ProtocolError
 from cofit.secret import Party
 from cofit.secret.common_coin import CoinStore, MemoryCoinStore, _commitment, common_coin
 from support.coins import AGREE, BASIS, COMMIT, REVEAL, Session, session
+from support.schemes import also_slow
 
-PARTIES = {"rep3": 3, "rep4": 4, "semi2k": 2}
-SCHEMES = pytest.mark.parametrize("scheme", list(PARTIES))
-LAST = {"rep3": 2, "rep4": 3, "semi2k": 1}
+PARTIES = {"rep3": 3, "rep4": 4, "semi2k": 2, "shamir": 5}
+SCHEMES = pytest.mark.parametrize("scheme", also_slow(["rep3", "rep4", "semi2k"], "shamir"))
+LAST = {"rep3": 2, "rep4": 3, "semi2k": 1, "shamir": 4}
 """The party that cheats."""
 
 
@@ -61,7 +62,7 @@ def finished(scheme: str, stores: list[MemoryCoinStore]) -> tuple[bytes, Session
 
 
 @pytest.mark.parametrize(
-    "scheme", ["rep3", *(pytest.param(scheme, marks=pytest.mark.slow) for scheme in ("rep4", "semi2k"))]
+    "scheme", ["rep3", *(pytest.param(scheme, marks=pytest.mark.slow) for scheme in ("rep4", "semi2k", "shamir"))]
 )
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", [1, 2, 3, COMMIT, AGREE, REVEAL], ids=str)
