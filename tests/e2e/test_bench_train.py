@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -61,6 +62,22 @@ def test_bytes_of_the_noise_are_those_of_all_members(scheme: str) -> None:
     facts = training_facts(80, 7, scheme=scheme, feature_bound=1.0, feature_lower=0.0)
     cost = forecast(plan_training(facts))
     assert (report["bytes_total"], report["bytes_noise"]) == (cost.total.bytes, cost.noise.bytes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("recipe", "form"), [("paper", ""), ("best", "--threshold 1"), ("best", "--route king")])
+def test_five_parties_send_what_a_plan_says(recipe: str, form: str) -> None:
+    size, scheme = ["--recipe", recipe, "--rows", "80", "--cols", "7"], ["--scheme", "shamir", "--parties", "5"]
+    result = bench(*size, *scheme, *form.split(), "--repetitions", "1", "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    report = json.loads(result.stdout)
+    threshold, route = 1 if "threshold" in form else 2, "king" if "king" in form else "direct"
+    assert (report["parties"], report["threshold"], report["route"]) == (5, threshold, route)
+    bounds: dict[str, Any] = {"feature_bound": 1.0, "feature_lower": 0.0} if recipe == "best" else {"l2": 1.0}
+    facts = training_facts(80, 7, recipe=recipe, scheme="shamir", threshold=threshold, route=route, **bounds)
+    cost = forecast(plan_training(facts), parties=5)
+    assert report["bytes_total"] == cost.total.bytes
+    assert report["rounds"] <= cost.total.rounds
 
 
 @pytest.mark.parametrize(

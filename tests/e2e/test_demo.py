@@ -63,6 +63,7 @@ def refused_demo(folder: Path, *arguments: str) -> tuple[object, str, str]:
         pytest.param("vertical", "rep3", marks=pytest.mark.slow),
         pytest.param("vertical", "semi2k", marks=pytest.mark.slow),
         pytest.param("horizontal", "rep4", marks=pytest.mark.slow),
+        pytest.param("horizontal", "shamir", marks=pytest.mark.slow),
     ],
 )
 def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
@@ -100,6 +101,33 @@ def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:
         assert counted[phase] == (cost.rounds, cost.bytes)
         assert re.search(rf"│ {phase} +│ {cost.rounds:,} +│ {size(cost.bytes)} +│ [0-9.]+ m?s +│", output), phase
     assert output.count("the noisy weights: the one release of this study") == 2  # certificate and audit log
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "corrupted", "reads"),
+    [
+        (("--parties", "5"), "2 of 5", "Any 3 of the 5"),
+        (("--parties", "5", "--threshold", "1"), "1 of 5", "Any 2 of the 5"),
+        (("--parties", "7"), "3 of 7", "Any 4 of the 7"),
+    ],
+)
+def test_more_parties(options: tuple[str, ...], corrupted: str, reads: str, tmp_path: Path) -> None:
+    result = demo(tmp_path, "--scheme", "shamir", *options)
+    assert (result.returncode, result.stderr) == (0, "")
+    folder = tmp_path / "cofit-demo"
+    check_summary(result.stdout, folder)
+    assert f"{options[1]} computing parties, scheme shamir" in " ".join(result.stdout.split())
+    certificate = " ".join((folder / "certificate.txt").read_text().split())
+    assert f"corrupted at most: {corrupted} (honest majority); passive" in certificate
+    assert f"no more than {corrupted.replace('of', 'of the')} parties collude" in certificate
+    assert reads in " ".join((folder / "report.html").read_text().split())
+    spec = Certificate.from_json((folder / "certificate.json").read_text()).spec
+    plan = plan_training(
+        training_facts(426, 30, scheme="shamir", feature_bound=1.0, threshold=spec.threshold).among(spec.parties)
+    )
+    counted = {phase.name: phase.bytes for phase in Cost.load(folder / "cost.json").phases}
+    assert counted == {name: cost.bytes for name, cost in forecast(plan, parties=spec.parties).phases.items()}
 
 
 def check_raw_rows(model: LinearModel) -> None:

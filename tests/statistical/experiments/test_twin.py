@@ -21,6 +21,7 @@ from cofit.roles import run_local
 from cofit.roles.local.tables import OwnerTable, contributions_of, holders_of
 from cofit.roles.local.training import run_training
 from support.facts import paper_facts
+from support.schemes import form, local
 
 Reals = npt.NDArray[np.float64]
 ALPHA = 1e-6
@@ -37,7 +38,7 @@ def _plan(scheme: str, mechanism: str, partition: str, epsilon: float = 2.0) -> 
         ROWS,
         COLS,
         recipe="paper",
-        scheme=scheme,
+        scheme=form(scheme).spec.name,
         mechanism=mechanism,
         delta=delta,
         epsilon=epsilon,
@@ -67,11 +68,11 @@ def _p_values(plan: MinimiserPlan, real: Reals, twin: Reals) -> dict[str, float]
     return {name: float(stats.ks_2samp(ours[name], theirs[name], method="asymp").pvalue) for name in ours}
 
 
-def _real_draws(plan: MinimiserPlan, owners: dict[str, OwnerTable], draws: int) -> Reals:
+def _real_draws(plan: MinimiserPlan, scheme: str, owners: dict[str, OwnerTable], draws: int) -> Reals:
     """The twin's program with the real protocol: training, then many releases of what was trained. For tests alone."""
     contributions = {name: contributions_of(plan, name, table) for name, table in owners.items()}
     program = partial(twin._program, plan=plan, holders=holders_of(plan, owners), draws=draws)
-    results: list[Reals] = list(run_local(program, scheme=plan.facts.scheme, owners=contributions).results.values())
+    results: list[Reals] = list(run_local(program, **local(scheme), owners=contributions).results.values())
     assert all(np.array_equal(other, results[0]) for other in results)
     return results[0]
 
@@ -98,13 +99,15 @@ def _compare(plan: MinimiserPlan, real: Reals) -> None:
         pytest.param("rep3", "gaussian", "vertical", marks=pytest.mark.slow),
         pytest.param("semi2k", "knorm", "horizontal", marks=pytest.mark.slow),
         pytest.param("rep4", "knorm", "vertical", marks=pytest.mark.slow),
+        pytest.param("shamir/5", "laplace", "horizontal", marks=pytest.mark.slow),
+        pytest.param("shamir", "gaussian", "vertical", marks=pytest.mark.slow),
     ],
 )
 def test_releases_of_the_real_protocol_and_the_twins_are_of_one_distribution(
     scheme: str, mechanism: str, partition: str
 ) -> None:
     plan, owners = _plan(scheme, mechanism, partition), _owners(partition)
-    _compare(plan, np.concatenate([_real_draws(plan, owners, DRAWS) for _ in range(RUNS)]))
+    _compare(plan, np.concatenate([_real_draws(plan, scheme, owners, DRAWS) for _ in range(RUNS)]))
 
 
 @pytest.mark.slow

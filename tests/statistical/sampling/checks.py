@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 from cofit import Party, SecretArray, SecretBits, run_local
+from support.schemes import local
 
 ALPHA = 1e-6
 CHUNK = 20_000
@@ -27,8 +28,15 @@ AMOUNTS = [
     pytest.param("rep3", 20_000, id="rep3"),
     pytest.param("clear", 1_000_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
 ]
-AMOUNTS_AND_DEALER = [*AMOUNTS, pytest.param("semi2k", 5_000, id="semi2k")]
-"""For one sampler of each kind: with a dealer as well, where bits and correlations come from elsewhere."""
+_MORE = ("shamir", "shamir/5", "shamir/7")
+AMOUNTS_AND_DEALER = [
+    *AMOUNTS,
+    pytest.param("semi2k", 5_000, id="semi2k"),
+    *(pytest.param(form, 5_000, id=form, marks=pytest.mark.slow) for form in _MORE),
+]
+"""For one sampler of each kind: where bits and correlations come from elsewhere, and where more parties make them."""
+AMOUNTS_OF_ALL = [*AMOUNTS_AND_DEALER[:-2], pytest.param("shamir/5", 5_000, id="shamir/5"), AMOUNTS_AND_DEALER[-1]]
+"""The same, for samplers that are quick among five parties."""
 
 
 def draws(draw: Draw, scheme: str, count: int) -> Values:
@@ -38,8 +46,8 @@ def draws(draw: Draw, scheme: str, count: int) -> Values:
         pieces = [party.open(draw(party, min(CHUNK, count - start)), reason="test") for start in range(0, count, CHUNK)]
         return np.concatenate(pieces, axis=-1)
 
-    parties = 1 if scheme == "clear" else None
-    return next(iter(run_local(program, scheme=scheme, parties=parties, timeout=300).results.values()))
+    form = local("clear/1" if scheme == "clear" else scheme)
+    return next(iter(run_local(program, **form, timeout=300).results.values()))
 
 
 def accept(p_values: PValues) -> None:

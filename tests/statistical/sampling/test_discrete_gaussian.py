@@ -35,6 +35,7 @@ from statistical.sampling.checks import (
     unrelated,
     variance_of,
 )
+from support.schemes import also_slow
 
 SIGMAS = [Fraction(3, 5), Fraction(3), Fraction(50), Fraction(1 << 20)]  # tables: 1, 1, 1, 3
 
@@ -229,7 +230,7 @@ def test_words_of_few_bits_are_noticed(sigma: Fraction) -> None:
     reject(battery(coarse, sigma))
 
 
-@pytest.mark.parametrize("scheme", ["rep3", "semi2k"])
+@pytest.mark.parametrize("scheme", ["rep3", "semi2k", "shamir/5"])
 def test_a_mask_of_numbers_that_wraps_wrongly_is_noticed(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What wrapped is not given back: some draws are off by 2^K."""
     monkeypatch.setattr(sums, "_FEW_BITS", 0)
@@ -237,11 +238,14 @@ def test_a_mask_of_numbers_that_wraps_wrongly_is_noticed(scheme: str, monkeypatc
         monkeypatch.setattr(
             f"cofit.sharing.{kind}.conversion.without_wrap", lambda ring, top, masked_top, width: ring.zeros(top.shape)
         )
+    monkeypatch.setattr("cofit.sharing.shamir.wraps._picked", lambda rows, which: np.zeros_like(rows[0]))
     values = draws(of(Fraction(3)), scheme, 2_000)
     assert (np.abs(values) > 32).any()
 
 
-@pytest.mark.parametrize("scheme", ["rep3", "rep4", "semi2k"])
+@pytest.mark.parametrize(
+    "scheme", also_slow(["rep3", "rep4", "semi2k", "shamir/5"], "shamir", "shamir/7", "shamir/5/king")
+)
 def test_draws_that_are_added_as_numbers(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "_FEW_BITS", 0)
     accept(battery(draws(of(Fraction(3)), scheme, 5_000), Fraction(3)))

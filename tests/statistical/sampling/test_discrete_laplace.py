@@ -16,7 +16,7 @@ from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sampling.sums import TableSum
 from statistical.sampling.broken_bits import share_among_tables, without_digit
 from statistical.sampling.checks import (
-    AMOUNTS_AND_DEALER,
+    AMOUNTS_OF_ALL,
     PValues,
     Values,
     accept,
@@ -65,7 +65,7 @@ def battery(values: Values, t: Fraction) -> PValues:
     }
 
 
-@pytest.mark.parametrize(("scheme", "count"), AMOUNTS_AND_DEALER)
+@pytest.mark.parametrize(("scheme", "count"), AMOUNTS_OF_ALL)
 def test_discrete_laplace(scheme: str, count: int) -> None:
     accept(battery(draws(small, scheme, count), SMALL))
     accept(battery(draws(large, scheme, count), LARGE))

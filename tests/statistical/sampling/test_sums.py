@@ -16,7 +16,7 @@ from cofit.sampling.sums import TableSum, draw_sums
 from cofit.sampling.tables import alias_table, rounded_weights
 from statistical.sampling.broken_bits import share_among_draws, share_among_tables
 from statistical.sampling.checks import (
-    AMOUNTS_AND_DEALER,
+    AMOUNTS_OF_ALL,
     PValues,
     Values,
     accept,
@@ -49,7 +49,7 @@ def battery(values: Values) -> PValues:
 
 
 @pytest.mark.parametrize("few", [0, 1 << 30], ids=["as numbers", "bit by bit"])
-@pytest.mark.parametrize(("scheme", "count"), AMOUNTS_AND_DEALER)
+@pytest.mark.parametrize(("scheme", "count"), AMOUNTS_OF_ALL)
 def test_two_tables(scheme: str, count: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "_FEW_BITS", few)
     accept(battery(draws(two, scheme, count)))

@@ -27,6 +27,7 @@ from cofit.sharing import SCHEMES, scheme_named
 from cofit.sharing.meter import Meter, Tally
 from support.facts import paper_facts
 from support.late_checks import LateChecked
+from support.schemes import form
 
 FEW = {"allow_unproven": True, "mechanism": "laplace"}
 """Facts of short runs, whose noise is cheap."""
@@ -87,6 +88,36 @@ CASES: list[tuple[int, int, int, dict[str, Any]]] = [  # rows, columns, owners, 
     (40, 5, 2, {"scheme": "rep4", "mechanism": "laplace"}),
     (40, 5, 2, {"scheme": "rep4", "partition": "vertical", "mechanism": "gaussian", "delta": 1e-6}),
 ]
+
+
+AMONG = [  # a form of a scheme among n parties, and facts
+    ("shamir", {"mechanism": "laplace"}),
+    ("shamir/5", {"mechanism": "laplace"}),
+    pytest.param("shamir/5", {"epsilon": 10}, marks=pytest.mark.slow),
+    pytest.param("shamir/5", {"partition": "vertical", "mechanism": "gaussian", "delta": 1e-6}, marks=pytest.mark.slow),
+    pytest.param("shamir/5/1", {"mechanism": "laplace"}, marks=pytest.mark.slow),
+    pytest.param("shamir/4", {"mechanism": "laplace"}, marks=pytest.mark.slow),
+    pytest.param("shamir/5/king", {"mechanism": "laplace"}, marks=pytest.mark.slow),
+    pytest.param("shamir/7", {"mechanism": "laplace"}, marks=pytest.mark.slow),
+    pytest.param("shamir/7/king", {"partition": "vertical", "mechanism": "laplace"}, marks=pytest.mark.slow),
+    pytest.param("semi2k/3", {"mechanism": "laplace"}, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("name", "facts"), AMONG, ids=str)
+def test_bytes_are_those_of_a_run_among_n_parties(name: str, facts: dict[str, Any]) -> None:
+    """Rounds too, but where parties have different parts in an operation: then nobody waits for all of them."""
+    spec = form(name).spec
+    plan = planned(40, 5, scheme=spec.name, threshold=spec.threshold, route=spec.route, **facts)
+    cost = forecast(plan, owners=2, parties=spec.parties)
+    found = counted(run_training(plan, tables(plan, 2), parties=spec.parties).run)
+    assert {phase: bytes_sent for phase, (_, bytes_sent) in found.items()} == {
+        phase: one.bytes for phase, one in cost.phases.items()
+    }
+    for phase, (rounds, _) in found.items():
+        assert rounds <= cost.phases[phase].rounds, phase
+    if name.count("/") < 2 and spec.threshold == 1:
+        assert foretold(cost) == found
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
