@@ -16,6 +16,7 @@ from cofit.sharing.numbers import FromNumbers, plain_numbers
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.shamir.digits import Digits
 from cofit.sharing.shamir.truncation import Truncation, top_width
+from cofit.sharing.shamir.wraps import MaskedSums
 from cofit.sharing.shares import BitShare, Share
 
 
@@ -76,7 +77,8 @@ class ShamirConversion(TakesBits, FromNumbers, Truncation):
         digits = None if kept is None else digits_of(kept)
         plain = None if kept is None else ring.neg(plain_numbers(ring, kept, count)[0])
         opening = self._to_each_other(BITS, self._openers_summand(words_of(masked), []))
-        opened, counted = self._count_wraps("unmask", ring, count, [top], digits, plain, opening, digits_of)
+        sums = MaskedSums(ring, count, [top], digits, plain)
+        opened, counted = self._count_wraps("unmask", sums, opening, digits_of)
         result = None
         if opened is not None and counted is not None:
             terms = [counted.plain, ring.shl(counted.wraps[0], masked.rows)]

@@ -20,7 +20,7 @@ import numpy as np
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.sharing.masked_opening import of_wrap, public_part, raised
 from cofit.sharing.shamir.digits import Digits
-from cofit.sharing.shamir.wraps import Wraps
+from cofit.sharing.shamir.wraps import MaskedSums, Wraps
 from cofit.sharing.shares import Share
 
 
@@ -71,8 +71,8 @@ class Truncation(Wraps):
         elif masks:
             mask = ring.signed_sum(masks, [] if summand is None else [summand]).reshape(-1)
             digits, plain = digits_of(mask), ring.neg(ring.shr(mask, shift))
-        opening = self._to_each_other(ring, own)
-        opened, counted = self._count_wraps(operation, ring, count, widths, digits, plain, opening, digits_of)
+        opening, sums = self._to_each_other(ring, own), MaskedSums(ring, count, widths, digits, plain)
+        opened, counted = self._count_wraps(operation, sums, opening, digits_of)
         result = None
         if opened is not None and counted is not None:
             wrapped, *below = counted.wraps

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,25 @@ _TERMS = 8  # products that a kernel adds at once
 _Pairs = tuple[tuple[tuple[int, int], ...], ...]
 
 
+class MaskedSums(NamedTuple):
+    """What openers see under masks, ``size`` numbers, and the ``widths`` of the digits of every family.
+
+    A masker has its ``digits``, arrays of ``size``, and a ``plain`` value, whose sum over the maskers is shared too.
+    """
+
+    ring: Ring
+    size: int
+    widths: Sequence[int]
+    digits: Sequence[Digits] | None
+    plain: RingArray | None
+
+
+Opening: TypeAlias = Protocol[RingArray | None]
+"""How openers learn what they see; the others return None."""
+Reading: TypeAlias = Callable[[RingArray], Sequence[Digits]]
+"""The digits of that, for every family."""
+
+
 class Counted(NamedTuple):
     """An opener's summands: of w(v) for every family, and of the maskers' plain values."""
 
@@ -50,27 +69,18 @@ class Wraps(MaskedBits):
     """One party, with its part in counting wraps."""
 
     def _count_wraps(
-        self,
-        operation: str,
-        ring: Ring,
-        count: int,
-        widths: Sequence[int],
-        digits: Sequence[Digits] | None,
-        plain: RingArray | None,
-        opening: Protocol[RingArray | None],
-        public: Callable[[RingArray], Sequence[Digits]],
+        self, operation: str, sums: MaskedSums, opening: Opening, public: Reading
     ) -> tuple[RingArray | None, Counted | None]:
         """Return what ``opening`` does, and an opener's summands for the digits ``public`` of that.
 
-        A masker passes its ``digits``, arrays of ``count``, and a ``plain`` value, whose sum over the maskers is shared
-        as well. Rounds: 1 for one masker, 2 for two; for three 2 and those of three products.
+        Rounds: 1 for one masker, 2 for two; for three 2 and those of three products.
         """
         if self.geometry.threshold >= IN_BITS:
-            return self._count_in_bits(operation, ring, count, widths, digits, plain, opening, public)
-        opened, tables = self._together(operation, opening, self._all_wraps(ring, count, widths, digits, plain))
+            return self._count_in_bits(operation, sums, opening, public)
+        opened, tables = self._together(operation, opening, self._all_wraps(*sums))
         if opened is None or tables is None:
             return opened, None
-        rows = places([1 << q for q in widths])
+        rows = places([1 << q for q in sums.widths])
         found = [_picked(tables[place], v) for place, v in zip(rows, public(opened), strict=True)]
         return opened, Counted(found, tables[-1])
 
@@ -125,17 +135,10 @@ class Wraps(MaskedBits):
     # --- in bits -----------------------------------------------------------------------------------------
 
     def _count_in_bits(
-        self,
-        operation: str,
-        ring: Ring,
-        count: int,
-        widths: Sequence[int],
-        digits: Sequence[Digits] | None,
-        plain: RingArray | None,
-        opening: Protocol[RingArray | None],
-        public: Callable[[RingArray], Sequence[Digits]],
+        self, operation: str, sums: MaskedSums, opening: Opening, public: Reading
     ) -> tuple[RingArray | None, Counted | None]:
         """As ``_count_wraps``, for three maskers."""
+        ring, count, widths, digits, plain = sums
         rows, words = 2 * len(widths), packed_length(count)
         masks, kept = self._maskers_bits((rows, words))
         opened, bits, rho = self._together(

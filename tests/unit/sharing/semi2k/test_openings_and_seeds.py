@@ -11,7 +11,7 @@ import pytest
 from cofit.arithmetic import Z64, Ring, RingArray, Shape
 from cofit.sharing import Scheme
 from cofit.sharing.semi2k.party import Semi2k
-from support.masks import unsettled
+from support.masks import Recorder, unsettled
 from support.runs import run_scheme
 from unit.sharing.semi2k.test_masks import Scripted, numbers
 
@@ -23,7 +23,7 @@ def summands(kind: type[Semi2k], receiver: int, shift: bool, to: Sequence[int] |
     seen: list[RingArray] = []
     others = [rank for rank in range(3) if rank != receiver]
 
-    class Instrumented(kind):  # type: ignore[misc, valid-type]
+    class Instrumented(Recorder, kind):  # type: ignore[misc, valid-type]
         def setup(self) -> None:
             super().setup()
             for rank in self._others:
@@ -31,15 +31,9 @@ def summands(kind: type[Semi2k], receiver: int, shift: bool, to: Sequence[int] |
                 moved = 0 if shift and pair == others else None
                 self._pairs[rank] = Scripted(10 * pair[0] + pair[1], moved, None, None)
 
-        def _exchange(
-            self,
-            operation: str,
-            send: Mapping[int, Sequence[RingArray]] | None = None,
-            receive: Mapping[int, RingArray] | None = None,
-        ) -> None:
-            super()._exchange(operation, send, receive)
+        def received(self, operation: str, arrays: Mapping[int, RingArray]) -> None:
             if operation == "open" and self.rank == receiver:
-                seen.extend(array.copy() for array in (receive or {}).values())
+                seen.extend(array.copy() for array in arrays.values())
 
     def program(s: Scheme) -> None:
         opened = s.open(numbers(s, Z64, 0), to)

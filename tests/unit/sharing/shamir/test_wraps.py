@@ -17,7 +17,7 @@ from cofit.sharing.shamir.digits import Digits
 from cofit.sharing.shamir.party import Shamir
 from cofit.sharing.shamir.steps import Messages, Protocol
 from cofit.sharing.shamir.truncation import low_width, top_width
-from cofit.sharing.shamir.wraps import Counted
+from cofit.sharing.shamir.wraps import Counted, MaskedSums
 from support.runs import run_scheme
 from support.schemes import also_slow, form
 
@@ -57,7 +57,7 @@ def counted(
             return [v.astype(np.uint8) for _, _, v in families]
 
         widths = [q for q, _, _ in families]
-        return s._count_wraps("mul", ring, count, widths, digits, plain, opening(), public)[1]
+        return s._count_wraps("mul", MaskedSums(ring, count, widths, digits, plain), opening(), public)[1]
 
     results = run_scheme(name, program).results
     openers = form(name).spec.threshold + 1
