@@ -31,11 +31,13 @@ from cofit.learn.forecast import Forecast, forecast
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.budget import MOST_CLIPPED, clipping_pays
 from cofit.learn.usefulness import shown
+from cofit.sharing import scheme_named
+from cofit.sharing.costs import Cost, Costs
 from support.certified import certified
 from support.pages import PAGES, ROOT
 
 SPOT = re.compile(r"(<!-- = (?P<code>.+?) -->)(?P<text>.*?)(<!-- / -->)", re.DOTALL)
-SCHEMES = ("rep3", "semi2k", "rep4")
+SCHEMES = ("rep3", "shamir", "semi2k", "rep4")
 PAPER_SIZE = (1713, 1874)
 
 
@@ -102,6 +104,58 @@ def scheme_costs() -> str:
     return "\n".join(lines)
 
 
+AMONG: tuple[tuple[str, str, int, dict[str, Any]], ...] = (  # in words, then the scheme and how many compute
+    ("`rep3`, 3 parties, any 2 read everything", "rep3", 3, {}),
+    ("`shamir`, 3 parties, any 2", "shamir", 3, {}),
+    ("`shamir`, 5 parties, any 3", "shamir", 5, {}),
+    ("the same through one party (`king`)", "shamir", 5, {"route": "king"}),
+    ("`shamir`, 5 parties, `threshold = 1`, any 2", "shamir", 5, {"threshold": 1}),
+    ("`shamir`, 7 parties, any 4", "shamir", 7, {}),
+    ("the same through one party (`king`)", "shamir", 7, {"route": "king"}),
+    ("`semi2k`, 5 parties and a dealer, all 5, or the dealer and 1", "semi2k", 5, {}),
+    ("`semi2k`, 7 parties and a dealer, all 7, or the dealer and 1", "semi2k", 7, {}),
+)
+
+
+def party_costs() -> str:
+    """Return the table of what training costs among several parties at the paper's size."""
+    lines = ["| | an epoch | a run |", "|---|---|---|"]
+    for words, scheme, parties, facts in AMONG:
+        cost = training(scheme=scheme, parties=parties, **facts)
+        cells = [f"{phase.rounds:,} rounds, {megabytes(phase.bytes, 1)}" for phase in (cost.epoch, cost.total)]
+        lines.append(f"| {words} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def shamir_costs() -> str:
+    """Return the table of what the operations of ``shamir`` cost among 3, 5 and 7 parties, by both routes."""
+    kind = scheme_named("shamir")
+    direct, king = ([kind.costs(kind.info.spec(n, route=route)) for n in (3, 5, 7)] for route in ("direct", "king"))
+
+    def row(words: str, cost: Callable[[Costs], Cost], times: Callable[[int], int] = lambda n: 1) -> str:
+        def cells(costs: list[Costs]) -> tuple[str, str]:
+            found = [(cost(one), times(n)) for one, n in zip(costs, (3, 5, 7), strict=True)]
+            sent = [f"{c.elements * t}" + (f" and {c.packed} words" if c.packed else "") for c, t in found]
+            return ", ".join(str(c.rounds) for c, _ in found), ", ".join(sent)
+
+        pairs = zip(cells(direct), cells(king), strict=True)
+        return f"| {words} | " + " | ".join(a if a == b else f"{a} ({b})" for a, b in pairs) + " |"
+
+    return "\n".join(
+        [
+            "| operation | rounds | elements |",
+            "|---|---|---|",
+            row("input by a party", lambda c: c.input),
+            row("open to all", lambda c: c.open, lambda n: n),
+            row("product, matrix product, inner products of rows, exact", lambda c: c.product),
+            row("the same, with truncation; truncation", lambda c: c.truncated_product),
+            row("a fresh sharing of the same value (stored shares)", lambda c: c.refresh),
+            row("bit to ring element", lambda c: c.bit_to_ring),
+            row("AND, OR of bits; *bits* for each bit", lambda c: c.bits.product),
+        ]
+    )
+
+
 def scheme_choices() -> str:
     """Return the second table of ``cofit schemes``, without how many may be corrupted."""
     rows = [("scheme", "who computes", "adversary tolerated", "rounds an epoch", "bytes an epoch", "seconds")]
@@ -132,7 +186,7 @@ CHECKED: tuple[tuple[str, tuple[int, int], dict[str, Any]], ...] = (
 
 def check_table() -> str:
     """Return what the check of rows sends: in all, for a row, and beside the whole run."""
-    lines = ["| data | `rep3` | `semi2k` | `rep4` |", "|---|---|---|---|"]
+    lines = ["| data | " + " | ".join(f"`{scheme}`" for scheme in SCHEMES) + " |", "|---" * (len(SCHEMES) + 1) + "|"]
     for name, size_of, facts in CHECKED:
         cells = []
         for scheme in SCHEMES:

@@ -16,7 +16,7 @@ from cofit.units import duration, size
 
 _BETWEEN_CITIES = 0.02
 _ROUTES = {
-    DIRECT: "every party sends to all others: the fewest rounds",
+    DIRECT: "every party sends to those who need it: the fewest rounds",
     KING: "through one party, which tells the others: more rounds, fewer bytes",
 }
 _RECIPES = {"best": "the most accurate known for these facts", "paper": "the paper's method, calibrated honestly"}
