@@ -11,7 +11,7 @@ from cofit.arithmetic import F61, Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.arithmetic.prg import fresh_seed
 from cofit.errors import ProtocolError
 from cofit.sharing import Scheme, Share
-from support.runs import run_scheme
+from support.runs import reconstruct, run_scheme
 from support.schemes import EVERY, SECRET, form
 
 VALUES = np.arange(-3, 300_000).reshape(1, -1)
@@ -38,7 +38,10 @@ def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring
         assert reopened is not None
         return opened, reopened, share, fresh
 
-    for opened, reopened, share, fresh in run_scheme(scheme, program).results:
+    results = run_scheme(scheme, program).results
+    for place in (2, 3):
+        assert np.array_equal(ring.to_int(reconstruct([result[place] for result in results], scheme)), VALUES)  # type: ignore[misc]
+    for opened, reopened, share, fresh in results:
         assert np.array_equal(ring.to_int(opened), VALUES)
         assert np.array_equal(ring.to_int(reopened), VALUES)
         if kind.info.secret:

@@ -58,13 +58,20 @@ FORMATS = [
 ]
 IN_A_FIELD = [FixedPoint(16, F61), FixedPoint(26, F61)]
 MOST_UNITS = 4
+RARE = [("shamir", FixedPoint(24)), ("shamir/5", FixedPoint(52, Z128))]
 scheme_and_format = pytest.mark.parametrize(
     ("scheme", "format"),
     [("clear", format) for format in FORMATS + IN_A_FIELD]
-    + [(name, format) for name in SECRET for format in (FixedPoint(24), FixedPoint(52, Z128))],
+    + [
+        (name, format)
+        for name in SECRET
+        for format in (FixedPoint(24), FixedPoint(52, Z128))
+        if (name, format) not in RARE
+    ]
+    + [pytest.param(*one, marks=pytest.mark.slow) for one in RARE],
     ids=str,
 )
-"""Every format in the clear; and every scheme in both rings."""
+"""Every format in the clear; and every scheme in both rings: of one with many parties, among three and among five."""
 
 
 @pytest.fixture(params=FORMATS + IN_A_FIELD, ids=str)

@@ -287,14 +287,19 @@ class Recorded:
                 if message.opening is None:
                     seen.append(message.array)
                     continue
-                shares = shares_of_all(self.geometry, self._opened(log, message.opening))
-                value, among = opened_value(self.geometry, shares), self.geometry.openers
-                told = simulated(self.geometry, corrupted, value, shares, message.sender, among)
-                assert np.array_equal(told, message.array), "an opener says more than the value"
                 openings.add(message.opening)
+                if log is self.plain:
+                    self._check_opening(message.opening, message, corrupted)
         for number in sorted(openings):
             seen.append(opened_value(self.geometry, self._opened(log, number)))
         return seen
+
+    def _check_opening(self, number: int, message: Message, corrupted: Group) -> None:
+        """What an opener says of a value follows from it and from T's shares."""
+        shares, geometry = shares_of_all(self.geometry, self._opened(self.plain, number)), self.geometry
+        value = opened_value(geometry, shares)
+        told = simulated(geometry, corrupted, value, shares, message.sender, geometry.openers)
+        assert np.array_equal(told, message.array), "an opener says more than the value"
 
     def _opened(self, log: Log, number: int) -> dict[int, Share]:
         return {rank: log.opened[rank][number] for rank in self.geometry.openers}

@@ -9,15 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from cofit.arithmetic import Ring, RingArray
-from cofit.arithmetic.bits import unpack
 from cofit.arithmetic.prg import fresh_seed
-from cofit.sharing import BitShare, Scheme, Share, Spec, dealer_of
+from cofit.sharing import Scheme, Share, Spec, dealer_of
 from cofit.sharing.inputs import send_components
-from cofit.sharing.packed_bits import words_of
+from cofit.sharing.rep4.party import Rep4
 from cofit.sharing.shamir.geometry import geometry_of, tables_of
 from cofit.sharing.shamir.party import Shamir
 from cofit.transport import (
@@ -198,9 +194,6 @@ def reconstruct(shares: list[Share], scheme: str) -> RingArray:
         geometry = geometry_of(spec.parties, spec.threshold)
         rows = [tables_of(geometry, ring).summand(rank, geometry.openers) for rank in geometry.openers]
         return ring.signed_sum([ring.combined(shares[r].parts, row)[0] for r, row in enumerate(rows)])
+    if issubclass(kind, Rep4):  # a party has all summands but its own
+        return ring.signed_sum([shares[1].parts[0], *shares[0].parts])
     return ring.signed_sum([share.parts[0] for share in shares])
-
-
-def reconstruct_bits(shares: list[BitShare], scheme: str) -> npt.NDArray[np.uint8]:
-    """The bits of a Boolean sharing, seen from outside."""
-    return unpack(reconstruct([words_of(share) for share in shares], scheme), shares[0].count)
