@@ -15,11 +15,16 @@ from cofit.errors import DisputeError, PartyFailedError
 from cofit.roles.local.member import Contribution
 from cofit.transport import Mesh
 from cofit.transport.buffers import byte_view
+from support.schemes import local
 
 LIAR, HONEST = "owner-b", "owner-a"
 OWNERS = {HONEST: {"x": Contribution(np.arange(5.0), 8.0)}, LIAR: {"y": Contribution(np.arange(5.0), 8.0)}}
-PARTIES = ("party-a", "party-b", "party-c", "party-d")
-HOLDERS = {"rep3": {"seeds": (0, 1, 2), "array": (1, 2)}, "rep4": {"seeds": (0, 1, 2, 3), "array": (0, 1, 2)}}
+PARTIES = ("party-a", "party-b", "party-c", "party-d", "party-e")
+HOLDERS = {
+    "rep3": {"seeds": (0, 1, 2), "array": (1, 2)},
+    "rep4": {"seeds": (0, 1, 2, 3), "array": (0, 1, 2)},
+    "shamir/5": {"seeds": (0, 1, 2, 3, 4), "array": (2, 3, 4)},
+}
 CASES = [(s, what, rank) for s, holders in HOLDERS.items() for what, ranks in holders.items() for rank in ranks]
 
 
@@ -55,7 +60,7 @@ def counting(computed: list[str]) -> Callable[[Party], Any]:
 def test_an_owner_that_deals_a_party_another_share_is_named(scheme: str, what: str, rank: int) -> None:
     computed: list[str] = []
     with lying(PARTIES[rank], 0 if what == "seeds" else 1), pytest.raises(PartyFailedError) as caught:
-        run_local(counting(computed), scheme=scheme, owners=OWNERS, timeout=10)
+        run_local(counting(computed), **local(scheme), owners=OWNERS, timeout=10)
     assert LIAR in caught.value.party and HONEST not in str(caught.value)
     disputes = {name: error for name, error in caught.value.failures.items() if isinstance(error, DisputeError)}
     assert disputes, "nobody found out"
@@ -72,7 +77,7 @@ def test_a_second_seed_of_the_first_party_counts_too() -> None:
 
 @pytest.mark.parametrize("scheme", HOLDERS)
 def test_owners_that_deal_alike_are_not_suspected(scheme: str) -> None:
-    run = run_local(counting([]), scheme=scheme, owners=OWNERS, timeout=10)
+    run = run_local(counting([]), **local(scheme), owners=OWNERS, timeout=10)
     assert all(np.allclose(opened, 2 * np.arange(5.0)) for opened in run.results.values())
 
 

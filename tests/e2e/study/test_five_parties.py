@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cofit.errors import InvalidInputError
 from cofit.roles.jobs.training import Training
 from cofit.study.plan import study_plan
 from e2e.study.test_best import check_model
@@ -115,6 +117,13 @@ def test_a_party_that_stays_away_is_named_and_waited_for(make_lab: MakeLab, sche
     told = lab.statuses()
     assert isinstance(told[gone], str)
     assert all(isinstance(told[party], dict) for party in lab.parties[:-1])
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_fewer_or_more_parties_than_the_scheme_has_are_refused(tmp_path: Path, count: int) -> None:
+    lab = Lab(tmp_path / "lab", None, scheme="shamir", count=count)
+    with pytest.raises(InvalidInputError, match=f"must be from 3 to 7 computing parties. Got {count} instead"):
+        _ = lab.study
 
 
 def swapped(text: str, first: str, second: str) -> str:

@@ -84,6 +84,8 @@ def test_the_latency_chooses_the_route(latency: float | None, route: str) -> Non
          "'shamir' must be from 1 to 2 among 5 parties (how many of them may be corrupted together); left out, it is "
          "2. Got 3 instead."),
         ({"threshold": 0}, "'compute.threshold' parameter of the study must be a whole number from 1"),
+        ({"threshold": "two"}, "'compute.threshold' parameter of the study must be a whole number from 1"),
+        ({"threshold": True}, "'compute.threshold' parameter of the study must be a whole number from 1"),
         ({"threshold": 1.0}, "'compute.threshold' parameter of the study must be a whole number from 1"),
         ({"latency": -0.1}, "'compute.latency' parameter of the study must be"),
         ({"latency": 20}, "'compute.latency' parameter of the study must be"),
