@@ -1,13 +1,18 @@
-"""What holds for all tests: how many examples there are of arbitrary values, and less garbage collection."""
+"""What holds for all tests: one thread of linear algebra, how many examples of arbitrary values, less garbage."""
 
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
 
+# Tests run side by side. Threads of linear algebra that turn while they wait for each other take the processors from
+# them: seven times as long, where all are busy. Libraries read this when they are loaded, also in processes of tests.
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 settings.register_profile("quick", max_examples=40)
 
 
