@@ -21,6 +21,7 @@ from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.shamir.geometry import Geometry, Group
 from cofit.sharing.shamir.party import Shamir
+from cofit.sharing.shamir.wraps import IN_BITS
 from cofit.sharing.shares import PlacedBits
 from support.coalitions import Log, N, bits, opened_value, recorded, run_scripted
 from support.schemes import also_slow, form
@@ -43,10 +44,17 @@ def digits_of(numbers: Integers, width: int) -> npt.NDArray[np.uint8]:
     return (numbers >> np.arange(width)[:, None] & 1).astype(np.uint8)
 
 
+def openings_of_sums(geometry: Geometry) -> tuple[int, int]:
+    """Which openings are those of the sums: with three maskers the masked bits of wraps follow each."""
+    return (0, 2) if geometry.threshold >= IN_BITS else (0, 1)
+
+
 def sums(log: Log, geometry: Geometry) -> list[Integers]:
     """The sums that were opened."""
-    openings = range(len(log.opened[0]))
-    return [numbers_of(opened_value(geometry, {r: log.opened[r][i] for r in geometry.openers})) for i in openings]
+    return [
+        numbers_of(opened_value(geometry, {r: log.opened[r][i] for r in geometry.openers}))
+        for i in openings_of_sums(geometry)
+    ]
 
 
 def exposed(kind: type[Shamir], ring: IntegerRing, name: str) -> list[tuple[Group, str]]:
@@ -56,13 +64,19 @@ def exposed(kind: type[Shamir], ring: IntegerRing, name: str) -> list[tuple[Grou
     geometry, log = run.geometry, run.plain
     chosen = list(combinations(range(spec.parties), spec.threshold))[:: 1 if spec.parties < 7 else 5]
     problems = [(corrupted, "messages") for corrupted in run.all_exposed(chosen, opened=False)]
-    plain = sums(log, geometry)
-    assert tuple(len(share.parts[0]) for share in log.opened[0]) == WIDTHS
+    plain, of_sums, every = sums(log, geometry), openings_of_sums(geometry), set(range(len(log.opened[0])))
+    assert tuple(len(log.opened[0][i].parts[0]) for i in of_sums) == WIDTHS
+    assert all(len(log.opened[0][i].parts[0]) == 2 for i in every - set(of_sums)), "the bits of wraps"
     for corrupted in chosen:
         said = {m.opening for r in corrupted for m in log.messages[r] if m.sender not in corrupted} - {None}
-        assert said == ({0, 1} if set(corrupted) & set(geometry.openers) else set()), "who sees the sums"
+        assert said == (every if set(corrupted) & set(geometry.openers) else set()), "who sees the sums"
+        if said > set(of_sums):
+            left = run.exposed(corrupted)  # values that were opened come last, in their order
+            first = len(run.view(log, corrupted)) - len(said)
+            bits_shown = [i for i in left if i >= first and i - first not in of_sums]
+            problems += [(corrupted, "bits of wraps")] if bits_shown else []
         others = tuple(r for r in range(spec.parties) if r not in corrupted)
-        for place in sorted(number for number in said if number is not None):
+        for place in (0, 1) if said else ():
             width, masker = WIDTHS[place], next(r for r in geometry.maskers if r in others)
             step = np.arange(5, 5 + 7 * N, 7) % (1 << width)
             r = numbers_of(log.kept[masker][place])
