@@ -18,7 +18,8 @@ from support.facts import paper_facts
 
 ENTRY = "from cofit.cli.main import main; main()"
 FIELDS = {
-    "scheme", "partition", "rows", "cols", "owners", "threads", "repetitions", "ring", "mechanism", "epochs",
+    "scheme", "parties", "threshold", "route",
+    "partition", "rows", "cols", "owners", "threads", "repetitions", "ring", "mechanism", "epochs",
     "seconds_total", "seconds_start", "seconds_share", "seconds_check", "seconds_train", "seconds_per_step",
     "seconds_noise", "rounds", "bytes_total", "bytes_check", "bytes_noise",
     "sklearn_seconds", "ratio_to_sklearn", "kernel_seconds", "ratio_to_kernel", "peak_memory_bytes",

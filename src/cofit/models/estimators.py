@@ -167,7 +167,7 @@ class LogisticRegression(PrivateLinearClassifier):
     >>> y = np.where(X[:, 0] > 0, "ill", "healthy")
     >>> owners = {"clinic-a": (X[:250], y[:250]), "clinic-b": (X[250:], y[250:])}
     >>> model = LogisticRegression(epsilon=3.0).fit(owners)
-    >>> model.predict([[3.0, 0.0], [-3.0, 0.0]]).tolist()
+    >>> model.predict([[2.0, 0.0], [-2.0, 0.0]]).tolist()
     ['ill', 'healthy']
     >>> model.certificate_.proven
     True
@@ -212,7 +212,7 @@ class LinearSVC(PrivateLinearClassifier):
     >>> X = rng.normal(size=(400, 2))
     >>> y = (X[:, 0] > 0).astype(int)
     >>> model = LinearSVC(epsilon=3.0, feature_bound=5.0).fit([(X[:250], y[:250]), (X[250:], y[250:])])
-    >>> model.predict([[3.0, 0.0], [-3.0, 0.0]]).tolist()
+    >>> model.predict([[2.0, 0.0], [-2.0, 0.0]]).tolist()
     [1, 0]
     """
 

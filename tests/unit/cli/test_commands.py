@@ -152,7 +152,8 @@ def test_schemes_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(cli, ["schemes"])
     assert result.exit_code == 0
     for name, scheme in SCHEMES.items():
-        for fact in (name, scheme.info.adversary, scheme.info.spec().corrupted, scheme.info.assumptions):
+        spec = scheme.info.spec()
+        for fact in (name, spec.adversary, spec.corrupted, spec.assumptions):
             assert fact in result.output
 
 
@@ -162,8 +163,8 @@ def test_schemes_are_compared_in_any_terminal(columns: int, monkeypatch: pytest.
     result = CliRunner().invoke(cli, ["schemes"])
     assert "…" not in result.output, "cut off"
     whole = set(re.findall(r"[\w-]+", result.output))
-    for scheme in SCHEMES.values():  # words are whole
-        assert set(re.findall(r"[\w-]+", f"{scheme.info.adversary} {scheme.info.assumptions}")) <= whole
+    for spec in (scheme.info.spec() for scheme in SCHEMES.values()):  # words are whole
+        assert set(re.findall(r"[\w-]+", f"{spec.adversary} {spec.assumptions}")) <= whole
     assert re.search(r"all but one.*\n?.*dealer", result.output), "who is not among the corrupted"
     costs = {one.scheme: one for one in compare_schemes(training_facts(1713, 1874))}
     assert set(costs) == {name for name, scheme in SCHEMES.items() if scheme.info.secret}

@@ -29,6 +29,8 @@ BAD: dict[str, list[Any]] = {
     "mechanism": ["exponential", ["knorm"], 7],
     "sensitivity": ["loose", ["tight"]],
     "scheme": ["nobody", None, ["rep3"]],
+    "threshold": [0, -1, 1.5, "x", True, 65537],
+    "route": ["x", "king", 7],
     "epochs": [0, -1, 1.5, "many", True, 10**7, np.array([1, 2])],
     "solver": ["newton"],
     "learning_rate": [0, -1.0, "x", INF],
@@ -175,11 +177,14 @@ def test_every_fact_changes_the_hash() -> None:
         "allow_unproven": True,
         "feature_lower": 0.0,
         "row_nonzeros": 2,
+        "threshold": 1,
+        "route": "king",
     }
     assert set(changes) == set(BAD) - {"recipe", "calibrate_intercept", "budget_shares", "clip_rows"}
     hashes = [plan_minimiser(paper_facts(**base)).hash]
     for name, value in changes.items():
         needed: dict[str, dict[str, Any]] = {"momentum": {"allow_unproven": True}, "mechanism": {"delta": 0.0}}
+        needed |= {"threshold": {"scheme": "shamir"}, "route": {"scheme": "shamir"}}
         hashes.append(plan_minimiser(paper_facts(**(base | {name: value} | needed.get(name, {})))).hash)
     assert len(set(hashes)) == len(hashes)
     best = plan_training(training_facts(50, 4)).hash

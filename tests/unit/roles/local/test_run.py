@@ -263,7 +263,7 @@ def test_a_silent_process_is_not_waited_for() -> None:
         ({"owners": {"north": {"x": [1.0]}}}, "a Contribution"),
         ({"parties": -1}, "from 1 to 26"),
         ({"parties": 27, "scheme": "clear"}, "from 1 to 26"),
-        ({"parties": [], "scheme": "clear"}, "from 1 to any number"),
+        ({"parties": [], "scheme": "clear"}, "must be 1 or more computing parties"),
         ({"parties": ["a", "b", "a"]}, "different names"),
         ({"parties": ["a", "b", ""]}, "name"),
         ({"parties": ["a", "b", 3]}, "name"),

@@ -280,7 +280,7 @@ def test_files_that_are_no_secret(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "secret"
     path.write_bytes(content)
     path.chmod(0o600)
-    with pytest.raises(InvalidInputError, match="is no secret"):
+    with pytest.raises(InvalidInputError, match="is not a secret"):
         read_secret(path)
     with pytest.raises(InvalidInputError, match="cannot be read"):
         read_secret(tmp_path / "absent")
@@ -305,7 +305,7 @@ def test_row_files_from_owner_to_owner(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="once more"):
         read_rows([path, path], study, "owner-a", SECRET)
     write_rows(path, study, "party-a", SECRET, hashes)
-    with pytest.raises(InvalidInputError, match="no owner of this study"):
+    with pytest.raises(InvalidInputError, match="not an owner of this study"):
         read_rows([path], study, "owner-a", SECRET)
     with pytest.raises(InvalidInputError, match="cannot be read"):
         read_rows([tmp_path / "absent"], study, "owner-a", SECRET)
