@@ -87,7 +87,7 @@ def _cost(cost: Forecast) -> Section:
     if len(routes) > 1:
         computed.append(Row("products", spec.route, _ROUTES[spec.route]))
     phases = [row(f"- {name}", phase) for name, phase in cost.phases.items()]
-    total = row("whole run", cost.total, "; rounds and bytes are exact")
+    total = row("whole run", cost.total, "; rounds and bytes are counted")
     assumed = Row(
         "assumes",
         f"{duration(cost.latency)} latency",

@@ -1,7 +1,7 @@
 """What a training run will cost: rounds, bytes and seconds, from the plan alone.
 
 The party program itself runs, on a ``Meter``: shares without values, and the published costs of the plan's scheme. So
-rounds and bytes are exact, whatever the plan contains; a test compares them with runs.
+bytes are exact and rounds are counted, whatever the plan contains; tests compare both with runs.
 
 Epochs of the paper's method are not run one by one (``recipes/minimiser/cost.py``).
 
@@ -64,7 +64,8 @@ class Forecast:
     drawn and added. ``release``: announced, stored and opened. ``epoch``: one of the epochs in ``train`` (the first may
     cost less).
 
-    Rounds and bytes are exact: what the counters of a run say, at the party that waits most and over all members.
+    Bytes are exact: what the counters of a run say over all members. Rounds are messages that wait for one another:
+    what the party that waits most counts or, where parties wait in turn (``shamir`` from five parties on), more.
     Seconds are an estimate for the reference machine, with this ``latency`` (seconds a message), ``bandwidth`` (bytes a
     second, of all members together) and so many ``processors``. ``spec``: the scheme, in the form that was counted.
     """
@@ -127,7 +128,7 @@ def forecast(
     bandwidth: float = 1e9,
     processors: int = 2,
 ) -> Forecast:
-    """Return what a run of this plan costs. Rounds and bytes are exact; seconds estimate the reference machine.
+    """Return what a run of this plan costs. Rounds and bytes are counted; seconds estimate the reference machine.
 
     owners: how many, none of them a party, contribute equal parts of the rows (or columns; then the first has the
     labels), as far as there is a row (or a column) for each; or who contributes what.

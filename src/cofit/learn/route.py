@@ -1,7 +1,8 @@
 """By which route products travel, where the scheme has a choice: few rounds, or few bytes.
 
-Every participant must come to the same route, in every later release too, so the rule has counts and fixed numbers
-alone, and nothing that was measured:
+Every participant must come to the same route, so the rule has counts and fixed numbers alone, and nothing that was
+measured. (A release that changes what a scheme sends may come to another one; the plan's hash then differs, and parties
+of both refuse each other.)
 
     rounds x latency + bytes of all members / BANDWIDTH
 

@@ -151,7 +151,7 @@ def _phase(given: Any) -> PhaseCost:
 def forecast_cost(model: LinearModel | StudyModel) -> Cost | None:
     """Return what the plan of a model must have cost; None where another release of cofit made the plan.
 
-    Rounds and bytes are exact; seconds estimate the reference machine.
+    Rounds and bytes are counted; seconds estimate the reference machine.
     """
     certificate = linear(model).certificate
     plan = rebuilt_plan(certificate)

@@ -8,6 +8,7 @@ are in no sum.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from itertools import combinations
 
 import numpy as np
@@ -111,9 +112,9 @@ class WithChangedMasks(Shamir):
 
     sums = 0
 
+    @abstractmethod
     def changed(self, words: RingArray, place: int) -> RingArray:
         """Return what is shared in the place of these words, for the mask of one masker."""
-        raise NotImplementedError
 
     def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray | None]:
         masks, kept = super()._number_masks(width, count)
