@@ -125,15 +125,16 @@ class Scheme(Member, Conversion):
         ``constant``: a public element that fills one more place. A piece is taken only when the one before it is done,
         and not kept, so that whoever hands them over one by one never holds the data twice.
         """
-        share = joined(ring, shape, pieces, self._part_count)
+        share = self._joined(ring, shape, pieces)
         if constant is not None:
-            self._fill_constant(share, *constant)
+            element, place = constant
+            for i, part in enumerate(share.parts):
+                part[place] = element if i == self._constant_part else ring.zeros(())
         return share
 
-    def _fill_constant(self, share: Share, element: RingArray, place: Place) -> None:
-        """Write a public element over a place of a share."""
-        for i, part in enumerate(share.parts):
-            part[place] = element if i == self._constant_part else share.ring.zeros(())
+    def _joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
+        """Expand dealt shares into their places: summands, where an owner deals what a share is made of."""
+        return joined(ring, shape, pieces, self._part_count)
 
     def hold(self, a: Share) -> Share:
         """Return the value of ``a``, prepared for many products with it on the left. ``a`` is used up.

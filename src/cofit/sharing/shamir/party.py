@@ -146,18 +146,9 @@ class Shamir(ComparesDealt, ShamirConversion):
         """Seeds of the summands of all groups but one, which gets its summand in full."""
         return group_inputs(cls.info.name, geometry_of(spec.parties, spec.threshold))
 
-    def expand_joined(
-        self,
-        ring: Ring,
-        shape: Shape,
-        pieces: Iterable[tuple[DealtShare, Place]],
-        constant: tuple[RingArray, Place] | None = None,
-    ) -> Share:
-        """As every scheme does; summands become shares on the way."""
-        share = joined(ring, shape, pieces, self._part_count)
-        if constant is not None:
-            self._fill_constant(share, *constant)
-        return share
+    def _joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
+        """Summands become shares on the way."""
+        return joined(ring, shape, pieces, self._part_count)
 
     # --- products ----------------------------------------------------------------------------------------
 
