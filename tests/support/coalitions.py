@@ -33,7 +33,7 @@ from cofit.sharing import Scheme, Share, Spec
 from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.shamir.geometry import Geometry, Group, geometry_of, tables_of
 from cofit.sharing.shamir.party import Shamir
-from cofit.sharing.shamir.steps import Messages
+from cofit.sharing.steps import Messages
 from support.masks import unsettled_by
 from support.runs import run_scheme
 

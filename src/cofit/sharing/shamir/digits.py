@@ -17,8 +17,8 @@ from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack
 from cofit.sharing.shamir.resharing import Resharing
-from cofit.sharing.shamir.steps import Messages, Protocol
 from cofit.sharing.shares import Share
+from cofit.sharing.steps import Messages, Protocol
 
 Digits = npt.NDArray[np.uint8]
 _Rows = npt.NDArray[np.bool_]

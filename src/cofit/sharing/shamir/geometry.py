@@ -25,9 +25,8 @@ import numpy as np
 from cofit.arithmetic import IntegerRing, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import parameter_error
+from cofit.sharing.group_streams import Group
 from cofit.sharing.shamir.galois import Element, GaloisRing, degree_for
-
-Group = tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import unpack
 from cofit.sharing.shamir.digits import DigitRows
-from cofit.sharing.shamir.steps import Protocol
 from cofit.sharing.shares import Share
+from cofit.sharing.steps import Protocol
 
 
 class MaskedBits(DigitRows):

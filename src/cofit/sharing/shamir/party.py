@@ -51,11 +51,12 @@ from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.carry_save import levels
 from cofit.sharing.compared import ComparesDealt
 from cofit.sharing.costs import BitCosts, Cost, Costs
+from cofit.sharing.group_streams import Group
 from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.packed_bits import PackedBoolean
 from cofit.sharing.shamir.conversion import ShamirConversion
 from cofit.sharing.shamir.digits import digit_values
-from cofit.sharing.shamir.geometry import Group, geometry_of
+from cofit.sharing.shamir.geometry import geometry_of
 from cofit.sharing.shamir.inputs import GroupInputs, group_inputs, joined
 from cofit.sharing.shamir.truncation import low_width, top_width
 from cofit.sharing.shamir.wraps import IN_BITS

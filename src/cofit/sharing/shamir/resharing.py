@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cofit.arithmetic import Ring, RingArray, Shape
+from cofit.sharing.group_streams import Group
 from cofit.sharing.operands import own_values
-from cofit.sharing.shamir.geometry import Group
-from cofit.sharing.shamir.steps import Messages, Protocol, Steps
+from cofit.sharing.shamir.streams import Streams
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import KING
+from cofit.sharing.steps import Messages, Protocol, Steps
 
 _KING = 0  # who adds up, where messages go through one party
 
@@ -25,7 +26,7 @@ class Masks(NamedTuple):
     drawn: dict[Group, RingArray]
 
 
-class Resharing(Steps):
+class Resharing(Steps, Streams):
     """One party, with what it sends to share a sum."""
 
     @property

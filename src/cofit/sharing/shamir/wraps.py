@@ -30,8 +30,8 @@ from cofit.arithmetic.bits import pack, packed_length
 from cofit.sharing.bit_forms import Lookup
 from cofit.sharing.shamir.digits import Digits, digit_values, one, places, rows_of
 from cofit.sharing.shamir.masked_bits import MaskedBits
-from cofit.sharing.shamir.steps import Protocol
 from cofit.sharing.shares import Share
+from cofit.sharing.steps import Protocol
 
 IN_BITS = 3
 """From so many maskers on, wraps are counted in bits."""

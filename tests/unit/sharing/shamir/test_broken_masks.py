@@ -14,7 +14,7 @@ from cofit.sharing import Scheme, Share
 from cofit.sharing.shamir.geometry import Geometry, Group
 from cofit.sharing.shamir.party import Shamir
 from cofit.sharing.shamir.resharing import Masks
-from cofit.sharing.shamir.steps import Protocol
+from cofit.sharing.steps import Protocol
 from support.coalitions import bits, numbers, recorded
 from support.schemes import also_slow, form
 

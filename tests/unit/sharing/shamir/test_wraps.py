@@ -15,9 +15,9 @@ from cofit.sharing.shamir import digits as digits_module
 from cofit.sharing.shamir import wraps
 from cofit.sharing.shamir.digits import Digits
 from cofit.sharing.shamir.party import Shamir
-from cofit.sharing.shamir.steps import Messages, Protocol
 from cofit.sharing.shamir.truncation import low_width, top_width
 from cofit.sharing.shamir.wraps import Counted, MaskedSums
+from cofit.sharing.steps import Messages, Protocol
 from support.runs import run_scheme
 from support.schemes import also_slow, form
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from cofit.arithmetic import RingArray
-from cofit.sharing.member import as_bytes
-from cofit.sharing.shamir.streams import Streams
+from cofit.sharing.member import Member, as_bytes
 
 T = TypeVar("T")
 
@@ -29,7 +28,7 @@ class Messages(NamedTuple):
 Protocol: TypeAlias = Generator[Messages, None, T]
 
 
-class Steps(Streams):
+class Steps(Member):
     """One party, with what runs protocols."""
 
     def _run(self, operation: str, protocol: Protocol[T]) -> T:
