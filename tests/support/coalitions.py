@@ -30,8 +30,9 @@ from cofit.arithmetic import Z64, Z128, Generator, IntegerRing, PowerOfTwoRing, 
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, unpack
 from cofit.sharing import Scheme, Share, Spec
+from cofit.sharing.group_streams import Group
 from cofit.sharing.packed_bits import PackedBits
-from cofit.sharing.shamir.geometry import Geometry, Group, geometry_of, tables_of
+from cofit.sharing.shamir.geometry import Geometry, geometry_of, tables_of
 from cofit.sharing.shamir.party import Shamir
 from cofit.sharing.steps import Messages
 from support.masks import unsettled_by

@@ -11,7 +11,8 @@ import pytest
 
 from cofit.arithmetic import Z64, Generator, Ring, RingArray, Shape
 from cofit.sharing import Scheme, Share
-from cofit.sharing.shamir.geometry import Geometry, Group
+from cofit.sharing.group_streams import Group
+from cofit.sharing.shamir.geometry import Geometry
 from cofit.sharing.shamir.party import Shamir
 from cofit.sharing.shamir.resharing import Masks
 from cofit.sharing.steps import Protocol

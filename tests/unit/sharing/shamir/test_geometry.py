@@ -16,7 +16,8 @@ import pytest
 
 from cofit.arithmetic import F61
 from cofit.sharing import SCHEMES
-from cofit.sharing.shamir.geometry import Geometry, Group
+from cofit.sharing.group_streams import Group
+from cofit.sharing.shamir.geometry import Geometry
 
 GEOMETRIES = [Geometry(n, t) for n in range(3, 8) for t in SCHEMES["shamir"].info.thresholds(n)]
 RESHARINGS: dict[str, tuple[Callable[[Geometry], Group], int | None]] = {

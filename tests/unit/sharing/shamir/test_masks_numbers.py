@@ -19,8 +19,9 @@ from cofit.arithmetic import Z64, Z128, IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, unpack
 from cofit.sharing import BitShare, Scheme, Share
+from cofit.sharing.group_streams import Group
 from cofit.sharing.packed_bits import PackedBits, words_of
-from cofit.sharing.shamir.geometry import Geometry, Group
+from cofit.sharing.shamir.geometry import Geometry
 from cofit.sharing.shamir.party import Shamir
 from cofit.sharing.shamir.wraps import IN_BITS
 from cofit.sharing.shares import PlacedBits

@@ -24,9 +24,10 @@ from scipy import special, stats
 
 from cofit.arithmetic import Z64, Generator, Ring, RingArray, Shape
 from cofit.sharing import Scheme, Share
+from cofit.sharing.group_streams import Group
 from cofit.sharing.packed_bits import words_of
 from cofit.sharing.shamir.galois import GaloisRing
-from cofit.sharing.shamir.geometry import Geometry, Group, geometry_of, modulus_of, tables_of
+from cofit.sharing.shamir.geometry import Geometry, geometry_of, modulus_of, tables_of
 from cofit.sharing.shamir.party import Shamir
 from cofit.sharing.shares import PlacedBits
 from support.coalitions import Log, run_scripted

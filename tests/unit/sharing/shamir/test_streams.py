@@ -16,7 +16,8 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import SequenceError, TransportError
 from cofit.sharing import Scheme
-from cofit.sharing.shamir.geometry import Group, geometry_of
+from cofit.sharing.group_streams import Group
+from cofit.sharing.shamir.geometry import geometry_of
 from cofit.sharing.shamir.party import Shamir
 from support.coalitions import numbers
 from support.runs import run_scheme
@@ -96,7 +97,8 @@ def test_every_member_contributes_and_no_other_party_sees_it(name: str) -> None:
 def stream(kind: str, given: dict[int, bytes], session: bytes) -> bytes:
     """The first bytes of a stream of these contributions."""
     names = tuple(f"party-{i}" for i in range(7))
-    party: Any = SimpleNamespace(mesh=SimpleNamespace(terms=SimpleNamespace(session=session)), names=names)
+    mesh = SimpleNamespace(terms=SimpleNamespace(session=session))
+    party: Any = SimpleNamespace(mesh=mesh, names=names, info=Shamir.info)
     return Shamir._stream(party, kind, given).draw(32).tobytes()
 
 
