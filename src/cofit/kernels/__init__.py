@@ -58,6 +58,46 @@ Bits. Padding bits are written as zero and never read::
                                                  out[r] = XOR_p left[p] AND (XOR of right[q], q a bit of matrix[r, p]),
                                                  in the words from begin to end of every row; at most 64 rows q
 
+Proofs of products. A form of two lists of up to 20 arrays is, at index i, ``sum_A xs[A][i] (sum_B ys[B][i])`` over the
+bits B of ``masks[A]``; a mask of zero counts nothing. A relation has seven bytes of ``coefficients``: its bit
+``l = 8 a + j``, bit j of byte a, says whether sum l of 56 counts it. For the kernels that are exact, an element is a
+number from 0 to 2^(64 words) - 1, and a result has 2 words + 1 limbs, low first::
+
+    subset_sums(values, coefficients, out, words)    out[l] = sum of values[i], i with bit l
+    claimed_sums(xs, ys, masks, coefficients, terms, out, words)
+                                                     out[l] = sum of the forms of relations with bit l, exact;
+                                                     relation i has the indices from i terms to (i + 1) terms - 1
+    claimed_matrix(ys, vs, masks, out, words)        out[l, k] = sum_j form of ys[A][l, j] and vs[B][k, j], exact
+    project(mask, matrix, out, words, threads)       out[l, c] = sum of matrix[r, c], r with bit l of mask[r]
+    project_t(mask, matrix, out, words, threads)     out[l, r] = sum of matrix[r, c], c with bit l of mask[c]
+
+The same in the field of a prime between 2^60 and 2^61, whose elements are words below it. That they are, and that the
+number is a prime, is the caller's part. ``weights`` may be None, for ones; ``out`` of a fold may be the first half of
+``x``::
+
+    field_weights(coefficients, sigma, prime, out)   out[i] = sum of sigma[l], l a bit of relation i
+    field_scale(values, weights, terms, prime, out, words)
+                                                     out[j] = weights[j // terms] values[j]
+    field_combine(values, sigma, prime, out, words)  out[r, j] = sum_k sigma[r, k] values[k, j]
+    field_fold(x, r, prime, out)                     out[i] = x[i] + r (x[h + i] - x[i]), h half of the length
+    field_form(xs, ys, masks, prime)                 the sum of the forms at all indices
+    field_halves(xs, ys, masks, prime)               that of the first halves, that of second minus first halves
+
+and in GF(2^64) mod x^64 + x^4 + x^3 + x + 1, where bit i of a word is the coefficient of x^i::
+
+    gf_mul(a, b)                                     a b, of two integers
+    gf_scale(values, weights, out)                   out = values weights; ``weights`` may be one element for all
+    gf_fold(x, r, out), gf_form(xs, ys, masks), gf_halves(xs, ys, masks)
+    gf_outer(omega, beta, x, out)                    out[64 v + b] = x[64 v + b] omega[v] beta[b]
+
+Rows of bits with weights in GF(2^64); Lambda(word) is the sum of beta[b] over its bits b. An array of ``bit_grid`` has
+16 rows k = sum_j k_j 2^j, which are values at the points of {0, 1}^4; the value at inf is the sum of those at 0 and 1,
+and point e of {0, 1, inf}^4 has the number sum_j e_j 3^j, with 2 for inf::
+
+    bit_grid(xs, ys, masks, beta, omega, out)        out[e] = sum_v omega[v] Lambda(form at point e of word v of rows)
+    bit_gather(rows, coefs, out)                     out[64 v + b] = sum of coefs[q], q with bit b of rows[q, v]
+    bit_weighted(rows, coefs, beta, omega)           sum_v omega[v] sum_q coefs[q] Lambda(rows[q, v])
+
 The interpreter lock is released during the work. Results do not depend on the number of threads or on the
 instruction set; the best one that this CPU has is used unless ``COFIT_ISA`` or ``set_isa`` says otherwise.
 ``COFIT_THREADS`` or ``set_threads`` sets the default number of threads, else 1.
@@ -73,9 +113,26 @@ from cofit.kernels._native import (
     available_isas,
     bilinear,
     bit_forms,
+    bit_gather,
+    bit_grid,
+    bit_weighted,
+    claimed_matrix,
+    claimed_sums,
     combine,
     cross_product,
+    field_combine,
+    field_fold,
+    field_form,
+    field_halves,
+    field_scale,
+    field_weights,
     from_planes,
+    gf_fold,
+    gf_form,
+    gf_halves,
+    gf_mul,
+    gf_outer,
+    gf_scale,
     isa,
     keep_freed_memory,
     mask_parts,
@@ -88,6 +145,8 @@ from cofit.kernels._native import (
     mul_sum,
     neg,
     pack_bits,
+    project,
+    project_t,
     sar,
     set_isa,
     set_threads,
@@ -95,6 +154,7 @@ from cofit.kernels._native import (
     shr,
     signed_sum,
     sub,
+    subset_sums,
     threads,
     to_planes,
     unmask,
@@ -106,9 +166,26 @@ __all__ = [
     "available_isas",
     "bilinear",
     "bit_forms",
+    "bit_gather",
+    "bit_grid",
+    "bit_weighted",
+    "claimed_matrix",
+    "claimed_sums",
     "combine",
     "cross_product",
+    "field_combine",
+    "field_fold",
+    "field_form",
+    "field_halves",
+    "field_scale",
+    "field_weights",
     "from_planes",
+    "gf_fold",
+    "gf_form",
+    "gf_halves",
+    "gf_mul",
+    "gf_outer",
+    "gf_scale",
     "isa",
     "keep_freed_memory",
     "mask_parts",
@@ -121,6 +198,8 @@ __all__ = [
     "mul_sum",
     "neg",
     "pack_bits",
+    "project",
+    "project_t",
     "sar",
     "set_isa",
     "set_threads",
@@ -128,6 +207,7 @@ __all__ = [
     "shr",
     "signed_sum",
     "sub",
+    "subset_sums",
     "threads",
     "to_planes",
     "unmask",

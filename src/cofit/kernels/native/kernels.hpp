@@ -14,10 +14,9 @@
 #error "cofit needs a little-endian machine"
 #endif
 
-namespace cofit {
+#include "proof_kernels.hpp"
 
-using Word = uint64_t;
-__extension__ typedef unsigned __int128 Wide;
+namespace cofit {
 
 constexpr size_t kMaxTerms = 8;    // of a sum of products
 constexpr size_t kMaxArrays = 64;  // in a list that is added up or combined
@@ -115,6 +114,7 @@ struct Kernels {
   UnmaskFn unmask[2];
   CombineFn combine[3];
   BilinearFn bilinear[3];
+  ProofKernels proof;
 };
 
 extern const Kernels kBaselineKernels;

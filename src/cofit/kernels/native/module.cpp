@@ -8,6 +8,7 @@
 #include "freed_memory.hpp"
 #include "masked.hpp"
 #include "products.hpp"
+#include "proof.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -319,6 +320,9 @@ NB_MODULE(_native, m) {
         "begin"_a.noconvert(), "end"_a.noconvert());
   def_masked(m);
   def_combine(m);
+  def_proof_ring(m);
+  def_proof_field(m);
+  def_proof_gf(m);
   m.def("available_isas", &py_available_isas);
   m.def("isa", [] { return std::string(current_kernels().name); });
   m.def("set_isa", &py_set_isa, "name"_a);
