@@ -126,9 +126,9 @@ def run_scripted(
             yield messages
             return (yield from protocol)
 
-        def _number_masks(self, width: int, count: int) -> Any:
+        def _number_masks(self, width: int, count: int, ring: IntegerRing) -> Any:
             self.of_sum = len(log.kept[self.rank])
-            masks, kept = super()._number_masks(width, count)
+            masks, kept = super()._number_masks(width, count, ring)
             self.of_sum = None
             log.kept[self.rank].append(kept)
             return masks, kept

@@ -12,6 +12,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,19 @@ from cofit import kernels
 from cofit.arithmetic import RingArray
 from cofit.arithmetic.integers import Words
 from cofit.errors import ShapeError
+
+_ALL = slice(None)
+
+
+class Weighted(NamedTuple):
+    """One row of the left operand, and the rows of the right one with which it is multiplied, each with a weight: in these
+    words of every row.
+    """
+
+    words: slice
+    left: int
+    rights: list[int]
+    weights: Words
 
 
 class BitForm(ABC):
@@ -36,6 +50,15 @@ class BitForm(ABC):
     def facts(self) -> tuple[int, ...]:
         """Public numbers that tell this form from others of the same shapes."""
         return (zlib.crc32(repr(self).encode()),)
+
+    @abstractmethod
+    def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
+        """Return what the sum of all resulting rows is made of, each times its weight: 64-bit words under XOR."""
+
+    def lefts(self, left: int, right: int, words: int) -> int:
+        """Return how many bits of the left operand ``weighted`` names, for rows of so many words."""
+        ones = np.ones(self.rows(left, right), np.uint64)
+        return sum(64 * len(range(words)[each.words]) for each in self.weighted(left, right, ones))
 
     def sum(self, left: Sequence[RingArray], right: Sequence[RingArray]) -> RingArray:
         """Return the sum of the maps of several pairs."""
@@ -55,6 +78,9 @@ class Each(BitForm):
     def apply(self, left: RingArray, right: RingArray) -> RingArray:
         return np.bitwise_and(left, right)
 
+    def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
+        return [Weighted(_ALL, i, [i], weights[i : i + 1]) for i in range(left)]
+
 
 @dataclass(frozen=True)
 class Outer(BitForm):
@@ -66,6 +92,9 @@ class Outer(BitForm):
     def apply(self, left: RingArray, right: RingArray) -> RingArray:
         products = np.bitwise_and(left[:, None, :], right[None, :, :])
         return products.reshape(-1, left.shape[1])
+
+    def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
+        return [Weighted(_ALL, i, list(range(right)), weights[right * i : right * (i + 1)]) for i in range(left)]
 
 
 @dataclass(frozen=True)
@@ -81,6 +110,10 @@ class Spread(BitForm):
         groups = right.reshape(len(left), self.times, right.shape[1])
         return np.bitwise_and(left[:, None, :], groups).reshape(right.shape)
 
+    def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
+        own = [range(self.times * i, self.times * (i + 1)) for i in range(left)]
+        return [Weighted(_ALL, i, list(rows), weights[rows.start : rows.stop]) for i, rows in enumerate(own)]
+
 
 @dataclass(frozen=True)
 class Dot(BitForm):
@@ -94,6 +127,10 @@ class Dot(BitForm):
     def apply(self, left: RingArray, right: RingArray) -> RingArray:
         products = np.bitwise_and(left, right).reshape(-1, self.terms, left.shape[1])
         return np.asarray(np.bitwise_xor.reduce(products, axis=1))
+
+    def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
+        places = [i // self.terms for i in range(left)]
+        return [Weighted(_ALL, i, [i], weights[place : place + 1]) for i, place in enumerate(places)]
 
 
 class Lookup(BitForm):
@@ -138,6 +175,18 @@ class Lookup(BitForm):
             start += words
         return out
 
+    def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
+        found, start = [], 0
+        for words, matrix in self._matrices:
+            for i in range(left):
+                chosen = [(matrix[:, i] >> np.uint64(j) & np.uint64(1)).astype(bool) for j in range(right)]
+                rights = [j for j in range(right) if chosen[j].any()]
+                if rights:
+                    sums = [np.bitwise_xor.reduce(weights[chosen[j]]) for j in rights]
+                    found.append(Weighted(slice(start, start + words), i, rights, np.asarray(sums, np.uint64)))
+            start += words
+        return found
+
 
 @dataclass(frozen=True)
 class SideBySide(BitForm):
@@ -156,6 +205,18 @@ class SideBySide(BitForm):
             results.append(form.apply(left[start : start + a], right[begin : begin + b]))
             start, begin = start + a, begin + b
         return np.concatenate(results)
+
+    def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
+        found: list[Weighted] = []
+        start = begin = place = 0
+        for a, b, form in self.parts:
+            rows = form.rows(a, b)
+            found += [
+                Weighted(words, start + i, [begin + j for j in rights], own)
+                for words, i, rights, own in form.weighted(a, b, weights[place : place + rows])
+            ]
+            start, begin, place = start + a, begin + b, place + rows
+        return found
 
 
 def _fitting(rows: int, fits: bool, form: BitForm, left: int, right: int) -> int:

@@ -274,7 +274,7 @@ class Meter(FromNumbers, Blank):
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         return self._product(BITS, a.shape, b.shape, shape, 0)
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], None]:
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], None]:
         return [blank_bits(width, count)] * self._costs.number_masks, None
 
     def high_squares(self, a: Share, shift: int) -> Share:

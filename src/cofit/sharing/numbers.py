@@ -39,13 +39,15 @@ class FromNumbers(Scheme):
         if width >= ring.bits:
             raise InvalidInputError(f"Numbers of {width - 1} digits are too large for {ring.name}.")
         with self.label("from_numbers"):
-            masks, kept = self._number_masks(width, count)
+            masks, kept = self._number_masks(width, count, ring)
             total = added(self.boolean, [*numbers, *(PlacedBits(0, mask) for mask in masks)], width)
             return self._unmasked(total, kept, ring)
 
     @abstractmethod
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], Any]:
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], Any]:
         """Return uniform shared digits, ``width`` for each of ``count`` numbers, and what we keep of them.
+
+        ring: where they will be taken off again.
 
         One mask is enough where one party, or nobody, knows it; where several know one each, their sum is the mask.
         """

@@ -39,7 +39,7 @@ class Rep3Conversion(TakesBits, FromNumbers, CommonStreams):
         propagate = self.add(u, self._known_summand_2(BITS, v_known, shape))
         return PackedBits(generate, count), PackedBits(propagate, count)
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray]:
         """r = r_0 XOR r_2, drawn from k_0 and k_2: party 2 knows it, and the others one part each. Free."""
         shape = (width, packed_length(count))
         zeros = BITS.zeros(shape)

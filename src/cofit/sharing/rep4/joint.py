@@ -27,11 +27,9 @@ import numpy as np
 
 from cofit.arithmetic import Generator, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
-from cofit.errors import DisputeError
+from cofit.sharing.active import Active
 from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.member import SPREAD, as_bytes
-from cofit.sharing.scheme import Scheme
-from cofit.sharing.shares import Share
 from cofit.sharing.spec import Spec
 from cofit.transport import Mesh
 
@@ -85,7 +83,7 @@ def _route(schedule: Schedule, rank: int) -> _Route:
     return _Route(tuple(out), tuple(back), tuple({load.peer for load in (*out, *back)}))
 
 
-class JointMessages(Scheme):
+class JointMessages(Active):
     """One of four parties, with its keys and checks."""
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
@@ -220,65 +218,10 @@ class JointMessages(Scheme):
                     operation, f"What '{pair[0]}' sent is not what '{pair[1]}' vouches for: one of them lies.", pair
                 )
 
-    # --- values that several were told -------------------------------------------------------------------
-
-    def _agree_on(self, operation: str, texts: Mapping[int, bytes], complaint: str, owner: str | None = None) -> None:
-        """Compare, with each of some ranks, a text that both must have: digests both ways. 1 round.
-
-        A digest says nothing new to a party that has the text, and it goes to no other. ``owner``: from whom both have
-        the text, if from nobody else; then only that owner and the other party are in dispute.
-        """
-        self.verification.refuse_after_failure()
-        session = self.mesh.terms.session
-        digests = {
-            rank: np.frombuffer(hashlib.sha256(session + text).digest(), np.uint8) for rank, text in texts.items()
-        }
-        heard = {rank: np.empty(DIGEST_BYTES, np.uint8) for rank in texts}
-        self._exchange(operation, {rank: [digest] for rank, digest in digests.items()}, heard)
-        for rank, digest in digests.items():
-            if not np.array_equal(heard[rank], digest):
-                other = self.names[rank]
-                suspects = self._rest() if owner is None else (owner, other)
-                raise self._failed(operation, f"'{other}' does not agree. {complaint}", suspects)
-
-    def check_stored(self, shares: Sequence[Share]) -> None:
-        """Every two parties compare the summands that both hold. 1 round, 12 digests.
-
-        A share that was stored is believed no more than one that an owner deals: a corrupted party may have changed its
-        own, and an honest one may have been given back an old file.
-        """
-        with self.label("stored"):
-            texts = {
-                peer: b"".join(
-                    part.tobytes()
-                    for share in shares
-                    for index, part in zip(self._others, share.parts, strict=True)
-                    if index != peer
-                )
-                for peer in self._others
-            }
-            self._agree_on("check", texts, "The shares that they stored do not fit together.")
-
-    def announce(self, label: str, message: bytes) -> tuple[bytes, ...]:
-        """As for every scheme, and then every two parties compare all that they heard, so that nobody can tell two
-        parties different things. 2 rounds; 12 digests beside the messages.
-        """
-        told = super().announce(label, message)
-        with self.label(label):
-            text = b"".join(told)
-            self._agree_on("echo", dict.fromkeys(self._others, text), "A party told two others different things.")
-        return told
-
     # --- the end -----------------------------------------------------------------------------------------
 
-    def _rest(self) -> tuple[str, ...]:
-        return tuple(self.names[rank] for rank in self._others)
+    def _parts_in_common(self, rank: int) -> list[int]:
+        return [part for part, index in enumerate(self._others) if index != rank]
 
-    def _failed(self, operation: str, what: str, parties: tuple[str, ...]) -> DisputeError:
-        """End the run for good, and return the error to raise."""
-        failure = f"A check failed at '{self.mesh.name}' in '{self._label}{operation}'. {what}"
-        self.verification.fail(failure)
+    def _forget(self) -> None:
         self._keys = {}
-        self.on_failure()
-        self.mesh.abort(failure)
-        return DisputeError(f"{failure} Do not repeat the run before you know why.", parties)

@@ -48,7 +48,7 @@ from cofit.arithmetic.prg import SEED_BYTES
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import BitCosts, Cost, Costs
-from cofit.sharing.inputs import DIGEST_BYTES, common_digests
+from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.masked_opening import power
 from cofit.sharing.member import as_bytes
 from cofit.sharing.numbers import FromNumbers, plain_numbers
@@ -56,7 +56,7 @@ from cofit.sharing.operands import own_values
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, words_of
 from cofit.sharing.rep4.joint import Joint, Schedule
 from cofit.sharing.rep4.known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, KnownProducts
-from cofit.sharing.shares import BitShare, ComponentFacts, Share
+from cofit.sharing.shares import BitShare, Share
 from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.sharing.summands import SummandInputs
 from cofit.transport import Mesh
@@ -139,15 +139,6 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
     def inputs(cls, spec: Spec) -> SummandInputs:
         """Seeds of x_0, x_1 and x_2, and x_3 in full."""
         return SummandInputs(cls.info.name, tuple(tuple(j for j in range(4) if j != rank) for rank in range(4)), 3)
-
-    def _compare_dealt(self, owner: str, layout: Sequence[ComponentFacts], received: Mapping[str, memoryview]) -> None:
-        """Every two parties compare what both were dealt: an owner may lie, too. 1 round, 12 digests."""
-        self._agree_on(
-            "input",
-            common_digests(layout, received, self.rank),
-            f"Owner '{owner}' has dealt the two of them different shares, or that party lies.",
-            owner,
-        )
 
     def refresh(self, share: Share) -> Share:
         """Add a sharing of zero that is drawn from the key of all four. Free.
@@ -339,7 +330,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         terms = self._terms(BITS, b, lambda pair, factors: form.sum([a.parts[i] for i in pair], factors))
         return self._reduce("forms", BITS, terms, shape, 0, None)
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray]:
         """r = r_2 XOR r_3, drawn from K_2 and K_3: known to 0 and 1; 2 and 3 have one part each. Free."""
         shape = (width, packed_length(count))
         drawn = {key: self._draw(key, BITS, shape, 1) for key in (2, 3)}

@@ -29,7 +29,7 @@ class Semi2kConversion(TakesBits, FromNumbers, Openings):
         result = ring.sub(double.elements, flipped)
         return Share(ring, (ring.add(result, c) if self.rank == 0 else result,))
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], int]:
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], int]:
         """Digits that nobody knows but the dealer, who sees no opening."""
         digits = self._source.ask(Digits(BITS, width, count))
         return [PackedBits(Share(BITS, (digits.words,)), count)], digits.number

@@ -139,7 +139,7 @@ class Semi2kDealer(TakesBits, FromNumbers, Blank):
         self._ask("forms", Product(BITS, form, a.shape, b.shape, shape))
         return self._blank(BITS, shape)
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], MaskDigits]:
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], MaskDigits]:
         """The dealer knows the digits, and keeps them until the sum is opened, which it does not see."""
         return [blank_bits(width, count)], self._ask("unmask", Digits(BITS, width, count))
 

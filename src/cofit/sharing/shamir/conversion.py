@@ -62,7 +62,7 @@ class ShamirConversion(TakesBits, FromNumbers, Truncation):
                 result = self._unmasked_bits(ring, opened, rho)
             return self._run("from_bits", self._reshared(ring, result, shape, openers))
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray | None]:
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray | None]:
         """Digits of every masker, drawn by the groups that it is in; ours, if we are one. Free."""
         masks, kept = self._maskers_bits((width, packed_length(count)))
         return [PackedBits(mask, count) for mask in masks], kept

@@ -34,9 +34,9 @@ def seen_with_rep3(kind: type[Rep3], ring: IntegerRing, receiver: int, change: C
             seeds = self.rank, (self.rank + 1) % 3
             self._own, self._next = (Scripted(k, change if k == lacking else Change()) for k in seeds)
 
-        def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
+        def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray]:
             with masking(self._own, self._next):
-                made: tuple[list[BitShare], RingArray] = super()._number_masks(width, count)
+                made: tuple[list[BitShare], RingArray] = super()._number_masks(width, count, ring)
             return made
 
         def _unmasked(self, masked: BitShare, kept: RingArray, ring: IntegerRing) -> Share:
@@ -79,7 +79,7 @@ def test_rep3_hides_all_that_is_sent(ring: IntegerRing, receiver: int) -> None:
 class KnownToParty0(Rep3):
     """Both parts of the mask are drawn from k_0, which party 0 has."""
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray]:
         shape = (width, packed_length(count))
         zeros = BITS.zeros(shape)
         stream = {0: self._own, 1: None, 2: self._next}[self.rank]
@@ -96,8 +96,8 @@ class WithMask(Rep3):
     def changed(self, words: RingArray) -> RingArray:
         """Return what is shared in the place of these words."""
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
-        (share,), _ = super()._number_masks(width, count)
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray]:
+        (share,), _ = super()._number_masks(width, count, ring)
         first, second = (self.changed(part) for part in words_of(share).parts)
         return [PackedBits(Share(BITS, (first, second)), count)], BITS.add(first, second)
 
@@ -124,8 +124,8 @@ class UsedTwice(Rep3):
 
     before: tuple[RingArray, ...] = ()
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
-        (share,), kept = super()._number_masks(width, count)
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray]:
+        (share,), kept = super()._number_masks(width, count, ring)
         if not self.before:
             self.before = words_of(share).parts
             return [share], kept

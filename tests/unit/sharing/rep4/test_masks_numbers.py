@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Z64, Z128, IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.packed_bits import words_of
@@ -33,9 +33,9 @@ def seen_with_rep4(kind: type[Rep4], ring: PowerOfTwoRing, receiver: int, change
             for k in list(self._keys):
                 self._keys[k] = Scripted(k, change if k == receiver else Change(), rowwise=True)
 
-        def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
+        def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray]:
             with masking(*self._keys.values()):
-                made: tuple[list[BitShare], RingArray] = super()._number_masks(width, count)
+                made: tuple[list[BitShare], RingArray] = super()._number_masks(width, count, ring)
             return made
 
         def _unmasked(self, masked: BitShare, kept: RingArray, ring: PowerOfTwoRing) -> Share:
@@ -133,10 +133,10 @@ class OneKey(Rep4):
             return super()._draw(key, ring, shape, count) * np.uint64(0)
         return super()._draw(key, ring, shape, count)
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray]:
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray]:
         self.masking = True
         try:
-            return super()._number_masks(width, count)
+            return super()._number_masks(width, count, ring)
         finally:
             self.masking = False
 

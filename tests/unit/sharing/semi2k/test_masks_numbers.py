@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, Ring, RingArray
+from cofit.arithmetic import Z64, Z128, IntegerRing, PowerOfTwoRing, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing import BitShare, Scheme
 from cofit.sharing.correlations import MaskDigits
@@ -42,9 +42,9 @@ def seen_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken: st
             super().setup()
             self._source._stream = stream(self.rank)  # type: ignore[attr-defined]
 
-        def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], int]:
+        def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], int]:
             with masking(self._source._stream):  # type: ignore[attr-defined]
-                (share,), kept = super()._number_masks(width, count)
+                (share,), kept = super()._number_masks(width, count, ring)
             return [PackedBits(words_of(share).map(mask), count)], kept
 
         def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
@@ -67,9 +67,9 @@ def seen_with_semi2k(parties: int, ring: PowerOfTwoRing, honest: int, broken: st
             super().setup()
             self._source._streams = [stream(rank) for rank in range(parties)]  # type: ignore[attr-defined]
 
-        def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], MaskDigits]:
+        def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], MaskDigits]:
             with masking(*self._source._streams):  # type: ignore[attr-defined]
-                share, digits = super()._number_masks(width, count)
+                share, digits = super()._number_masks(width, count, ring)
             return share, MaskDigits(mask(digits.words), digits.number)
 
     def program(s: Scheme) -> None:

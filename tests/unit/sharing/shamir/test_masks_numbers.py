@@ -117,8 +117,8 @@ class WithChangedMasks(Shamir):
     def changed(self, words: RingArray, place: int) -> RingArray:
         """Return what is shared in the place of these words, for the mask of one masker."""
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray | None]:
-        masks, kept = super()._number_masks(width, count)
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray | None]:
+        masks, kept = super()._number_masks(width, count, ring)
         made: list[BitShare] = []
         for place, mask in enumerate(masks):
             parts = [self.changed(part, place) for part in words_of(mask).parts]
@@ -150,8 +150,8 @@ class UsedTwice(Shamir):
 
     before: tuple[list[tuple[RingArray, ...]], RingArray | None] | None = None
 
-    def _number_masks(self, width: int, count: int) -> tuple[list[BitShare], RingArray | None]:
-        masks, kept = super()._number_masks(width, count)
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], RingArray | None]:
+        masks, kept = super()._number_masks(width, count, ring)
         if self.before is None:
             self.before = [words_of(mask).parts for mask in masks], kept
             return masks, kept

@@ -1,0 +1,157 @@
+"""Between numbers and bits in ``repn``.
+
+**Elements to bits.** A summand is known to a group, and so are its bits. The first members of groups add up what they
+hold: party i the summands of all groups of which it is the first. It deals the carries of these additions, one word for
+every addition, and each is checked: with carries q into every place, u + v = u XOR v XOR q, and q_(j+1) is the majority
+of u_j, v_j and q_j, that is (u_j XOR q_j)(v_j XOR q_j) XOR q_j. The t + 1 numbers are then added as in other schemes.
+
+**Bits to elements.** ``masked_bits.py``. **Numbers of binary digits to elements.** The masks are numbers whose digits
+the maskers deal as ring elements 0 and 1, as there; c = T + r_0 + r_1 + ... modulo 2^K is opened to the openers, and
+T = c - r_0 - r_1 - ... + 2^K w(v), with the wraps w(v) of the top digits.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import from_planes, packed_length, to_planes, unpack
+from cofit.sharing.adder import TakesBits, plane_count
+from cofit.sharing.carry_save import carry_signals
+from cofit.sharing.group_streams import Group
+from cofit.sharing.masked_opening import power
+from cofit.sharing.numbers import FromNumbers
+from cofit.sharing.packed_bits import PackedBits
+from cofit.sharing.repn.truncation import Truncation
+from cofit.sharing.repn.wraps import CARRY_BITS, Digits, Family, Prepared
+from cofit.sharing.shares import BitShare, Share
+from cofit.sharing.steps import Protocol
+
+Numbers = tuple[list[Share], list[Share]]
+"""By masker: the digits of its masks, (K, count), and bits that are masks of carries."""
+
+
+class RepnConversion(TakesBits, FromNumbers, Truncation):
+    """One party, with its conversions."""
+
+    @property
+    def summands(self) -> int:
+        """One for every group."""
+        return max(super().summands, len(self.geometry.groups))
+
+    # --- elements to bits --------------------------------------------------------------------------------
+
+    def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
+        """Every opener adds up the summands of the groups whose first member it is, and deals the carries."""
+        self.verification.refuse_after_failure()
+        count, width = math.prod(a.shape), plane_count(planes)
+        plain = {
+            group: ring.shr(np.ascontiguousarray(part).reshape(-1), planes.start)
+            for group, part in zip(self._own_groups, a.parts, strict=True)
+        }
+        shape = (width, packed_length(count))
+        numbers = self._together(
+            "summands", *(self._added_by(dealer, ring, plain, shape) for dealer in self.geometry.openers)
+        )
+        return carry_signals(self.boolean, [PackedBits(number, count) for number in numbers])
+
+    def _added_by(
+        self, dealer: int, ring: PowerOfTwoRing, plain: dict[Group, RingArray], shape: Shape
+    ) -> Protocol[Share]:
+        """Return the bits, modulo 2^width, of the sum of what groups know of which ``dealer`` is the first member."""
+        width, words = shape
+        groups = [group for group in self.geometry.groups if group[0] == dealer]
+        bits = {group: to_planes(ring, plain[group])[:width] for group in groups if group in plain}
+        shares = [self._of_groups(BITS, shape, [{g: bits[g]}] if g in bits else []) for g in groups]
+        own = None
+        if self.rank == dealer:
+            own, total = [], plain[groups[0]]
+            for group in groups[1:]:
+                both = ring.add(total, plain[group])
+                own.append((to_planes(ring, total) ^ to_planes(ring, plain[group]) ^ to_planes(ring, both))[1:width])
+                total = both
+        result, rows = shares[0], width - 1
+        if len(groups) == 1 or not rows:
+            for share in shares[1:]:
+                result = self.add(result, share)
+            return result
+        made = None if own is None else np.concatenate(own)
+        dealt = (yield from self._given(BITS, ((len(groups) - 1) * rows, words), [dealer], made))[dealer]
+        for i, share in enumerate(shares[1:]):
+            carries = self.select(dealt, slice(i * rows, (i + 1) * rows))
+            into = carries.linear(lambda part: np.concatenate([np.zeros((1, words), np.uint64), part]))
+            below = slice(0, rows)
+            left, right = self.add(result, into), self.add(share, into)
+            self.relations.note_form(
+                self.select(left, below),
+                self.select(right, below),
+                None,
+                self.add(carries, self.select(into, below)),
+            )
+            result = self.add(left, share)
+        return result
+
+    # --- bits to elements --------------------------------------------------------------------------------
+
+    def from_bits(self, bits: BitShare, ring: Ring) -> Share:
+        """3 rounds, and one more for three maskers."""
+        self.verification.refuse_after_failure()
+        with self.label("from_bits"):
+            masks = self._run("from_bits", self._masking_bits(ring, bits.rows, bits.count))
+            result = self._unmasked_bits("from_bits", ring, bits, masks)
+            self._verify_if_many()
+            return result
+
+    def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], Numbers]:
+        """Every masker deals the digits of a number as ring elements, and bits for the carries."""
+        self.verification.refuse_after_failure()
+        maskers = self.geometry.maskers
+        more = CARRY_BITS if len(maskers) > 1 else 0
+        dealt = self._run("masks", self._masking_bits(ring, width + more, count))
+        digits = [self.select(share, slice(0, width)) for share in dealt]
+        masks: list[BitShare] = [PackedBits(self._lowest(ring, share), count) for share in digits]
+        return masks, (digits, [self.select(share, slice(width, None)) for share in dealt])
+
+    def _unmasked(self, masked: BitShare, kept: Numbers, ring: IntegerRing) -> Share:
+        """Openers learn c; T = c - r_0 - r_1 - ... + 2^K w(v), v the top digit of c."""
+        digits, bits = kept
+        count, width, maskers = masked.count, masked.rows, self.geometry.maskers
+        opened = self._run("unmask", self._opened_words(masked))
+        top = len(maskers).bit_length()
+        rows = [_padded(self, share, top) for share in digits]
+        seen = None if opened is None else _top_digit(opened, top, count)
+        if len(maskers) == 1:
+            known = None if seen is None else ring.from_int((seen == 0).astype(np.int64))[None]
+            wraps = self._run("unmask", self._times_known(ring, known, rows[0]))
+        else:
+            family = Family(top, {})
+            prepared = Prepared({m: [share] for m, share in zip(maskers, rows, strict=True)}, bits)
+            (wraps,) = self._carries("unmask", ring, count, [family], prepared, None if seen is None else [seen])
+        c = None if opened is None else from_planes(ring, opened, count)
+        result = self.add(self._of_openers(ring, (count,), c), self.mul_public(wraps, power(ring, width)))
+        for share in digits:
+            result = self.sub(result, self._weighted(ring, share))
+        self._verify_if_many()
+        return result
+
+
+def _padded(scheme: RepnConversion, digits: Share, top: int) -> Share:
+    """Return the top digits of numbers; of fewer digits, with zeros before them."""
+    rows = digits.shape[0]
+    chosen = scheme.select(digits, slice(max(0, rows - top), rows))
+    missing = top - chosen.shape[0]
+    if not missing:
+        return chosen
+    zeros = chosen.ring.zeros((missing, digits.shape[1]))
+    return chosen.linear(lambda part: np.concatenate([zeros, part]))
+
+
+def _top_digit(planes: RingArray, width: int, count: int) -> Digits:
+    """Return the number that the top digits of every element make; of fewer digits, with zeros after them."""
+    total = np.zeros(count, np.uint8)
+    for place, row in enumerate(planes[-width:], max(0, width - len(planes))):
+        total |= unpack(row[None], count)[0] << np.uint8(place)
+    return total
