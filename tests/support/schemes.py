@@ -37,7 +37,7 @@ def local(name: str) -> dict[str, Any]:
 EVERY = (*sorted(SCHEMES), "shamir/5")
 """What the conformance suite runs: every scheme as usual; and one of n parties with more than three."""
 SECRET = tuple(name for name in EVERY if form(name).spec.secret)
-MORE = ("shamir/4", "shamir/5/1", "shamir/5/king", "shamir/7")
+MORE = ("shamir/4", "shamir/5/1", "shamir/5/king", "shamir/7", "repn/5")
 """More of the forms that there are: operations and costs are looked at with these too."""
 REST = (
     "shamir/king",
@@ -48,6 +48,7 @@ REST = (
     "shamir/7/1",
     "shamir/7/2/king",
     "shamir/7/king",
+    "repn/7",
 )
 """And with these in long tests."""
 

@@ -20,6 +20,8 @@ import numpy as np
 from cofit.arithmetic.power_of_two import shifting
 from cofit.arithmetic.ring import Place, Ring, RingArray, Shape
 
+_TURNED = "transposed"
+
 
 class Placed(ABC):
     """One or several arrays of one ring and shape (the parts of a share), for products with them on the left."""
@@ -27,6 +29,8 @@ class Placed(ABC):
     ring: Ring
     shape: Shape
     count: int
+    origin: tuple[object, ...]
+    """What tells these arrays from others: a token of what was placed once, and which part of it, which way round."""
 
     @abstractmethod
     def fetch(self) -> tuple[RingArray, ...]:
@@ -81,10 +85,11 @@ class Engine(ABC):
 class LocalPlaced(Placed):
     """Arrays in the memory of this process. Nothing is copied."""
 
-    __slots__ = ("_arrays", "count", "ring", "shape")
+    __slots__ = ("_arrays", "count", "origin", "ring", "shape")
 
-    def __init__(self, ring: Ring, arrays: Sequence[RingArray]) -> None:
+    def __init__(self, ring: Ring, arrays: Sequence[RingArray], origin: tuple[object, ...] = ()) -> None:
         self.ring = ring
+        self.origin = origin or (object(),)
         self._arrays = tuple(arrays)
         self.shape = arrays[0].shape
         self.count = len(arrays)
@@ -93,13 +98,15 @@ class LocalPlaced(Placed):
         return self._arrays
 
     def only(self, *chosen: int) -> LocalPlaced:
-        return LocalPlaced(self.ring, [self._arrays[t] for t in chosen])
+        return LocalPlaced(self.ring, [self._arrays[t] for t in chosen], (*self.origin, chosen))
 
     def transposed(self) -> LocalPlaced:
-        return LocalPlaced(self.ring, [np.transpose(array) for array in self._arrays])
+        turned = self.origin[:-1] if self.origin[-1] == _TURNED else (*self.origin, _TURNED)
+        return LocalPlaced(self.ring, [np.transpose(array) for array in self._arrays], turned)
 
     def block(self, place: Place) -> LocalPlaced:
-        return LocalPlaced(self.ring, [array[place] for array in self._arrays])
+        where = tuple((each.start, each.stop, each.step) for each in place)
+        return LocalPlaced(self.ring, [array[place] for array in self._arrays], (*self.origin, where))
 
     def matmul_sum(self, rights: Sequence[RingArray]) -> RingArray:
         return self.ring.matmul_sum(self._arrays, rights)

@@ -150,6 +150,7 @@ def forecast(
     meter.setup()
     _collect(party, meter, scheme, given)
     shared = meter.tally
+    late = scheme.costs(spec).late is not None
     other = Meter(scheme, spec)
 
     def again() -> Party:
@@ -157,9 +158,9 @@ def forecast(
         _collect(another, other, scheme, given)
         return another
 
-    further, epoch = plan.left_out(other, again, holders)
-    meter.put_off(further.deferred)
-    private_training(party, plan.shortest, holders, {party.name: _NoStore()}, "forecast")
+    # Where checks come late, when one is due depends on all that was done before: no epoch is left out.
+    further, epoch = (Tally(), None) if late else plan.left_out(other, again, holders)
+    private_training(party, plan if late else plan.shortest, holders, {party.name: _NoStore()}, "forecast")
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
     checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())

@@ -7,10 +7,32 @@ where several parties wait in turn (products through one party).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
-from cofit.arithmetic import Ring
+from cofit.arithmetic import Ring, Shape
+from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.inputs import CHUNK_BYTES
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What an operation puts on the list of a scheme that checks late, for each element of its result: products of
+    elements, one product of ``inner`` terms, values that are to be 0; and for every 64 elements ANDs of words, and words
+    that are to be 0. Of an operation on words, all that is for each word.
+    """
+
+    products: int = 0
+    inner: int = 0
+    zeros: int = 0
+    words: int = 0
+    zero_words: int = 0
+
+    def plus(self, other: Noted) -> Noted:
+        """Return both together; at most one of them has an inner product."""
+        return Noted(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -18,8 +40,8 @@ class Cost:
     """Rounds, and what all parties and the dealer together send: ring elements for each element of the result, for each
     one of the ``left`` and of the ``right`` operand (where operands are opened under masks: not again for a held left
     one, and once for the square of a value), and ``fixed_bytes`` once for the whole operation, whatever its size (the
-    digests of an active scheme). ``deferred``: checks that are put off, for each element of the result. ``packed``:
-    words for every 64 elements of the result, where bits of them travel.
+    digests of an active scheme). ``packed``: words for every 64 elements of the result, where bits of them travel.
+    ``notes``: what is to be checked later.
     """
 
     rounds: int
@@ -27,8 +49,8 @@ class Cost:
     fixed_bytes: int = 0
     left: int = 0
     right: int = 0
-    deferred: int = 0
     packed: int = 0
+    notes: Noted | None = None
 
 
 @dataclass(frozen=True)
@@ -48,23 +70,50 @@ class StreamCost:
         return self.elements * count * ring.element_bytes
 
 
-@dataclass(frozen=True)
-class VerificationCost:
-    """What it takes to make the checks that were put off, however many: rounds and bytes once, and again for every time
-    that their number is halved until one is left.
-    """
+class Sent(NamedTuple):
+    """Rounds, and bytes of all parties together."""
 
     rounds: int
     bytes: int
-    halving_rounds: int = 0
-    halving_bytes: int = 0
 
-    def of(self, checks: int) -> tuple[int, int]:
-        """Return rounds, and bytes of all parties together, of so many checks; nothing for none."""
-        if not checks:
-            return 0, 0
-        halvings = (checks - 1).bit_length()
-        return self.rounds + halvings * self.halving_rounds, self.bytes + halvings * self.halving_bytes
+
+class LateChecks(ABC):
+    """What a scheme that checks late has put on its list, as sizes: a meter tells it all that a program does.
+
+    Where the scheme checks on its own because the list has grown long, so does this, in ``grown``.
+    """
+
+    @abstractmethod
+    def told(self) -> None:
+        """Note that a message was sent which is to be compared."""
+
+    @abstractmethod
+    def products(self, ring: Ring, count: int, terms: int = 1) -> None:
+        """Note that products of elements were computed: sums of so many terms."""
+
+    @abstractmethod
+    def zeros(self, ring: Ring, count: int) -> None:
+        """Note that values are to be 0; of bits, words."""
+
+    @abstractmethod
+    def matrix(self, ring: Ring, origin: object, shape: Shape, columns: int) -> None:
+        """Note the product of a matrix with vectors. origin: what tells it from others."""
+
+    @abstractmethod
+    def ands(self, words: int) -> None:
+        """Note ANDs of words."""
+
+    @abstractmethod
+    def form(self, form: BitForm, left: int, right: int, words: int) -> None:
+        """Note a form of rows of words."""
+
+    @abstractmethod
+    def grown(self) -> Sent:
+        """Return what a check takes that is due at the end of an operation; nothing if none is."""
+
+    @abstractmethod
+    def verify(self) -> Sent:
+        """Return what it takes to check all that is on the list; nothing if nothing is."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +143,8 @@ class Costs:
     parties exchange to see that an owner dealt them one value; what the owner sends follows from ``Inputs.layout``.
     ``hold``: what preparing a value for many products takes; None if nothing. ``hold_known``: the same for a part of it
     that one party knows. ``listeners``: how many hear announcements beside the
-    parties. ``verification``: of checks that are put off (``Cost.deferred``).
+    parties. ``mask_digits``: what every digit of the masks of ``from_numbers`` takes, and ``mask_bits``: how many more than
+    its digits there are. ``late``: makes an empty list of checks, where the scheme checks late.
     """
 
     setup_rounds: int
@@ -121,4 +171,6 @@ class Costs:
     hold: StreamCost | None = None
     hold_known: StreamCost | None = None
     listeners: int = 0
-    verification: VerificationCost = VerificationCost(0, 0)
+    mask_digits: Cost = Cost(0, 0)
+    mask_bits: int = 0
+    late: Callable[[], LateChecks] | None = None

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 
+import numpy as np
+
 from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
@@ -31,7 +33,7 @@ from cofit.sharing.adder import (
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.blank import Blank, blank_bits, nothing
 from cofit.sharing.boolean import Boolean
-from cofit.sharing.costs import Cost, Costs
+from cofit.sharing.costs import Cost, Costs, Sent
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
 from cofit.sharing.inputs import bytes_of, messages_of
 from cofit.sharing.known_inputs import known_layout
@@ -50,7 +52,8 @@ class Tally:
 
     ``bytes``: payload that owners, parties and dealer together send. ``operations``: results computed, at each party.
     ``multiply_adds`` and ``wide_multiply_adds``: in matrix and inner products, at each party, over rings of up to 64
-    bits and beyond. ``ands``: results of products of bits, 64 for every packed word. ``deferred``: checks put off.
+    bits and beyond. ``ands``: results of products of bits, 64 for every packed word. ``checks``: those made late, of
+    all that was done before.
     """
 
     rounds: int = 0
@@ -59,7 +62,7 @@ class Tally:
     multiply_adds: int = 0
     wide_multiply_adds: int = 0
     ands: int = 0
-    deferred: int = 0
+    checks: int = 0
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
@@ -97,7 +100,7 @@ class Meter(FromNumbers, Blank):
         self._target_inputs = target.inputs(spec)
         self._tally = list(astuple(Tally()))
         self._tallies = {"": self._tally}
-        self._pending = 0
+        self._late = None if self._costs.late is None else self._costs.late()
 
     @property
     def tally(self) -> Tally:
@@ -142,17 +145,38 @@ class Meter(FromNumbers, Blank):
         elements += 0 if right is None else cost.right * math.prod(right)
         words = cost.packed * packed_length(math.prod(shape)) * BITS.element_bytes if cost.packed else 0
         self._send(cost.rounds, elements * ring.element_bytes + words + cost.fixed_bytes)
-        self.put_off(cost.deferred * math.prod(shape))
+        self._note(cost, ring, math.prod(shape))
         return self._blank(ring, shape)
 
-    def put_off(self, checks: int) -> None:
-        """Count checks that the next ``verify`` makes."""
-        self._tally[6] += checks
-        self._pending += checks
+    def _note(self, cost: Cost, ring: Ring, count: int) -> None:
+        """Put on the list what an operation of so many results adds to it."""
+        if self._late is None:
+            return
+        self._late.told()
+        if cost.notes is not None:
+            products, inner, zeros, words, zero_words = astuple(cost.notes)
+            packed = count if ring is BITS else packed_length(count)
+            self._late.products(ring, products * count)
+            self._late.products(ring, count if inner else 0, inner)
+            self._late.zeros(ring, zeros * count)
+            self._late.ands(words * packed)
+            self._late.zeros(BITS, zero_words * packed)
+
+    def _grown(self, result: Share) -> Share:
+        """Check what is due after an operation."""
+        if self._late is not None:
+            self._check(self._late.grown())
+        return result
+
+    def _check(self, sent: Sent) -> None:
+        if sent.rounds:
+            with self.label("verify"):
+                self._tally[6] += 1
+                self._send(*sent)
 
     def verify(self) -> None:
-        self._send(*self._costs.verification.of(self._pending))
-        self._pending = 0
+        if self._late is not None:
+            self._check(self._late.verify())
 
     def _count_products(self, ring: Ring, multiply_adds: int) -> None:
         self._tally[3 if ring.bits <= 64 else 4] += multiply_adds
@@ -171,7 +195,7 @@ class Meter(FromNumbers, Blank):
         self._send(self._costs.setup_rounds, self._costs.setup_bytes)
 
     def refresh(self, share: Share) -> Share:
-        return self._count(self._costs.refresh, share.ring, share.shape)
+        return self._grown(self._count(self._costs.refresh, share.ring, share.shape))
 
     def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
         self._send_components(self._target_inputs.layout(ring, shape))
@@ -189,6 +213,8 @@ class Meter(FromNumbers, Blank):
     def hold(self, a: Share) -> Share:
         """Count the messages that open the masked value; those of parties that know a part each go at once."""
         cost = self._costs.hold
+        if self._late is not None:
+            return super().hold(a)
         if cost is None or isinstance(a, HeldShare):
             return a
         regions, known = regions_in(a), self._costs.hold_known or cost
@@ -209,9 +235,11 @@ class Meter(FromNumbers, Blank):
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         receivers = range(len(self.names)) if to is None else to
+        self.verify()
         cost, times = self._costs.bits.open if share.ring is BITS else self._costs.open, len(receivers)
-        every = Cost(cost.rounds, cost.elements * times, cost.fixed_bytes * times)
-        opened = self._count(every, share.ring, share.shape)
+        each = cost.elements * math.prod(share.shape) * share.ring.element_bytes + cost.fixed_bytes
+        self._send(cost.rounds, times * each)
+        opened = self._blank(share.ring, share.shape)
         return opened.parts[0] if self.rank in receivers else None
 
     # --- products ----------------------------------------------------------------------------------------
@@ -222,15 +250,26 @@ class Meter(FromNumbers, Blank):
         return product
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        if self._late is not None:
+            if ring is BITS:
+                self._late.ands(math.prod(shape))
+            else:
+                self._late.products(ring, math.prod(shape))
         return self._product(ring, a.shape, None if b is a else b.shape, shape, shift)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         self._count_products(ring, self._terms(a, self._costs.product_terms) * math.prod(b.shape[1:]))
+        if self._late is not None:
+            turned = len(a.shape) == 1 and len(b.shape) == 2  # x B = B^T x
+            left, columns = (b.map(np.transpose), 1) if turned else (a, math.prod(b.shape[1:]))
+            self._late.matrix(ring, left.placed.origin, (1, *left.shape)[-2:], columns)
         return self._product(ring, None if isinstance(a, HeldShare) else a.shape, b.shape, shape, shift)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
         self._count_products(ring, self._terms(a, self._costs.inner_terms))
         left = None if isinstance(a, HeldShare) else a.shape
+        if self._late is not None:
+            self._late.products(ring, math.prod(shape), a.shape[-1])
         return self._product(ring, left, None if b is a else b.shape, shape, shift)
 
     def _terms(self, a: Share, terms: int) -> int:
@@ -245,10 +284,12 @@ class Meter(FromNumbers, Blank):
         if ring is BITS:
             cost = self._costs.bits.product
             self._tally[5] += 64 * math.prod(shape)
-        return self._count(cost, ring, shape, left, right)
+        return self._grown(self._count(cost, ring, shape, left, right))
 
     def _truncate(self, a: Share, shift: int) -> Share:
-        return self._count(self._costs.truncation, a.ring, a.shape)
+        if self._late is not None:
+            self._late.zeros(a.ring, math.prod(a.shape))
+        return self._grown(self._count(self._costs.truncation, a.ring, a.shape))
 
     # --- bits --------------------------------------------------------------------------------------------
 
@@ -268,13 +309,19 @@ class Meter(FromNumbers, Blank):
         count, signals = math.prod(a.shape), self._costs.carry_signals
         if signals is None:
             return blank_bits(rows, count)
-        signal = PackedBits(self._count(signals, BITS, (plane_count(planes), packed_length(count))), count)
+        shape = (plane_count(planes), packed_length(count))
+        signal = PackedBits(self._grown(self._count(signals, BITS, shape)), count)
         return adder(self.boolean, signal, signal)
 
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+        if self._late is not None:
+            self._late.form(form, a.shape[0], b.shape[0], shape[1])
         return self._product(BITS, a.shape, b.shape, shape, 0)
 
     def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], None]:
+        digits = self._costs.mask_digits
+        if digits.rounds:
+            self._grown(self._count(digits, ring, (width + self._costs.mask_bits, count)))
         return [blank_bits(width, count)] * self._costs.number_masks, None
 
     def high_squares(self, a: Share, shift: int) -> Share:
@@ -286,9 +333,16 @@ class Meter(FromNumbers, Blank):
         return super().high_part(self._count(self._costs.high_part, a.ring, a.shape), shift)
 
     def _unmasked(self, masked: BitShare, kept: None, ring: IntegerRing) -> Share:
-        self._send(0, self._costs.unmasked_words * math.prod(words_of(masked).shape) * BITS.element_bytes)
-        return self._count(self._costs.unmasked, ring, (masked.count,))
+        self._send_words(self._costs.unmasked_words, masked)
+        return self._grown(self._count(self._costs.unmasked, ring, (masked.count,)))
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
-        self._send(0, self._costs.bit_words * math.prod(words_of(bits).shape) * BITS.element_bytes)
-        return self._count(self._costs.bit_to_ring, ring, (bits.rows, bits.count))
+        self._send_words(self._costs.bit_words, bits)
+        return self._grown(self._count(self._costs.bit_to_ring, ring, (bits.rows, bits.count)))
+
+    def _send_words(self, times: int, bits: BitShare) -> None:
+        """Count the opening of bits under a mask."""
+        words = math.prod(words_of(bits).shape)
+        self._send(0, times * words * BITS.element_bytes)
+        if self._late is not None:
+            self._late.zeros(BITS, words)

@@ -11,6 +11,7 @@ from cofit.sharing.correlations import Demand
 from cofit.sharing.demand import Recorder
 from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.rep4.party import Rep4
+from cofit.sharing.repn.party import Repn
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
@@ -33,6 +34,7 @@ _SIDES = (
     Sides(Rep4),
     Sides(Semi2k, Semi2kDealer, Semi2kRecording),
     Sides(Shamir),
+    Sides(Repn),
 )
 SCHEMES: dict[str, type[Scheme]] = {sides.party.info.name: sides.party for sides in _SIDES}
 

@@ -72,7 +72,7 @@ class Scheme(Member, Conversion):
         del demand
 
     def verify(self) -> None:
-        """Make every check that was put off (``Costs.verification`` says what it takes), or raise ProtocolError.
+        """Make every check that was put off (``Costs.late`` says what it takes), or raise ProtocolError.
 
         Nothing is opened, stored or exported before. A passive scheme has nothing to check.
         """

@@ -70,6 +70,7 @@ class SchemeInfo:
     knows_inputs: bool = False  # whether a party that is an owner may keep its data as they are (``Inputs.known``)
     least_corrupted: int | None = None
     routes: tuple[str, ...] = (DIRECT,)
+    step: int = 1  # from one number of parties to the next
 
     def spec(self, parties: int | None = None, threshold: int | None = None, route: str | None = None) -> Spec:
         """Return the scheme among this many parties; None: as many as usual, the most corrupted, the usual route.
@@ -117,12 +118,16 @@ class SchemeInfo:
         fewest, most = self.parties
         if fewest == most:
             return f"exactly {fewest}"
+        if self.step > 1 and most is not None:
+            *numbers, last = range(fewest, most + 1, self.step)
+            return f"{', '.join(map(str, numbers))} or {last}"
         return f"{fewest} or more" if most is None else f"from {fewest} to {most}"
 
     def runs_with(self, count: int) -> bool:
         """Return whether the scheme runs with this many computing parties."""
         fewest, most = self.parties
-        return _whole(count) and fewest <= count <= (count if most is None else most)
+        within = _whole(count) and fewest <= count <= (count if most is None else most)
+        return within and (count - fewest) % self.step == 0
 
     def check_parties(self, count: int) -> None:
         """Raise InvalidInputError unless the scheme runs with this many computing parties."""

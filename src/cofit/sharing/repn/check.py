@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, RingArray
-from cofit.arithmetic.prg import fresh_seed
+from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
 from cofit.errors import ProtocolError
 from cofit.sharing.repn.bit_claims import FIELD, BitClaims
 from cofit.sharing.repn.fields import PrimeField, drawn_prime, public_stream
@@ -34,6 +34,7 @@ from cofit.sharing.steps import Protocol
 
 MOST_ELEMENTS = 1 << 20
 """So many elements of a field are checked at once, or a few more: what is noted takes memory until then."""
+NONCE_BYTES = SEED_BYTES
 MOST_CHECKS = 256
 """Checks in a session: the certificate's bound on undetected lies is for so many."""
 
@@ -62,8 +63,8 @@ class Checking(Opening):
             self._check(self.relations.taken())
 
     def _verify_if_many(self) -> None:
-        """Check what takes much memory; matrices wait."""
-        if self.relations.elements >= MOST_ELEMENTS:
+        """Check what takes much memory, after an operation; matrices wait."""
+        if not self._within and self.relations.elements >= MOST_ELEMENTS:
             self._check(self.relations.taken(matrices=False))
 
     def _check(self, noted: Noted) -> None:

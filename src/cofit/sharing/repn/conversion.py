@@ -13,6 +13,7 @@ T = c - r_0 - r_1 - ... + 2^K w(v), with the wraps w(v) of the top digits.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -53,10 +54,11 @@ class RepnConversion(TakesBits, FromNumbers, Truncation):
             for group, part in zip(self._own_groups, a.parts, strict=True)
         }
         shape = (width, packed_length(count))
-        numbers = self._together(
-            "summands", *(self._added_by(dealer, ring, plain, shape) for dealer in self.geometry.openers)
-        )
-        return carry_signals(self.boolean, [PackedBits(number, count) for number in numbers])
+        with self._whole():
+            numbers = self._together(
+                "summands", *(self._added_by(dealer, ring, plain, shape) for dealer in self.geometry.openers)
+            )
+            return carry_signals(self.boolean, [PackedBits(number, count) for number in numbers])
 
     def _added_by(
         self, dealer: int, ring: PowerOfTwoRing, plain: dict[Group, RingArray], shape: Shape
@@ -66,31 +68,18 @@ class RepnConversion(TakesBits, FromNumbers, Truncation):
         groups = [group for group in self.geometry.groups if group[0] == dealer]
         bits = {group: to_planes(ring, plain[group])[:width] for group in groups if group in plain}
         shares = [self._of_groups(BITS, shape, [{g: bits[g]}] if g in bits else []) for g in groups]
-        own = None
+        if len(groups) == 1:
+            return shares[0]
+        made = None
         if self.rank == dealer:
-            own, total = [], plain[groups[0]]
-            for group in groups[1:]:
-                both = ring.add(total, plain[group])
-                own.append((to_planes(ring, total) ^ to_planes(ring, plain[group]) ^ to_planes(ring, both))[1:width])
-                total = both
-        result, rows = shares[0], width - 1
-        if len(groups) == 1 or not rows:
-            for share in shares[1:]:
-                result = self.add(result, share)
-            return result
-        made = None if own is None else np.concatenate(own)
-        dealt = (yield from self._given(BITS, ((len(groups) - 1) * rows, words), [dealer], made))[dealer]
+            made = np.concatenate(list(_carries_of(ring, [plain[group] for group in groups], width)))
+        dealt = (yield from self._given(BITS, ((len(groups) - 1) * width, words), [dealer], made))[dealer]
+        result = shares[0]
         for i, share in enumerate(shares[1:]):
-            carries = self.select(dealt, slice(i * rows, (i + 1) * rows))
-            into = carries.linear(lambda part: np.concatenate([np.zeros((1, words), np.uint64), part]))
-            below = slice(0, rows)
+            carries = self.select(dealt, slice(i * width, (i + 1) * width))
+            into = carries.linear(lambda part: np.concatenate([np.zeros((1, words), np.uint64), part[:-1]]))
             left, right = self.add(result, into), self.add(share, into)
-            self.relations.note_form(
-                self.select(left, below),
-                self.select(right, below),
-                None,
-                self.add(carries, self.select(into, below)),
-            )
+            self.relations.note_form(left, right, None, self.add(carries, into))
             result = self.add(left, share)
         return result
 
@@ -99,23 +88,26 @@ class RepnConversion(TakesBits, FromNumbers, Truncation):
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         """3 rounds, and one more for three maskers."""
         self.verification.refuse_after_failure()
-        with self.label("from_bits"):
+        with self.label("from_bits"), self._whole():
             masks = self._run("from_bits", self._masking_bits(ring, bits.rows, bits.count))
-            result = self._unmasked_bits("from_bits", ring, bits, masks)
-            self._verify_if_many()
-            return result
+            return self._unmasked_bits("from_bits", ring, bits, masks)
 
     def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], Numbers]:
         """Every masker deals the digits of a number as ring elements, and bits for the carries."""
         self.verification.refuse_after_failure()
         maskers = self.geometry.maskers
         more = CARRY_BITS if len(maskers) > 1 else 0
-        dealt = self._run("masks", self._masking_bits(ring, width + more, count))
+        with self._whole():
+            dealt = self._run("masks", self._masking_bits(ring, width + more, count))
         digits = [self.select(share, slice(0, width)) for share in dealt]
         masks: list[BitShare] = [PackedBits(self._lowest(ring, share), count) for share in digits]
         return masks, (digits, [self.select(share, slice(width, None)) for share in dealt])
 
     def _unmasked(self, masked: BitShare, kept: Numbers, ring: IntegerRing) -> Share:
+        with self._whole():
+            return self._without_masks(masked, kept, ring)
+
+    def _without_masks(self, masked: BitShare, kept: Numbers, ring: IntegerRing) -> Share:
         """Openers learn c; T = c - r_0 - r_1 - ... + 2^K w(v), v the top digit of c."""
         digits, bits = kept
         count, width, maskers = masked.count, masked.rows, self.geometry.maskers
@@ -134,8 +126,18 @@ class RepnConversion(TakesBits, FromNumbers, Truncation):
         result = self.add(self._of_openers(ring, (count,), c), self.mul_public(wraps, power(ring, width)))
         for share in digits:
             result = self.sub(result, self._weighted(ring, share))
-        self._verify_if_many()
         return result
+
+
+def _carries_of(ring: PowerOfTwoRing, numbers: Sequence[RingArray], width: int) -> Iterator[RingArray]:
+    """Yield the carries out of every place, as planes, of one addition after the other."""
+    total = numbers[0]
+    for number in numbers[1:]:
+        both = ring.add(total, number)
+        u, v, w = (to_planes(ring, value)[:width] for value in (total, number, both))
+        into = u ^ v ^ w
+        yield (u & v) | (into & (u | v))
+        total = both
 
 
 def _padded(scheme: RepnConversion, digits: Share, top: int) -> Share:

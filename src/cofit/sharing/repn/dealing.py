@@ -113,6 +113,7 @@ class Dealing(Steps, Active, GroupStreams):
         self, ring: Ring, shape: Shape, dealers: Sequence[int], own: RingArray | None
     ) -> Protocol[dict[int, dict[Group, RingArray]]]:
         geometry = self.geometry
+        self.transcript.pending = True
         known = {dealer: self._drawn(geometry.drawn_groups[dealer], ring, shape) for dealer in dealers}
         told: dict[int, RingArray] = {}
         send: dict[int, list[RingArray]] = {}
@@ -147,6 +148,7 @@ class Dealing(Steps, Active, GroupStreams):
 
         The others return None. 1 round, 2 t (t + 1) elements. Draws of pairs, which cancel, hide the single summands.
         """
+        self.transcript.pending = True
         plus: list[RingArray] = [own]
         minus: list[RingArray] = []
         for rank in self._everybody:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import Generator, IntegerRing, Ring, RingArray
+from cofit.arithmetic import Generator, IntegerRing, Ring, RingArray, power_of_two
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import pack, unpack
 from cofit.arithmetic.prg import fresh_seed
@@ -36,6 +36,7 @@ class MaskedBits(Products):
 
     def _masking_bits(self, ring: Ring, rows: int, count: int) -> Protocol[list[Share]]:
         """Have every masker deal uniform bits as ring elements, (rows, count). 1 round."""
+        ring = power_of_two(ring, "Turning bits into elements in 'repn'")
         own = ring.from_int(self._own_bits(rows, count)) if self.rank in self.geometry.maskers else None
         dealt = yield from self._given(ring, (rows, count), self.geometry.maskers, own)
         for share in dealt.values():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cofit.sharing.costs import Costs
 from cofit.sharing.packed_bits import PackedBoolean
 from cofit.sharing.repn.check import Checking
+from cofit.sharing.repn.costs import costs_of
 from cofit.sharing.repn.geometry import geometry_of
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import SchemeInfo, Spec
@@ -20,6 +21,7 @@ class Repn(Checking):
     info = SchemeInfo(
         name="repn",
         parties=(3, 7),
+        step=2,
         default_parties=3,
         adversary="active: corrupted parties may do anything; a run that they disturb is aborted",
         most_corrupted=lambda parties: (parties - 1) // 2,
@@ -34,7 +36,8 @@ class Repn(Checking):
 
     @classmethod
     def costs(cls, spec: Spec) -> Costs:
-        raise NotImplementedError
+        """The table at the head of this file, for programs that count."""
+        return costs_of(spec.parties)
 
     @classmethod
     def inputs(cls, spec: Spec) -> SummandInputs:
@@ -44,7 +47,10 @@ class Repn(Checking):
         return SummandInputs(cls.info.name, held, len(geometry.groups) - 1)
 
     def refresh(self, share: Share) -> Share:
+        """The openers deal the summands of which they are the first holders. 1 round, t (t + 1) elements."""
+        self.verification.refuse_after_failure()
         own = self._first_summand(share)
-        fresh = self._run("refresh", self._summed(share.ring, share.shape, self.geometry.openers, own))
-        self.relations.note_zero(self.sub(fresh, share))
+        with self._whole():
+            fresh = self._run("refresh", self._summed(share.ring, share.shape, self.geometry.openers, own))
+            self.relations.note_zero(self.sub(fresh, share))
         return fresh

@@ -7,7 +7,8 @@ Every pair of groups has a party in common, so every product x_A y_B of summands
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class Products(Dealing):
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
         super().__init__(mesh, names, dealer, spec)
         self.relations = Relations()
+        self._within = 0
 
     # --- summands ----------------------------------------------------------------------------------------
 
@@ -91,13 +93,13 @@ class Products(Dealing):
     ) -> Share:
         """Turn summands of a product into a sharing of (product + plus) / 2^shift, and note what is to be checked."""
         self.verification.refuse_after_failure()
-        if shift:
-            product, result = self._truncated(kind, ring, summand, shape, shift, plus)
-        else:
-            product = self._run(kind, self._summed(ring, shape, self._everybody, summand))
-            result = product if plus is None else self.add(product, plus)
-        self.relations.note(kind, *factors, product)
-        self._verify_if_many()
+        with self._whole():
+            if shift:
+                product, result = self._truncated(kind, ring, summand, shape, shift, plus)
+            else:
+                product = self._run(kind, self._summed(ring, shape, self._everybody, summand))
+                result = product if plus is None else self.add(product, plus)
+            self.relations.note(kind, *factors, product)
         return result
 
     def _truncated(
@@ -109,12 +111,22 @@ class Products(Dealing):
     def _verify_if_many(self) -> None:
         raise NotImplementedError
 
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """An operation made of others: what they noted is checked after it, not in the middle."""
+        self._within += 1
+        try:
+            yield
+        finally:
+            self._within -= 1
+        self._verify_if_many()
+
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         self.verification.refuse_after_failure()
-        summand = form.sum(a.parts, self._rights(BITS, b.parts))
-        product = self._run("forms", self._summed(BITS, shape, self._everybody, summand))
-        self.relations.note_form(a, b, form, product)
-        self._verify_if_many()
+        with self._whole():
+            summand = form.sum(a.parts, self._rights(BITS, b.parts))
+            product = self._run("forms", self._summed(BITS, shape, self._everybody, summand))
+            self.relations.note_form(a, b, form, product)
         return product
 
     def _times_known(self, ring: Ring, known: RingArray | None, values: Share) -> Protocol[Share]:

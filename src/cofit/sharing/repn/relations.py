@@ -125,7 +125,7 @@ class Relations:
 
     def __init__(self) -> None:
         self._clear()
-        self._matrices: dict[tuple[Ring, int, Shape, tuple[int, ...]], Matrix] = {}
+        self._matrices: dict[tuple[Ring, tuple[object, ...]], Matrix] = {}
 
     def _clear(self) -> None:
         self._products: dict[Ring, list[Products]] = {}
@@ -142,7 +142,7 @@ class Relations:
         """Return all that was noted, with or without matrices, and forget it."""
         of_rings: dict[Ring, list[Matrix]] = {}
         if matrices:
-            for (ring, *_), matrix in self._matrices.items():
+            for (ring, _), matrix in self._matrices.items():
                 of_rings.setdefault(ring, []).append(matrix)
             self._matrices = {}
         noted = Noted(self._products, of_rings, self._bits, self._zero_bits)
@@ -192,22 +192,25 @@ class Relations:
     def _note_matmul(self, a: Share, b: Share, z: Share) -> None:
         if not math.prod(z.shape):
             return
+        if len(a.shape) == 1 and len(b.shape) == 2:  # x B = B^T x
+            a, b = b.map(np.transpose), a
         rows, cols = (1, *a.shape)[-2:]
-        columns = 1 if len(b.shape) == 1 else b.shape[1]
-        if rows * cols * columns <= _FEW or not isinstance(z.ring, PowerOfTwoRing):
+        columns = math.prod(b.shape[1:])
+        if expanded(z.ring, rows, cols, columns):
             left = _flat(tuple(_repeated(part.reshape(rows, cols), columns) for part in a.parts), None)
             right = _flat(tuple(_tiled(part.reshape(cols, columns), rows) for part in b.parts), None)
             self._note_products(z.ring, left, right, z, cols)
             return
-        if len(a.shape) == 1:  # x B = B^T x
-            a, b = b.map(np.transpose), a
-            rows, cols, columns = a.shape[0], a.shape[1], 1
-        parts = a.placed.fetch()
-        place = parts[0].__array_interface__["data"][0]
-        matrix = self._matrices.setdefault((z.ring, place, a.shape, parts[0].strides), Matrix(parts))
+        placed = a.placed
+        matrix = self._matrices.setdefault((z.ring, placed.origin), Matrix(placed.fetch()))
         for column in range(columns):
             matrix.vectors.append(tuple(part.reshape(cols, columns)[:, column] for part in b.parts))
             matrix.results.append(tuple(part.reshape(rows, columns)[:, column] for part in z.parts))
+
+
+def expanded(ring: Ring, rows: int, cols: int, columns: int) -> bool:
+    """Return whether the product of a matrix and so many vectors is checked element by element."""
+    return rows * cols * columns <= _FEW or not isinstance(ring, PowerOfTwoRing)
 
 
 def _flat(parts: Parts, shape: Shape | None) -> Parts:

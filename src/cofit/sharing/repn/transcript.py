@@ -21,16 +21,14 @@ class Transcript:
         self._opened = {sender: hashlib.sha256() for sender in range(geometry.parties)} if opens else {}
         self._public = hashlib.sha256()
         self.pending = False
-        """Whether something was told since the last comparison."""
+        """Whether something was told since the last comparison: by anybody, to anybody."""
 
     def dealt(self, dealer: int, value: RingArray) -> None:
         """Note what a dealer told its group."""
-        self.pending = True
         self._dealt[dealer].update(as_bytes(value))
 
     def opened(self, sender: int, value: RingArray) -> None:
         """Note what a party told the openers."""
-        self.pending = True
         self._opened[sender].update(as_bytes(value))
 
     def public(self, sender: int, value: bytes) -> None:

@@ -38,9 +38,9 @@ class Truncation(Wraps):
 
     def _truncate(self, a: Share, shift: int) -> Share:
         self.verification.refuse_after_failure()
-        value, result = self._truncated("truncate", a.ring, self._first_summand(a), a.shape, shift, None)
-        self.relations.note_zero(self.sub(value, a))
-        self._verify_if_many()
+        with self._whole():
+            value, result = self._truncated("truncate", a.ring, self._first_summand(a), a.shape, shift, None)
+            self.relations.note_zero(self.sub(value, a))
         return result
 
     def _truncated(

@@ -52,4 +52,5 @@ class Vectors:
 
 
 def _concatenated(pieces: list[Words]) -> Words:
-    return np.concatenate(pieces) if pieces else np.zeros(1, np.uint64)
+    whole = np.concatenate([np.zeros(0, np.uint64), *pieces])
+    return whole if len(whole) else np.zeros(1, np.uint64)
