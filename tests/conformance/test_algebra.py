@@ -246,7 +246,9 @@ def test_what_needs_a_power_of_two_is_refused_in_a_field_by_name(scheme: str) ->
 
 
 # The bits of ``repn`` are the lowest ones of ring elements: in a field they would not add up.
-@pytest.mark.parametrize(("scheme", "ring"), [o for o in ANY_RING if o[0][:4] != "repn" or o[1] in (Z64, Z128)], ids=str)
+@pytest.mark.parametrize(
+    ("scheme", "ring"), [o for o in ANY_RING if o[0][:4] != "repn" or o[1] in (Z64, Z128)], ids=str
+)
 def test_numbers_and_bits_become_elements_of_any_ring(scheme: str, ring: IntegerRing) -> None:
     digits = np.random.default_rng(6).integers(0, 2, (9, 70)).astype(np.uint8)
 

@@ -57,4 +57,5 @@ def test_products_where_the_matrix_is(
     assert engine.counts["place"] > 0
     assert engine.counts["matmul"] + engine.counts["matvec pairs"] > 0
     assert engine.counts["inner"] > 0
-    assert not engine.counts["fetch"]
+    if scheme != "repn":  # which brings the rows of inner products here to check them
+        assert not engine.counts["fetch"]

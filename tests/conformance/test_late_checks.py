@@ -47,7 +47,7 @@ def test_a_meter_counts_checks_that_are_put_off(name: str) -> None:
     work(meter)
     assert meter.tally.bytes == run.everything().bytes_sent
     assert meter.tally.rounds == max(counts.total.rounds for counts in run.traffic)
-    assert (meter.tally.rounds > 0) == (meter.tally.deferred > 0) == (name != "nothing put off")
+    assert (meter.tally.rounds > 0) == (meter.tally.checks > 0) == (name != "nothing put off")
 
 
 @pytest.mark.parametrize("way_out", ["open", "export_share", "verify"])
@@ -87,41 +87,22 @@ def test_a_queue_is_empty_afterwards() -> None:
     assert run_scheme(LateChecked, program).results == [0, 0, 0]
 
 
-def test_every_kind_of_check_is_made_and_those_that_checks_put_off() -> None:
-    queue, made = Verification(), []
-
-    def second(items: list[str]) -> None:
-        made.append(("second", items))
-
-    def first(items: list[str]) -> None:
-        made.append(("first", items))
-        queue.defer(second, "by the first")
-
-    for check, item in ((first, "a"), (second, "b"), (first, "c")):
-        queue.defer(check, item)
-    queue.run()
-    assert made == [("first", ["a", "c"]), ("second", ["b"]), ("second", ["by the first"])]
-    queue.run()
-    assert len(made) == 3
-
-
 @pytest.mark.parametrize("error", [TimeoutError, OSError, KeyboardInterrupt])
 def test_a_check_that_did_not_come_to_its_end_has_failed(error: type[BaseException]) -> None:
-    queue = Verification()
-
-    def interrupted(items: list[str]) -> None:
+    state = Verification()
+    with state.checking():
+        pass
+    state.refuse_after_failure()
+    with pytest.raises(error), state.checking():
         raise error("the line is dead")
-
-    queue.defer(interrupted, "a")
-    with pytest.raises(error):
-        queue.run()
-    for again in (queue.run, lambda: queue.defer(interrupted, "b")):
-        with pytest.raises(ProtocolError, match="A check did not come to its end"):
-            again()
+    with pytest.raises(ProtocolError, match="A check did not come to its end"), state.checking():
+        pass
+    with pytest.raises(ProtocolError, match="A check did not come to its end"):
+        state.refuse_after_failure()
 
 
 @pytest.mark.parametrize("scheme", EVERY)
-def test_schemes_of_today_put_nothing_off(scheme: str) -> None:
+def test_nothing_is_left_to_check_after_an_export(scheme: str) -> None:
     def program(s: Scheme) -> int:
         party = Party(s, {})
         party.open(numbers(party) * numbers(party), reason="a test")

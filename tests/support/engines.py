@@ -10,6 +10,7 @@ import numpy as np
 
 from cofit.arithmetic import Place, Ring, RingArray
 from cofit.arithmetic.engine import LOCAL, Engine, Placed
+from cofit.arithmetic.integers import Words
 
 
 class RowsEngine(Engine):
@@ -39,6 +40,7 @@ class RowsPlaced(Placed):
         self.ring, self.count = blocks[0].ring, blocks[0].count
         shape = (sum(block.shape[0] for block in blocks), *blocks[0].shape[1:])
         self.shape = shape[::-1] if back else shape
+        self.origin = (id(engine), *(block.origin for block in blocks), back)
 
     def fetch(self) -> tuple[RingArray, ...]:
         self.engine.note("fetch")
@@ -66,6 +68,14 @@ class RowsPlaced(Placed):
     def _cut(self, array: RingArray) -> list[RingArray]:
         ends = np.cumsum([block.shape[0] for block in self.blocks])
         return np.split(array, ends[:-1])
+
+    def row_sums(self, chosen: Words) -> tuple[RingArray, ...]:
+        self.engine.note("row sums")
+        if self.back:
+            pieces = [block.transposed().row_sums(chosen) for block in self.blocks]
+            return tuple(np.concatenate(part, axis=1) for part in zip(*pieces, strict=True))
+        pieces = [block.row_sums(some) for block, some in zip(self.blocks, self._cut(chosen), strict=True)]
+        return tuple(self._total(list(part)) for part in zip(*pieces, strict=True))
 
     def matmul_sum(self, rights: Sequence[RingArray]) -> RingArray:
         self.engine.note("matmul")

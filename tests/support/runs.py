@@ -14,6 +14,8 @@ from cofit.arithmetic.prg import fresh_seed
 from cofit.sharing import Scheme, Share, Spec, dealer_of
 from cofit.sharing.inputs import send_components
 from cofit.sharing.rep4.party import Rep4
+from cofit.sharing.repn.geometry import geometry_of as repn_geometry
+from cofit.sharing.repn.party import Repn
 from cofit.sharing.shamir.geometry import geometry_of, tables_of
 from cofit.sharing.shamir.party import Shamir
 from cofit.transport import (
@@ -194,6 +196,11 @@ def reconstruct(shares: list[Share], scheme: str) -> RingArray:
         geometry = geometry_of(spec.parties, spec.threshold)
         rows = [tables_of(geometry, ring).summand(rank, geometry.openers) for rank in geometry.openers]
         return ring.signed_sum([ring.combined(shares[r].parts, row)[0] for r, row in enumerate(rows)])
+    if issubclass(kind, Repn):  # a party has the summands of its groups
+        groups: dict[tuple[int, ...], RingArray] = {}
+        for held, share in zip(repn_geometry(spec.parties).held, shares, strict=True):
+            groups.update(zip(held, share.parts, strict=True))
+        return ring.signed_sum(list(groups.values()))
     if issubclass(kind, Rep4):  # a party has all summands but its own
         return ring.signed_sum([shares[1].parts[0], *shares[0].parts])
     return ring.signed_sum([share.parts[0] for share in shares])

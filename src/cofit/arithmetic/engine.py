@@ -17,7 +17,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cofit.arithmetic.power_of_two import shifting
+from cofit.arithmetic.integers import Words
+from cofit.arithmetic.power_of_two import power_of_two, shifting
 from cofit.arithmetic.ring import Place, Ring, RingArray, Shape
 
 _TURNED = "transposed"
@@ -67,6 +68,12 @@ class Placed(ABC):
         """Return the sums, over the last axis, of a_i * b_j for all pairs of ``own`` i and ``others`` j, added up.
 
         ``other``: of the same shape, placed by this engine or here. shift: of all elements to the right, first.
+        """
+
+    @abstractmethod
+    def row_sums(self, chosen: Words) -> tuple[RingArray, ...]:
+        """Return sums of rows of every matrix, in the ring: one for each of the 56 lowest bits of ``chosen``, an element
+        for each row, of the rows in which the bit is set. Shape (56, columns).
         """
 
     def matmul(self, right: RingArray) -> tuple[RingArray, ...]:
@@ -124,6 +131,10 @@ class LocalPlaced(Placed):
         theirs = other.fetch()
         left, right = [self._arrays[i] for i in own], [theirs[j] for j in others]
         return self.ring.inner_sum(left, right, each=shifting(self.ring, shift) if shift else None)
+
+    def row_sums(self, chosen: Words) -> tuple[RingArray, ...]:
+        ring = power_of_two(self.ring, "Sums of chosen rows")
+        return tuple(ring.row_sums(chosen, array) for array in self._arrays)
 
 
 class LocalEngine(Engine):

@@ -19,6 +19,8 @@ from cofit.arithmetic.integers import IntegerRing, Words
 from cofit.arithmetic.ring import Ring, RingArray, Shape, broadcast_shape, matmul_shape
 from cofit.errors import InvalidInputError, RangeError, ShapeError
 
+SUBSETS = 56
+"""How many sums of chosen rows are made at once."""
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _SMALL = 1 << 15
 
@@ -197,6 +199,15 @@ class PowerOfTwoRing(FusedRing, IntegerRing):
             kernels.matvec_t([self._matrix(m.T) for m in mats], flat, self._flat(out), self.words)
         else:
             kernels.matvec([self._matrix(m) for m in mats], flat, self._flat(out), self.words)
+        return out
+
+    def row_sums(self, chosen: Words, matrix: RingArray) -> RingArray:
+        """Return the sum of the rows in which bit l of ``chosen`` is set, for each l below 56: shape (56, columns)."""
+        out = self.empty((SUBSETS, matrix.shape[1]))
+        if matrix.T.flags.c_contiguous and not matrix.flags.c_contiguous:
+            kernels.project_t(chosen, self._matrix(matrix.T), self._matrix(out), self.words)
+        else:
+            kernels.project(chosen, self._matrix(matrix), self._matrix(out), self.words)
         return out
 
     def matvec_pairs(self, mats: Sequence[RingArray], vecs: Sequence[RingArray]) -> RingArray:

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
-from cofit.arithmetic import Ring, Shape
+from cofit.arithmetic import Ring
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.inputs import CHUNK_BYTES
+from cofit.sharing.shares import Share
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,8 @@ class LateChecks(ABC):
         """Note that values are to be 0; of bits, words."""
 
     @abstractmethod
-    def matrix(self, ring: Ring, origin: object, shape: Shape, columns: int) -> None:
-        """Note the product of a matrix with vectors. origin: what tells it from others."""
+    def matrix(self, a: Share, columns: int) -> None:
+        """Note the product of a matrix, or of one row, with so many vectors."""
 
     @abstractmethod
     def ands(self, words: int) -> None:

@@ -262,7 +262,7 @@ class Meter(FromNumbers, Blank):
         if self._late is not None:
             turned = len(a.shape) == 1 and len(b.shape) == 2  # x B = B^T x
             left, columns = (b.map(np.transpose), 1) if turned else (a, math.prod(b.shape[1:]))
-            self._late.matrix(ring, left.placed.origin, (1, *left.shape)[-2:], columns)
+            self._late.matrix(left, columns)
         return self._product(ring, None if isinstance(a, HeldShare) else a.shape, b.shape, shape, shift)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:

@@ -76,7 +76,7 @@ class Scheme(Member, Conversion):
 
         Nothing is opened, stored or exported before. A passive scheme has nothing to check.
         """
-        self.verification.run()
+        self.verification.refuse_after_failure()
 
     # --- input and output --------------------------------------------------------------------------------
 

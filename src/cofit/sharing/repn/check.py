@@ -21,7 +21,6 @@ import numpy as np
 
 from cofit.arithmetic import Generator, IntegerRing, PowerOfTwoRing, RingArray
 from cofit.arithmetic.prg import SEED_BYTES, fresh_seed
-from cofit.errors import ProtocolError
 from cofit.sharing.repn.bit_claims import FIELD, BitClaims
 from cofit.sharing.repn.fields import PrimeField, drawn_prime, public_stream
 from cofit.sharing.repn.folding import InnerProduct
@@ -68,13 +67,9 @@ class Checking(Opening):
             self._check(self.relations.taken(matrices=False))
 
     def _check(self, noted: Noted) -> None:
-        try:
-            with self.label("verify"):
-                self._count_check()
-                self._checked(noted)
-        except BaseException as error:
-            self.verification.fail(str(error) if isinstance(error, ProtocolError) else "A check was interrupted.")
-            raise
+        with self.verification.checking(), self.label("verify"):
+            self._count_check()
+            self._checked(noted)
 
     def _count_check(self) -> None:
         self._checks += 1

@@ -82,28 +82,14 @@ def _joined(ring: PowerOfTwoRing, pieces: Sequence[Parts]) -> list[Words]:
 
 def projected(ring: PowerOfTwoRing, matrix: Matrix, coin: Generator) -> Projected:
     """Combine rows and vectors."""
-    rows = matrix.parts[0].shape[0]
-    of_rows, of_vectors = (coin.words((count,)) & _MASK for count in (rows, len(matrix.vectors)))
-    ys, vs, z = [], [], []
-    for i, part in enumerate(matrix.parts):
-        ys.append(_rows_combined(ring, of_rows, part))
-        vs.append(_rows_combined(ring, of_vectors, np.stack([vector[i] for vector in matrix.vectors])))
-        sums = _rows_combined(ring, of_vectors, np.stack([result[i] for result in matrix.results]))
-        out = np.empty((CHECKS, CHECKS * ring.words), np.uint64)
-        kernels.project_t(of_rows, sums, out, ring.words)
-        z.append(out)
+    of_rows, of_vectors = (coin.words((count,)) & _MASK for count in (matrix.placed.shape[0], len(matrix.vectors)))
+    ys = [_words(ring, sums) for sums in matrix.placed.row_sums(of_rows)]
+    vs, z = [], []
+    for i in range(len(ys)):
+        vs.append(_words(ring, ring.row_sums(of_vectors, np.stack([vector[i] for vector in matrix.vectors]))))
+        sums = ring.row_sums(of_vectors, np.stack([result[i] for result in matrix.results]))
+        z.append(_words(ring, ring.row_sums(of_rows, sums.T)))
     return Projected(ys, vs, z)
-
-
-def _rows_combined(ring: PowerOfTwoRing, chosen: Words, matrix: RingArray) -> Words:
-    """Return D sums of rows of a matrix, in words."""
-    cols = matrix.shape[1]
-    out = np.empty((CHECKS, cols * ring.words), np.uint64)
-    if matrix.T.flags.c_contiguous and not matrix.flags.c_contiguous:
-        kernels.project_t(chosen, _words(ring, matrix.T), out, ring.words)
-    else:
-        kernels.project(chosen, _words(ring, matrix), out, ring.words)
-    return out
 
 
 def _words(ring: PowerOfTwoRing, matrix: RingArray) -> Words:

@@ -18,11 +18,14 @@ import numpy as np
 
 from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.engine import Placed
+from cofit.arithmetic.power_of_two import SUBSETS
 from cofit.sharing.bit_forms import BitForm
+from cofit.sharing.placed import PlacedShare
 from cofit.sharing.shares import Share
 
 Parts = tuple[RingArray, ...]
-CHECKS = 56
+CHECKS = SUBSETS
 """D: the bits of every relation (``lifted.py``)."""
 _FEW = 1 << 14  # terms of a matrix product that are checked one by one
 
@@ -49,9 +52,9 @@ class Products:
 
 @dataclass
 class Matrix:
-    """X w = z: the parts of X, (rows, cols), and those of every w and z, (cols,) and (rows,)."""
+    """X w = z: the parts of X, where they are, and those of every w and z, (cols,) and (rows,)."""
 
-    parts: Parts
+    placed: Placed
     vectors: list[Parts] = field(default_factory=list)
     results: list[Parts] = field(default_factory=list)
 
@@ -109,7 +112,7 @@ class Noted:
         found: dict[str, int] = {}
         if self.integer_rings:
             terms = sum(item.length for ring in self.integer_rings for item in self.products.get(ring, []))
-            rows = sum(CHECKS * m.parts[0].shape[1] for ring in self.integer_rings for m in self.matrices.get(ring, []))
+            rows = sum(CHECKS * m.placed.shape[1] for ring in self.integer_rings for m in self.matrices.get(ring, []))
             found["integers"] = max(1, terms + rows)
         if self.has_bits:
             words = sum(item.z[0].size for item in self.bits if item.form is None)
@@ -196,21 +199,23 @@ class Relations:
             a, b = b.map(np.transpose), a
         rows, cols = (1, *a.shape)[-2:]
         columns = math.prod(b.shape[1:])
-        if expanded(z.ring, rows, cols, columns):
+        if expanded(a, rows, cols, columns):
             left = _flat(tuple(_repeated(part.reshape(rows, cols), columns) for part in a.parts), None)
             right = _flat(tuple(_tiled(part.reshape(cols, columns), rows) for part in b.parts), None)
             self._note_products(z.ring, left, right, z, cols)
             return
         placed = a.placed
-        matrix = self._matrices.setdefault((z.ring, placed.origin), Matrix(placed.fetch()))
+        matrix = self._matrices.setdefault((z.ring, placed.origin), Matrix(placed))
         for column in range(columns):
             matrix.vectors.append(tuple(part.reshape(cols, columns)[:, column] for part in b.parts))
             matrix.results.append(tuple(part.reshape(rows, columns)[:, column] for part in z.parts))
 
 
-def expanded(ring: Ring, rows: int, cols: int, columns: int) -> bool:
+def expanded(a: Share, rows: int, cols: int, columns: int) -> bool:
     """Return whether the product of a matrix and so many vectors is checked element by element."""
-    return rows * cols * columns <= _FEW or not isinstance(ring, PowerOfTwoRing)
+    if not isinstance(a.ring, PowerOfTwoRing):
+        return True
+    return not isinstance(a, PlacedShare) and rows * cols * columns <= _FEW
 
 
 def _flat(parts: Parts, shape: Shape | None) -> Parts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, Shape
+from cofit.arithmetic import PowerOfTwoRing, Ring
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import LateChecks, Sent
@@ -18,6 +18,7 @@ from cofit.sharing.repn.check import MOST_ELEMENTS, NONCE_BYTES
 from cofit.sharing.repn.geometry import Geometry
 from cofit.sharing.repn.lifted import claim_bytes
 from cofit.sharing.repn.relations import CHECKS, expanded
+from cofit.sharing.shares import Share
 
 _WORD = 8
 _AND_ELEMENTS = 64 // ROWS
@@ -67,14 +68,14 @@ class RepnChecks(LateChecks):
             self._sizes.products.setdefault(ring, 0)
         self._elements += count
 
-    def matrix(self, ring: Ring, origin: object, shape: Shape, columns: int) -> None:
-        rows, cols = shape
+    def matrix(self, a: Share, columns: int) -> None:
+        rows, cols = (1, *a.shape)[-2:]
         if not rows * columns:
             return
-        if expanded(ring, rows, cols, columns):
-            self.products(ring, rows * columns, cols)
+        if expanded(a, rows, cols, columns):
+            self.products(a.ring, rows * columns, cols)
         else:
-            self._matrices[ring, origin] = cols
+            self._matrices[a.ring, a.placed.origin] = cols
 
     def ands(self, words: int) -> None:
         if words:
