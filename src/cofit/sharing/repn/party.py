@@ -1,4 +1,26 @@
-"""``repn``: replicated sharing among 3, 5 or 7 parties, of whom a minority may do anything; security with abort."""
+"""``repn``: replicated sharing among 3, 5 or 7 parties; a minority of them may do anything; security with abort.
+
+Sharing. x is the sum of a summand for every group of t + 1 of the n = 2t + 1 parties, known to its members: a party has
+2, 6 or 20 of 3, 10 or 35. Any t parties miss one. Bits are shared in the same way, with XOR.
+
+Everything that parties tell is believed at first, and noted (``relations.py``); all of it is checked together before
+anything is opened, stored or exported (``check.py``). Sources: ``proof.md``, which has the argument.
+
+Cost in ring elements per output element (all parties together) and rounds, for n = 3, 5, 7; checks come on top
+(``tally.py`` counts them):
+
+    operation               rounds    elements            where
+    input by an owner       2         t + 1 and seeds     and a digest from each party to each other one
+    input by a party        1         1, 2, 3             t
+    open to all             1         6, 60, 420          copies from all holders
+    product of any kind     1         3, 10, 21           n t
+    truncation, and any     2, 8, 10  12, 152, 483        and 0, 428, 1734 words of bits for 64 of them
+      product with it
+    fresh sharing           1         2, 6, 12            t (t + 1)
+    random bits (Boolean)   0         0
+    bit -> ring element     3, 3, 4   3, 20, 63           and 4, 12, 24 words for every 64 bits
+    ring element -> k bits  2, 3, 4 rounds, 4, 34, 156 words for 64 bits, and the ANDs of ``add_from_signals``
+"""
 
 from __future__ import annotations
 
