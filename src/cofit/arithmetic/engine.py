@@ -72,8 +72,8 @@ class Placed(ABC):
 
     @abstractmethod
     def row_sums(self, chosen: Words) -> tuple[RingArray, ...]:
-        """Return sums of rows of every matrix, in the ring: one for each of the 56 lowest bits of ``chosen``, an element
-        for each row, of the rows in which the bit is set. Shape (56, columns).
+        """Return sums of rows of every matrix, in the ring: one for each of the 56 lowest bits of ``chosen``, an
+        element for each row, of the rows in which the bit is set. Shape (56, columns).
         """
 
     def matmul(self, right: RingArray) -> tuple[RingArray, ...]:

@@ -25,8 +25,8 @@ _ALL = slice(None)
 
 
 class Weighted(NamedTuple):
-    """One row of the left operand, and the rows of the right one with which it is multiplied, each with a weight: in these
-    words of every row.
+    """One row of the left operand, and the rows of the right one with which it is multiplied, each with a weight: in
+    these words of every row.
     """
 
     words: slice

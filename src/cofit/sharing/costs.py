@@ -21,8 +21,8 @@ from cofit.sharing.shares import Share
 @dataclass(frozen=True)
 class Noted:
     """What an operation puts on the list of a scheme that checks late, for each element of its result: products of
-    elements, one product of ``inner`` terms, values that are to be 0; and for every 64 elements ANDs of words, and words
-    that are to be 0. Of an operation on words, all that is for each word.
+    elements, one product of ``inner`` terms, values that are to be 0; and for every 64 elements ANDs of words, and
+    words that are to be 0. Of an operation on words, all that is for each word.
     """
 
     products: int = 0
@@ -144,8 +144,8 @@ class Costs:
     parties exchange to see that an owner dealt them one value; what the owner sends follows from ``Inputs.layout``.
     ``hold``: what preparing a value for many products takes; None if nothing. ``hold_known``: the same for a part of it
     that one party knows. ``listeners``: how many hear announcements beside the
-    parties. ``mask_digits``: what every digit of the masks of ``from_numbers`` takes, and ``mask_bits``: how many more than
-    its digits there are. ``late``: makes an empty list of checks, where the scheme checks late.
+    parties. ``mask_digits``: what every digit of the masks of ``from_numbers`` takes, and ``mask_bits``: how many
+    more than its digits there are. ``late``: makes an empty list of checks, where the scheme checks late.
     """
 
     setup_rounds: int

@@ -1,14 +1,14 @@
 """Relations of bits as a claim over GF(2^64): the first half of their check.
 
-Every relation gets a random weight, and the sum of all, weighted, must be right: sum of weights times a b = sum of weights
-times z. ANDs of words, by far the most, lie in 16 rows of V words; the weight of bit j of word v in row k = (k_0, ..., k_3)
-is beta_j omega_v rho_0^k_0 ... rho_3^k_3, with beta, omega and rho drawn.
+Every relation gets a random weight, and the sum of all, weighted, must be right: sum of weights times a b = sum of
+weights times z. ANDs of words, by far the most, lie in 16 rows of V words; the weight of bit j of word v in row k =
+(k_0, ..., k_3) is beta_j omega_v rho_0^k_0 ... rho_3^k_3, with beta, omega and rho drawn.
 
-**Four folds at once.** As a function of four variables, one for every digit of k, the rows are values of a polynomial of
-degree 1 in each, and h(u) = sum of beta_j omega_v f(u) g(u) has degree 2 in each: it is given by its values (and leading
-coefficients) at 3^4 points of {0, 1, infinity}^4, which are ANDs of XORs of rows: bits. The parties deal their summands
-of these; that at (0, 0, 0, 0) follows from the claim. A coin says where to go on, with elements of the field, one for 16
-bits. That is four steps of ``folding.py``, and the same argument.
+**Four folds at once.** As a function of four variables, one for every digit of k, the rows are values of a polynomial
+of degree 1 in each, and h(u) = sum of beta_j omega_v f(u) g(u) has degree 2 in each: it is given by its values (and
+leading coefficients) at 3^4 points of {0, 1, infinity}^4, which are ANDs of XORs of rows: bits. The parties deal
+their summands of these; that at (0, 0, 0, 0) follows from the claim. A coin says where to go on, with elements of the
+field, one for 16 bits. That is four steps of ``folding.py``, and the same argument.
 
 **Other forms**: rows of z get weights, and every row of a is multiplied with a sum of rows of b, so weighted.
 """

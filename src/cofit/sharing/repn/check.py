@@ -4,11 +4,11 @@
 2. A coin. Claims about all relations follow from it (``lifted.py``, ``bit_claims.py``); they are dealt, and told.
 3. What must be 0 modulo 2^k is opened. A second coin says which prime, and how claims are added up.
 4. One inner product in each field is folded (``folding.py``), with a coin for every step, and one more under a mask.
-5. Every two parties compare again, and the commitments are looked at: then everybody has heard the same coins, thrown as
-   committed. The last three elements in each field are opened, and must fit.
+5. Every two parties compare again, and the commitments are looked at: then everybody has heard the same coins, thrown
+   as committed. The last three elements in each field are opened, and must fit.
 
-A coin is a digest of a nonce of every party. A party says its nonce when all that it awaits of the step before has come.
-So no message of a step can depend on the coin after it (``proof.md``).
+A coin is a digest of a nonce of every party. A party says its nonce when all that it awaits of the step before has
+come. So no message of a step can depend on the coin after it (``proof.md``).
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Field(ABC):
 
     @abstractmethod
     def halves(self, xs: Sequence[Words], ys: Sequence[Words], masks: Sequence[int]) -> tuple[int, int]:
-        """Return our summands of <x_0, y_0> and of <x_1 - x_0, y_1 - y_0>, for the pairs of parts that ``masks`` say."""
+        """Return our summands of <x_0, y_0> and of <x_1 - x_0, y_1 - y_0>; ``masks``: our pairs of parts."""
 
     @abstractmethod
     def draw(self, stream: Generator) -> int:

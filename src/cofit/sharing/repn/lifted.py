@@ -1,20 +1,21 @@
 """Relations modulo 2^k as claims over a prime field: the first half of their check.
 
-A relation says that z = sum of x y modulo 2^k, and all summands of x, y and z are integers that their groups know. A coin
-draws D = 56 bits for every relation i: b_i1, ..., b_iD. If a relation is wrong, the sum over i of b_il (x_i y_i - z_i) is
-not 0 modulo 2^k with probability 1/2 at least, for each l; so that some l shows it but with probability 2^-D.
+A relation says that z = sum of x y modulo 2^k, and all summands of x, y and z are integers that their groups know. A
+coin draws D = 56 bits for every relation i: b_i1, ..., b_iD. If a relation is wrong, the sum over i of b_il (x_i y_i
+- z_i) is not 0 modulo 2^k with probability 1/2 at least, for each l; so that some l shows it but with probability
+2^-D.
 
-Party p knows P_pl, the integer sum over i of b_il times its products of summands of x_i and y_i. It deals P_pl modulo 2^k
-as s_pl, with summands s_plA, and tells everybody W_pl = (P_pl - sum_A s_plA) / 2^k + sum_A m_plA, an integer, where every
-m_plA is drawn by the group A and so large that W_pl says nothing. Then
+Party p knows P_pl, the integer sum over i of b_il times its products of summands of x_i and y_i. It deals P_pl modulo
+2^k as s_pl, with summands s_plA, and tells everybody W_pl = (P_pl - sum_A s_plA) / 2^k + sum_A m_plA, an integer,
+where every m_plA is drawn by the group A and so large that W_pl says nothing. Then
 
   (i)  modulo 2^k, sum_p s_pl - sum_i b_il z_i is 0: it is opened.
   (ii) sum_p P_pl = sum_i b_il X_i Y_i over the integers, X_i = sum_A x_iA: checked modulo a prime that is drawn only
        now, and in random combination of all l. Both sides are below 2^(3k), so that few primes divide their difference.
 
-For one matrix X and many vectors w_e with z_e = X w_e, rows and vectors are combined first: Y_l = sum of the rows r of X
-with b_rl = 1, V_m = sum of the w_e with b'_em = 1. Then P_p are the D x D products of all Y_l and V_m, whatever the
-number of vectors is. What was argued for (i) and (ii) holds for these. ``proof.md`` has the whole argument.
+For one matrix X and many vectors w_e with z_e = X w_e, rows and vectors are combined first: Y_l = sum of the rows r
+of X with b_rl = 1, V_m = sum of the w_e with b'_em = 1. Then P_p are the D x D products of all Y_l and V_m, whatever
+the number of vectors is. What was argued for (i) and (ii) holds for these. ``proof.md`` has the whole argument.
 """
 
 from __future__ import annotations
@@ -28,10 +29,13 @@ import numpy.typing as npt
 from cofit import kernels
 from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
 from cofit.arithmetic.integers import Words
+from cofit.errors import ProtocolError
 from cofit.sharing.repn.relations import CHECKS, Matrix, Parts, Products
 
 HIDING_BITS = 112
 """How many bits m_plA has beyond k."""
+MOST_PRODUCTS = 1 << 40
+"""Of summands, at one party in one check: then P_pl / 2^k has at most 40 bits beyond k."""
 _SPARE_BITS = 8
 _MASK = np.uint64((1 << CHECKS) - 1)
 Coefficients = npt.NDArray[np.uint8]
@@ -103,6 +107,9 @@ def _words(ring: PowerOfTwoRing, matrix: RingArray) -> Words:
 def own_sums(ring: PowerOfTwoRing, found: Sequence[Batch], masks: Sequence[int]) -> list[int]:
     """Return P_l of our pairs of parts."""
     total = [0] * CHECKS
+    pairs = sum(mask.bit_count() for mask in masks)
+    if pairs * sum(len(batch.coefficients) * batch.terms for batch in found) > MOST_PRODUCTS:
+        raise ProtocolError("More products are to be checked at once than the claims about them can hide.")
     for batch in found:
         if batch.x is not None and batch.y is not None:
             out = np.empty((CHECKS, 2 * ring.words + 1), np.uint64)

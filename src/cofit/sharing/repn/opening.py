@@ -57,7 +57,8 @@ class Opening(RepnConversion):
     def _published(self, payload: bytes) -> Protocol[list[bytes]]:
         """Tell everybody something, all equally much; return what everybody said, by rank. 1 round.
 
-        With it goes a digest of all that was said so far: whoever heard something else is found out before the next step.
+        With it goes a digest of all that was said so far: whoever heard something else is found out before the next
+        step.
         """
         before = self.transcript.digest_of_public()
         message = np.frombuffer(before + payload, np.uint8)

@@ -1,7 +1,8 @@
 """Products of shared values: every party deals its summand of the product, and the product is noted, to be checked.
 
 Every pair of groups has a party in common, so every product x_A y_B of summands is known to somebody:
-``Geometry.pairs`` says who takes which. What was dealt is believed until ``verify``: see ``relations.py`` and ``proof.md``.
+``Geometry.pairs`` says who takes which. What was dealt is believed until ``verify``: see ``relations.py`` and
+``proof.md``.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _AND_ELEMENTS = 64 // ROWS
 
 @dataclass
 class Sizes:
-    """What was noted: products of elements by ring, matrices by ring (columns of each), words of ANDs, bits of forms."""
+    """What was noted: products by ring, the columns of matrices by ring, words of ANDs, bits of forms."""
 
     products: dict[Ring, int] = field(default_factory=dict)
     matrices: dict[Ring, list[int]] = field(default_factory=dict)

@@ -13,7 +13,8 @@ who knows the sum N_j of the digits of its groups, and deals it in binary, as ri
 [h > v] = h_0 [v = 0].
 
 **More**: N_j = h_j + 2^q k_j, and the carries of sum_j h_j + (2^q - 1 - v) are computed in bits, of which the lowest
-bits of what was dealt are sharings; two bits of carries, which are at most t <= 3, become elements (``masked_bits.py``).
+bits of what was dealt are sharings; two bits of carries, which are at most t <= 3, become elements
+(``masked_bits.py``).
 """
 
 from __future__ import annotations
