@@ -107,10 +107,10 @@ def expected_form(xs: list[Words], ys: list[Words], masks: list[int], prime: int
 def check_forms(xs: list[Words], ys: list[Words], masks: list[int], prime: int) -> None:
     assert kernels.field_form(xs, ys, masks, prime) == expected_form(xs, ys, masks, prime)
     half = len(xs[0]) // 2
-    low = [[array[:half] for array in arrays] for arrays in (xs, ys)]
-    difference = [[(a[half:].astype(object) - a[:half]) % prime for a in arrays] for arrays in (xs, ys)]
-    expected = (expected_form(*low, masks, prime), int(sum(form(*difference, masks))) % prime)
-    assert kernels.field_halves(xs, ys, masks, prime) == expected
+    low = expected_form([x[:half] for x in xs], [y[:half] for y in ys], masks, prime)
+    x_change, y_change = ([a[half:].astype(object) - a[:half] for a in arrays] for arrays in (xs, ys))
+    change = int(sum(form(x_change, y_change, masks))) % prime
+    assert kernels.field_halves(xs, ys, masks, prime) == (low, change)
 
 
 @pytest.mark.parametrize("masks", all_masks(), ids=str)

@@ -72,9 +72,9 @@ def test_fold(rng: np.random.Generator) -> None:
 def check_forms(xs: list[Words], ys: list[Words], masks: list[int]) -> None:
     assert kernels.gf_form(xs, ys, masks) == gf_form([*map(numbers, xs)], [*map(numbers, ys)], masks)
     half = len(xs[0]) // 2
-    low = [[numbers(array[:half]) for array in arrays] for arrays in (xs, ys)]
-    sums = [[numbers(array[:half] ^ array[half:]) for array in arrays] for arrays in (xs, ys)]
-    assert kernels.gf_halves(xs, ys, masks) == (gf_form(*low, masks), gf_form(*sums, masks))
+    x_low, y_low = ([numbers(array[:half]) for array in arrays] for arrays in (xs, ys))
+    x_sum, y_sum = ([numbers(array[:half] ^ array[half:]) for array in arrays] for arrays in (xs, ys))
+    assert kernels.gf_halves(xs, ys, masks) == (gf_form(x_low, y_low, masks), gf_form(x_sum, y_sum, masks))
 
 
 @pytest.mark.parametrize("masks", all_masks(), ids=str)

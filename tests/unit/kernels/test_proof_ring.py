@@ -70,6 +70,14 @@ def test_claimed_sums_of_the_largest_elements(words: int) -> None:
         check_claimed_sums([largest] * m, [largest] * m, [2**m - 1] * m, coefficients, terms, words)
 
 
+def test_claimed_sums_of_many_relations(words: int) -> None:
+    n, largest = 2**16 + 3, 2 ** (64 * words) - 1
+    elements, out = np.full(n * words, 2**64 - 1, dtype=np.uint64), filled(SUMS, 2 * words + 1)
+    kernels.claimed_sums([elements] * 2, [elements] * 2, [3, 3], np.full((n, 7), 255, dtype=np.uint8), 1, out, words)
+    expected = limbs(4 * n * largest**2, 2 * words + 1)
+    np.testing.assert_array_equal(out, np.array([expected] * SUMS, dtype=np.uint64))
+
+
 def check_claimed_matrix(ys: list[Words], vs: list[Words], masks: list[int], words: int) -> None:
     size = 2 * words + 1
     out = filled(SUMS, SUMS, size)
@@ -121,6 +129,15 @@ def test_projections(rng: np.random.Generator, words: int, rows: int, cols: int)
 def test_projections_of_the_largest_elements(words: int) -> None:
     matrix = np.full((70, 20 * words), 2**64 - 1, dtype=np.uint64)
     check_projections(np.full(70, 2**64 - 1, dtype=np.uint64), matrix, words)
+
+
+def test_projections_of_many_rows(words: int) -> None:
+    n = 2**16 + 5
+    matrix, mask = np.full((n, words), 2**64 - 1, dtype=np.uint64), np.full(n, 2**56 - 1, dtype=np.uint64)
+    for kernel, array in ((kernels.project, matrix), (kernels.project_t, matrix.reshape(1, n * words))):
+        out = filled(SUMS, words)
+        kernel(mask, array, out, words)
+        assert set(decode(out, words).ravel()) == {2 ** (64 * words) - n}
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(211, 700), (3001, 40)])

@@ -62,5 +62,6 @@ COFIT_INLINE Word gf_total(const GfAcc& acc) { return gf_reduced(acc.low, acc.hi
 
 #define COFIT_GF_BY_TABLES 1
 #include "proof_gf.inc"
+#include "proof_bits_tables.inc"
 #include "proof_bits.inc"
 #include "proof_gf_table.inc"

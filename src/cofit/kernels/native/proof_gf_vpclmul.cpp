@@ -49,5 +49,6 @@ COFIT_INLINE Word gf_total(GfAcc acc) {
 
 #define COFIT_GF_BY_TABLES 0
 #include "proof_gf.inc"
+#include "proof_bits_affine.inc"
 #include "proof_bits.inc"
 #include "proof_gf_table.inc"
