@@ -26,7 +26,7 @@ from cofit.arithmetic import Generator, RingArray
 from cofit.arithmetic.integers import Words
 from cofit.sharing.repn.fields import BinaryField
 from cofit.sharing.repn.relations import Bits, Parts
-from cofit.sharing.repn.vectors import Vectors
+from cofit.sharing.repn.vectors import Vectors, Writing
 
 DIGITS = 4
 ROWS = 1 << DIGITS
@@ -88,8 +88,8 @@ class BitClaims:
             claims.append(FIELD.add(*(FIELD.mul(w, p) for w, p in zip(weights, points, strict=True))))
         corner = [[FIELD.add(1, r), r] for r in where]
         coefficients = np.asarray([_chosen(corner, digits) for digits in _corners()], np.uint64)
-        xs, ys = ([_gathered(part, coefficients) for part in side] for side in (self._a, self._b))
-        vectors.add([self._weighted(x, self._omega) for x in xs], ys)
+        xs = [self._weighting(part, coefficients, self._omega) for part in self._a]
+        vectors.add(64 * len(self._omega), xs, [_gathering(part, coefficients) for part in self._b])
         for form in self._forms:
             self._add_form(form, claims, vectors)
         return claims
@@ -102,17 +102,19 @@ class BitClaims:
             claims[i] ^= kernels.bit_weighted(np.ascontiguousarray(z), form.rows, self._beta, form.words)
         one = np.ones(1, np.uint64)
         for words, left, rights, weights in noted.form.weighted(noted.a[0].shape[0], noted.b[0].shape[0], form.rows):
-            xs, ys = [], []
-            for a, b in zip(noted.a, noted.b, strict=True):
-                expanded = _gathered(np.ascontiguousarray(a[left : left + 1, words]), one)
-                xs.append(self._weighted(expanded, form.words[words]))
-                ys.append(_gathered(np.ascontiguousarray(b[rights, words]), weights))
-            vectors.add(xs, ys)
+            own = np.ascontiguousarray(form.words[words])
+            xs = [self._weighting(np.ascontiguousarray(a[left : left + 1, words]), one, own) for a in noted.a]
+            ys = [_gathering(np.ascontiguousarray(b[rights, words]), weights) for b in noted.b]
+            vectors.add(64 * len(own), xs, ys)
 
-    def _weighted(self, x: Words, omega: Words) -> Words:
-        out = np.empty_like(x)
-        kernels.gf_outer(np.ascontiguousarray(omega), self._beta, x, out)
-        return out
+    def _weighting(self, rows: Words, coefficients: Words, omega: Words) -> Writing:
+        """Elements of the field, one for every bit of a row of words, times the weight of that bit."""
+
+        def write(out: Words) -> None:
+            kernels.bit_gather(rows, coefficients, out)
+            kernels.gf_outer(omega, self._beta, out, out)
+
+        return write
 
 
 def _in_rows(pieces: Sequence[Parts], parts: int) -> list[Words]:
@@ -128,10 +130,8 @@ def _in_rows(pieces: Sequence[Parts], parts: int) -> list[Words]:
     return made
 
 
-def _gathered(rows: Words, coefficients: Words) -> Words:
-    out = np.empty(64 * rows.shape[1], np.uint64)
-    kernels.bit_gather(rows, coefficients, out)
-    return out
+def _gathering(rows: Words, coefficients: Words) -> Writing:
+    return lambda out: kernels.bit_gather(rows, coefficients, out)
 
 
 def _corners() -> list[tuple[int, ...]]:

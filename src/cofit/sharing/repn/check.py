@@ -13,6 +13,7 @@ come. So no message of a step can depend on the coin after it (``proof.md``).
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -151,11 +152,11 @@ class Checking(Opening):
         coin = self._seen(coins, published)
         instances = []
         if integer:
-            instances.append(self._integer_instance(integer, said, coin))
+            instances.append(self._integer_instance(integer, noted.lengths["integers"], said, coin))
         if bits is not None:
-            vectors = Vectors(parts)
+            vectors = Vectors(parts, noted.lengths["bits"])
             claim = bits.claims(dealt[len(integer)].parts, coin, vectors)
-            instances.append(InnerProduct(FIELD, *vectors.joined(), claim, masks))
+            instances.append(InnerProduct(FIELD, *vectors.whole(), claim, masks))
         instances += [self._prime_instance(prime, noted, coin) for prime in noted.prime_rings]
         return instances
 
@@ -168,9 +169,9 @@ class Checking(Opening):
         ]
 
     def _integer_instance(
-        self, integer: dict[PowerOfTwoRing, IntegerClaims], said: list[bytes], coin: Generator
+        self, integer: dict[PowerOfTwoRing, IntegerClaims], length: int, said: list[bytes], coin: Generator
     ) -> InnerProduct:
-        modulo, vectors = PrimeField(drawn_prime(coin)), Vectors(self._part_count)
+        modulo, vectors = PrimeField(drawn_prime(coin)), Vectors(self._part_count, length)
         total = [0] * self._part_count
         start = 0
         for claims in integer.values():
@@ -179,19 +180,20 @@ class Checking(Opening):
             start += size
             parts = claims.add_to(modulo, coin, vectors, own, self._constant_part, self._part_count)
             total = [modulo.add(a, b) for a, b in zip(total, parts, strict=True)]
-        return InnerProduct(modulo, *vectors.joined(), total, self.geometry.pairs[self.rank])
+        return InnerProduct(modulo, *vectors.whole(), total, self.geometry.pairs[self.rank])
 
     def _prime_instance(self, ring: IntegerRing, noted: Noted, coin: Generator) -> InnerProduct:
         """Relations in a prime field need no integers: their weighted sum is the claim."""
-        modulo, vectors = PrimeField(ring.modulus), Vectors(self._part_count)
+        modulo, vectors = PrimeField(ring.modulus), Vectors(self._part_count, noted.lengths[ring.name])
         claim = [0] * self._part_count
         for item in noted.products[ring]:
             weights = modulo.draws(coin, item.count)
             for i, z in enumerate(item.z):
                 claim[i] = modulo.add(claim[i], modulo.weighted_sum(z, weights))
             if item.x is not None and item.y is not None:
-                vectors.add([modulo.scaled(x, weights, item.terms) for x in item.x], [y.copy() for y in item.y])
-        return InnerProduct(modulo, *vectors.joined(), claim, self.geometry.pairs[self.rank])
+                xs = [functools.partial(modulo.scale_into, x, weights, terms=item.terms) for x in item.x]
+                vectors.add(item.length, xs, [functools.partial(modulo.scale_into, y, None) for y in item.y])
+        return InnerProduct(modulo, *vectors.whole(), claim, self.geometry.pairs[self.rank])
 
     # --- folding -----------------------------------------------------------------------------------------
 

@@ -144,8 +144,12 @@ class PrimeField(Field):
     def scaled(self, values: Words, weights: Words | None, terms: int = 1, words: int = 1) -> Words:
         """Return integers of so many words, each times the weight of its relation of so many terms."""
         out = np.empty(len(values) // words, np.uint64)
-        kernels.field_scale(values, weights, terms, self.prime, out, words)
+        self.scale_into(values, weights, out, terms, words)
         return out
+
+    def scale_into(self, values: Words, weights: Words | None, out: Words, terms: int = 1, words: int = 1) -> None:
+        """Write them over ``out``."""
+        kernels.field_scale(values, weights, terms, self.prime, out, words)
 
     def total(self, values: Words) -> int:
         """Return the sum of elements."""

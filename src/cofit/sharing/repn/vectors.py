@@ -1,8 +1,8 @@
-"""The vectors whose inner product the claims of ``lifted.py`` are about, over the prime field."""
+"""The vectors whose inner product the claims are about, by part: written once, where they are folded."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,13 +13,25 @@ from cofit.sharing.repn.fields import PrimeField
 from cofit.sharing.repn.lifted import Batch, Projected
 from cofit.sharing.repn.relations import CHECKS
 
+Writing = Callable[[Words], None]
+"""Writes a piece of a vector over what it is given."""
+
 
 class Vectors:
-    """Pieces of x and y, by part."""
+    """x and y, of so many elements; what is not written is 0."""
 
-    def __init__(self, parts: int) -> None:
-        self._x: list[list[Words]] = [[] for _ in range(parts)]
-        self._y: list[list[Words]] = [[] for _ in range(parts)]
+    def __init__(self, parts: int, length: int) -> None:
+        self.x = [np.empty(length, np.uint64) for _ in range(parts)]
+        self.y = [np.empty(length, np.uint64) for _ in range(parts)]
+        self._end = 0
+
+    def add(self, length: int, xs: Sequence[Writing], ys: Sequence[Writing]) -> None:
+        """Write so many elements more of every part of x and of y."""
+        place = slice(self._end, self._end + length)
+        self._end += length
+        for parts, writings in ((self.x, xs), (self.y, ys)):
+            for part, write in zip(parts, writings, strict=True):
+                write(part[place])
 
     def add_batch(self, field: PrimeField, ring: PowerOfTwoRing, batch: Batch, sigma: Words) -> None:
         """Add the terms of relations, those of relation i times sum_l sigma_l b_il."""
@@ -27,30 +39,31 @@ class Vectors:
             return
         weights = np.empty(len(batch.coefficients), np.uint64)
         kernels.field_weights(batch.coefficients, sigma, field.prime, weights)
-        for i, (x, y) in enumerate(zip(batch.x, batch.y, strict=True)):
-            self._x[i].append(field.scaled(x, weights, batch.terms, ring.words))
-            self._y[i].append(field.scaled(y, None, 1, ring.words))
+        self.add(
+            len(weights) * batch.terms,
+            [_scaling(field, ring, x, weights, batch.terms) for x in batch.x],
+            [_scaling(field, ring, y, None, 1) for y in batch.y],
+        )
 
     def add_matrix(self, field: PrimeField, ring: PowerOfTwoRing, found: Projected, sigma: Words) -> None:
         """Add Y_l and sum_m sigma_lm V_m for every l."""
-        for i, (ys, vs) in enumerate(zip(found.ys, found.vs, strict=True)):
-            self._x[i].append(field.scaled(ys.reshape(-1), None, 1, ring.words))
-            out = np.empty((CHECKS, vs.shape[1] // ring.words), np.uint64)
-            kernels.field_combine(vs, sigma.reshape(CHECKS, CHECKS), field.prime, out, ring.words)
-            self._y[i].append(out.reshape(-1))
+        weights = sigma.reshape(CHECKS, CHECKS)
 
-    def add(self, xs: Sequence[Words], ys: Sequence[Words]) -> None:
-        """Add vectors as they are."""
-        for i, (x, y) in enumerate(zip(xs, ys, strict=True)):
-            self._x[i].append(x)
-            self._y[i].append(y)
+        def combining(vs: Words) -> Writing:
+            return lambda out: kernels.field_combine(vs, weights, field.prime, out.reshape(CHECKS, -1), ring.words)
 
-    def joined(self) -> tuple[list[Words], list[Words]]:
-        """Return all of x and of y, by part; a single 0 where there is nothing."""
-        x, y = ([_concatenated(pieces) for pieces in side] for side in (self._x, self._y))
-        return x, y
+        self.add(
+            found.ys[0].size // ring.words,
+            [_scaling(field, ring, ys.reshape(-1), None, 1) for ys in found.ys],
+            [combining(vs) for vs in found.vs],
+        )
+
+    def whole(self) -> tuple[list[Words], list[Words]]:
+        """Return x and y, by part."""
+        for part in (*self.x, *self.y):
+            part[self._end :] = 0
+        return self.x, self.y
 
 
-def _concatenated(pieces: list[Words]) -> Words:
-    whole = np.concatenate([np.zeros(0, np.uint64), *pieces])
-    return whole if len(whole) else np.zeros(1, np.uint64)
+def _scaling(field: PrimeField, ring: PowerOfTwoRing, values: Words, weights: Words | None, terms: int) -> Writing:
+    return lambda out: field.scale_into(values, weights, out, terms, ring.words)
