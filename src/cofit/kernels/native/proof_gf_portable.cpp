@@ -13,25 +13,24 @@ struct GfAcc {
   Word low, high;
 };
 
-// Every fourth bit of a factor is kept, so that at most eight addends meet in a place and no carry reaches the next
-// place that counts.
-COFIT_INLINE Word carryless_32(Word a, Word b) {
+// Every fourth bit of a factor at a time, so that the addends that meet in a place need four bits: at most 15 of them, as
+// the upper four bits of a are multiplied apart.
+COFIT_INLINE GfAcc carryless(Word a, Word b) {
   constexpr Word kFourth = 0x1111111111111111u;
-  Word product = 0;
+  GfAcc product{0, 0};
   for (unsigned c = 0; c < 4; ++c) {
-    Word sum = 0;
-    for (unsigned i = 0; i < 4; ++i) sum ^= (a & kFourth << i) * (b & kFourth << ((c - i) % 4));
-    product |= sum & kFourth << c;
+    Wide sum = 0;
+    for (unsigned i = 0; i < 4; ++i)
+      sum ^= static_cast<Wide>(a << 4 >> 4 & kFourth << i) * (b & kFourth << ((c - i) % 4));
+    product.low |= static_cast<Word>(sum) & kFourth << c;
+    product.high |= static_cast<Word>(sum >> 64) & kFourth << c;
+  }
+  for (unsigned i = 60; i < 64; ++i) {
+    const Word chosen = b & (0 - (a >> i & 1));
+    product.low ^= chosen << i;
+    product.high ^= chosen >> (64 - i);
   }
   return product;
-}
-
-COFIT_INLINE GfAcc carryless(Word a, Word b) {
-  constexpr Word kHalf = 0xFFFFFFFFu;
-  const Word a1 = a >> 32, b1 = b >> 32;
-  const Word low = carryless_32(a & kHalf, b & kHalf), high = carryless_32(a1, b1);
-  const Word middle = carryless_32((a ^ a1) & kHalf, (b ^ b1) & kHalf) ^ low ^ high;
-  return {low ^ middle << 32, high ^ middle >> 32};
 }
 
 COFIT_INLINE Word gf_reduced(Word low, Word high) {
