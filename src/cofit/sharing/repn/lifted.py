@@ -30,7 +30,7 @@ from cofit import kernels
 from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
 from cofit.arithmetic.integers import Words
 from cofit.errors import ProtocolError
-from cofit.sharing.repn.relations import CHECKS, Matrix, Parts, Products
+from cofit.sharing.repn.relations import CHECKS, Matrix, Products
 
 HIDING_BITS = 112
 """How many bits m_plA has beyond k."""
@@ -67,21 +67,17 @@ class Projected:
 
 
 def batches(ring: PowerOfTwoRing, noted: Sequence[Products], coin: Generator) -> list[Batch]:
-    """Join relations with equally many terms, and draw their bits."""
-    found = []
-    for terms, with_terms in sorted({(item.terms, item.x is not None) for item in noted}):
-        chosen = [item for item in noted if (item.terms, item.x is not None) == (terms, with_terms)]
-        count = sum(item.count for item in chosen)
-        bits = coin.draw(7 * count).reshape(count, 7)
-        x = y = None
-        if with_terms:
-            x, y = (_joined(ring, [getattr(item, side) for item in chosen]) for side in ("x", "y"))
-        found.append(Batch(x, y, _joined(ring, [item.z for item in chosen]), terms, bits))
+    """Draw the bits of all relations."""
+    bits = coin.draw(7 * sum(item.count for item in noted)).reshape(-1, 7)
+    found, start = [], 0
+    for item in noted:
+        own = bits[start : start + item.count]
+        start += item.count
+        x, y, z = (
+            None if side is None else [ring.to_words(part) for part in side] for side in (item.x, item.y, item.z)
+        )
+        found.append(Batch(x, y, z or [], item.terms, own))
     return found
-
-
-def _joined(ring: PowerOfTwoRing, pieces: Sequence[Parts]) -> list[Words]:
-    return [ring.to_words(np.concatenate(part) if len(part) > 1 else part[0]) for part in zip(*pieces, strict=True)]
 
 
 def projected(ring: PowerOfTwoRing, matrix: Matrix, coin: Generator) -> Projected:

@@ -13,16 +13,17 @@ from cofit.sharing.repn.fields import PrimeField
 from cofit.sharing.repn.lifted import Batch, Projected
 from cofit.sharing.repn.relations import CHECKS
 
+_MULTIPLE = 1 << 10
 Writing = Callable[[Words], None]
 """Writes a piece of a vector over what it is given."""
 
 
 class Vectors:
-    """x and y, of so many elements; what is not written is 0."""
+    """x and y, of so many elements, or a few more, so that they can be halved often; what is not written is 0."""
 
     def __init__(self, parts: int, length: int) -> None:
-        self.x = [np.empty(length, np.uint64) for _ in range(parts)]
-        self.y = [np.empty(length, np.uint64) for _ in range(parts)]
+        whole = -(-length // _MULTIPLE) * _MULTIPLE if length > _MULTIPLE else length  # takes as many folds
+        self.x, self.y = ([np.empty(whole, np.uint64) for _ in range(parts)] for _ in range(2))
         self._end = 0
 
     def add(self, length: int, xs: Sequence[Writing], ys: Sequence[Writing]) -> None:
