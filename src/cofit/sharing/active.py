@@ -71,6 +71,7 @@ class Active(Scheme):
         """As for every scheme, and then every two parties compare all that they heard, so that nobody can tell two
         parties different things. 2 rounds; n (n - 1) digests beside the messages.
         """
+        self.verification.refuse_after_failure()
         told = super().announce(label, message)
         with self.label(label):
             text = b"".join(told)

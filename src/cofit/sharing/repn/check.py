@@ -68,9 +68,13 @@ class Checking(Opening):
             self._check(self.relations.taken(matrices=False))
 
     def _check(self, noted: Noted) -> None:
-        with self.verification.checking(), self.label("verify"):
-            self._count_check()
-            self._checked(noted)
+        try:
+            with self.verification.checking(), self.label("verify"):
+                self._count_check()
+                self._checked(noted)
+        except BaseException:
+            self._forget()
+            raise
 
     def _count_check(self) -> None:
         self._checks += 1

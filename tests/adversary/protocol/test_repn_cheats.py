@@ -1,0 +1,74 @@
+"""repn with corrupted parties that follow the protocol but for one thing that they know to be wrong: all runs end."""
+
+from __future__ import annotations
+
+import pytest
+
+from adversary.protocol.repn_cheats import problem, program_of, run
+from adversary.protocol.repn_corrupt import (
+    FittingClaims,
+    TwoStories,
+    WrongCarries,
+    WrongDigits,
+    WrongNumbers,
+    WrongProduct,
+    no_bits,
+    other_nonce,
+    wrong_claims,
+)
+from cofit.sharing.repn.party import Repn
+from support.schemes import also_slow
+
+MASKS = (2, -1, -(1 << 63), 3, 1 << 32)
+DEALT: dict[str, tuple[type[Repn], str]] = {
+    **{f"{value} as a bit of {what}": (no_bits(value), what) for value in MASKS for what in ("bits", "numbers")},
+    "other digits": (WrongDigits, "truncated"),
+    "other digits for a product": (WrongDigits, "truncated product"),
+    "numbers as digits": (WrongNumbers, "truncated"),
+    "numbers as digits for a product": (WrongNumbers, "back"),
+}
+"""What a masker deals, and in which operation."""
+PROVED: dict[str, type[Repn]] = {
+    "a wrong product": WrongProduct,
+    "and fitting claims": FittingClaims,
+    "another W": wrong_claims(1, 0),
+    "a smaller W": wrong_claims(-1, 0),
+    "a W of full size": wrong_claims(1 << 180, 0),
+    "another claim": wrong_claims(0, 1),
+    "another claim by 2^63": wrong_claims(0, 1 << 63),
+    "another claim and W": wrong_claims(-1, 2),
+    "two stories": TwoStories,
+    **{f"coin {i}": other_nonce(i) for i in (0, 1, 2, 3, -1)},
+}
+PARTIES = also_slow([3, 5], 7)
+
+
+@pytest.mark.parametrize("parties", PARTIES)
+@pytest.mark.parametrize("lie", DEALT)
+def test_what_a_masker_deals_is_checked(lie: str, parties: int) -> None:
+    kind, operation = DEALT[lie]
+    masker = parties - 1
+    outcome = run(program_of(operation), parties, kinds={masker: kind})
+    assert problem(outcome, [masker], must_end=True) == ""
+
+
+@pytest.mark.parametrize("parties", PARTIES)
+def test_carries_of_summands_are_checked(parties: int) -> None:
+    for operation in ("signs", "words"):
+        outcome = run(program_of(operation), parties, kinds={0: WrongCarries})
+        assert problem(outcome, [0], must_end=True) == ""
+
+
+@pytest.mark.parametrize("parties", PARTIES)
+@pytest.mark.parametrize("lie", PROVED)
+def test_what_is_said_in_a_check_is_checked(lie: str, parties: int) -> None:
+    for cheat in (0, parties - 1):
+        outcome = run(program_of("product"), parties, kinds={cheat: PROVED[lie]})
+        assert problem(outcome, [cheat], must_end=True) == ""
+
+
+@pytest.mark.parametrize(("one", "other"), [(WrongProduct, FittingClaims), (wrong_claims(0, 1), wrong_claims(0, -1))])
+def test_two_of_five_together(one: type[Repn], other: type[Repn]) -> None:
+    """Claims that are off by the same, up and down, add up: that is no wrong result."""
+    outcome = run(program_of("product"), 5, kinds={1: one, 3: other})
+    assert problem(outcome, [1, 3], must_end=one is WrongProduct) == ""
