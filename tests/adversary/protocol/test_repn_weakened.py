@@ -129,7 +129,8 @@ def shifts_what_is_opened(kind: type[Repn]) -> type[Repn]:
     class Shifts(kind):  # type: ignore[misc, valid-type]
         def _to_openers(self, ring: Ring, own: RingArray) -> Protocol[RingArray | None]:
             more = ring.add(own, ring.from_int(np.full(own.shape, 1 << 20))) if ring is Z64 else own
-            return (yield from super()._to_openers(ring, more))
+            seen: RingArray | None = yield from super()._to_openers(ring, more)
+            return seen
 
     return Shifts
 
