@@ -36,6 +36,9 @@ from cofit.study.document import Study
 from cofit.study.expected import party_ranks
 
 Report = Callable[[str, int, int], None]
+MOST_SESSIONS = 512
+"""Of a study: the bound on lies that pass unnoticed is for so many (``sharing/repn/proof.md``)."""
+_SESSION = "session "
 _log = logging.getLogger(__name__)
 
 
@@ -70,9 +73,14 @@ def begin_once(state: PartyState, session: bytes) -> None:
     The leader chooses ids, and it may be the corrupted party. Checkpoints and releases of different sessions must never
     pass for those of one: their shares do not fit together, and an opening of such a mixture shows a second draw.
     """
-    name = f"session {session.hex()}"
+    name = f"{_SESSION}{session.hex()}"
     if state.fact(name) is not None:
         raise StateError("The leading party has called to a session that was before. It must take a new id each time.")
+    if state.count(_SESSION) >= MOST_SESSIONS:
+        raise StateError(
+            f"This study has begun {MOST_SESSIONS} sessions, and there must be no more: each of them is a chance for a "
+            "party that cheats and hangs up. Find out why they ended, and make a new study."
+        )
     state.record(**{name: "begun"})
 
 

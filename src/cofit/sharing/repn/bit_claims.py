@@ -31,6 +31,7 @@ from cofit.sharing.repn.vectors import Vectors, Writing
 DIGITS = 4
 ROWS = 1 << DIGITS
 POINTS = 3**DIGITS
+_GATHERED = 256  # rows that a kernel takes at once
 FIELD = BinaryField()
 
 
@@ -67,10 +68,10 @@ class BitClaims:
 
     def _linear(self, part: int) -> int:
         """Return our part of what ANDs and zeros add up to."""
-        total = kernels.bit_weighted(self._z[part], self._row_weights, self._beta, self._omega)
+        total = _weighted(self._z[part], self._row_weights, self._beta, self._omega)
         if self._zeros:
             one = np.ones(1, np.uint64)
-            total ^= kernels.bit_weighted(self._zeros[part], one, self._beta, self._zero_words)
+            total ^= _weighted(self._zeros[part], one, self._beta, self._zero_words)
         return total
 
     def claims(self, dealt: Sequence[RingArray], coin: Generator, vectors: Vectors) -> list[int]:
@@ -99,7 +100,7 @@ class BitClaims:
         if noted.form is None:
             return
         for i, z in enumerate(noted.z):
-            claims[i] ^= kernels.bit_weighted(np.ascontiguousarray(z), form.rows, self._beta, form.words)
+            claims[i] ^= _weighted(np.ascontiguousarray(z), form.rows, self._beta, form.words)
         one = np.ones(1, np.uint64)
         for words, left, rights, weights in noted.form.weighted(noted.a[0].shape[0], noted.b[0].shape[0], form.rows):
             own = np.ascontiguousarray(form.words[words])
@@ -117,6 +118,15 @@ class BitClaims:
         return write
 
 
+def _weighted(rows: Words, coefficients: Words, beta: Words, omega: Words) -> int:
+    """Return the sum of all bits of all rows, weighted."""
+    total = 0
+    for start in range(0, len(rows), _GATHERED):
+        block = slice(start, start + _GATHERED)
+        total ^= kernels.bit_weighted(rows[block], coefficients[block], beta, omega)
+    return total
+
+
 def _in_rows(pieces: Sequence[Parts], parts: int) -> list[Words]:
     """Return all words, by part, in 16 rows, with zeros at the end."""
     if not pieces:
@@ -131,7 +141,16 @@ def _in_rows(pieces: Sequence[Parts], parts: int) -> list[Words]:
 
 
 def _gathering(rows: Words, coefficients: Words) -> Writing:
-    return lambda out: kernels.bit_gather(rows, coefficients, out)
+    """Elements of the field, one for every place in a row: the coefficients of the rows that have a bit there."""
+
+    def write(out: Words) -> None:
+        kernels.bit_gather(rows[:_GATHERED], coefficients[:_GATHERED], out)
+        for start in range(_GATHERED, len(rows), _GATHERED):
+            more = np.empty_like(out)
+            kernels.bit_gather(rows[start : start + _GATHERED], coefficients[start : start + _GATHERED], more)
+            np.bitwise_xor(out, more, out=out)
+
+    return write
 
 
 def _corners() -> list[tuple[int, ...]]:

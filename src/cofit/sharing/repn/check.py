@@ -35,8 +35,6 @@ from cofit.sharing.steps import Protocol
 MOST_ELEMENTS = 1 << 20
 """So many elements of a field are checked at once, or a few more: what is noted takes memory until then."""
 NONCE_BYTES = SEED_BYTES
-MOST_CHECKS = 256
-"""Checks in a session: the certificate's bound on undetected lies is for so many."""
 
 
 @dataclass
@@ -54,8 +52,6 @@ class _Coins:
 class Checking(Opening):
     """One party, with its checks."""
 
-    _checks = 0
-
     def verify(self) -> None:
         """Check all that was noted, and that all were told the same."""
         self.verification.refuse_after_failure()
@@ -70,16 +66,10 @@ class Checking(Opening):
     def _check(self, noted: Noted) -> None:
         try:
             with self.verification.checking(), self.label("verify"):
-                self._count_check()
                 self._checked(noted)
         except BaseException:
             self._forget()
             raise
-
-    def _count_check(self) -> None:
-        self._checks += 1
-        if self._checks > MOST_CHECKS:
-            raise self._failed("verify", f"A session is for {MOST_CHECKS} checks at most. Use fewer, larger steps.")
 
     def _checked(self, noted: Noted) -> None:
         if not noted.any:

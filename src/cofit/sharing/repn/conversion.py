@@ -26,7 +26,7 @@ from cofit.sharing.group_streams import Group
 from cofit.sharing.masked_opening import power
 from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.packed_bits import PackedBits
-from cofit.sharing.repn.truncation import Truncation
+from cofit.sharing.repn.truncation import Truncation, top_width
 from cofit.sharing.repn.wraps import CARRY_BITS, Digits, Family, Prepared
 from cofit.sharing.shares import BitShare, Share
 from cofit.sharing.steps import Protocol
@@ -112,7 +112,7 @@ class RepnConversion(TakesBits, FromNumbers, Truncation):
         digits, bits = kept
         count, width, maskers = masked.count, masked.rows, self.geometry.maskers
         opened = self._run("unmask", self._opened_words(masked))
-        top = len(maskers).bit_length()
+        top = top_width(len(maskers))
         rows = [_padded(self, share, top) for share in digits]
         seen = None if opened is None else _top_digit(opened, top, count)
         if len(maskers) == 1:

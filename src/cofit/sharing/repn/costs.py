@@ -66,7 +66,7 @@ def costs_of(parties: int) -> Costs:
             packed=words,
             notes=notes.plus(Noted(products=sum(rows), zeros=2 * t)),
         )
-        rounds, elements, words, notes = carried(1, t.bit_length())
+        rounds, elements, words, notes = carried(1, top_width(t))
         unmasked = Cost(1 + rounds, elements, packed=words, notes=notes)
     dealers = sum(math.comb(2 * t - i, t) - 1 for i in range(t + 1))  # additions of summands that one party knows
     return Costs(

@@ -166,6 +166,8 @@ class Relations:
 
     def note_zero(self, z: Share) -> None:
         """Note that z is 0."""
+        if not math.prod(z.shape):
+            return
         if z.ring is BITS:
             self._zero_bits.append(_flat(z.parts, z.shape))
             self.elements += math.prod(z.shape)
@@ -174,6 +176,8 @@ class Relations:
 
     def note_form(self, a: Share, b: Share, form: BitForm | None, z: Share) -> None:
         """Note that z is a bilinear map of bits; None: word by word."""
+        if not math.prod(z.shape):
+            return
         if form is None:
             parts = (_flat(a.parts, z.shape), _flat(b.parts, z.shape), _flat(z.parts, z.shape))
             self._bits.append(Bits(parts[0], parts[1], None, parts[2]))
@@ -197,6 +201,9 @@ class Relations:
             return
         if len(a.shape) == 1 and len(b.shape) == 2:  # x B = B^T x
             a, b = b.map(np.transpose), a
+        elif len(a.shape) == 1:
+            self._note_products(z.ring, _flat(a.parts, a.shape), _flat(b.parts, b.shape), z, a.shape[0])
+            return
         rows, cols = (1, *a.shape)[-2:]
         columns = math.prod(b.shape[1:])
         if expanded(a, rows, cols, columns):

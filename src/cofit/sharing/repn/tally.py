@@ -72,7 +72,7 @@ class RepnChecks(LateChecks):
         rows, cols = (1, *a.shape)[-2:]
         if not rows * columns:
             return
-        if expanded(a, rows, cols, columns):
+        if len(a.shape) == 1 or expanded(a, rows, cols, columns):
             self.products(a.ring, rows * columns, cols)
         else:
             self._matrices[a.ring, a.placed.origin] = cols
@@ -84,10 +84,11 @@ class RepnChecks(LateChecks):
             self._elements += _AND_ELEMENTS * words
 
     def form(self, form: BitForm, left: int, right: int, words: int) -> None:
-        length = form.lefts(left, right, words)
-        self._sizes.forms += length
-        self._sizes.bits = True
-        self._elements += length
+        if form.rows(left, right) * words:
+            length = form.lefts(left, right, words)
+            self._sizes.forms += length
+            self._sizes.bits = True
+            self._elements += length
 
     def grown(self) -> Sent:
         return self._checked(matrices=False) if self._elements >= MOST_ELEMENTS else Sent(0, 0)

@@ -23,14 +23,14 @@ from cofit.sharing.repn.wraps import Family, Wraps
 from cofit.sharing.shares import Share
 
 
-def low_width(groups: int) -> int:
-    """Return the least q with G 2^-q <= 1."""
-    return (groups - 1).bit_length()
+def low_width(masks: int) -> int:
+    """Return the least q with G 2^-q <= 1, for a mask that is a sum of G."""
+    return (masks - 1).bit_length()
 
 
-def top_width(groups: int) -> int:
+def top_width(masks: int) -> int:
     """Return q: the rests of G digits, each below 2^(k-q), and a value below 2^(k-1) stay below 2^k together."""
-    return 1 + low_width(groups)
+    return 1 + low_width(masks)
 
 
 class Truncation(Wraps):

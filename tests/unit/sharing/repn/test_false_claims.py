@@ -14,7 +14,6 @@ import pytest
 from cofit.arithmetic import F61, Z64, Z128, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import DisputeError
-from cofit.sharing.repn.check import MOST_CHECKS
 from cofit.sharing.repn.party import Repn
 from support.forms import FORMS
 from support.schemes import also_slow
@@ -171,23 +170,3 @@ def test_bits_beside_elements() -> None:
                 noting("mul", Z64, 6, None if first else wrong, 1)(p)
 
             assert passes(note) == (wrong is None)
-
-
-# --- how often -------------------------------------------------------------------------------------------
-
-
-def test_a_session_has_so_many_checks_and_no_more() -> None:
-    def program(p: Repn) -> tuple[int, str]:
-        p._checks = MOST_CHECKS - 1
-        share = shared(p, Z64, Z64.from_int(np.arange(3)))
-        p.open(p.mul(share, share))
-        p.open(share)  # nothing to check
-        p.mul(share, share)
-        try:
-            p.open(share)
-        except DisputeError as error:
-            return p._checks, str(error)
-        return p._checks, ""
-
-    for count, said in run(program):
-        assert count == MOST_CHECKS + 1 and f"for {MOST_CHECKS} checks at most" in said
