@@ -37,6 +37,7 @@ def schemes(rows: int, cols: int, partition: str, parties: int | None, as_json: 
     Two organisations, and a third one that runs a dealer:           semi2k
     Four organisations; one of them might cheat:                     rep4
     Three to seven; most of them do not collude, and none cheats:    shamir
+    Three, five or seven; most of them are honest, others might cheat: repn
 
     \b
     Examples:
@@ -66,7 +67,7 @@ def schemes(rows: int, cols: int, partition: str, parties: int | None, as_json: 
 
 def _describe(console: Console, info: SchemeInfo, parties: int | None) -> None:
     """Print what a scheme is, a fact a line, which any terminal has room for."""
-    fewest, most = info.parties
+    most = info.parties[1]
     spec = info.spec(parties)
     fewer = info.thresholds(spec.parties)[:-1]
     corrupted = spec.corrupted
@@ -75,12 +76,14 @@ def _describe(console: Console, info: SchemeInfo, parties: int | None) -> None:
     if fewer:
         corrupted += f"; or fewer, from {fewer[0]} on, if the study says so"
     facts = {
-        "parties": str(fewest) if fewest == most else f"{fewest} to {most or 'any'}",
+        "parties": info.parties_in_words,
         "adversary tolerated": spec.adversary,
         "corrupted at most": corrupted,
         "correlations": spec.correlations,
         "assumptions": spec.assumptions,
     }
+    if spec.soundness is not None:
+        facts["a lie that no check notices"] = spec.soundness
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 1))
     for label, fact in facts.items():
         table.add_row(label, fact)
@@ -93,9 +96,11 @@ def _facts(info: SchemeInfo, parties: int | None) -> dict[str, Any]:
     """Return what a scheme is, in plain values; the threshold among so many parties, or as many as is usual."""
     spec = info.spec(parties)
     fewest, most = info.parties
+    counts = None if info.counts is None else list(info.counts)
+    numbers = {"fewest": fewest, "most": most, "all": counts, "usual": info.default_parties, "shown": spec.parties}
     return {
         "scheme": info.name,
-        "parties": {"fewest": fewest, "most": most, "usual": info.default_parties, "shown": spec.parties},
+        "parties": numbers,
         "threshold": spec.threshold,
         "thresholds": list(info.thresholds(spec.parties)),
         "corrupted": spec.corrupted,
@@ -105,5 +110,6 @@ def _facts(info: SchemeInfo, parties: int | None) -> dict[str, Any]:
         "dealer": spec.dealer,
         "correlations": spec.correlations,
         "routes": list(info.routes),
+        "soundness_bits": spec.soundness_bits,
         "assumptions": spec.assumptions,
     }

@@ -65,6 +65,7 @@ def certify(
         secret=spec.secret,
         adversary=spec.adversary,
         threshold=spec.corrupted,
+        soundness_bits=spec.soundness_bits,
         parties=tuple(parties),
         dealers=() if dealer is None else (dealer,),
         owners=owners,
@@ -98,7 +99,7 @@ def _check_shapes(plan: Plan, owners: Mapping[str, Mapping[str, Shape]]) -> None
 def _assumptions(plan: Plan, spec: Spec) -> tuple[str, ...]:
     chosen = "penalty" if plan.facts.recipe == "paper" else "how the budget is divided"
     return (
-        f"computing parties, corrupted at most: {spec.corrupted}; {spec.adversary}; {spec.assumptions}",
+        f"computing parties, corrupted at most: {spec.corrupted}; {spec.protects}; {spec.assumptions}",
         "every person is in the data with at most one record",
         f"the study itself (rows, columns, bounds, {chosen}, classes) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",

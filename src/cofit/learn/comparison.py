@@ -27,6 +27,7 @@ class Choice:
     adversary: str
     threshold: str
     assumptions: str
+    soundness_bits: int | None
     rounds_per_epoch: int
     bytes_per_epoch: int
     seconds: float
@@ -63,6 +64,7 @@ def compare_schemes(
                 adversary=spec.adversary,
                 threshold=spec.corrupted,
                 assumptions=spec.assumptions,
+                soundness_bits=spec.soundness_bits,
                 rounds_per_epoch=cost.epoch.rounds,
                 bytes_per_epoch=cost.epoch.bytes,
                 seconds=cost.total.seconds,

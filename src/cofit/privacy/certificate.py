@@ -44,6 +44,8 @@ Fact: TypeAlias = str | int | bool | Mapping[str, str] | None
 NOT_MET = "one assumption is not met"
 """How a warning begins that takes back an assumption."""
 _OLDER = (1, 2)
+_ADDED = ("soundness_bits",)
+"""Fields that earlier releases lack: left out where they are None."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +93,7 @@ class Certificate:
     owners: Mapping[str, Mapping[str, tuple[int, ...]]]
     learned: Mapping[str, tuple[str, ...]]
     openings: tuple[CertifiedOpening, ...]
+    soundness_bits: int | None = None
 
     version: int = VERSION
     unit: str = UNIT
@@ -144,7 +147,8 @@ class Certificate:
 
     def to_json(self) -> str:
         """Return the certificate as JSON, sorted and indented."""
-        return json.dumps(encode(vars(self)), indent=2, sort_keys=True, allow_nan=False) + "\n"
+        stated = {name: value for name, value in vars(self).items() if name not in _ADDED or value is not None}
+        return json.dumps(encode(stated), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
@@ -165,7 +169,7 @@ class Certificate:
                 must_be += f" ({encoded['cofit_version']})" if isinstance(encoded.get("cofit_version"), str) else ""
             raise parameter_error("version", "a certificate", must_be, version)
         kinds = kinds_of(cls)
-        check_names(encoded, set(kinds), "")
+        check_names(encoded, {name for name in kinds if name not in _ADDED or encoded.get(name) is not None}, "")
         return cls(**{name: decode(kinds[name], value, name) for name, value in encoded.items()})
 
     def to_text(self) -> str:

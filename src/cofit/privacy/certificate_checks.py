@@ -118,14 +118,18 @@ def _check_fields(c: Certificate) -> None:
 def _check_scheme(c: Certificate) -> None:
     """Raise unless the scheme is one of ours and has the properties that are stated, and parties for it."""
     _require(c, "scheme", c.scheme in SCHEMES, f"one of {sorted(SCHEMES)}")
-    fewest, most = scheme_named(c.scheme).info.parties
-    enough = fewest <= len(c.parties) <= (most or len(c.parties))
-    _require(c, "parties", enough, f"from {fewest} to {most or 'any number'} with '{c.scheme}'")
+    info = scheme_named(c.scheme).info
+    _require(c, "parties", info.runs_with(len(c.parties)), f"{info.parties_in_words} with '{c.scheme}'")
     try:
         spec = c.spec
     except InvalidInputError as error:
         raise InvalidInputError(f"The facts of a certificate must be those of a run. {error}") from None
-    stated = {"secret": spec.secret, "adversary": spec.adversary, "threshold": spec.corrupted}
+    stated = {
+        "secret": spec.secret,
+        "adversary": spec.adversary,
+        "threshold": spec.corrupted,
+        "soundness_bits": spec.soundness_bits,
+    }
     for name, value in stated.items():
         _require(c, name, getattr(c, name) == value, f"{value!r}, as '{c.scheme}' has it")
     _require(c, "dealers", len(c.dealers) == int(spec.dealer), f"{int(spec.dealer)} with '{c.scheme}'")

@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cofit.privacy.certified import CertifiedDescent, CertifiedOpening, CertifiedRelease
+from cofit.sharing.spec import soundness_in_words
 
 if TYPE_CHECKING:
     from cofit.privacy.certificate import Certificate
@@ -63,6 +64,7 @@ Who learned what during the computation
   secret = The scheme keeps the data secret from the computing parties
   adversary = Protects against
   threshold = Corrupted parties that it withstands
+  soundness_bits = A lie of theirs that no check notices, which comes on top of delta
   parties = Computing parties
   dealers = Dealer of randomness, trusted to collude with no computing party
   owners = Owners, and the public shapes of what they contributed
@@ -180,7 +182,7 @@ def _value(c: Certificate, name: str) -> object:
     value = getattr(c, name, getattr(c.statement, name, _NOTHING))
     if value is None:
         return {"tau": "NOT BOUNDED", "study": "none: a run without a study"}.get(name, _NOTHING)
-    return value
+    return soundness_in_words(value) if name == "soundness_bits" and isinstance(value, int) else value
 
 
 def _entry(label: str, value: object) -> Iterator[str]:

@@ -21,7 +21,8 @@ class Spec:
 
     ``threshold``: how many computing parties may be corrupted together; ``corrupted`` says it in words.
     ``correlations``: where randomness comes from that the parties cannot make alone, 'none' or 'dealer'. ``route``: how
-    the messages of products travel, 'direct' or 'king'.
+    the messages of products travel, 'direct' or 'king'. ``soundness_bits``: s, if a lie passes all checks of a session
+    with probability at most 2^-s, whatever its author can compute; None where no check leaves that to chance.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Spec:
     secret: bool
     active: bool
     route: str = DIRECT
+    soundness_bits: int | None = None
 
     @property
     def dealer(self) -> bool:
@@ -44,7 +46,19 @@ class Spec:
     def agreed(self) -> str:
         """What both ends of a connection compare, field by field (``transport.Terms``)."""
         common = f"{self.name}/{self.parties}/{self.threshold}/{self.correlations}"
+        if self.soundness_bits is not None:
+            return f"{common}/{self.route}/{self.soundness_bits}"
         return common if self.route == DIRECT else f"{common}/{self.route}"
+
+    @property
+    def protects(self) -> str:
+        """Against what, and how surely, in words."""
+        return self.adversary if self.soundness is None else f"{self.adversary}; a lie is missed with {self.soundness}"
+
+    @property
+    def soundness(self) -> str | None:
+        """How likely it is that no check notices a lie, in words; None where nothing is left to chance."""
+        return None if self.soundness_bits is None else soundness_in_words(self.soundness_bits)
 
 
 @dataclass(frozen=True)
@@ -54,7 +68,7 @@ class SchemeInfo:
     ``most_corrupted``: the threshold, by the number of parties; ``least_corrupted``: the smallest one that may be
     chosen in its place, None where there is no choice. ``corrupted``: the threshold in words; in it and in
     ``assumptions`` {threshold} and {parties} stand for the numbers. ``routes``: of products, the usual one first.
-    ``adversary`` begins with one word, then a colon: tables show the word alone.
+    ``adversary`` begins with one word, then a colon: tables show the word alone. ``soundness_bits``: as in ``Spec``.
     """
 
     name: str
@@ -71,6 +85,7 @@ class SchemeInfo:
     least_corrupted: int | None = None
     routes: tuple[str, ...] = (DIRECT,)
     step: int = 1  # from one number of parties to the next
+    soundness_bits: int | None = None
 
     def spec(self, parties: int | None = None, threshold: int | None = None, route: str | None = None) -> Spec:
         """Return the scheme among this many parties; None: as many as usual, the most corrupted, the usual route.
@@ -95,6 +110,7 @@ class SchemeInfo:
             secret=self.secret,
             active=self.active,
             route=route,
+            soundness_bits=self.soundness_bits,
         )
 
     def thresholds(self, parties: int) -> range:
@@ -113,13 +129,19 @@ class SchemeInfo:
         return self.correlations == FROM_A_DEALER
 
     @property
+    def counts(self) -> range | None:
+        """The numbers of computing parties that the scheme runs with; None: any from the fewest on."""
+        fewest, most = self.parties
+        return None if most is None else range(fewest, most + 1, self.step)
+
+    @property
     def parties_in_words(self) -> str:
-        """The numbers of computing parties that the scheme runs with."""
+        """The same in words."""
         fewest, most = self.parties
         if fewest == most:
             return f"exactly {fewest}"
-        if self.step > 1 and most is not None:
-            *numbers, last = range(fewest, most + 1, self.step)
+        if self.step > 1 and self.counts is not None:
+            *numbers, last = self.counts
             return f"{', '.join(map(str, numbers))} or {last}"
         return f"{fewest} or more" if most is None else f"from {fewest} to {most}"
 
@@ -151,6 +173,11 @@ class SchemeInfo:
         if (dealer is not None) != self.dealer:
             allowed = "the name of a dealer" if self.dealer else "None: it has no dealer"
             raise parameter_error("dealer", f"scheme '{self.name}'", allowed, dealer)
+
+
+def soundness_in_words(bits: int) -> str:
+    """Return how likely it is at most that no check of a session notices a lie."""
+    return f"probability at most 2^-{bits} in a session"
 
 
 def _whole(value: object) -> bool:

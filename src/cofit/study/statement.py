@@ -59,7 +59,7 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
         owners.append("for every row key that it can think of, whether another owner has it")
         parties.append("how many rows the owners have in common; no row key (unless the party is an owner too)")
     parties.append(
-        f"of the data nothing, as long as the scheme's assumptions hold ({spec.adversary}; corrupted: {spec.corrupted})"
+        f"of the data nothing, as long as the scheme's assumptions hold ({spec.protects}; corrupted: {spec.corrupted})"
         if spec.secret
         else f"EVERYTHING: the scheme '{spec.name}' keeps nothing secret and is for testing only"
     )

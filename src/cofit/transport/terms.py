@@ -35,7 +35,7 @@ class Terms:
 
     ``scheme`` names everything about the scheme that both ends must share, in fields with slashes between them: its
     name, the number of parties, how many of them may be corrupted, and where correlated randomness comes from, such as
-    ``"rep3/3/1/none"``; and the route of products, where it is not the direct one.
+    ``"rep3/3/1/none"``; and the route of products and the soundness of checks in bits, where they are not as usual.
     """
 
     session: bytes
@@ -78,9 +78,19 @@ class Refusal(IntEnum):
     THRESHOLD = 7
     CORRELATIONS = 8
     ROUTE = 9
+    SOUNDNESS = 10
 
 
-_FIELDS = (Refusal.SCHEME, Refusal.PARTIES, Refusal.THRESHOLD, Refusal.CORRELATIONS, Refusal.ROUTE)
+_FIELDS = (
+    Refusal.SCHEME,
+    Refusal.PARTIES,
+    Refusal.THRESHOLD,
+    Refusal.CORRELATIONS,
+    Refusal.ROUTE,
+    Refusal.SOUNDNESS,
+)
+_STATED = 4
+"""So many fields are always there."""
 _MEANING: dict[Refusal, tuple[type[HandshakeError], str]] = {
     Refusal.MALFORMED: (HandshakeError, "the greeting is malformed; run the same cofit release everywhere"),
     Refusal.VERSION: (
@@ -116,6 +126,11 @@ _MEANING: dict[Refusal, tuple[type[HandshakeError], str]] = {
         SchemeMismatchError,
         "the two ends differ in the 'route' of the scheme: how products travel, which follows from the plan; run the "
         "same cofit release everywhere",
+    ),
+    Refusal.SOUNDNESS: (
+        SchemeMismatchError,
+        "the two ends differ in the soundness of the scheme: how surely its checks notice a lie; run the same cofit "
+        "release everywhere",
     ),
     Refusal.SESSION: (
         SessionMismatchError,
@@ -165,9 +180,9 @@ def _differing(theirs: str, ours: str) -> Refusal:
 
 
 def _fields(scheme: str) -> list[str]:
-    """Return the fields of a scheme, with the route that is left out."""
+    """Return the fields of a scheme, with those that are left out."""
     fields = scheme.split("/")
-    return [*fields, ""] if len(fields) == len(_FIELDS) - 1 else fields
+    return fields if len(fields) < _STATED else [*fields, *[""] * (len(_FIELDS) - len(fields))]
 
 
 def _unpad(peer: str, size: int, raw: bytes) -> str:

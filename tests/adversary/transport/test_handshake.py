@@ -79,6 +79,7 @@ def join_over_tls(terms: dict[str, Terms]) -> dict[str, Mesh | BaseException]:
         ("rep3/3/1/dealer", "'correlations'"),
         ("rep3/3/2/dealer", "'threshold'"),
         ("rep3/3/1/none/king", "'route'"),
+        ("rep3/3/1/none//40", "soundness"),
         ("rep3/3/1", "'scheme'"),
         ("rep3", "'scheme'"),
     ],

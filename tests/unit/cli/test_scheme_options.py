@@ -74,9 +74,22 @@ def test_schemes_as_json() -> None:
     told = json.loads(CliRunner().invoke(cli, ["schemes", *SMALL, "--json"], catch_exceptions=False).output)
     assert {one["scheme"] for one in told["schemes"]} == set(SCHEMES)
     by_name = {one["scheme"]: one for one in told["schemes"]}
-    assert by_name["rep3"]["parties"] == {"fewest": 3, "most": 3, "usual": 3, "shown": 3}
+    assert by_name["rep3"]["parties"] == {"fewest": 3, "most": 3, "all": [3], "usual": 3, "shown": 3}
+    assert by_name["semi2k"]["parties"]["all"] is None
     assert (by_name["rep3"]["threshold"], by_name["rep4"]["active"], by_name["semi2k"]["dealer"]) == (1, True, True)
     assert {one["scheme"] for one in told["costs"]} == {name for name, s in SCHEMES.items() if s.info.secret}
+
+
+def test_schemes_say_how_surely_lies_are_noticed() -> None:
+    told = json.loads(CliRunner().invoke(cli, ["schemes", *SMALL, "--json", "--parties", "5"]).output)
+    repn = next(one for one in told["schemes"] if one["scheme"] == "repn")
+    assert (repn["parties"]["all"], repn["threshold"], repn["active"]) == ([3, 5, 7], 2, True)
+    assert (
+        repn["soundness_bits"] == next(one for one in told["costs"] if one["scheme"] == "repn")["soundness_bits"] == 40
+    )
+    assert {one["soundness_bits"] for one in told["schemes"] if one["scheme"] != "repn"} == {None}
+    shown = CliRunner().invoke(cli, ["schemes", *SMALL, "--parties", "5"]).output
+    assert shown.count("probability at most 2^-40 in a session") == 1
 
 
 def test_schemes_for_a_number_of_parties() -> None:

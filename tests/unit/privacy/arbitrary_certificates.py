@@ -38,8 +38,8 @@ deltas = st.fractions(Fraction(1, 10**12), Fraction(1, 10), max_denominator=10**
 def studies(draw: st.DrawFn) -> dict[str, Any]:
     """The fields that no proof is about; nothing is opened."""
     info = scheme_named(draw(st.sampled_from(sorted(SCHEMES)))).info
-    fewest, most = info.parties
-    named = draw(st.lists(names, min_size=fewest + 1, max_size=(most or 3) + 1, unique=True))
+    count = draw(st.sampled_from(info.counts or range(info.parties[0], 4)))
+    named = draw(st.lists(names, min_size=count + 1, max_size=count + 1, unique=True))
     n, partition = draw(st.integers(2, 10**6)), draw(st.sampled_from(["horizontal", "vertical"]))
     first = draw(st.integers(1, n - 1)) if partition == "horizontal" else n
     owners = dict(
@@ -63,7 +63,8 @@ def studies(draw: st.DrawFn) -> dict[str, Any]:
         "scheme": info.name,
         "secret": info.secret,
         "adversary": info.adversary,
-        "threshold": info.spec(len(named) - 1).corrupted,
+        "threshold": info.spec(count).corrupted,
+        "soundness_bits": info.soundness_bits,
         "parties": tuple(named[:-1]),
         "dealers": (named[-1],) if info.dealer else (),
         "owners": {name: {draw(lines): (rows or n, *draw(shapes))} for name, rows in owners.items()},

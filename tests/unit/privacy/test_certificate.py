@@ -173,6 +173,9 @@ def test_a_guarantee_that_protects_nobody_says_so_first(change: dict[str, Fracti
 def test_a_missing_field_is_named(certificate: Certificate) -> None:
     for field in fields(Certificate):
         damaged = encoded(certificate)
+        if field.name == "soundness_bits":  # which other schemes do not have
+            assert field.name not in damaged
+            continue
         del damaged[field.name]
         with pytest.raises(InvalidInputError, match=f"The '{field.name}' parameter of a certificate must be"):
             Certificate.from_json(json.dumps(damaged))
@@ -209,6 +212,21 @@ def test_a_statement_has_the_fields_of_its_method_alone() -> None:
         with pytest.raises(InvalidInputError, match=r"The 'statement\.\w+' parameter of a certificate must be stated"):
             Certificate.from_json(json.dumps(document))
         assert None not in [value for name, value in document["statement"].items() if name != "tau"]
+
+
+def test_the_soundness_of_checks_is_stated_where_there_is_one() -> None:
+    spec = scheme_named("repn").info.spec()
+    change = {"scheme": "repn", "adversary": spec.adversary, "soundness_bits": 40}
+    sound = replace(EXAMPLE, **change)  # type: ignore[arg-type]
+    assert encoded(sound)["soundness_bits"] == 40
+    assert Certificate.from_json(sound.to_json()) == sound
+    assert "comes on top of delta: probability at most 2^-40 in a session" in " ".join(sound.to_text().split())
+    assert "on top of delta" not in EXAMPLE.to_text()
+    for wrong in ({"soundness_bits": None}, {"soundness_bits": 41}, {"scheme": "rep3", "adversary": EXAMPLE.adversary}):
+        with pytest.raises(InvalidInputError, match="The 'soundness_bits' parameter of a certificate must be"):
+            replace(sound, **wrong)
+    with pytest.raises(InvalidInputError, match="'parties' parameter of a certificate must be 3, 5 or 7 with 'repn'"):
+        replace(sound, parties=("a", "b", "c", "d"), openings=())
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(CertifiedRelease)])

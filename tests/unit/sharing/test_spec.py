@@ -14,6 +14,7 @@ AGREED = {
     "clear": "clear/3/0/none",
     "rep3": "rep3/3/1/none",
     "rep4": "rep4/4/1/none",
+    "repn": "repn/3/1/none/direct/40",
     "semi2k": "semi2k/2/1/dealer",
     "shamir": "shamir/3/1/none",
 }
@@ -46,6 +47,23 @@ def test_a_scheme_withstands_fewer_than_all_parties() -> None:
 def test_a_wrong_number_of_parties_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="'parties' parameter of scheme 'rep3' must be exactly 3"):
         SCHEMES["rep3"].info.spec(4)
+
+
+def test_soundness_is_said_wherever_it_is_not_left_to_computation_alone() -> None:
+    stated = {name: scheme.info.spec().soundness_bits for name, scheme in SCHEMES.items()}
+    assert {name: bits for name, bits in stated.items() if bits is not None} == {"repn": 40}
+    five = SCHEMES["repn"].info.spec(5)
+    assert (five.soundness_bits, five.agreed) == (40, "repn/5/2/none/direct/40")
+    assert five.protects == f"{five.adversary}; a lie is missed with probability at most 2^-40 in a session"
+    assert SCHEMES["rep4"].info.spec().protects == SCHEMES["rep4"].info.adversary
+
+
+def test_numbers_of_parties() -> None:
+    infos = {name: SCHEMES[name].info for name in ("rep3", "repn", "shamir", "semi2k")}
+    counts = {name: info.counts for name, info in infos.items()}
+    assert counts == {"rep3": range(3, 4), "repn": range(3, 8, 2), "shamir": range(3, 8), "semi2k": None}
+    assert infos["repn"].parties_in_words == "3, 5 or 7"
+    assert [count for count in range(10) if infos["repn"].runs_with(count)] == [3, 5, 7]
 
 
 CHOICE = dataclasses.replace(
