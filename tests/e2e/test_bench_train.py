@@ -15,12 +15,14 @@ from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from support.facts import paper_facts
+from support.schemes import also_slow
 
 ENTRY = "from cofit.cli.main import main; main()"
 FIELDS = {
     "scheme", "parties", "threshold", "route",
     "partition", "rows", "cols", "owners", "threads", "repetitions", "ring", "mechanism", "epochs",
     "seconds_total", "seconds_start", "seconds_share", "seconds_check", "seconds_train", "seconds_per_step",
+    "seconds_verify", "seconds_train_verified", "bytes_verify",
     "seconds_noise", "rounds", "bytes_total", "bytes_check", "bytes_noise",
     "sklearn_seconds", "ratio_to_sklearn", "kernel_seconds", "ratio_to_kernel", "peak_memory_bytes",
     "peak_memory_ratio",
@@ -48,6 +50,8 @@ def test_fields(partition: str) -> None:
     assert (report["rounds"], report["bytes_total"]) == (cost.total.rounds, cost.total.bytes)
     assert (report["bytes_check"], report["bytes_noise"]) == (cost.check.bytes, cost.noise.bytes)
     assert report["seconds_per_step"] == pytest.approx(report["seconds_train"] / plan.epochs)
+    assert (report["seconds_verify"], report["bytes_verify"]) == (0, 0)
+    assert report["seconds_train_verified"] == report["seconds_train"]
     assert report["ratio_to_kernel"] == pytest.approx(report["seconds_train"] / report["kernel_seconds"])
     assert report["ratio_to_sklearn"] == pytest.approx(report["seconds_total"] / report["sklearn_seconds"])
 
@@ -79,6 +83,23 @@ def test_five_parties_send_what_a_plan_says(recipe: str, form: str) -> None:
     cost = forecast(plan_training(facts), parties=5)
     assert report["bytes_total"] == cost.total.bytes
     assert report["rounds"] <= cost.total.rounds
+
+
+@pytest.mark.parametrize(("recipe", "parties"), also_slow([("paper", 3)], ("best", 3), ("best", 5), ("paper", 7)))
+def test_late_checks_are_counted_and_timed_apart(recipe: str, parties: int) -> None:
+    size, scheme = ["--recipe", recipe, "--rows", "80", "--cols", "7"], ["--scheme", "repn", "--parties", str(parties)]
+    result = bench(*size, *scheme, "--repetitions", "1", "--threads", "1", "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    report = json.loads(result.stdout)
+    bounds: dict[str, Any] = {"feature_bound": 1.0, "feature_lower": 0.0} if recipe == "best" else {"l2": 1.0}
+    cost = forecast(plan_training(training_facts(80, 7, recipe=recipe, scheme="repn", **bounds)), parties=parties)
+    assert (report["bytes_total"], report["bytes_noise"]) == (cost.total.bytes, cost.noise.bytes)
+    assert 0 < report["bytes_verify"] < report["bytes_total"]
+    with_checks = report["seconds_train"] + report["seconds_verify"]
+    assert report["seconds_train"] < report["seconds_train_verified"] == pytest.approx(with_checks)
+    assert report["seconds_per_step"] == pytest.approx(with_checks / report["epochs"])
+    parts = sum(report[f"seconds_{part}"] for part in ("share", "check", "train", "verify", "noise"))
+    assert parts <= report["seconds_total"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cofit.benchmarks.check_clock import VERIFY, checked_bytes, time_checks
 from cofit.benchmarks.kernel_calls import time_kernel_calls
 from cofit.errors import parameter_error
 from cofit.learn.contribution import prepared_features
@@ -40,9 +41,12 @@ class TrainResult:
     """What ``cofit bench train`` prints. Times are medians over the repetitions, and so are ratios within each.
 
     ``seconds_total``: from connected processes to the released weights (sharing, check, training, noise, release), at
-    the party of rank 0. ``seconds_per_step``: ``seconds_train`` over the epochs. ``bytes_total``: payload sent by
-    parties, dealer and owners; ``bytes_check``, ``bytes_noise``: of that, for the check of rows, and to draw and add
-    the noise. ``rounds``: of a party.
+    the party of rank 0. ``seconds_verify``: of that, in checks that the scheme puts off, which are in none of the other
+    steps; ``seconds_train_verified``: ``seconds_train`` and all of them, also those of rows and noise, because what was
+    put off is checked together. ``seconds_per_step``: ``seconds_train_verified`` over the epochs. ``bytes_total``:
+    payload sent by parties, dealer and owners; ``bytes_check``, ``bytes_noise``, ``bytes_verify``: of that, for the
+    check of rows, to draw and add the noise, and for checks that were put off, whenever they are made. ``rounds``: of a
+    party.
     ``peak_memory_bytes``: the largest party's peak resident memory above that of a party which connects and does
     nothing; ``peak_memory_ratio``: over the bytes of all parts of its share of X.
     """
@@ -65,12 +69,15 @@ class TrainResult:
     seconds_share: float
     seconds_check: float
     seconds_train: float
+    seconds_verify: float
+    seconds_train_verified: float
     seconds_per_step: float
     seconds_noise: float
     rounds: int
     bytes_total: int
     bytes_check: int
     bytes_noise: int
+    bytes_verify: int
     sklearn_seconds: float
     ratio_to_sklearn: float
     kernel_seconds: float
@@ -164,6 +171,8 @@ def _once(
     run = _train(plan, spec, _contributions(plan, features, labels, owners), threads)
     measured = list(run.results.values())
     seconds = run.seconds
+    verify = seconds.get(VERIFY, 0.0)
+    train = seconds[_TRAIN] + verify
     total = seconds[SHARE] + seconds[PROGRAM] - seconds[_KERNEL]
     kernel = max(m.kernel_seconds for m in measured)
     sklearn = _sklearn_seconds(plan, features, labels)
@@ -188,16 +197,19 @@ def _once(
         seconds_share=seconds[SHARE],
         seconds_check=seconds[_CHECK],
         seconds_train=seconds[_TRAIN],
-        seconds_per_step=seconds[_TRAIN] / plan.epochs,
+        seconds_verify=verify,
+        seconds_train_verified=train,
+        seconds_per_step=train / plan.epochs,
         seconds_noise=seconds[_NOISE],
         rounds=max(m.traffic.rounds for m in measured),
         bytes_total=by_others + sum(m.traffic.bytes_sent for m in measured),
         bytes_check=_sent(run.traffic.values(), _CHECK, "coin"),
         bytes_noise=_sent(run.traffic.values(), _NOISE),
+        bytes_verify=sum(map(checked_bytes, run.traffic.values())),
         sklearn_seconds=sklearn,
         ratio_to_sklearn=total / sklearn,
         kernel_seconds=kernel,
-        ratio_to_kernel=seconds[_TRAIN] / kernel,
+        ratio_to_kernel=train / kernel,
         peak_memory_bytes=memory,
         peak_memory_ratio=memory / measured[0].share_bytes,
     )
@@ -250,6 +262,7 @@ def _train(
 
 def _program(party: Party, plan: Plan, holders: Holders, stores: Mapping[str, ReleaseStore]) -> _Measured:
     """Expand X as training does, make the bare kernel calls on it, on a clock of their own; then train and release."""
+    time_checks(party)
     party.progress(_TRAIN, 0, plan.epochs)
     by_columns = plan.facts.partition == "vertical"
     pairs = [(owner, FEATURES) for owner in holders.features]

@@ -20,7 +20,7 @@ _FORMATS = (".png", ".svg")
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep. ``seconds_per_epoch`` is ``seconds_train`` over the epochs."""
+    """One run of a sweep. ``seconds_per_epoch`` is ``seconds_train_verified`` over the epochs."""
 
     rows: int
     cols: int
@@ -133,7 +133,7 @@ def _point(result: TrainResult) -> Point:
     return Point(
         rows=result.rows,
         cols=result.cols,
-        seconds_per_epoch=result.seconds_train / result.epochs,
+        seconds_per_epoch=result.seconds_train_verified / result.epochs,
         kernel_seconds_per_epoch=result.kernel_seconds / result.epochs,
         rounds=result.rounds,
         bytes_total=result.bytes_total,

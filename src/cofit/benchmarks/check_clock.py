@@ -1,0 +1,45 @@
+"""How long a party makes checks that its scheme has put off: a step of its own in the times of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cofit.secret import Party
+from cofit.transport import Counts
+
+VERIFY = "verify"
+"""The label of late checks, wherever they are made, and the step that they are timed as."""
+
+
+def time_checks(party: Party) -> None:
+    """From now on, report late checks as steps; what was under way when one began goes on after it.
+
+    So the times of all other steps are without checks, whenever those are due.
+    """
+    scheme, tell = party._scheme, party.progress
+    label, under_way = scheme.label, [(VERIFY, 0, 1)]
+
+    def progress(step: str, done: int, total: int) -> None:
+        under_way[0] = (step, done, total)
+        tell(step, done, total)
+
+    @contextmanager
+    def timed(name: str) -> Iterator[None]:
+        with label(name):
+            if name != VERIFY:
+                yield
+                return
+            tell(VERIFY, 0, 1)
+            try:
+                yield
+            finally:
+                tell(*under_way[0])
+
+    party.progress = progress  # type: ignore[method-assign]
+    scheme.label = timed  # type: ignore[method-assign]
+
+
+def checked_bytes(counts: Counts) -> int:
+    """Return what a member sent for late checks, in whatever step."""
+    return sum(count.bytes_sent for label, count in counts.items() if VERIFY in label.split("/"))
