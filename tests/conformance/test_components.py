@@ -48,7 +48,7 @@ def test_components_assemble_to_the_value_and_refresh_keeps_it(scheme: str, ring
             assert not any(np.array_equal(a, b) for a, b in zip(share.parts, fresh.parts, strict=True))
 
 
-@pytest.mark.parametrize("scheme", ["rep3", "rep4", "shamir", "shamir/5"])
+@pytest.mark.parametrize("scheme", ["rep3", "rep4", "shamir", "shamir/5", "repn", "repn/5"])
 def test_what_is_no_element_of_a_field_is_refused(scheme: str) -> None:
     inputs = form(scheme).kind.inputs(form(scheme).spec)
     values = F61.from_int(np.arange(3))

@@ -64,6 +64,7 @@ def refused_demo(folder: Path, *arguments: str) -> tuple[object, str, str]:
         pytest.param("vertical", "semi2k", marks=pytest.mark.slow),
         pytest.param("horizontal", "rep4", marks=pytest.mark.slow),
         pytest.param("horizontal", "shamir", marks=pytest.mark.slow),
+        pytest.param("vertical", "repn", marks=pytest.mark.slow),
     ],
 )
 def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:

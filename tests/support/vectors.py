@@ -134,7 +134,10 @@ def _agreed() -> Document:
 
 SEED = bytes(range(32))
 VALUES = [0, 1, -1, 2**62 - 1, -(2**62), 1234567890123456789]
-SHARED = [("clear", 3), ("rep3", 3), ("rep4", 4), ("semi2k", 2), ("semi2k", 3), ("shamir", 3), ("shamir", 5)]
+SHARED = [
+    *(("clear", 3), ("rep3", 3), ("rep4", 4), ("semi2k", 2), ("semi2k", 3), ("shamir", 3), ("shamir", 5)),
+    *(("repn", 3), ("repn", 5)),
+]
 
 
 def shares() -> Document:
@@ -197,7 +200,7 @@ def digests(
 def bad_shares() -> Document:
     """Return what an owner must not send: a component that is not the same for all who get it."""
     cases = []
-    for scheme, parties in (("rep3", 3), ("rep4", 4), ("shamir", 3), ("shamir", 5)):
+    for scheme, parties in (("rep3", 3), ("rep4", 4), ("shamir", 3), ("shamir", 5), ("repn", 3)):
         components = _shared(scheme, parties, Z64)["components"]
         for component in components:
             odd = component["ranks"][0]

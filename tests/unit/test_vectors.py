@@ -153,6 +153,7 @@ def test_shares_by_hand(case: dict[str, Any]) -> None:
         "clear": {0: tuple(everybody)},
         "rep3": {j: tuple(sorted((j, (j - 1) % 3))) for j in range(3)},
         "rep4": {j: tuple(i for i in everybody if i != j) for j in range(4)},
+        "repn": dict(enumerate(combinations(everybody, case["parties"] // 2 + 1))),
         "semi2k": {j: (j,) for j in everybody},
         "shamir": dict(enumerate(combinations(everybody, case["parties"] // 2 + 1))),
     }

@@ -27,13 +27,13 @@ from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.roles.local.progress import PROGRAM, SHARE, START
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import run_training
-from cofit.sharing import scheme_named
+from cofit.sharing import Spec, scheme_named, scheme_of
 from cofit.units import size
 
 Reals = npt.NDArray[np.float64]
 _TIMEOUT = 3600.0
 _MEMORY_SHARE = 0.6
-_MOST_PARTS = 3  # of a share of X at one party: rep4
+_MOST_PARTS = 3  # of a share of X at one party, where its scheme does not say more: rep4
 
 
 def measure(cell: Cell, data: DataSet) -> dict[str, Any]:
@@ -168,11 +168,18 @@ def _names(parties: int) -> list[str]:
 def _too_large(plan: Plan, parties: int) -> str | None:
     """Return why all parties of this run do not fit this one machine, or None."""
     table = plan.facts.rows * plan.cols * plan.formats.ring.element_bytes
-    needed = table * (_MOST_PARTS * parties + _MOST_PARTS)  # with the owners and their tables in the clear
+    parts = max(_MOST_PARTS, _parts(plan.facts.spec(parties), plan))
+    needed = table * (parts * parties + _MOST_PARTS)  # with the owners and their tables in the clear
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed <= _MEMORY_SHARE * memory:
         return None
     return f"needs about {size(needed)} with all parties on one machine"
+
+
+def _parts(spec: Spec, plan: Plan) -> int:
+    """Return how many arrays of the size of X a party holds at most: pieces that it is dealt, or multiplies with."""
+    layout = scheme_of(spec).inputs(spec).layout(plan.formats.ring, (1,))
+    return min(sum(0 in facts.ranks for facts in layout), scheme_of(spec).costs(spec).product_terms)
 
 
 # --- both ------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ SECONDS = {
     ("semi2k", "vertical"): 38_056.92,
     ("rep3", "horizontal"): 75.83,
     ("rep3", "vertical"): 454.83,
-    ("active3", "horizontal"): 500.28,
-    ("active3", "vertical"): 1_649.07,
+    ("repn", "horizontal"): 500.28,
+    ("repn", "vertical"): 1_649.07,
     ("rep4", "horizontal"): 160.50,
     ("rep4", "vertical"): 838.02,
 }

@@ -62,7 +62,8 @@ class Forecast:
     ``share``: the parties agree on seeds and receive the owners' data. ``check``: of rows and labels, with the coin for
     it. ``train``: up to the secret weights. ``noise``:
     drawn and added. ``release``: announced, stored and opened. ``epoch``: one of the epochs in ``train`` (the first may
-    cost less).
+    cost less). ``verify``: checks that the scheme puts off, which are in the phases where they are made (``check``, where
+    the coin for rows is announced, ``train``, ``noise`` and ``release``), and not in ``epoch``.
 
     Bytes are exact: what the counters of a run say over all members. Rounds are messages that wait for one another:
     what the party that waits most counts or, where parties wait in turn (``shamir`` from five parties on), more.
@@ -76,6 +77,7 @@ class Forecast:
     noise: Phase
     release: Phase
     epoch: Phase
+    verify: Phase
     latency: float
     bandwidth: float
     processors: int
@@ -99,7 +101,7 @@ class Forecast:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        named = {**self.phases, "total": self.total, "epoch": self.epoch}
+        named = {**self.phases, "total": self.total, "epoch": self.epoch, "verify": self.verify}
         assumed = {"latency": self.latency, "bandwidth": self.bandwidth, "processors": self.processors}
         spec = {name: getattr(self.spec, name) for name in ("name", "parties", "threshold", "route")}
         return {**{name: dict(phase.__dict__) for name, phase in named.items()}, "assumed": assumed, "scheme": spec}
@@ -175,6 +177,7 @@ def forecast(
         noise=machine.phase(noise),
         release=machine.phase(rest),
         epoch=machine.phase(epoch),
+        verify=machine.phase(meter.verification_tally),
         latency=latency,
         bandwidth=bandwidth,
         processors=processors,

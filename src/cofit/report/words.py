@@ -128,7 +128,13 @@ def scheme_in_words(certificate: Certificate) -> list[str]:
             f"The dealer, {certificate.dealers[0]}, handed out random numbers that the parties need. It received no "
             f"data, and no message that depends on data. It is trusted to collude with no computing party."
         )
-    if certificate.spec.active:
+    soundness = certificate.spec.soundness
+    if soundness is not None:
+        sentences.append(
+            "A party that deviates from the protocol is noticed before anything is opened or stored, and the run ends. "
+            f"No check notices it with {soundness}."
+        )
+    elif certificate.spec.active:
         sentences.append(
             "A party that deviates from the protocol is noticed before anything is computed from what it sent, and the "
             "run ends."

@@ -101,6 +101,8 @@ class Meter(FromNumbers, Blank):
         self._tally = list(astuple(Tally()))
         self._tallies = {"": self._tally}
         self._late = None if self._costs.late is None else self._costs.late()
+        self.verification_tally = Tally()
+        """What late checks took so far, under whatever label."""
 
     @property
     def tally(self) -> Tally:
@@ -173,6 +175,7 @@ class Meter(FromNumbers, Blank):
             with self.label("verify"):
                 self._tally[6] += 1
                 self._send(*sent)
+            self.verification_tally += Tally(*sent, checks=1)
 
     def verify(self) -> None:
         if self._late is not None:

@@ -27,7 +27,7 @@ from cofit.secret import Party, SecretArray
 from support.lies import COIN, all_pass, contributions, lying
 from support.schemes import also_slow, form, local
 
-SCHEMES = ("rep3", "semi2k", "rep4", "shamir/5")
+SCHEMES = ("rep3", "semi2k", "rep4", "repn", "shamir/5")
 ROWS, COLS = 400, 12
 Reals = npt.NDArray[np.float64]
 

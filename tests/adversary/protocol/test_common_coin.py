@@ -15,9 +15,9 @@ from cofit.secret.common_coin import CoinStore, MemoryCoinStore, _commitment, co
 from support.coins import AGREE, BASIS, COMMIT, REVEAL, Session, session
 from support.schemes import also_slow
 
-PARTIES = {"rep3": 3, "rep4": 4, "semi2k": 2, "shamir": 5}
-SCHEMES = pytest.mark.parametrize("scheme", also_slow(["rep3", "rep4", "semi2k"], "shamir"))
-LAST = {"rep3": 2, "rep4": 3, "semi2k": 1, "shamir": 4}
+PARTIES = {"rep3": 3, "rep4": 4, "repn": 3, "semi2k": 2, "shamir": 5}
+SCHEMES = pytest.mark.parametrize("scheme", also_slow(["rep3", "rep4", "repn", "semi2k"], "shamir"))
+LAST = {"rep3": 2, "rep4": 3, "repn": 2, "semi2k": 1, "shamir": 4}
 """The party that cheats."""
 
 

@@ -23,6 +23,7 @@ PARTIES = ("party-a", "party-b", "party-c", "party-d", "party-e")
 HOLDERS = {
     "rep3": {"seeds": (0, 1, 2), "array": (1, 2)},
     "rep4": {"seeds": (0, 1, 2, 3), "array": (0, 1, 2)},
+    "repn": {"seeds": (0, 1, 2), "array": (1, 2)},
     "shamir/5": {"seeds": (0, 1, 2, 3, 4), "array": (2, 3, 4)},
 }
 CASES = [(s, what, rank) for s, holders in HOLDERS.items() for what, ranks in holders.items() for rank in ranks]

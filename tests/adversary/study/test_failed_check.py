@@ -1,4 +1,4 @@
-"""rep4 with one party that sends something else than it should: the run ends, for good, and nobody releases."""
+"""One party of an active scheme sends something else than it should: the run ends, for good, and nobody releases."""
 
 from __future__ import annotations
 
@@ -25,18 +25,22 @@ def notice(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cheat", "label", "when"),
+    ("scheme", "cheat", "label", "when"),
     [
-        ("party-b", "matmul", 7),
+        ("rep4", "party-b", "matmul", 7),
+        ("repn", "party-b", "matmul", 7),
         *(
-            pytest.param(cheat, label, when, marks=pytest.mark.slow)
-            for cheat in ("party-a", "party-b", "party-c", "party-d")
+            pytest.param(scheme, cheat, label, when, marks=pytest.mark.slow)
+            for scheme, parties in (("rep4", "abcd"), ("repn", "abc"))
+            for cheat in (f"party-{letter}" for letter in parties)
             for label, when in (("", 5), ("matmul", 4), ("noise", 3), ("noise", 20))
         ),
     ],
 )
-def test_a_flipped_bit_ends_the_study_without_a_release(make_lab: MakeLab, cheat: str, label: str, when: int) -> None:
-    lab = make_lab(scheme="rep4", model={"epochs": 6}, compute={"checkpoint_epochs": 2})
+def test_a_flipped_bit_ends_the_study_without_a_release(
+    make_lab: MakeLab, scheme: str, cheat: str, label: str, when: int
+) -> None:
+    lab = make_lab(scheme=scheme, model={"epochs": 6}, compute={"checkpoint_epochs": 2})
     for party in lab.parties:
         lab.start(party, tamper={label: when} if party == cheat else {})
     lab.contribute_all()

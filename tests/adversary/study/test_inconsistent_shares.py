@@ -21,7 +21,7 @@ from support.nursery import until
 from support.studies import Lab
 
 MakeLab = Callable[..., Lab]
-SCHEMES = ["rep4", *(pytest.param(scheme, marks=pytest.mark.slow) for scheme in ("rep3", "semi2k", "shamir"))]
+SCHEMES = ["rep4", *(pytest.param(scheme, marks=pytest.mark.slow) for scheme in ("rep3", "repn", "semi2k", "shamir"))]
 SETTINGS: dict[str, Any] = {"compute": {"timeout": 5, "connect_timeout": 5}}
 
 

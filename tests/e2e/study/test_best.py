@@ -43,6 +43,7 @@ def check_model(lab: Lab) -> None:
         pytest.param({"scheme": "semi2k", **VERTICAL}, id="semi2k-vertical"),
         pytest.param(VERTICAL, id="rep3-vertical", marks=pytest.mark.slow),
         pytest.param({"scheme": "rep4", **BOTH_ROLES}, id="rep4-owner-is-party", marks=pytest.mark.slow),
+        pytest.param({"scheme": "repn", **BOTH_ROLES}, id="repn-owner-is-party", marks=pytest.mark.slow),
         pytest.param({"scheme": "semi2k", **BOTH_ROLES}, id="semi2k-owner-is-party", marks=pytest.mark.slow),
     ],
 )

@@ -12,9 +12,10 @@ from cofit.learn.opened import REASON
 from support.studies import Lab
 
 MakeLab = Callable[..., Lab]
-SEMI2K, REP4 = {"scheme": "semi2k"}, {"scheme": "rep4"}
+SEMI2K, REP4, REPN = {"scheme": "semi2k"}, {"scheme": "rep4"}, {"scheme": "repn"}
 SEMI2K_3 = {"scheme": "semi2k", "count": 3}
 SHAMIR_5 = {"scheme": "shamir", "count": 5}
+REPN_5 = {"scheme": "repn", "count": 5}
 SHAMIR_CHOSEN = {"scheme": "shamir", "count": 5, "compute": {"threshold": 1, "latency": 1e-7, "connect_timeout": 60}}
 HORIZONTAL = {"rows": (300, 500)}
 VERTICAL = {"partition": "vertical", "rows": (700, 700), "features": 4}
@@ -36,6 +37,10 @@ def check_weights(lab: Lab) -> None:
         pytest.param(SEMI2K_3, BOTH_ROLES, id="semi2k-three-parties-owner-is-party"),
         pytest.param(REP4, BOTH_ROLES, id="rep4-owner-is-party", marks=pytest.mark.slow),
         pytest.param(REP4, VERTICAL, id="rep4-vertical"),
+        pytest.param(REPN, HORIZONTAL, id="repn-horizontal"),
+        pytest.param(REPN, VERTICAL, id="repn-vertical", marks=pytest.mark.slow),
+        pytest.param(REPN_5, HORIZONTAL, id="repn-five-parties-horizontal", marks=pytest.mark.slow),
+        pytest.param(REPN_5, VERTICAL, id="repn-five-parties-vertical", marks=pytest.mark.slow),
         pytest.param(SHAMIR_CHOSEN, HORIZONTAL, id="shamir-five-parties-smaller-threshold-through-one-party"),
         pytest.param(SHAMIR_5, VERTICAL, id="shamir-five-parties-vertical", marks=pytest.mark.slow),
         pytest.param(SEMI2K, HORIZONTAL, id="semi2k-horizontal", marks=pytest.mark.slow),

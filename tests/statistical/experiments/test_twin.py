@@ -101,6 +101,8 @@ def _compare(plan: MinimiserPlan, real: Reals) -> None:
         pytest.param("rep4", "knorm", "vertical", marks=pytest.mark.slow),
         pytest.param("shamir/5", "laplace", "horizontal", marks=pytest.mark.slow),
         pytest.param("shamir", "gaussian", "vertical", marks=pytest.mark.slow),
+        pytest.param("repn", "gaussian", "vertical", marks=pytest.mark.slow),
+        pytest.param("repn/5", "laplace", "horizontal", marks=pytest.mark.slow),
     ],
 )
 def test_releases_of_the_real_protocol_and_the_twins_are_of_one_distribution(

@@ -244,7 +244,7 @@ def test_a_mask_of_numbers_that_wraps_wrongly_is_noticed(scheme: str, monkeypatc
 
 
 @pytest.mark.parametrize(
-    "scheme", also_slow(["rep3", "rep4", "semi2k", "shamir/5"], "shamir", "shamir/7", "shamir/5/king")
+    "scheme", also_slow(["rep3", "rep4", "semi2k", "shamir/5", "repn"], "shamir", "shamir/7", "shamir/5/king", "repn/5")
 )
 def test_draws_that_are_added_as_numbers(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "_FEW_BITS", 0)

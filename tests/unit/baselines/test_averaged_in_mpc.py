@@ -15,7 +15,7 @@ from cofit.errors import InvalidInputError, PartyFailedError
 from cofit.privacy.mechanisms import Gaussian, KNorm
 from unit.baselines.neighbours import random_part
 
-SCHEMES = ("clear", "rep3", "semi2k", "rep4")
+SCHEMES = ("clear", "rep3", "semi2k", "rep4", "repn")
 METHODS: list[Averaged] = [
     Jayaraman(1.0),
     Pathak(1.0, sensitivity="tight"),

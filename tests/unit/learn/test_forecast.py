@@ -91,6 +91,11 @@ CASES: list[tuple[int, int, int, dict[str, Any]]] = [  # rows, columns, owners, 
 
 
 AMONG = [  # a form of a scheme among n parties, and facts
+    ("repn", {"mechanism": "laplace"}),
+    pytest.param("repn", {"partition": "vertical", "mechanism": "gaussian", "delta": 1e-6}, marks=pytest.mark.slow),
+    pytest.param("repn/5", {"mechanism": "laplace"}, marks=pytest.mark.slow),
+    pytest.param("repn/5", {"epsilon": 10}, marks=pytest.mark.slow),
+    pytest.param("repn/7", {"mechanism": "laplace"}, marks=pytest.mark.slow),
     ("shamir", {"mechanism": "laplace"}),
     ("shamir/5", {"mechanism": "laplace"}),
     pytest.param("shamir/5", {"epsilon": 10}, marks=pytest.mark.slow),

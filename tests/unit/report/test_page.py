@@ -88,7 +88,7 @@ def page_of(model: LinearModel | StudyModel, **given: Any) -> str:
     ("mechanism", "scheme"),
     [
         *((mechanism, "rep3") for mechanism in MECHANISMS),
-        *(("knorm", scheme) for scheme in ("semi2k", "rep4", "clear")),
+        *(("knorm", scheme) for scheme in ("semi2k", "rep4", "repn", "clear")),
     ],
 )
 def test_every_mechanism_and_scheme(mechanism: str, scheme: str) -> None:
@@ -221,6 +221,7 @@ def test_the_attackers_chance_by_hand() -> None:
     [
         ("rep3", ["Any 2 of the 3 computing parties"]),
         ("rep4", ["Any 2 of the 4 computing parties"]),
+        ("repn", ["Any 2 of the 3 computing parties"]),
         ("semi2k", ["Both computing parties together", "The dealer ('dealer'), together with any one computing party"]),
         ("clear", ["Every computing party, alone"]),
     ],

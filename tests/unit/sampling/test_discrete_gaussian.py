@@ -152,7 +152,7 @@ def test_the_constant_of_the_condition_is_an_upper_bound() -> None:
     )
 
 
-@pytest.mark.parametrize("scheme", [*SCHEMES, "rep4", "semi2k", "shamir"])
+@pytest.mark.parametrize("scheme", [*SCHEMES, "rep4", "repn", "semi2k", "shamir"])
 @pytest.mark.parametrize(
     ("sigma", "ring"),
     [(Fraction(1, 3), Z64), (Fraction(9), Z128), (Fraction(1000), Z64), (1 << 30, Z64), (1 << 40, Z64)],

@@ -86,7 +86,7 @@ def test_all_pairs_of_draws_of_two_tables_give_exactly_the_law_of_their_sum(
 
 
 @pytest.mark.usefixtures("conversion")
-@pytest.mark.parametrize("scheme", [*SCHEMES, "rep4", "semi2k", "shamir"])
+@pytest.mark.parametrize("scheme", [*SCHEMES, "rep4", "repn", "semi2k", "shamir"])
 @pytest.mark.parametrize("precision", [1, 3, 20, 63, 100])
 def test_every_law_of_one_draw_has_its_own_tables(scheme: str, precision: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Laws of 1, 70, 64 and 130 draws; tables that say where they are: every slot goes to one number, always."""

@@ -15,7 +15,7 @@ from cofit.sharing.bit_forms import Dot, Each, Outer
 
 RNG = np.random.default_rng(23)
 COUNT = 70
-SCHEMES = ["clear", "rep3", "rep4", "semi2k"]
+SCHEMES = ["clear", "rep3", "rep4", "repn", "semi2k"]
 Bits = npt.NDArray[np.uint8]
 
 

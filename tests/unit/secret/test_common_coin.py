@@ -16,7 +16,7 @@ from cofit.sharing.meter import Meter
 from support.coins import BASIS, session
 from support.runs import run_scheme
 
-SCHEMES = {"clear": 3, "rep3": 3, "rep4": 4, "semi2k": 3}
+SCHEMES = {"clear": 3, "rep3": 3, "rep4": 4, "repn": 3, "semi2k": 3}
 
 
 def stores(scheme: str) -> list[MemoryCoinStore]:

@@ -93,22 +93,25 @@ def test_owners_epsilons_and_schemes_are_those_of_the_paper() -> None:
     assert partitions == {"horizontal", "vertical"}
     timed = _table("table3", BOOLEAN, Settings())[1]
     asked = {(c.scheme, c.partition, c.epochs) for c in timed if isinstance(c, TimingCell)}
-    assert len(asked) == 12
+    assert len(asked) == 16
+    assert ("repn", "horizontal", None) in asked
     assert ("rep4", "vertical", 1000) in asked
     by_parties = {(c.scheme, c.parties, c.epochs) for c in _table("table8", BOOLEAN)[1] if isinstance(c, TimingCell)}
     shamir, dealt = {("shamir", r, None) for r in (3, 4, 5, 7)}, {("semi2k", r, None) for r in (2, 3, 4, 5, 7)}
-    assert by_parties == shamir | dealt
+    active = {("repn", 3, None), ("rep4", 4, None), ("repn", 5, None), ("repn", 7, None)}
+    assert by_parties == shamir | dealt | active
     longer = {(c.scheme, c.parties, c.epochs) for c in _table("table8", BOOLEAN, Settings())[1]}  # type: ignore[union-attr]
-    assert longer == by_parties | {("shamir", r, 1000) for r in (3, 4, 5, 7)}
+    long = {(scheme, r, 1000) for scheme, r, _ in shamir | active}
+    assert longer == by_parties | long
 
 
 def test_the_halves_of_table_8_stand_beside_what_the_paper_printed() -> None:
     rows = {row.label: row for row in _table("table8", BOOLEAN)[0].rows}
     passive = next(row for label, row in rows.items() if label.startswith("5 parties, passive (shamir)"))
     assert [str(figure) for figure in passive.figures[-2:]] == ["2,726 s", "366.7 GB"]
-    active = rows["7 parties, active"]
-    assert [str(figure) for figure in active.figures] == ["-", "-", "-", "131,391 s", "70.08 TB"]
-    assert active.note == "cofit has no such scheme yet"
+    for count, scheme, printed in ((7, "repn", ["131,391 s", "70.08 TB"]), (4, "rep4", ["23,244 s", "7.249 TB"])):
+        active = next(row for label, row in rows.items() if label.startswith(f"{count} parties, active ({scheme})"))
+        assert [str(figure) for figure in active.figures[-2:]] == printed
 
 
 def test_mean_and_spread_are_over_folds_and_draws() -> None:
