@@ -76,7 +76,7 @@ def _describe(console: Console, info: SchemeInfo, parties: int | None) -> None:
     if fewer:
         corrupted += f"; or fewer, from {fewer[0]} on, if the study says so"
     facts = {
-        "parties": info.parties_in_words,
+        "parties": _numbers(info),
         "adversary tolerated": spec.adversary,
         "corrupted at most": corrupted,
         "correlations": spec.correlations,
@@ -90,6 +90,14 @@ def _describe(console: Console, info: SchemeInfo, parties: int | None) -> None:
     console.print(spec.name, style="bold")
     console.print(table)
     console.print()
+
+
+def _numbers(info: SchemeInfo) -> str:
+    """Return with how many parties a scheme runs."""
+    fewest, most = info.parties
+    if fewest == most:
+        return str(fewest)
+    return info.parties_in_words if info.step > 1 else f"{fewest} to {most or 'any'}"
 
 
 def _facts(info: SchemeInfo, parties: int | None) -> dict[str, Any]:
