@@ -130,7 +130,15 @@ def party_costs() -> str:
 def active_costs() -> str:
     """Return the table of what active security costs at the paper's size, beside passive schemes."""
     lines = ["| | rounds | bytes | of these, late checks |", "|---|---|---|---|"]
-    for scheme, parties in (("rep3", 3), ("repn", 3), ("rep4", 4), ("shamir", 5), ("repn", 5), ("shamir", 7), ("repn", 7)):
+    for scheme, parties in (
+        ("rep3", 3),
+        ("repn", 3),
+        ("rep4", 4),
+        ("shamir", 5),
+        ("repn", 5),
+        ("shamir", 7),
+        ("repn", 7),
+    ):
         cost = training(scheme=scheme, parties=parties)
         kind = cost.spec.adversary.partition(":")[0]
         late = f"{cost.verify.rounds:,} rounds, {megabytes(cost.verify.bytes, 1)}" if cost.verify.rounds else "none"

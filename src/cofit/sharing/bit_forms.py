@@ -91,7 +91,7 @@ class Outer(BitForm):
 
     def apply(self, left: RingArray, right: RingArray) -> RingArray:
         products = np.bitwise_and(left[:, None, :], right[None, :, :])
-        return products.reshape(-1, left.shape[1])
+        return products.reshape(len(left) * len(right), left.shape[1])
 
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         return [Weighted(_ALL, i, list(range(right)), weights[right * i : right * (i + 1)]) for i in range(left)]

@@ -55,7 +55,9 @@ def test_a_flipped_bit_ends_the_study_without_a_release(
         assert party not in dispute, "whoever noticed is not in dispute"
         assert party == cheat or cheat in dispute, "the cheat is; its own program, which is honest, blames the others"
         (line,) = (line for line in lab.log(party).splitlines() if "check failed:" in line)
-        assert len(dispute) == len(lab.parties) - 1 or all(f"'{name}'" in line for name in dispute), "a pair is named in the log"
+        assert len(dispute) == len(lab.parties) - 1 or all(f"'{name}'" in line for name in dispute), (
+            "a pair is named in the log"
+        )
     sessions = {party: lab.events(party).count("session begins") for party in lab.parties}
     lab.stop()
     lab.start()

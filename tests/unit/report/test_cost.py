@@ -90,7 +90,8 @@ def test_no_json_and_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(
-    ("scheme", "partition"), [("rep3", "horizontal"), ("semi2k", "vertical"), ("rep4", "horizontal"), ("repn", "vertical")]
+    ("scheme", "partition"),
+    [("rep3", "horizontal"), ("semi2k", "vertical"), ("rep4", "horizontal"), ("repn", "vertical")],
 )
 def test_the_forecast_is_that_of_the_plan(mechanism: str, scheme: str, partition: str) -> None:
     plan = planned(mechanism=mechanism, scheme=scheme, partition=partition)

@@ -91,6 +91,12 @@ class StateDirectory:
             row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
+    def count(self, beginning: str) -> int:
+        """Return how many facts there are whose names begin so."""
+        query = "SELECT COUNT(*) FROM facts WHERE substr(name, 1, ?) = ?"
+        with self._mutex:
+            return int(self._database.execute(query, (len(beginning), beginning)).fetchone()[0])
+
     def record(self, **facts: str) -> None:
         """Set facts, durably and together."""
         with self._transaction() as database:

@@ -37,7 +37,7 @@ from cofit.study.expected import party_ranks
 
 Report = Callable[[str, int, int], None]
 MOST_SESSIONS = 512
-"""Of a study: the bound on lies that pass unnoticed is for so many (``sharing/repn/proof.md``)."""
+"""Of a study whose scheme checks late: its bound on lies that nobody notices is for so many (``repn/proof.md``)."""
 _SESSION = "session "
 _log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def run_session(
     guard = Guard(job, state, audit)
     study = job.study
     party = Party(scheme, job.inputs, AuditLog(guard.opening), report)
-    begin_once(state, party.session)
+    begin_once(state, party.session, None if scheme.spec.soundness_bits is None else MOST_SESSIONS)
     basis = _basis(job, state)
     party.agree(AGREED, basis)
     _settle(party, state, audit)
@@ -67,8 +67,8 @@ def run_session(
     return opened, party.audit.openings
 
 
-def begin_once(state: PartyState, session: bytes) -> None:
-    """Note a session, or raise StateError if this party has begun it before.
+def begin_once(state: PartyState, session: bytes, most: int | None = None) -> None:
+    """Note a session, or raise StateError if this party has begun it before, or ``most`` others.
 
     The leader chooses ids, and it may be the corrupted party. Checkpoints and releases of different sessions must never
     pass for those of one: their shares do not fit together, and an opening of such a mixture shows a second draw.
@@ -76,10 +76,10 @@ def begin_once(state: PartyState, session: bytes) -> None:
     name = f"{_SESSION}{session.hex()}"
     if state.fact(name) is not None:
         raise StateError("The leading party has called to a session that was before. It must take a new id each time.")
-    if state.count(_SESSION) >= MOST_SESSIONS:
+    if most is not None and state.count(_SESSION) >= most:
         raise StateError(
-            f"This study has begun {MOST_SESSIONS} sessions, and there must be no more: each of them is a chance for a "
-            "party that cheats and hangs up. Find out why they ended, and make a new study."
+            f"This study has begun {most} sessions, and there must be no more: each is another chance for a party that "
+            "cheats, and hangs up before it is found out. Find out why they ended, and make a new study."
         )
     state.record(**{name: "begun"})
 

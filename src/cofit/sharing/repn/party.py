@@ -49,7 +49,7 @@ class Repn(Checking):
         most_corrupted=lambda parties: (parties - 1) // 2,
         corrupted="{threshold} of {parties} (honest majority)",
         active=True,
-        soundness_bits=40,  # at most MOST_CHECKS checks, each of which misses a lie with probability at most 2^-48
+        soundness_bits=40,  # 2^-50 for a session, and a study has at most 512
         assumptions="AES-256 is a pseudorandom function; SHA-256 is collision-resistant, hides nonces that were "
         "committed to, and makes coins of them as good as random; no more than {threshold} of the "
         "{parties} parties collude",

@@ -11,10 +11,11 @@ import pytest
 
 from cofit.errors import ProtocolError, StateError
 from cofit.roles.jobs.steps import AGREED
-from cofit.roles.party.session import _basis, begin_once
+from cofit.roles.party.session import MOST_SESSIONS, _basis, begin_once
 from cofit.roles.party.state import PartyState
 from cofit.secret import Party
 from cofit.sharing import Scheme
+from cofit.sharing.repn.party import Repn
 from support.runs import run_scheme
 
 
@@ -67,3 +68,14 @@ def test_no_session_is_begun_twice_not_even_after_a_restart(tmp_path: Path) -> N
         with pytest.raises(StateError, match="a session that was before"):
             begin_once(state, bytes(16))
         begin_once(state, bytes([2] * 16))
+
+
+def test_a_study_that_is_checked_late_has_so_many_sessions_and_no_more(tmp_path: Path) -> None:
+    with contextlib.closing(PartyState(tmp_path, "study", "party-0")) as state:
+        state.record(other="fact")
+        for i in range(3):
+            begin_once(state, bytes([i] * 16), most=3)
+        with pytest.raises(StateError, match="has begun 3 sessions, and there must be no more"):
+            begin_once(state, bytes([3] * 16), most=3)
+        begin_once(state, bytes([3] * 16))  # of another scheme
+    assert 2 ** -Repn.info.spec().soundness_bits >= MOST_SESSIONS * 2**-50  # type: ignore[operator]
