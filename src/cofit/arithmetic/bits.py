@@ -7,6 +7,7 @@ that one word operation works on 64 elements at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy.typing as npt
 
 from cofit import kernels
 from cofit.arithmetic.integers import IntegerRing, Words
-from cofit.arithmetic.ring import RingArray
+from cofit.arithmetic.power_of_two import PowerOfTwoRing
+from cofit.arithmetic.ring import Ring, RingArray
 from cofit.errors import InvalidInputError
 
 T = TypeVar("T", bound=np.generic)
@@ -63,6 +65,36 @@ def from_planes(ring: IntegerRing, planes: Words, count: int) -> RingArray:
     words = np.empty(count * ring.words, dtype=np.uint64)
     kernels.from_planes(np.ascontiguousarray(all_planes), words, ring.words)
     return ring.from_words(words)
+
+
+def bits_less(ring: Ring, bits: Words, minus: RingArray) -> RingArray:
+    """Return b - minus, for bits b that are packed along the rows of ``minus``."""
+    if isinstance(ring, PowerOfTwoRing):
+        return _signed_by_bits(ring, bits, [], [minus], adds_bits=True)
+    return ring.sub(ring.from_int(unpack(bits, minus.shape[-1])), minus)
+
+
+def flipped_by_bits(
+    ring: Ring, bits: Words, a: RingArray, *, adds_bits: bool, minus: RingArray | None = None
+) -> RingArray:
+    """Return (1 - 2 b) a, plus b if ``adds_bits``, less ``minus``, for bits b that are packed along the rows of a."""
+    if isinstance(ring, PowerOfTwoRing):
+        return _signed_by_bits(ring, bits, [a], [] if minus is None else [minus], adds_bits=adds_bits)
+    ones = ring.from_int(unpack(bits, a.shape[-1]))
+    flipped = ring.sub(a, ring.mul(ring.add(ones, ones), a))
+    flipped = ring.add(flipped, ones) if adds_bits else flipped
+    return flipped if minus is None else ring.sub(flipped, minus)
+
+
+def _signed_by_bits(
+    ring: PowerOfTwoRing, bits: Words, a: Sequence[RingArray], minus: Sequence[RingArray], *, adds_bits: bool
+) -> RingArray:
+    rows, count = (*a, *minus)[0].shape
+    out = ring.empty((rows, count))
+    target = ring.to_words(out).reshape(rows, count * ring.words)
+    given, subtracted = ([ring.to_words(x) for x in arrays] for arrays in (a, minus))
+    kernels.signed_by_bits(_rows(bits, bits.shape[-1]), given, adds_bits, subtracted, target, ring.words)
+    return out
 
 
 def _rows(array: npt.NDArray[T], width: int) -> npt.NDArray[T]:

@@ -34,6 +34,22 @@ class FusedRing(Ring):
         kernels.cross_product(self._solid(a), self._solid(b), self._solid(plus), self._solid(minus), out, self.words)
         return out
 
+    def squared_distances(
+        self,
+        a: Sequence[RingArray],
+        row: Sequence[RingArray],
+        plus: RingArray,
+        minus: RingArray,
+        out: RingArray,
+    ) -> None:
+        """No difference is stored."""
+        if not self.words or not out.flags.c_contiguous:
+            super().squared_distances(a, row, plus, minus, out)
+            return
+        kernels.squared_distances(
+            self._solid(a), self._solid(row), self._solid([plus]), self._solid([minus]), self.check(out), self.words
+        )
+
     def combined(self, arrays: Sequence[RingArray], coefficients: RingArray) -> tuple[RingArray, ...]:
         shape = arrays[0].shape
         outs = [np.empty(shape, self.dtype) for _ in range(len(coefficients))]

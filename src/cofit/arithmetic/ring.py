@@ -131,6 +131,21 @@ class Ring(ABC):
         product = self.mul_sum(a, (self.add(b[0], b[1]), b[0]))
         return self.signed_sum((product, *plus), minus)
 
+    def squared_distances(
+        self,
+        a: Sequence[RingArray],
+        row: Sequence[RingArray],
+        plus: RingArray,
+        minus: RingArray,
+        out: RingArray,
+    ) -> None:
+        """Write ``cross_product`` of a - row with itself, plus and minus an array, to ``out``; row: for all rows of a.
+
+        It is what a party of three computes of the squares of a difference in replicated sharing.
+        """
+        apart = [self.sub(x, y) for x, y in zip(a, row, strict=True)]
+        out[...] = self.cross_product(apart, apart, [plus], [minus])
+
     def combined(self, arrays: Sequence[RingArray], coefficients: RingArray) -> tuple[RingArray, ...]:
         """Return, for every row of ``coefficients``, the sum of the arrays times its elements; all of one shape."""
         rows = range(len(coefficients))

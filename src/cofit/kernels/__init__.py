@@ -32,6 +32,11 @@ Arrays may have any shape, and are taken as flat ones; those of two words may al
 
     signed_sum(plus, minus, out, words)          out = sum(plus) - sum(minus)
     cross_product(a, b, plus, minus, out, words) out = a[0] (b[0] + b[1]) + a[1] b[0] + sum(plus) - sum(minus)
+    squared_distances(a, row, plus, minus, out, words)
+        out = d[0] (d[0] + 2 d[1]) + sum(plus) - sum(minus), where d = a - row in every row of a (words 1 or 2)
+    signed_by_bits(bits, a, adds_bits, minus, out, words)
+        out = (1 - 2 b) a [+ b] - minus, for packed bits b, a row for each of out. a and minus are lists of one array,
+        or one of them of none
 
 and of its truncation by a masked opening in a ring of k bits (c is sum(opened) + 2^(k-2); 0 < shift < k)::
 
@@ -152,7 +157,9 @@ from cofit.kernels._native import (
     set_threads,
     shl,
     shr,
+    signed_by_bits,
     signed_sum,
+    squared_distances,
     sub,
     subset_sums,
     threads,
@@ -205,7 +212,9 @@ __all__ = [
     "set_threads",
     "shl",
     "shr",
+    "signed_by_bits",
     "signed_sum",
+    "squared_distances",
     "sub",
     "subset_sums",
     "threads",

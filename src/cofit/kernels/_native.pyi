@@ -69,6 +69,22 @@ def cross_product(
     out: NDArray[uint64],
     words: int,
 ) -> None: ...
+def squared_distances(
+    a: Sequence[NDArray[uint64]],
+    row: Sequence[NDArray[uint64]],
+    plus: Sequence[NDArray[uint64]],
+    minus: Sequence[NDArray[uint64]],
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...
+def signed_by_bits(
+    bits: NDArray[uint64],
+    a: Sequence[NDArray[uint64]],
+    adds_bits: bool,
+    minus: Sequence[NDArray[uint64]],
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...
 def mask_parts(
     r_0: NDArray[uint64],
     r_1: NDArray[uint64],

@@ -5,8 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cofit.arithmetic import IntegerRing, Shape
-from cofit.arithmetic.bits import from_planes, pack, packed_length, to_planes, unpack
+from cofit.arithmetic import F61, Z64, Z128, IntegerRing, Shape
+from cofit.arithmetic.bits import (
+    bits_less,
+    flipped_by_bits,
+    from_planes,
+    pack,
+    packed_length,
+    to_planes,
+    unpack,
+)
 from cofit.errors import InvalidInputError
 from unit.arithmetic.reference import packed, random_integers, signed, unpacked
 
@@ -91,3 +99,17 @@ def test_planes_of_a_view(ring: IntegerRing) -> None:
     want = [signed(ring, int(v) % (1 << ring.bits)) for v in values.T[::-1].flat]
     assert unpacked(ring, from_planes(ring, planes, 70)).tolist() == want
     assert unpacked(ring, from_planes(ring, np.asfortranarray(planes), 70)).tolist() == want
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("ring", [Z64, Z128, F61], ids=str)
+def test_elements_with_signs_by_bits(ring: IntegerRing, count: int) -> None:
+    rng = np.random.default_rng(count)
+    bits = rng.integers(0, 2, size=(3, count), dtype=np.uint8)
+    a, minus = (ring.uniform(lambda size: rng.integers(0, 256, size, dtype=np.uint8), (3, count)) for _ in range(2))
+    b = ring.from_int(bits)
+    assert (bits_less(ring, pack(bits), minus) == ring.sub(b, minus)).all()
+    flipped = ring.mul(ring.sub(ring.from_int(np.ones_like(bits)), ring.add(b, b)), a)
+    assert (flipped_by_bits(ring, pack(bits), a, adds_bits=False) == flipped).all()
+    assert (flipped_by_bits(ring, pack(bits), a, adds_bits=True) == ring.add(flipped, b)).all()
+    assert (flipped_by_bits(ring, pack(bits), a, adds_bits=False, minus=minus) == ring.sub(flipped, minus)).all()

@@ -63,6 +63,49 @@ def test_cross_product(rng: np.random.Generator, words: int) -> None:
         np.testing.assert_array_equal(out, total(words, squares, [], n))
 
 
+@pytest.mark.parametrize("cols", [1, 3, 8, 100, 513, 1030])
+def test_squared_distances(rng: np.random.Generator, words: int, cols: int) -> None:
+    for rows in (0, 1, 2, 7):
+        n = rows * cols
+        a, plus, minus = (drawn(rng, count, n, words) for count in (2, 3, 1))
+        row = drawn(rng, 2, cols, words)
+        own, following = (x - np.tile(m, rows) for x, m in zip(values(a, words), values(row, words), strict=True))
+        terms = [own * own, 2 * own * following]
+        expected = total(words, [*terms, *values(plus, words)], values(minus, words), n)
+        out = np.full(n * words, 7, np.uint64)
+        kernels.squared_distances(a, row, plus, minus, out, words)
+        np.testing.assert_array_equal(out, expected)
+        kernels.squared_distances(a, row, [], [], a[0], words)
+        np.testing.assert_array_equal(a[0], total(words, terms, [], n))
+
+
+def test_squared_distances_of_extreme_elements(words: int) -> None:
+    least, most = (encode(reduce(np.array([v] * 9, object), words), words) for v in (-(2 ** (64 * words - 1)), -1))
+    out = np.empty(9 * words, np.uint64)
+    kernels.squared_distances([least, most], [most, least], [], [], out, words)
+    own = -(2 ** (64 * words - 1)) + 1
+    np.testing.assert_array_equal(out, encode(reduce(np.array([own * (own - 2 * own)] * 9, object), words), words))
+
+
+@pytest.mark.parametrize("cols", [0, 1, 63, 64, 65, 200])
+@pytest.mark.parametrize("adds_bits", [False, True])
+def test_signed_by_bits(rng: np.random.Generator, words: int, cols: int, adds_bits: bool) -> None:
+    for rows in (0, 1, 3):
+        n = rows * cols
+        bits = rng.integers(0, 2, (rows, cols), dtype=np.uint8)
+        packed = np.empty((rows, -(-cols // 64)), np.uint64)
+        kernels.pack_bits(bits, packed)
+        packed[:, cols // 64 :] |= ~np.uint64(0) << np.uint64(cols % 64)  # what pads is not read
+        b = bits.reshape(-1).astype(object)
+        a, minus = (drawn(rng, 1, n, words) for _ in range(2))
+        for given, taken in ((a, minus), (a, []), ([], minus)):
+            flipped = [(1 - 2 * b) * value for value in values(given, words)] + [b] * adds_bits
+            expected = total(words, flipped, values(taken, words), n)
+            out = np.full((rows, cols * words), 7, np.uint64)
+            kernels.signed_by_bits(packed, given, adds_bits, taken, out, words)
+            np.testing.assert_array_equal(out.reshape(-1), expected)
+
+
 def test_mask_parts(rng: np.random.Generator, words: int) -> None:
     bits = 64 * words
     for n in SIZES:

@@ -62,6 +62,12 @@ constexpr size_t kBitsIndex = 2;
 using SignedSumFn = void (*)(const Addends& addends, size_t n, Word* out);
 // out = a[0] (b[0] + b[1]) + a[1] b[0] + the addends.
 using CrossProductFn = void (*)(const Word* const* a, const Word* const* b, const Addends& addends, size_t n, Word* out);
+// out = d[0] (d[0] + 2 d[1]) + the addends, where d = a - row for every row of cols elements; n: whole rows.
+using SquaredDistancesFn = void (*)(const Word* const* a, const Word* const* row, size_t cols, const Addends& addends,
+                                    size_t n, Word* out);
+// out = (1 - 2 b) a + (adds_bits ? b : 0) - minus, for the bit b of every element; a or minus: nullptr for zeros.
+using SignedByBitsFn = void (*)(const Word* bits, const Word* a, bool adds_bits, const Word* minus, size_t rows,
+                                size_t cols, Word* out);
 // With r = r_0 + r_1 of k bits: out_share = (r >> shift) - share, out_top = (r >> (k - 1)) - top.
 using MaskPartsFn = void (*)(const Word* r_0, const Word* r_1, const Word* share, const Word* top, unsigned shift,
                              size_t n, Word* out_share, Word* out_top);
@@ -110,6 +116,8 @@ struct Kernels {
                     size_t rights, size_t width, size_t begin, size_t end, Word* out);
   SignedSumFn signed_sum[3];
   CrossProductFn cross_product[3];
+  SquaredDistancesFn squared_distances[2];
+  SignedByBitsFn signed_by_bits[2];
   MaskPartsFn mask_parts[2];
   UnmaskFn unmask[2];
   CombineFn combine[3];
