@@ -65,6 +65,10 @@ OPERATIONS: dict[str, Callable[[Scheme, Share, Share], Share]] = {
     "inner products of rows": lambda s, a, b: s.inner(a, b),
     "inner products of columns": lambda s, a, b: s.inner(a.map(np.transpose), b.map(np.transpose)),
     "squared norms": lambda s, a, b: s.inner(a, a),
+    "squared distances": lambda s, a, b: s.squared_distances(a, b.map(lambda part: part[0])),
+    "squared distances of a view": lambda s, a, b: s.squared_distances(
+        a.map(np.transpose), b.map(lambda part: part[:, 0])
+    ),
     "inner product of vectors": lambda s, a, b: s.inner(a.map(lambda p: p[0]), b.map(lambda p: p[0])),
     "add public": lambda s, a, b: s.add_public(a, a.ring.from_int(np.arange(5))),
     "mul public": lambda s, a, b: s.mul_public(a, a.ring.from_int(np.arange(5))),

@@ -140,6 +140,19 @@ class SecretArray(SecretValue):
         share = self._scheme.inner(self._share, other._share, shift)
         return SecretArray(self._scheme, share, result, limit)
 
+    def squared_distances(self, row: SecretArray, distance: Bound) -> SecretArray:
+        """Return (self - row)^2 element-wise for every row of a table, exactly: with twice the fractional bits.
+
+        As (self - row).multiply(self - row, ...), without a table of the differences. ``distance``: a bound of them
+        that the caller has proved.
+        """
+        self._same_format(row, "-")
+        apart = min(checked(self._limit + row._limit, self._format, "A difference"), self._format.limit(distance))
+        result, _ = product_format(self._format, self._format, 2 * self._format.fraction_bits)
+        limit = product_limit(apart * apart, result, 0, Fraction(distance) ** 2)
+        share = self._scheme.squared_distances(self._share, row._share)
+        return SecretArray(self._scheme, share, result, limit)
+
     def __rmatmul__(self, other: Public) -> SecretArray:
         return self.weighted_by(other)
 

@@ -246,6 +246,11 @@ class Scheme(Member, Conversion):
         check_shift(ring, shift)
         return self._inner(ring, a, b, shape, shift)
 
+    def squared_distances(self, a: Share, row: Share) -> Share:
+        """Return (a - row)^2 element-wise, for every row of a. Sends what a product does."""
+        apart = self.sub(a, row)
+        return self.mul(apart, apart)
+
     def truncate(self, a: Share, shift: int) -> Share:
         """Return floor(a / 2^shift) or that plus one, reading a as signed; never anything else.
 

@@ -38,7 +38,7 @@ truncation and conversion stands in ``proof.md`` beside this file.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cofit.arithmetic import Ring, RingArray, Shape, power_of_two
@@ -48,6 +48,7 @@ from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.compared import ComparesDealt
 from cofit.sharing.costs import BitCosts, Cost, Costs
 from cofit.sharing.inputs import DIGEST_BYTES
+from cofit.sharing.operands import common_ring
 from cofit.sharing.packed_bits import PackedBoolean
 from cofit.sharing.rep3.conversion import Rep3Conversion
 from cofit.sharing.shares import Share
@@ -151,18 +152,34 @@ class Rep3(ComparesDealt, Rep3Conversion):
         return self._reduce("mul", ring, summand, shape, shift, masks)
 
     def _masked_product(self, ring: Ring, a: Share, b: Share, shape: Shape) -> RingArray:
-        """Return the summands of a product of many elements, with a sharing of zero, made in pieces that stay in the
-        cache. Streams are read in the order of ``_masks``.
-        """
+        """Return the summands of a product of many elements, with a sharing of zero."""
         left, right = ([part.reshape(-1) for part in share.parts] for share in (a, b))
         out = ring.empty((math.prod(shape),))
-        step = _CACHED // ring.element_bytes
-        for start in range(0, len(out), step):
-            piece = slice(start, start + step)
+        for piece, own, following in self._zeros_in_pieces(ring, out.shape):
             x, y = ([part[piece] for part in side] for side in (left, right))
-            own, following = self._own.ring(ring, x[0].shape), self._next.ring(ring, x[0].shape)
             out[piece] = ring.cross_product(x, y, [own], [following])
         return out.reshape(shape)
+
+    def squared_distances(self, a: Share, row: Share) -> Share:
+        """With d = a - row, (d_i + d_{i+1})^2 - d_{i+1}^2 is our summand: one product, and no second table."""
+        ring, shape = common_ring(a, row), a.shape
+        if len(shape) != 2 or row.shape != shape[1:] or not _in_one_piece(shape, a):
+            return super().squared_distances(a, row)
+        out = ring.empty(shape)
+        for piece, own, following in self._zeros_in_pieces(ring, shape):
+            ring.squared_distances([part[piece] for part in a.parts], row.parts, own, following, out[piece])
+        return self._reshare("mul", ring, out)
+
+    def _zeros_in_pieces(self, ring: Ring, shape: Shape) -> Iterator[tuple[slice, RingArray, RingArray]]:
+        """Yield both draws for a sharing of zero, some rows at a time, so that they stay in the cache, and which rows
+        these are. Streams are read in the order of ``_masks``.
+        """
+        rest = shape[1:]
+        step = max(1, _CACHED // (ring.element_bytes * max(1, math.prod(rest))))
+        for start in range(0, shape[0], step):
+            piece = slice(start, min(start + step, shape[0]))
+            drawn = (piece.stop - start, *rest)
+            yield piece, self._own.ring(ring, drawn), self._next.ring(ring, drawn)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         """z_i = a_i (b_i + b_{i+1}) + a_{i+1} b_i: the factors of a_i and of a_{i+1} are vectors or small matrices."""

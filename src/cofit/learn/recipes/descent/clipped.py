@@ -198,10 +198,8 @@ def _by_squares(
 ) -> list[SecretArray]:
     """Return ``use`` of the squares (x - mean)^2 of a batch of rows, and of where it begins and ends, for all rows."""
     rows, cols = x.shape
-    exact = 2 * x.format.fraction_bits
     count = batch_count(x.format.ring, rows, _HELD_A_VALUE * cols, x.size)
     parts = []
     for start, end in even_parts(rows, count):
-        apart = tighten(x[start:end] - mean, distance)
-        parts.append(use(apart.multiply(apart, exact, proven_bound=distance**2), start, end))
+        parts.append(use(x[start:end].squared_distances(mean, distance), start, end))
     return parts
