@@ -55,6 +55,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "refresh": lambda s, r: s.refresh(vector(s, r)),
     "random bits": lambda s, r: s.boolean.random(3, N),
     "bits to ring": lambda s, r: s.from_bits(s.boolean.random(3, N), r),
+    "weighed bits": lambda s, r: s.weighed_bits(s.boolean.random(9, N), r.zeros((2, 9)), r),
     "squared distances": lambda s, r: s.squared_distances(matrix(s, r), vector(s, r, 7)),
     "and": lambda s, r: s.boolean.and_(s.boolean.random(3, N), s.boolean.not_(s.boolean.random(3, N))),
     "bits": lambda s, r: s.to_bits(vector(s, r)),

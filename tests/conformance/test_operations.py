@@ -52,6 +52,7 @@ def from_first(s: Scheme, ring: PowerOfTwoRing, values: RingArray) -> Share:
     return s.input(0, values if s.rank == 0 else None, ring, values.shape)
 
 
+_WEIGHTS = np.random.default_rng(3).integers(-(1 << 60), 1 << 60, (2, 9))
 OPERATIONS: dict[str, Callable[[Scheme, Share, Share], Share]] = {
     "add": lambda s, a, b: s.add(a, b),
     "sub": lambda s, a, b: s.sub(a, b),
@@ -69,6 +70,7 @@ OPERATIONS: dict[str, Callable[[Scheme, Share, Share], Share]] = {
     "squared distances of a view": lambda s, a, b: s.squared_distances(
         a.map(np.transpose), b.map(lambda part: part[:, 0])
     ),
+    "weighed bits": lambda s, a, b: s.weighed_bits(s.to_bits(a, 9), a.ring.from_int(_WEIGHTS), a.ring),
     "inner product of vectors": lambda s, a, b: s.inner(a.map(lambda p: p[0]), b.map(lambda p: p[0])),
     "add public": lambda s, a, b: s.add_public(a, a.ring.from_int(np.arange(5))),
     "mul public": lambda s, a, b: s.mul_public(a, a.ring.from_int(np.arange(5))),

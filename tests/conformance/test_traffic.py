@@ -106,6 +106,13 @@ def test_rep3_bit_to_ring_element(ring: PowerOfTwoRing) -> None:
     assert run.everything().bytes_sent == 3 * N * ring.element_bytes
 
 
+def test_rep3_weighed_bits(ring: PowerOfTwoRing) -> None:
+    weights = ring.from_int(np.arange(18).reshape(2, 9))
+    run = measured("rep3", ring, lambda s: s.weighed_bits(s.boolean.random(9, N), weights, ring))
+    assert max(counts.total.rounds for counts in run.traffic) == 2
+    assert run.everything().bytes_sent == (9 + 2 * 2) * N * ring.element_bytes
+
+
 def ands_of_an_addition(k: int) -> int:
     """How many ANDs a number takes in Sklansky's network, once its carry signals are there."""
     ands = 0

@@ -20,7 +20,7 @@ from cofit.arithmetic import FixedPoint
 from cofit.errors import RangeError, parameter_error
 from cofit.protocols.chebyshev import Approximation, approximate
 from cofit.protocols.comparison import is_negative
-from cofit.protocols.normalise import mantissa_argument, top_bit
+from cofit.protocols.normalise import mantissa_argument, mantissa_table, top_bit
 from cofit.protocols.working import check_format, tighten, working_bits
 from cofit.secret import SecretArray
 from cofit.secret.ranges import Bound
@@ -47,11 +47,13 @@ def divide(a: SecretArray, b: SecretArray, *, quotient_bound: Bound, positive: b
             f"divide takes divisors below 2^{bits} in {b.format}; the public bound of this one is {b.bound:g}. "
             f"Give a tighter bound (with_bound), or scale both by a power of two."
         )
-    top = top_bit(b)
-    of_mantissa = _reciprocal_of_mantissa(bits).evaluate(mantissa_argument(b, top), bits)
+    factor, raising, lowering = top_bit(b).lookup(
+        mantissa_table(ring),
+        (lambda i: 1 << max(fraction_bits - i - 1, 0), FixedPoint(0, ring)),
+        (lambda i: 1 << (bits - max(i + 1 - fraction_bits, 0)), FixedPoint(bits, ring)),
+    )
+    of_mantissa = _reciprocal_of_mantissa(bits).evaluate(mantissa_argument(b, factor), bits)
     inverse = tighten(of_mantissa, 2 + Fraction(1, 1 << 16))
-    raising = top.lookup(lambda i: 1 << max(fraction_bits - i - 1, 0), FixedPoint(0, ring))
-    lowering = top.lookup(lambda i: 1 << (bits - max(i + 1 - fraction_bits, 0)), FixedPoint(bits, ring))
     largest = max(Fraction(a.integer_limit, 1 << fraction_bits), Fraction(quotient_bound))
     raised = a.multiply(raising, proven_bound=largest)
     quotient = raised.multiply(inverse, fraction_bits, proven_bound=2 * largest + 1)

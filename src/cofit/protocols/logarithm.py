@@ -16,7 +16,7 @@ from functools import cache
 
 from cofit.arithmetic import FixedPoint
 from cofit.protocols.chebyshev import REALS, Approximation, approximate, rounded_integer
-from cofit.protocols.normalise import mantissa_argument, top_bit
+from cofit.protocols.normalise import mantissa_argument, mantissa_table, top_bit
 from cofit.protocols.working import check_format, working_bits
 from cofit.secret import SecretArray
 
@@ -34,11 +34,11 @@ def logarithm(x: SecretArray) -> SecretArray:
     """Return ln x, for x > 0, in the format of x."""
     check_format(x, "logarithm")
     ring, fraction_bits = x.format.ring, x.format.fraction_bits
-    top = top_bit(x)
-    of_mantissa = _log_of_mantissa(working_bits(ring)).evaluate(mantissa_argument(x, top), fraction_bits)
-    of_exponent = top.lookup(
-        lambda i: rounded_integer(lambda: (i + 1 - fraction_bits) * REALS.ln(2), fraction_bits), x.format
+    factor, of_exponent = top_bit(x).lookup(
+        mantissa_table(ring),
+        (lambda i: rounded_integer(lambda: (i + 1 - fraction_bits) * REALS.ln(2), fraction_bits), x.format),
     )
+    of_mantissa = _log_of_mantissa(working_bits(ring)).evaluate(mantissa_argument(x, factor), fraction_bits)
     return of_mantissa + of_exponent
 
 

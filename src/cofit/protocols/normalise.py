@@ -2,7 +2,8 @@
 
 The bits of x, their prefix OR from the top, and its differences give a one-hot row for the top bit (SecureML-style
 normalisation; Aliasgari, Blanton, Zhang, Steele, "Secure computation on floating point numbers", NDSS 2013, section 4).
-Any public function of the position is then a local linear map of the one-hot bits, and one product scales x exactly.
+Any public function of the position is then a sum of the one-hot bits times public numbers, and one product scales x
+exactly.
 
 Rounds with ``rep3``: bits 2 + ceil(log2(m-1)), prefix ceil(log2 B), ring elements 2, scaling 2, where m is the number
 of bits that the public bound of x admits, and at B of them a top bit may be: give tight bounds, from below too.
@@ -15,13 +16,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-import numpy as np
-
-from cofit.arithmetic import FixedPoint
+from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.protocols.working import working_bits
-from cofit.secret import SecretArray, SecretBits, bits_to_array
+from cofit.secret import SecretArray, SecretBits
+from cofit.secret.conversions import looked_up
 
 
 class OfPosition(Protocol):
@@ -31,21 +31,23 @@ class OfPosition(Protocol):
         """Return the integer for a value in [2^position, 2^(position + 1))."""
 
 
+Table: TypeAlias = tuple[OfPosition, FixedPoint]
+"""A public function of the position, and the format of its integers."""
+
+
 @dataclass(frozen=True)
 class TopBit:
-    """Where the top bit of every element is: ``one_hot[i - lowest]`` is 1 for the elements in [2^i, 2^(i+1)), as
-    integers."""
+    """Where the top bit of every element is: bit i - lowest of ``one_hot`` is 1 for the elements in [2^i, 2^(i+1))."""
 
-    one_hot: SecretArray
+    one_hot: SecretBits
+    ring: IntegerRing
     lowest: int = 0
 
-    def lookup(self, table: OfPosition, format: FixedPoint) -> SecretArray:
-        """Return table(i) 2^-f for every element, in ``format`` with f fractional bits. Local and exact."""
-        weights = [table(self.lowest + i) for i in range(len(self.one_hot))]
-        rows = self.one_hot.reshape(len(weights), -1)
-        looked_up = rows.weighted_by(np.array(weights, dtype=object)).ldexp(-format.fraction_bits)
-        limit = max(abs(w) for w in weights)
-        return looked_up.reshape(self.one_hot.shape[1:]).with_integer_limit(limit)
+    def lookup(self, *tables: Table) -> list[SecretArray]:
+        """Return, for each table, table(i) 2^-f for every element, in its format with f fractional bits. Exact."""
+        positions = range(self.lowest, self.lowest + self.one_hot.width)
+        found = looked_up(self.one_hot, [[table(i) for i in positions] for table, _ in tables], self.ring)
+        return [value.ldexp(-format.fraction_bits) for value, (_, format) in zip(found, tables, strict=True)]
 
 
 def top_bit(x: SecretArray, least: int = 1) -> TopBit:
@@ -56,20 +58,7 @@ def top_bit(x: SecretArray, least: int = 1) -> TopBit:
     one_hot = reached
     if reached.width > 1:
         one_hot = (reached[: reached.width - 1] ^ reached[1:]).join(reached[reached.width - 1])
-    return TopBit(bits_to_array(one_hot, x.format.ring), lowest)
-
-
-def scaled_to(x: SecretArray, top: TopBit, target: OfPosition, bits: int) -> SecretArray:
-    """Return x 2^-target(i) for x in [2^i, 2^(i+1)) units, with ``bits`` fractional bits; target(i) > i makes it < 1.
-
-    x is first shifted up, exactly, to just below what the ring holds, so nothing but the last truncation is lost.
-    """
-    ring = x.format.ring
-    ceiling = ring.value_bits
-    factor = top.lookup(lambda i: 1 << (ceiling - target(i)), FixedPoint(0, ring))
-    fractions = x.ldexp(x.format.fraction_bits - ceiling)
-    below_one = Fraction((1 << ceiling) - 1, 1 << ceiling)
-    return fractions.multiply(factor, bits, proven_bound=below_one).with_bound(1)
+    return TopBit(one_hot, x.format.ring, lowest)
 
 
 def prefix_or(bits: SecretBits) -> SecretBits:
@@ -91,7 +80,19 @@ def prefix_or(bits: SecretBits) -> SecretBits:
     return ~clear
 
 
-def mantissa_argument(x: SecretArray, top: TopBit) -> SecretArray:
-    """Return y = 4 m - 3 in [-1, 1), where m = x / 2^(i+1) in [1/2, 1), off by less than one working unit."""
-    bits = working_bits(x.format.ring)
-    return scaled_to(x, top, lambda i: i + 1, bits + 2).ldexp(2) - 3
+def mantissa_table(ring: IntegerRing) -> Table:
+    """Return the table of what ``mantissa_argument`` multiplies by: for x in [2^i, 2^(i+1)), what shifts it up to just
+    below what the ring holds."""
+    return lambda position: 1 << (ring.value_bits - position - 1), FixedPoint(0, ring)
+
+
+def mantissa_argument(x: SecretArray, factor: SecretArray) -> SecretArray:
+    """Return y = 4 m - 3 in [-1, 1), where m = x / 2^(i+1) in [1/2, 1), off by less than one working unit.
+
+    factor: of ``mantissa_table``. The product with it is exact, so nothing but its truncation is lost.
+    """
+    ring = x.format.ring
+    fractions = x.ldexp(x.format.fraction_bits - ring.value_bits)
+    below_one = Fraction((1 << ring.value_bits) - 1, 1 << ring.value_bits)
+    mantissa = fractions.multiply(factor, working_bits(ring) + 2, proven_bound=below_one).with_bound(1)
+    return mantissa.ldexp(2) - 3

@@ -25,7 +25,7 @@ from typing import Protocol
 from cofit.arithmetic import FixedPoint
 from cofit.errors import RangeError, parameter_error
 from cofit.protocols.chebyshev import REALS, Approximation, approximate, rounded_integer
-from cofit.protocols.normalise import mantissa_argument, top_bit
+from cofit.protocols.normalise import mantissa_argument, mantissa_table, top_bit
 from cofit.protocols.working import GUARD_BITS, check_format, tighten, working_bits
 from cofit.secret import SecretArray
 
@@ -81,7 +81,6 @@ def _scaled_root(
     bits = working_bits(x.format.ring)
     largest = domain_exponent(result)
     top = top_bit(x) if least is None else top_bit(x, max(1, floor(least * (1 << x.format.fraction_bits))))
-    of_mantissa = tighten(root(bits).evaluate(mantissa_argument(x, top), bits), Fraction(3, 2))
     power_format = FixedPoint(_power_bits(result), x.format.ring)
 
     def power(position: int) -> int:
@@ -91,8 +90,10 @@ def _scaled_root(
             return 0
         return rounded_integer(lambda: REALS.mpf(2) ** (REALS.mpf(exponent) / 2), power_format.fraction_bits)
 
+    factor, powers = top.lookup(mantissa_table(x.format.ring), (power, power_format))
+    of_mantissa = tighten(root(bits).evaluate(mantissa_argument(x, factor), bits), Fraction(3, 2))
     bound = Fraction(1 << (largest + 1))
-    return of_mantissa.multiply(top.lookup(power, power_format), result.fraction_bits, proven_bound=bound)
+    return of_mantissa.multiply(powers, result.fraction_bits, proven_bound=bound)
 
 
 class _Root(Protocol):

@@ -18,6 +18,21 @@ def bits_to_array(bits: SecretBits, ring: IntegerRing) -> SecretArray:
     return SecretArray(bits._scheme, bits.to_ring(ring), FixedPoint(0, ring), 1)
 
 
+def looked_up(one_hot: SecretBits, tables: Sequence[Sequence[int]], ring: IntegerRing) -> list[SecretArray]:
+    """Return, for each of some public tables, the entry at the one bit of every element that is 1, and 0 without any.
+
+    That at most one is, the caller must have proved. By sums of the bits times the entries, all at once.
+    """
+    scheme, shape = one_hot._scheme, one_hot.shape
+    weights = ring.from_int(np.array(tables, dtype=object))
+    share = scheme.weighed_bits(one_hot._share, weights, ring)
+    found = []
+    for i, table in enumerate(tables):
+        row = share.linear(lambda part, i=i: np.reshape(part[i], shape))  # type: ignore[misc]
+        found.append(SecretArray(scheme, row, FixedPoint(0, ring), max(map(abs, table))))
+    return found
+
+
 def numbers_to_array(numbers: Sequence[tuple[int, SecretBits]], ring: IntegerRing) -> SecretArray:
     """Return the sum of numbers given by a place and their binary digits, lowest first, as integers of their shape.
 

@@ -339,6 +339,13 @@ class Meter(FromNumbers, Blank):
         self._send_words(self._costs.unmasked_words, masked)
         return self._grown(self._count(self._costs.unmasked, ring, (masked.count,)))
 
+    def weighed_bits(self, bits: BitShare, weights: RingArray, ring: Ring) -> Share:
+        if self._costs.weighed_bits is None:
+            return super().weighed_bits(bits, weights, ring)
+        of_bits, of_sums = self._costs.weighed_bits
+        self._count(of_bits, ring, (bits.rows, bits.count))
+        return self._count(of_sums, ring, (len(weights), bits.count))
+
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
         self._send_words(self._costs.bit_words, bits)
         return self._grown(self._count(self._costs.bit_to_ring, ring, (bits.rows, bits.count)))

@@ -32,7 +32,7 @@ from cofit.sharing.inputs import Inputs, receive_components
 from cofit.sharing.member import Member
 from cofit.sharing.operands import check_plus, check_reduction, check_shift, common_ring
 from cofit.sharing.placed import PlacedShare
-from cofit.sharing.shares import ComponentFacts, DealtShare, Share
+from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Share
 from cofit.sharing.spec import Spec
 from cofit.sharing.summands import joined
 
@@ -199,6 +199,12 @@ class Scheme(Member, Conversion):
     def rmatmul_public(self, values: RingArray, a: Share) -> Share:
         """Return values @ a. Local."""
         return a.linear(lambda part: a.ring.matmul(values, part))
+
+    def weighed_bits(self, bits: BitShare, weights: RingArray, ring: Ring) -> Share:
+        """Return sums of the bits of every column times public elements, a row of ``weights`` for each: what
+        ``from_bits`` returns, multiplied from the left. Sends no more than that does.
+        """
+        return self.rmatmul_public(weights, self.from_bits(bits, ring))
 
     def sum(self, a: Share, axis: int | None) -> Share:
         """Return the sum over one axis, or over all elements. Local."""

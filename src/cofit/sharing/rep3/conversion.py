@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import packed_length, to_planes, unpack
+from cofit.arithmetic.bits import bits_less, flipped_by_bits, packed_length, to_planes
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.masked_opening import without_wrap
 from cofit.sharing.numbers import FromNumbers, plain_numbers
@@ -19,15 +21,38 @@ class Rep3Conversion(TakesBits, FromNumbers, CommonStreams):
     """One of the three parties, with its conversions."""
 
     def from_bits(self, bits: BitShare, ring: Ring) -> Share:
-        """b = u XOR v with u = b_0 XOR b_1 known to party 0, v = b_2 known to 1 and 2; b = u + v - 2 u v."""
+        """``weighed_bits``, each alone. Two rounds, three elements."""
+        return self._weighed(bits, ring, bits.rows, lambda digits: digits)
+
+    def weighed_bits(self, bits: BitShare, weights: RingArray, ring: Ring) -> Share:
+        """b = u XOR v = (1 - 2 v) u + v, where u = b_0 XOR b_1 is known to party 0 and v = b_2 to parties 1 and 2.
+
+        Party 0 shares u = u_0 + u_1 (u_0 drawn from k_0, u_1 sent to party 1). Then party 1 holds (1 - 2 v) u_1 + v and
+        party 2 holds (1 - 2 v) u_0, and both weigh what they hold. The sum t is shared as (s_0, s_1, t - s_0 - s_1)
+        with s_i drawn from k_i: parties 1 and 2 send each other their part of it, less s_1 and less s_0. Two rounds; an
+        element for every bit and two for every sum.
+        """
+        return self._weighed(bits, ring, len(weights), lambda digits: ring.matmul(weights, digits))
+
+    def _weighed(self, bits: BitShare, ring: Ring, sums: int, weigh: Callable[[RingArray], RingArray]) -> Share:
+        first, second = words_of(bits).parts
+        shape, summed = (bits.rows, bits.count), (sums, bits.count)
         with self.label("from_bits"):
-            first, second = (unpack(part, bits.count) for part in words_of(bits).parts)
-            u_known = ring.from_int(first ^ second) if self.rank == 0 else None
-            v_known = None if self.rank == 0 else ring.from_int(second if self.rank == 1 else first)
-            shape = (bits.rows, bits.count)
-            u, product = self._product_of_known(ring, u_known, v_known, shape)
-            v = self._known_summand_2(ring, v_known, shape)
-            return self.sub(self.add(u, v), self.add(product, product))
+            if self.rank == 0:
+                u_0 = self._own.ring(ring, shape)
+                self._exchange("input", {1: [bits_less(ring, BITS.add(first, second), u_0)]})
+                return Share(ring, (self._own.ring(ring, summed), self._next.ring(ring, summed)))
+            if self.rank == 1:
+                u_1 = ring.empty(shape)
+                self._exchange("input", {}, {0: u_1})
+                drawn, held = self._own.ring(ring, summed), flipped_by_bits(ring, second, u_1, adds_bits=True)
+            else:
+                u_0 = self._next.ring(ring, shape)
+                drawn, held = self._next.ring(ring, summed), flipped_by_bits(ring, first, u_0, adds_bits=False)
+            ours, theirs, other = ring.sub(weigh(held), drawn), ring.empty(summed), 3 - self.rank
+            self._exchange("product", {other: [ours]}, {other: theirs})
+            joint = ring.add(ours, theirs)
+            return Share(ring, (drawn, joint) if self.rank == 1 else (joint, drawn))
 
     def _carry_signals(self, a: Share, ring: PowerOfTwoRing, planes: slice) -> tuple[BitShare, BitShare]:
         """u = x_0 + x_1, known to party 0, and v = x_2, known to 1 and 2. 2 rounds."""

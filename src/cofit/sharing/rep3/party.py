@@ -24,6 +24,7 @@ Cost in ring elements per output element (all parties together) and rounds:
     fresh sharing                1  3          ``refresh``
     random bits (Boolean)        0  0          ``_random_words``
     bit -> ring element          2  3          ``from_bits``
+    bits -> public sum of them   2  2          and one for every bit (``weighed_bits``)
     bits of a number -> element  2  4          and the additions and words of ``from_numbers`` (``numbers.py``)
     public bilinear forms        1  3          for each row of the result (``_bilinear_words``)
     ring element -> k bits       2 + ceil(log2(k-1)); 3 k bits and the ANDs of ``add_from_signals``
@@ -108,6 +109,7 @@ class Rep3(ComparesDealt, Rep3Conversion):
             truncated_product=Cost(2, 6),
             truncation=Cost(2, 6),
             bit_to_ring=Cost(2, 3),
+            weighed_bits=(Cost(1, 1), Cost(1, 2)),
             carry_signals=Cost(2, 3),
             product_terms=2,
             inner_terms=3,

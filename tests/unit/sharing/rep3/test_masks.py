@@ -92,6 +92,9 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "two truncations": lambda s, r: s.truncate(s.truncate(numbers(s, r, 0), 9), 3),
     "and": lambda s, r: s.boolean.and_(*(PackedBits(shared(s, BITS, (2, 1), salt), 64) for salt in (0, 10))),
     "bits to elements": lambda s, r: s.from_bits(PackedBits(shared(s, BITS, (1, 1), 0), N), r),
+    "weighed bits": lambda s, r: s.weighed_bits(
+        PackedBits(shared(s, BITS, (3, 1), 0), N // 3), r.from_int([[1, 5, -2]]), r
+    ),
     "squared distances": lambda s, r: s.squared_distances(square(s, r, 0), square(s, r, 10).map(lambda part: part[0])),
     "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
