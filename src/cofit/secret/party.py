@@ -265,9 +265,15 @@ class Party:
 
     def collect(self) -> None:
         """Receive every owner's contribution, in the order of declaration. The runner calls this, once."""
+        shapes: dict[tuple[str, FixedPoint, Shape], list[Shape]] = {}
+        for named in self._facts.values():
+            for name, facts in named.items():
+                shapes.setdefault((name, facts.format, facts.shape[1:]), []).append(facts.shape)
+        rooms = {key: self._scheme.room(key[1].ring, alike) for key, alike in shapes.items() if len(alike) > 1}
         for owner, named in self._facts.items():
             for name, facts in named.items():
-                self._dealt[owner, name] = self._scheme.receive_input(owner, facts.format.ring, facts.shape)
+                room = rooms.get((name, facts.format, facts.shape[1:]))
+                self._dealt[owner, name] = self._scheme.receive_input(owner, facts.format.ring, facts.shape, room)
 
     def share(
         self,

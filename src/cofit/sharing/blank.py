@@ -23,7 +23,7 @@ from cofit.errors import InvalidInputError
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.boolean import Rows
 from cofit.sharing.costs import Costs
-from cofit.sharing.inputs import Inputs
+from cofit.sharing.inputs import Inputs, Room
 from cofit.sharing.operands import check_reduction, common_ring
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, folded_count
 from cofit.sharing.regions import KnownShare, joined_regions
@@ -93,7 +93,7 @@ class Blank(Scheme):
     def inputs(cls, spec: Spec) -> Inputs:
         return _NoInputs()
 
-    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
+    def receive_input(self, owner: str, ring: Ring, shape: Shape, room: Room | None = None) -> DealtShare:
         """Whatever was dealt, nothing of it came here."""
         return _Dealt(self._blank(ring, shape))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -75,12 +75,35 @@ def send_components(mesh: Mesh, label: str, names: Sequence[str], components: Se
                 mesh.exchange(label, {names[rank]: piece for rank in component.facts.ranks}, {})
 
 
+class Room:
+    """Memory for several inputs, in which components of one name lie one after the other, as they come: inputs that are
+    joined row by row are in their places then, and nobody touches memory twice for them.
+    """
+
+    def __init__(self, layouts: Iterable[Sequence[ComponentFacts]], rank: int) -> None:
+        sizes: dict[str, int] = {}
+        for layout in layouts:
+            for facts in layout:
+                if rank in facts.ranks and _is_long(facts):
+                    sizes[facts.name] = sizes.get(facts.name, 0) + facts.size
+        self._left = {name: np.empty(size, np.uint8).data for name, size in sizes.items()}
+
+    def take(self, facts: ComponentFacts) -> memoryview:
+        """Return the place of the next component of this name."""
+        left = self._left[facts.name]
+        self._left[facts.name] = left[facts.size :]
+        return left[: facts.size]
+
+
 def receive_components(
-    mesh: Mesh, label: str, owner: str, layout: Sequence[ComponentFacts], rank: int
+    mesh: Mesh, label: str, owner: str, layout: Sequence[ComponentFacts], rank: int, room: Room | None = None
 ) -> dict[str, memoryview]:
-    """Receive what ``send_components`` sends to ``rank``; return it by name."""
+    """Receive what ``send_components`` sends to ``rank``; return it by name. ``room``: where long ones go."""
     mine = [facts for facts in layout if rank in facts.ranks]
-    received = {facts.name: np.empty(facts.size, np.uint8).data for facts in mine}
+    received = {
+        facts.name: np.empty(facts.size, np.uint8).data if room is None or not _is_long(facts) else room.take(facts)
+        for facts in mine
+    }
     short = [facts for facts in mine if _is_short(facts)]
     if short:
         joint = memoryview(bytearray(sum(facts.size for facts in short)))

@@ -35,7 +35,7 @@ from cofit.sharing.blank import Blank, blank_bits, nothing
 from cofit.sharing.boolean import Boolean
 from cofit.sharing.costs import Cost, Costs, Sent
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
-from cofit.sharing.inputs import bytes_of, messages_of
+from cofit.sharing.inputs import Room, bytes_of, messages_of
 from cofit.sharing.known_inputs import known_layout
 from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.packed_bits import PackedBits, words_of
@@ -200,10 +200,10 @@ class Meter(FromNumbers, Blank):
     def refresh(self, share: Share) -> Share:
         return self._grown(self._count(self._costs.refresh, share.ring, share.shape))
 
-    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
+    def receive_input(self, owner: str, ring: Ring, shape: Shape, room: Room | None = None) -> DealtShare:
         self._send_components(self._target_inputs.layout(ring, shape))
         self._send(self._costs.compared.rounds, self._costs.compared.fixed_bytes)
-        return super().receive_input(owner, ring, shape)
+        return super().receive_input(owner, ring, shape, room)
 
     def receive_known(self, ring: Ring, shape: Shape, holder: int) -> DealtShare:
         """Count the input of an owner that is the party ``holder``: its values, as they are, from one to the other."""

@@ -28,7 +28,7 @@ from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.sharing.conversion import Conversion
 from cofit.sharing.correlations import Demand
 from cofit.sharing.costs import Costs
-from cofit.sharing.inputs import Inputs, receive_components
+from cofit.sharing.inputs import Inputs, Room, receive_components
 from cofit.sharing.member import Member
 from cofit.sharing.operands import check_plus, check_reduction, check_shift, common_ring
 from cofit.sharing.placed import PlacedShare
@@ -85,14 +85,19 @@ class Scheme(Member, Conversion):
     def inputs(cls, spec: Spec) -> Inputs:
         """Return how owners share values in this form of the scheme."""
 
-    def receive_input(self, owner: str, ring: Ring, shape: Shape) -> DealtShare:
+    def room(self, ring: Ring, shapes: Sequence[Shape]) -> Room | None:
+        """Return memory for inputs that may be joined row by row; None where there is one part of a share only."""
+        layout = self.inputs(self.spec).layout
+        return Room((layout(ring, shape) for shape in shapes), self.rank) if self._part_count > 1 else None
+
+    def receive_input(self, owner: str, ring: Ring, shape: Shape, room: Room | None = None) -> DealtShare:
         """Receive this party's components of what ``owner`` deals in a run, and see that it dealt to all the same.
 
-        Expanding the share is left to a moment when nobody waits.
+        Expanding the share is left to a moment when nobody waits. ``room``: of ``room``, for inputs in that order.
         """
         inputs = self.inputs(self.spec)
         layout = inputs.layout(ring, shape)
-        received = receive_components(self.mesh, self._label + "input", owner, layout, self.rank)
+        received = receive_components(self.mesh, self._label + "input", owner, layout, self.rank, room)
         self._compare_dealt(owner, layout, received)
         return inputs.assemble(ring, shape, self.rank, received)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from cofit.arithmetic import Generator, Place, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed
@@ -108,10 +109,21 @@ def _last_summand(ring: Ring, values: RingArray, seeds: Sequence[bytes]) -> Iter
 def joined(ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], parts: int) -> Share:
     """Expand dealt summands, each into its place in one array of this shape.
 
-    Explicit ones are copied first: only seeds are left of a piece then, and the other arrays do not exist yet.
+    Explicit ones are copied first: only seeds are left of a piece then, and the other arrays do not exist yet. Those
+    that came to lie in their places already stay there.
     """
+    taken = [_checked(dealt, place) for dealt, place in pieces]
     arrays: dict[int, RingArray] = {}
-    seeds = [(_settled(ring, shape, dealt, place, arrays), place) for dealt, place in pieces]
+    for part in range(parts):
+        filled = [(dealt.contents[part], place) for dealt, place in taken if math.prod(dealt.shape)]
+        if filled and (together := _in_place(ring, shape, filled)) is not None:
+            arrays[part] = together
+        del filled
+    seeds = []
+    while taken:
+        dealt, place = taken.pop(0)
+        seeds.append((_settled(ring, shape, dealt, place, arrays), place))
+        del dealt
     whole = [arrays[part] if part in arrays else ring.empty(shape) for part in range(parts)]
     for left, place in seeds:
         for part, seed in left:
@@ -119,12 +131,46 @@ def joined(ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]],
     return Share(ring, tuple(whole))
 
 
-def _settled(
-    ring: Ring, shape: Shape, dealt: DealtShare, place: Place, arrays: dict[int, RingArray]
-) -> list[tuple[int, bytes]]:
-    """Copy the explicit summands of a piece into their places; return the seeds, which are the rest of it, by part."""
+def _checked(dealt: DealtShare, place: Place) -> tuple[DealtSummands, Place]:
     if not isinstance(dealt, DealtSummands):
         raise InvalidInputError(f"Only shares of this scheme can be joined; got {type(dealt).__name__}.")
+    return dealt, place
+
+
+def _in_place(ring: Ring, shape: Shape, pieces: Sequence[tuple[bytes | RingArray | None, Place]]) -> RingArray | None:
+    """Return explicit summands, received into one ``Room``, as the array of this shape that they fill; None if they do
+    not.
+    """
+    memory = _memory_of(pieces[0][0])
+    if memory is None or memory.nbytes != math.prod(shape) * ring.element_bytes:
+        return None
+    whole, end = memory.view(ring.dtype).reshape(shape), 0
+    for content, place in pieces:
+        target = whole[place]
+        if not isinstance(content, np.ndarray) or _memory_of(content) is not memory or place[0].start != end:
+            return None
+        if content.shape != target.shape or target.shape[1:] != shape[1:] or _address(content) != _address(target):
+            return None
+        end = place[0].stop
+    return whole if end == shape[0] else None
+
+
+def _memory_of(content: bytes | RingArray | None) -> npt.NDArray[np.uint8] | None:
+    """Return the bytes that an array was received into, among others maybe."""
+    while isinstance(content, np.ndarray):
+        content = content.base
+    received = content.obj if isinstance(content, memoryview) else None
+    return received if isinstance(received, np.ndarray) and received.dtype == np.uint8 else None
+
+
+def _address(array: RingArray) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _settled(
+    ring: Ring, shape: Shape, dealt: DealtSummands, place: Place, arrays: dict[int, RingArray]
+) -> list[tuple[int, bytes]]:
+    """Copy the explicit summands of a piece into their places; return the seeds, which are the rest of it, by part."""
     seeds: list[tuple[int, bytes]] = []
     for part, content in enumerate(dealt.contents):
         if isinstance(content, bytes):
@@ -132,7 +178,9 @@ def _settled(
             continue
         if part not in arrays:
             arrays[part] = ring.empty(shape)
-        arrays[part][place] = ring.zeros(()) if content is None else content
+        target = arrays[part][place]
+        if content is None or _address(content) != _address(target):
+            target[...] = ring.zeros(()) if content is None else content
     return seeds
 
 

@@ -17,6 +17,7 @@ from cofit import Z64, Z128, Contribution, FixedPoint, Party, SecretArray
 from cofit.arithmetic import IntegerRing
 from cofit.errors import FormatMismatchError, InvalidInputError, PartyFailedError, ShapeError
 from cofit.sharing import DealtShare
+from cofit.sharing.inputs import Room
 from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.summands import DealtSummands, joined
 from unit.secret.runs import SCHEMES, F, failure, run
@@ -181,6 +182,36 @@ def test_the_peak_is_one_share(ring: IntegerRing, rank: int, axis: int) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2 * 1600 * 1500 * ring.element_bytes + (1 << 20)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+def test_what_was_received_in_its_place_stays_there(rank: int) -> None:
+    inputs = Rep3.inputs(Rep3.info.spec())
+    shapes, explicit = [(3, 5), (0, 5), (2, 5)], inputs.held[rank].index(inputs.explicit)
+    layouts = [inputs.layout(Z64, shape) for shape in shapes]
+    room = Room(layouts, rank)
+    dealt, places, start = [], [], 0
+    for shape, layout in zip(shapes, layouts, strict=True):
+        mine = [facts for facts in layout if rank in facts.ranks]
+        received = {f.name: room.take(f) if f.size > 32 else memoryview(bytearray(f.size)) for f in mine}
+        for content in received.values():
+            content[:] = np.random.default_rng(start).bytes(len(content))
+        dealt.append(inputs.assemble(Z64, shape, rank, received))
+        places.append((slice(start, start + shape[0]), slice(0, 5)))
+        start += shape[0]
+    separate = [share.expand().parts for share in dealt]
+    for together in (True, False):
+        order = dealt if together else dealt[::-1]
+        shape = (5, 5)
+        where = (
+            places if together else [(slice(0, 2), slice(0, 5)), (slice(2, 2), slice(0, 5)), (slice(2, 5), slice(0, 5))]
+        )
+        whole = joined(Z64, shape, zip(order, where, strict=True), 2)
+        parts = separate if together else separate[::-1]
+        for part in range(2):
+            assert (whole.parts[part] == np.concatenate([piece[part] for piece in parts])).all()
+        kept = np.shares_memory(whole.parts[explicit], separate[0][explicit])
+        assert kept == together, "in place, or copied: never over what another contribution holds"
 
 
 # --- a constant column ------------------------------------------------------------------------------------------

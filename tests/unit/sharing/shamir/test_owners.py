@@ -47,8 +47,10 @@ def dealt_another(component: str, rank: int, byte: int = 0) -> Iterator[None]:
     """An owner deals one party another component than the others: a bit of it differs."""
     receive = inputs_module.receive_components
 
-    def received(mesh: Any, label: str, owner: str, layout: Any, own: int) -> Mapping[str, memoryview]:
-        found = receive(mesh, label, owner, layout, own)
+    def received(
+        mesh: Any, label: str, owner: str, layout: Any, own: int, room: inputs_module.Room | None = None
+    ) -> Mapping[str, memoryview]:
+        found = receive(mesh, label, owner, layout, own, room)
         if own != rank:
             return found
         changed = bytearray(found[component])
