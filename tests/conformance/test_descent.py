@@ -7,6 +7,7 @@ encode.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
@@ -19,6 +20,8 @@ from cofit.arithmetic import Z128
 from cofit.learn.contribution import prepared_features
 from cofit.learn.recipes.descent import rows as rows_module
 from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.sharing import Share
+from cofit.sharing.rep3.party import Rep3
 from support.descent import (
     FEW,
     KINDS,
@@ -36,6 +39,7 @@ from support.descent import (
 from support.schemes import EVERY, also_slow, form
 
 Reals = npt.NDArray[np.float64]
+FORESEEN = Rep3.foreseen_squares
 
 
 @dataclass(frozen=True)
@@ -246,6 +250,32 @@ def test_every_scheme_releases_what_the_recipe_says(kind: str, scheme: str) -> N
     plan = plan_of(kind, scheme=form(scheme).spec.name)
     table = table_of("random", plan, np.random.default_rng(45))
     assert disagreement(plan, table, scheme) < (0.05 if plan.clipped else 0.002)  # a stretch has 7 fractional bits
+
+
+def foreseeing() -> AbstractContextManager[object]:
+    """As with millions of values: squares are foreseen, where the scheme does that."""
+    return mock.patch("cofit.learn.recipes.descent.clipped._FEWEST_BATCHES", 1)
+
+
+@pytest.mark.parametrize("kind", ["clipped", "clipped, bounds"])
+def test_foreseen_squares_release_the_same(kind: str) -> None:
+    plan = plan_of(kind, scheme="rep3")
+    table = table_of("random", plan, np.random.default_rng(45))
+    with foreseeing(), mock.patch.object(Rep3, "foreseen_squares", autospec=True, side_effect=FORESEEN) as used:
+        assert disagreement(plan, table, "rep3") < 0.05
+    assert used.call_count == 3, "once at every party"
+
+
+def test_wrong_foreseen_squares_are_noticed() -> None:
+    """Broken on purpose: without the part that was weighed by the mask."""
+    plan = plan_of("clipped", scheme="rep3")
+    table = table_of("random", plan, np.random.default_rng(45))
+
+    def broken(s: Rep3, a: Share, row: Share, weights: Share, mask: Share, masked: Share) -> Share:
+        return FORESEEN(s, a, row, weights, mask, s.sub(masked, masked))
+
+    with foreseeing(), mock.patch.object(Rep3, "foreseen_squares", broken):
+        assert disagreement(plan, table, "rep3") > 0.05
 
 
 def test_the_hinge_is_trained_with_its_own_residual() -> None:

@@ -38,6 +38,12 @@ def matrix(s: Scheme, ring: PowerOfTwoRing) -> Share:
     return s.constant(ring, ring.zeros((11, 7)))
 
 
+def foreseen(s: Scheme, ring: PowerOfTwoRing) -> Share | None:
+    x, row = matrix(s, ring), vector(s, ring, 7)
+    mask = s.squares_mask(ring, 7)
+    return None if mask is None else s.foreseen_squares(x, row, row, mask, s.matmul(s.squared_distances(x, row), mask))
+
+
 OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "input": lambda s, r: s.input(0, r.zeros((N,)) if s.rank == 0 else None, r, (N,)),
     "open": lambda s, r: s.open(vector(s, r)),
@@ -56,6 +62,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "random bits": lambda s, r: s.boolean.random(3, N),
     "bits to ring": lambda s, r: s.from_bits(s.boolean.random(3, N), r),
     "weighed bits": lambda s, r: s.weighed_bits(s.boolean.random(9, N), r.zeros((2, 9)), r),
+    "foreseen squares": foreseen,
     "squared distances": lambda s, r: s.squared_distances(matrix(s, r), vector(s, r, 7)),
     "and": lambda s, r: s.boolean.and_(s.boolean.random(3, N), s.boolean.not_(s.boolean.random(3, N))),
     "bits": lambda s, r: s.to_bits(vector(s, r)),

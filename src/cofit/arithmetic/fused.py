@@ -38,8 +38,8 @@ class FusedRing(Ring):
         self,
         a: Sequence[RingArray],
         row: Sequence[RingArray],
-        plus: RingArray,
-        minus: RingArray,
+        plus: Sequence[RingArray],
+        minus: Sequence[RingArray],
         out: RingArray,
     ) -> None:
         """No difference is stored."""
@@ -47,7 +47,7 @@ class FusedRing(Ring):
             super().squared_distances(a, row, plus, minus, out)
             return
         kernels.squared_distances(
-            self._solid(a), self._solid(row), self._solid([plus]), self._solid([minus]), self.check(out), self.words
+            self._solid(a), self._solid(row), self._solid(plus), self._solid(minus), self.check(out), self.words
         )
 
     def combined(self, arrays: Sequence[RingArray], coefficients: RingArray) -> tuple[RingArray, ...]:

@@ -135,16 +135,16 @@ class Ring(ABC):
         self,
         a: Sequence[RingArray],
         row: Sequence[RingArray],
-        plus: RingArray,
-        minus: RingArray,
+        plus: Sequence[RingArray],
+        minus: Sequence[RingArray],
         out: RingArray,
     ) -> None:
-        """Write ``cross_product`` of a - row with itself, plus and minus an array, to ``out``; row: for all rows of a.
+        """Write ``cross_product`` of a - row with itself, plus and minus arrays, to ``out``; row: for all rows of a.
 
         It is what a party of three computes of the squares of a difference in replicated sharing.
         """
         apart = [self.sub(x, y) for x, y in zip(a, row, strict=True)]
-        out[...] = self.cross_product(apart, apart, [plus], [minus])
+        out[...] = self.cross_product(apart, apart, plus, minus)
 
     def combined(self, arrays: Sequence[RingArray], coefficients: RingArray) -> tuple[RingArray, ...]:
         """Return, for every row of ``coefficients``, the sum of the arrays times its elements; all of one shape."""

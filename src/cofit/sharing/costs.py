@@ -139,12 +139,13 @@ class Costs:
     ``product_terms``, ``inner_terms`` and ``public_terms``: how many products of plain matrices (of plain rows) a party
     computes for one of secrets, and for one of a secret and a public matrix. ``bit_words``: words that ``from_bits``
     sends for every packed word, beside the elements of ``bit_to_ring``. ``weighed_bits``: what the operation of that
-    name takes for every bit, and for every sum; None where it is ``from_bits``. ``unmasked``: what ``from_numbers``
-    takes after its additions, in elements of the ring; ``unmasked_words``: and for every word of digits;
-    ``number_masks``: how many masks are among what it adds. ``high_part``: of the operation of that name. ``compared``:
-    what the parties exchange to see that an owner dealt them one value; what the owner sends follows from
-    ``Inputs.layout``. ``hold``: what preparing a value for many products takes; None if nothing. ``hold_known``: the
-    same for a part of it that one party knows. ``listeners``: how many hear announcements beside the parties.
+    name takes for every bit, and for every sum; None where it is ``from_bits``. ``foresees_squares``: whether
+    ``foreseen_squares`` is an operation of the scheme. ``unmasked``: what ``from_numbers`` takes after its additions,
+    in elements of the ring; ``unmasked_words``: and for every word of digits; ``number_masks``: how many masks are
+    among what it adds. ``high_part``: of the operation of that name. ``compared``: what the parties exchange to see
+    that an owner dealt them one value; what the owner sends follows from ``Inputs.layout``. ``hold``: what preparing a
+    value for many products takes; None if nothing. ``hold_known``: the same for a part of it that one party knows.
+    ``listeners``: how many hear announcements beside the parties.
     ``mask_digits``: what every digit of the masks of ``from_numbers`` takes, and ``mask_bits``: how many more than its
     digits there are. ``late``: makes an empty list of checks, where the scheme checks late.
     """
@@ -170,6 +171,7 @@ class Costs:
     echo: Cost = Cost(0, 0)
     bit_words: int = 0
     weighed_bits: tuple[Cost, Cost] | None = None
+    foresees_squares: bool = False
     compared: Cost = Cost(0, 0)
     hold: StreamCost | None = None
     hold_known: StreamCost | None = None

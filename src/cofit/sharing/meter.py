@@ -275,6 +275,14 @@ class Meter(FromNumbers, Blank):
             self._late.products(ring, math.prod(shape), a.shape[-1])
         return self._product(ring, left, None if b is a else b.shape, shape, shift)
 
+    def squares_mask(self, ring: Ring, count: int) -> Share | None:
+        return self._blank(ring, (count,)) if self._costs.foresees_squares else None
+
+    def foreseen_squares(self, a: Share, row: Share, weights: Share, mask: Share, masked: Share) -> Share:
+        self.open(self.sub(weights, mask))
+        self._count_products(a.ring, self._costs.product_terms * math.prod(a.shape))
+        return self._product(a.ring, a.shape, weights.shape, a.shape[:1], 0)
+
     def _terms(self, a: Share, terms: int) -> int:
         """Return how many multiply-adds a product of a with one vector takes: fewer where there is no mask."""
         full = math.prod(a.shape)

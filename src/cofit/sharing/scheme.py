@@ -25,6 +25,7 @@ from cofit.arithmetic import IntegerRing, Place, Ring, RingArray, Shape
 from cofit.arithmetic.engine import LOCAL, Engine
 from cofit.arithmetic.power_of_two import shifting
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
+from cofit.errors import InvalidInputError
 from cofit.sharing.conversion import Conversion
 from cofit.sharing.correlations import Demand
 from cofit.sharing.costs import Costs
@@ -261,6 +262,18 @@ class Scheme(Member, Conversion):
         """Return (a - row)^2 element-wise, for every row of a. Sends what a product does."""
         apart = self.sub(a, row)
         return self.mul(apart, apart)
+
+    def squares_mask(self, ring: Ring, count: int) -> Share | None:
+        """Return a vector that nobody knows, for ``foreseen_squares``; None for schemes that have no such operation."""
+        del ring, count
+        return None
+
+    def foreseen_squares(self, a: Share, row: Share, weights: Share, mask: Share, masked: Share) -> Share:
+        """Return (a - row)^2 @ weights, where ``masked`` is (a - row)^2 @ mask, for a mask that is used here alone.
+
+        Opens weights - mask to all parties, which are uniform, and sends what a product of the result's shape does.
+        """
+        raise InvalidInputError(f"Scheme '{self.info.name}' foresees no squares: weigh squared_distances.")
 
     def truncate(self, a: Share, shift: int) -> Share:
         """Return floor(a / 2^shift) or that plus one, reading a as signed; never anything else.

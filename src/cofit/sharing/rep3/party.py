@@ -24,6 +24,7 @@ Cost in ring elements per output element (all parties together) and rounds:
     fresh sharing                1  3          ``refresh``
     random bits (Boolean)        0  0          ``_random_words``
     bit -> ring element          2  3          ``from_bits``
+    squares of rows, foreseen    2  3          and three for every column (``foreseen_squares``)
     bits -> public sum of them   2  2          and one for every bit (``weighed_bits``)
     bits of a number -> element  2  4          and the additions and words of ``from_numbers`` (``numbers.py``)
     public bilinear forms        1  3          for each row of the result (``_bilinear_words``)
@@ -110,6 +111,7 @@ class Rep3(ComparesDealt, Rep3Conversion):
             truncation=Cost(2, 6),
             bit_to_ring=Cost(2, 3),
             weighed_bits=(Cost(1, 1), Cost(1, 2)),
+            foresees_squares=True,
             carry_signals=Cost(2, 3),
             product_terms=2,
             inner_terms=3,
@@ -169,15 +171,33 @@ class Rep3(ComparesDealt, Rep3Conversion):
             return super().squared_distances(a, row)
         out = ring.empty(shape)
         for piece, own, following in self._zeros_in_pieces(ring, shape):
-            ring.squared_distances([part[piece] for part in a.parts], row.parts, own, following, out[piece])
+            ring.squared_distances([part[piece] for part in a.parts], row.parts, [own], [following], out[piece])
         return self._reshare("mul", ring, out)
+
+    def squares_mask(self, ring: Ring, count: int) -> Share:
+        """Summand i is drawn from k_i. Free."""
+        return Share(ring, (self._own.ring(ring, (count,)), self._next.ring(ring, (count,))))
+
+    def foreseen_squares(self, a: Share, row: Share, weights: Share, mask: Share, masked: Share) -> Share:
+        """Our summands of the squares, weighed by what is opened, are made in pieces and never leave us."""
+        ring, parts = common_ring(a, row), a.parts
+        opened = self.open(self.sub(weights, mask))
+        assert opened is not None  # noqa: S101 - to all parties
+        sums = ring.empty(a.shape[:1])
+        step = _rows_in_cache(ring, a.shape)
+        for start in range(0, len(sums), step):
+            rows = [part[start : start + step] for part in parts]
+            squares = ring.empty(rows[0].shape)
+            ring.squared_distances(rows, row.parts, [], [], squares)
+            sums[start : start + step] = ring.matmul(squares, opened)
+        masks = self._masks(ring, sums.shape, 0, masked)
+        return self._reshare("squares", ring, ring.signed_sum([sums, *masks.plus], masks.minus))
 
     def _zeros_in_pieces(self, ring: Ring, shape: Shape) -> Iterator[tuple[slice, RingArray, RingArray]]:
         """Yield both draws for a sharing of zero, some rows at a time, so that they stay in the cache, and which rows
         these are. Streams are read in the order of ``_masks``.
         """
-        rest = shape[1:]
-        step = max(1, _CACHED // (ring.element_bytes * max(1, math.prod(rest))))
+        rest, step = shape[1:], _rows_in_cache(ring, shape)
         for start in range(0, shape[0], step):
             piece = slice(start, min(start + step, shape[0]))
             drawn = (piece.stop - start, *rest)
@@ -275,6 +295,11 @@ class Rep3(ComparesDealt, Rep3Conversion):
         product = form.sum(a.parts, (BITS.add(b.parts[0], b.parts[1]), b.parts[0]))
         masks = self._masks(BITS, shape, 0, None)
         return self._reduce("forms", BITS, BITS.signed_sum([product, *masks.plus], masks.minus), shape, 0, masks)
+
+
+def _rows_in_cache(ring: Ring, shape: Shape) -> int:
+    """Return how many rows of an array of this shape stay in the cache together."""
+    return max(1, _CACHED // (ring.element_bytes * max(1, math.prod(shape[1:]))))
 
 
 def _in_one_piece(shape: Shape, *shares: Share) -> bool:

@@ -71,6 +71,13 @@ def tall(s: Scheme, ring: PowerOfTwoRing, salt: int) -> Share:
     return shared(s, ring, (N, 3), salt)
 
 
+def foreseen(s: Scheme, ring: PowerOfTwoRing) -> Share:
+    x, row = square(s, ring, 0), square(s, ring, 10).map(lambda part: part[0])
+    mask = s.squares_mask(ring, 8)
+    assert mask is not None
+    return s.foreseen_squares(x, row, row, mask, s.matmul(s.squared_distances(x, row), mask))
+
+
 def inputs(s: Scheme, ring: PowerOfTwoRing) -> None:
     for source in range(3):
         s.input(source, ring.from_int(np.full(N, 7)) if s.rank == source else None, ring, (N,))
@@ -96,6 +103,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
         PackedBits(shared(s, BITS, (3, 1), 0), N // 3), r.from_int([[1, 5, -2]]), r
     ),
     "squared distances": lambda s, r: s.squared_distances(square(s, r, 0), square(s, r, 10).map(lambda part: part[0])),
+    "foreseen squares": foreseen,
     "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
     "signs": lambda s, r: s.sign_bits(numbers(s, r, 0)),
     "signs of a proven range": lambda s, r: s.sign_bits(numbers(s, r, 0), bits=25),

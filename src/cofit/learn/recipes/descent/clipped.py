@@ -1,7 +1,8 @@
 """Clipped rows on secrets: the party program behind ``clip.py``. What it releases, and why: ``clip_proof.md``.
 
 Who learns what: nobody anything. Mean, radius and spread are noisy releases, yet stay secret until the one opening.
-Cost beside that of the noise: two roots and five comparisons a row, and two squares of every value.
+Cost beside that of the noise: two roots and five comparisons a row, and two squares of every value; one where there
+are many and the scheme foresees squares.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ from cofit.protocols import inverse_square_root, less
 from cofit.protocols.clamp import clamp
 from cofit.protocols.working import tighten
 from cofit.secret import SecretArray, concatenate
+from cofit.secret.foreseen import ForeseenSquares
 
 if TYPE_CHECKING:
     from cofit.learn.recipes.descent.plan import DescentPlan
 
 _HELD_A_VALUE = 4  # shared elements that a batch of squares holds for every value
 _HELD_BY_CLAMP = 40  # and a comparison and its products for every row
+_FEWEST_BATCHES = 5  # of squares: with so many it takes fewer rounds to foresee them than to make them twice
 
 
 def clipped_rows(
@@ -63,12 +66,14 @@ def clipped_rows(
     aside = -first.multiply(repeated(inverse.sum(), cols), exact)
     total = x.T.matmul(inverse, formats.grid, plus=aside, proven_bound=rows * clip.first_reach) + noise.of(SHIFT)
     shift = tighten(noisy.divided(total, rows, data), (clip.moved - clip.mean) / LONGEST)
-    total = _spread(x, passed, first, inverse, formats, clip) + noise.of(SPREAD)
+    foreseen = ForeseenSquares(x, first) if _pays(x) and _has_room(formats, clip) else None
+    total = _spread(x, passed, first, inverse, foreseen, formats, clip) + noise.of(SPREAD)
     variances = noisy.divided(total, rows, data) - shift.multiply(shift, data)
     mean = tighten(first + shift.multiply(repeated(radius, cols), data), clip.moved)
     stretch = _stretch(variances, formats, clip)
     opened = {MEAN: mean, SPREAD: stretch, RADIUS: radius}
-    return _stretched(x, passed, mean, stretch, radius, formats, clip), opened
+    squares = _stretched_squares(x, first, mean, stretch, foreseen, formats, clip)
+    return _stretched(x, passed, squares, mean, stretch, radius, formats), opened
 
 
 def _squared_distances(x: SecretArray, mean: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
@@ -124,6 +129,7 @@ def _spread(
     passed: SecretArray,
     mean: SecretArray,
     inverse: SecretArray,
+    foreseen: ForeseenSquares | None,
     formats: DescentFormats,
     clip: ClipFormats,
 ) -> SecretArray:
@@ -132,12 +138,13 @@ def _spread(
     weights = weights * passed
     bits = 2 * formats.data + SQUARE_BITS
     each = clip.first_reach**2
-    parts = _by_squares(
-        x,
-        mean,
-        1 + clip.mean,
-        lambda squares, a, b: squares.T.matmul(weights[a:b], bits, proven_bound=(b - a) * each),
-    )
+
+    def weighed(squares: SecretArray, a: int, b: int) -> SecretArray:
+        if foreseen is not None:
+            foreseen.take(squares)
+        return squares.T.matmul(weights[a:b], bits, proven_bound=(b - a) * each)
+
+    parts = _by_squares(x, mean, 1 + clip.mean, weighed)
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -152,24 +159,66 @@ def _stretch(variances: SecretArray, formats: DescentFormats, clip: ClipFormats)
     return tighten(inverse_square_root(clamped, clip.first_bits).truncate(STRETCH_BITS), clip.stretch)
 
 
+def _about_first(clip: ClipFormats) -> tuple[Fraction, Fraction]:
+    """Bounds of t^2 (x - m0)^2, summed over a row, and of the sum of t^2 (m - m0) (m + m0)."""
+    return (clip.stretch * (1 + clip.mean)) ** 2, (clip.stretch * (clip.mean + clip.moved)) ** 2
+
+
+def _batches_of_squares(x: SecretArray) -> int:
+    return batch_count(x.format.ring, len(x), _HELD_A_VALUE * x.shape[1], x.size)
+
+
+def _pays(x: SecretArray) -> bool:
+    """Whether foreseen squares save rounds too, and not bytes alone."""
+    return _batches_of_squares(x) >= _FEWEST_BATCHES
+
+
+def _has_room(formats: DescentFormats, clip: ClipFormats) -> bool:
+    """Whether both of ``_about_first`` fit the ring together."""
+    fine = formats.of(2 * (formats.data + STRETCH_BITS))
+    return sum(map(fine.limit, _about_first(clip))) <= fine.capacity
+
+
+def _stretched_squares(
+    x: SecretArray,
+    first: SecretArray,
+    mean: SecretArray,
+    stretch: SecretArray,
+    foreseen: ForeseenSquares | None,
+    formats: DescentFormats,
+    clip: ClipFormats,
+) -> SecretArray:
+    """||t (x - m)||^2 for every row, exactly.
+
+    With d = m - m0, where the squares about m0 were foreseen: t^2 (x - m0)^2 - 2 t^2 d x + t^2 d (m + m0), summed.
+    """
+    fine, largest = formats.data + STRETCH_BITS, formats.longest**2
+    squared = stretch.multiply(stretch, 2 * STRETCH_BITS)
+    if foreseen is None or not foreseen.possible:
+        parts = _by_squares(
+            x, mean, clip.distance, lambda squares, a, b: squares.matmul(squared, 2 * fine, proven_bound=largest)
+        )
+        return concatenate(parts)
+    of_rows, of_means = _about_first(clip)
+    moved = squared.multiply(mean - first, formats.data + 2 * STRETCH_BITS)
+    common = moved.inner(mean + first, 2 * fine, proven_bound=of_means)
+    about = foreseen.weighed(squared, of_rows) + repeated(common, len(x))
+    return x.matmul(moved * -2, 2 * fine, plus=about, proven_bound=largest)
+
+
 def _stretched(
     x: SecretArray,
     passed: SecretArray,
+    squares: SecretArray,
     mean: SecretArray,
     stretch: SecretArray,
     radius: SecretArray,
     formats: DescentFormats,
-    clip: ClipFormats,
 ) -> Rows:
-    """The rows t (x - m) - c, with their offsets c and inverse lengths."""
+    """The rows t (x - m) - c, with their offsets c and inverse lengths. squares: ||t (x - m)||^2."""
     rows, cols, data = *x.shape, formats.data
     fine = data + STRETCH_BITS
-    squared = stretch.multiply(stretch, 2 * STRETCH_BITS)
     largest = formats.longest**2
-    parts = _by_squares(
-        x, mean, clip.distance, lambda squares, a, b: squares.matmul(squared, 2 * fine, proven_bound=largest)
-    )
-    squares = concatenate(parts)
     along = -repeated(mean.inner(stretch, fine), rows)
     widest = root_up(Fraction(cols), ROOT_BITS) * formats.longest
     sums = x.matmul(stretch, fine, plus=along, proven_bound=widest)
@@ -197,9 +246,7 @@ def _by_squares(
     use: Callable[[SecretArray, int, int], SecretArray],
 ) -> list[SecretArray]:
     """Return ``use`` of the squares (x - mean)^2 of a batch of rows, and of where it begins and ends, for all rows."""
-    rows, cols = x.shape
-    count = batch_count(x.format.ring, rows, _HELD_A_VALUE * cols, x.size)
     parts = []
-    for start, end in even_parts(rows, count):
+    for start, end in even_parts(len(x), _batches_of_squares(x)):
         parts.append(use(x[start:end].squared_distances(mean, distance), start, end))
     return parts
