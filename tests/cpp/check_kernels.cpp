@@ -162,6 +162,30 @@ void check_masked(const Kernels& k, std::size_t words) {
     all(out, "cross_product", [&](std::size_t i) {
       return at(a, i) * (at(c, i) + at(d, i)) + at(b, i) * at(c, i) + at(c, i) + at(d, i) - at(e, i);
     });
+    for (std::size_t cols : {std::size_t{1}, n}) {
+      if (n == 0) continue;
+      Buffer own(cols * words), following(cols * words);
+      const Word* row[] = {own.data.get(), following.data.get()};
+      k.squared_distances[w](left, row, cols, addends, n, out.data.get());
+      all(out, "squared_distances", [&](std::size_t i) {
+        const Wide apart = at(a, i) - at(own, i % cols), other = at(b, i) - at(following, i % cols);
+        return apart * (apart + 2 * other) + at(c, i) + at(d, i) - at(e, i);
+      });
+    }
+    const Buffer bits((n + 63) / 64);
+    for (bool adds : {false, true}) {
+      const auto bit = [&](std::size_t i) { return Wide{(bits.data[i / 64] >> (i % 64)) & 1}; };
+      k.signed_by_bits[w](bits.data.get(), pa, adds, pe, 1, n, out.data.get());
+      all(out, "signed_by_bits", [&](std::size_t i) {
+        return (bit(i) ? Wide{0} - at(a, i) : at(a, i)) + (adds ? bit(i) : 0) - at(e, i);
+      });
+      k.signed_by_bits[w](bits.data.get(), pa, adds, nullptr, 1, n, out.data.get());
+      all(out, "signed_by_bits, plain", [&](std::size_t i) {
+        return (bit(i) ? Wide{0} - at(a, i) : at(a, i)) + (adds ? bit(i) : 0);
+      });
+      k.signed_by_bits[w](bits.data.get(), nullptr, adds, pe, 1, n, out.data.get());
+      all(out, "signed_by_bits, of zeros", [&](std::size_t i) { return (adds ? bit(i) : 0) - at(e, i); });
+    }
     for (unsigned shift : {1u, 31u, 63u, width - 1}) {
       const auto mask = [&](std::size_t i) { return (at(a, i) + at(b, i)) & ones; };
       k.mask_parts[w](pa, pb, pc, pd, shift, n, out.data.get(), second.data.get());
