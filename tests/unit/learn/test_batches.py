@@ -55,19 +55,27 @@ def test_batches_give_what_one_gives(ring: IntegerRing, monkeypatch: pytest.Monk
     assert sizes == [6, 6, 6, 6, 6, 7]
 
 
-def held(ring: IntegerRing, values: Reals, bits: int, compute: Callable[[SecretArray], SecretArray]) -> float:
-    """The most shared elements of a value that the three parties of ``rep3`` hold at once, at each on average."""
+def held(
+    ring: IntegerRing,
+    values: Reals,
+    bits: int,
+    compute: Callable[[SecretArray], SecretArray],
+    scheme: str = "rep3",
+    summands: int = 3 * 2,
+) -> float:
+    """The most shared elements of a value that the parties hold at once, at each on average. ``summands``: that all of
+    them together hold of a value: three parties two each."""
 
     def program(party: Party) -> None:
         compute(party.constant(values, FixedPoint(bits, ring)))
 
     tracemalloc.start()
     try:
-        run_local(program, scheme="rep3")
+        run_local(program, scheme=scheme)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    return peak / (3 * 2 * ring.element_bytes * len(values))
+    return peak / (summands * ring.element_bytes * len(values))
 
 
 def evaluations(ring: IntegerRing) -> dict[str, tuple[Evaluation, float]]:
@@ -104,7 +112,8 @@ def test_inverse_norms_hold_no_more_than_they_say(ring: IntegerRing) -> None:
     values[0] = 1000.0
     for least, positions in ((None, ring.bits), (Fraction(1, 64), 16)):
         root = functools.partial(inverse_square_root, fraction_bits=bits, least=least)
-        found = held(ring, values, 2 * bits - 8, root)
+        assert held(ring, values, 2 * bits - 8, root) < held_by_root(positions)
+        found = held(ring, values, 2 * bits - 8, root, "rep4", 4 * 3)  # which makes every bit an element
         assert 0.3 * held_by_root(positions) < found < held_by_root(positions), found
 
 
