@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Sequence
@@ -20,14 +21,18 @@ class Bell:
     """Wakes the one thread of a party when any of its links has news."""
 
     def __init__(self) -> None:
-        self._event = threading.Event()
-        self.ring = self._event.set
+        self._silent = threading.Lock()  # held until the bell rings: one wait takes it back
+        self._silent.acquire()
+
+    def ring(self) -> None:
+        """Wake the thread, now or when it next waits."""
+        with contextlib.suppress(RuntimeError):  # it has rung already
+            self._silent.release()
 
     def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> None:
         """Sleep until the bell rings, whoever rang it. A ring between two waits is not lost."""
         del receiving, sending
-        self._event.wait(seconds)
-        self._event.clear()
+        self._silent.acquire(timeout=min(max(seconds, 0.0), threading.TIMEOUT_MAX))
 
 
 class Pipe:
@@ -59,6 +64,7 @@ class Pipe:
         """Copy out what is there; 0 when that is nothing yet."""
         done = 0
         with self._lock:
+            was_full = self._held == PIPE_BYTES
             while self._chunks and done < len(into):
                 chunk = self._chunks.popleft()
                 size = min(len(chunk), len(into) - done)
@@ -69,7 +75,7 @@ class Pipe:
             self._held -= done
             if not done and self._ended and len(into):
                 raise LinkClosedError
-        if done:
+        if done and was_full:  # else nobody waits to write
             self._writer.ring()
         return done
 
