@@ -9,13 +9,12 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from matplotlib.image import imread
-from playwright.sync_api import Browser, Page, sync_playwright
 
 from cofit.report.cost import forecast_cost
 from cofit.report.page import ReportInput, render_report
@@ -23,6 +22,9 @@ from unit.cli.study_models import model_of
 from unit.report.models import DESCENTS, FORECAST, descended, planned, released
 from unit.report.test_page import TABLE
 from unit.study.studies import study_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 NAMES = ("age", "<script>document.title = 'taken over'</script>", "dose" * 40, "<img src=http://example.org/x>", "e")
@@ -91,6 +93,8 @@ def installed(path: str | None) -> str:
 def browser() -> Iterator[Browser]:
     """A browser; without one tests are skipped, or fail where COFIT_REQUIRE_BROWSER is 1, as in CI."""
     path = installed(CHROMIUM)
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield launched
@@ -179,7 +183,7 @@ def test_wide_tables_scroll_inside_and_the_certificate_opens(browser: Browser, r
     page.context.close()
 
 
-@pytest.mark.parametrize("width", [320, 360])
+@pytest.mark.parametrize("width", [320, pytest.param(360, marks=pytest.mark.slow)])
 def test_nothing_but_the_cells_of_tables_is_cut_on_a_small_phone(
     browser: Browser, report: Path, tmp_path: Path, width: int
 ) -> None:

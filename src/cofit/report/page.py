@@ -12,12 +12,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from cofit.experiments.result import TableResult
@@ -47,6 +48,7 @@ from cofit.units import duration, size
 GENERATOR = "cofit report"
 MOST_SHOWN = 40
 _LONGEST_TEXT = 20_000
+_TEMPLATES = files("cofit.report") / "templates"
 _FILTERS = (capitalised, day, duration, probability, short, signed, size)
 
 
@@ -68,6 +70,16 @@ class ReportInput:
     rebuilt: bool = True
 
 
+@cache
+def _template() -> Template:
+    """Return the page's template, which takes longer to compile than most pages to fill in."""
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {filter.__name__: filter for filter in _FILTERS}
+    return environment.from_string((_TEMPLATES / "report.html.j2").read_text(encoding="utf-8"))
+
+
 def render_report(given: ReportInput) -> str:
     """Return the page, or raise InvalidInputError if the study is not the model's."""
     if given.study is not None:
@@ -75,14 +87,8 @@ def render_report(given: ReportInput) -> str:
     analysts = () if given.study is None else tuple(analyst.name for analyst in given.study.analysts)
     model = given.model.model if isinstance(given.model, StudyModel) else given.model
     certificate, features = model.certificate, _features(given.model)
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_shown, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {filter.__name__: filter for filter in _FILTERS}
-    templates = files("cofit.report") / "templates"
-    page = environment.from_string((templates / "report.html.j2").read_text(encoding="utf-8"))
-    return page.render(
-        style=Markup((templates / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+    return _template().render(
+        style=Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         generator=GENERATOR,
         cofit_version=version("cofit"),
         title=given.model.study[0] if isinstance(given.model, StudyModel) else _title(certificate),
