@@ -57,6 +57,12 @@ def test_encoding_is_the_nearest_integer_ties_to_even(format: FixedPoint, value:
     assert encoded(format, [value]) == [round(Fraction(value) * 2**format.fraction_bits)]
 
 
+@given(st.sampled_from(FRACTIONAL), st.fractions(-1000, 1000))
+def test_a_fraction_is_encoded_as_exactly(format: FixedPoint, value: Fraction) -> None:
+    (integer,) = encoded(format, value)
+    assert abs(integer - value * 2**format.fraction_bits) <= Fraction(1, 2)
+
+
 @pytest.mark.parametrize("format", FRACTIONAL, ids=str)
 def test_ties_go_to_the_even_integer(format: FixedPoint) -> None:
     unit = 2.0**-format.fraction_bits
