@@ -24,10 +24,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Thousands of tests are made, and stay: no collection need look at them, now or later."""
+    """Thousands of tests are made, and stay: no collection need look at them, now or later. Later ones are rare."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
         gc.enable()

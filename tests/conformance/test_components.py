@@ -14,7 +14,7 @@ from cofit.sharing import Scheme, Share
 from support.runs import reconstruct, run_scheme
 from support.schemes import EVERY, SECRET, form
 
-VALUES = np.arange(-3, 300_000).reshape(1, -1)
+VALUES = np.arange(-3, 140_000).reshape(1, -1)
 
 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)

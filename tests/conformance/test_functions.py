@@ -42,10 +42,10 @@ from cofit.protocols.logarithm import logarithm_error
 from cofit.protocols.roots import domain_exponent, inverse_square_root_error, square_root_error
 from cofit.protocols.sigmoid import sigmoid_degree, sigmoid_error, sigmoid_polynomial_error
 from cofit.protocols.trigonometry import sine_cosine_error
-from cofit.sharing import Share
+from cofit.sharing import SCHEMES, Share
 from cofit.sharing.clear.party import Clear
 from support.pairwise import pairwise
-from support.schemes import EVERY, SECRET, local
+from support.schemes import SECRET, also_slow, local
 
 Integers = npt.NDArray[np.object_]
 FORMATS = [
@@ -170,7 +170,7 @@ def evaluate(
 
 @pytest.mark.parametrize(
     ("scheme", "format", "name"),
-    [*pairwise(EVERY, FORMATS, list(CASES)), *(("clear", f, name) for f in IN_A_FIELD for name in CASES)],
+    [*pairwise(sorted(SCHEMES), FORMATS, list(CASES)), *(("clear", f, name) for f in IN_A_FIELD for name in CASES)],
     ids=str,
 )
 def test_function_is_accurate_on_its_domain(scheme: str, format: FixedPoint, name: str) -> None:
@@ -246,6 +246,7 @@ def test_comparisons_and_selection_are_exact(scheme: str, format: FixedPoint) ->
     ]
 
 
+@pytest.mark.parametrize("scheme", also_slow(sorted(SCHEMES), "shamir/5"))
 def test_functions_keep_the_shape(scheme: str) -> None:
     def program(party: Party) -> list[tuple[int, ...]]:
         x = party.constant(np.full((2, 3), 0.5), FixedPoint(24))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
+from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, RingArray
 from cofit.sharing import SCHEMES, Scheme, Share
 from cofit.sharing.bit_forms import Outer
 from cofit.sharing.packed_bits import words_of
@@ -103,6 +103,7 @@ def test_the_two_parts_a_party_holds_are_independent(secret_scheme: str, ring: P
             assert stats.chi2_contingency(table).pvalue > ALPHA, f"the parts of '{what}' depend on each other"
 
 
+@pytest.mark.parametrize("ring", also_slow([Z64], Z128), ids=str)
 def test_two_runs_share_nothing(secret_scheme: str, ring: PowerOfTwoRing) -> None:
     _, first = observe(secret_scheme, ring, 5)
     _, second = observe(secret_scheme, ring, 5)
@@ -163,6 +164,7 @@ def repeated_words(views: Views) -> int:
     return found
 
 
+@pytest.mark.parametrize("ring", also_slow([Z64], Z128), ids=str)
 @pytest.mark.parametrize("parties", [2, 3])
 def test_semi2k_sends_no_word_twice(parties: int, ring: PowerOfTwoRing) -> None:
     _, views = observe("semi2k", ring, 1, parties)

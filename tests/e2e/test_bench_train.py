@@ -8,8 +8,9 @@ import sys
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from cofit.cli.main import main
+from cofit.cli.main import cli, main
 from cofit.learn.facts import training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
@@ -37,8 +38,8 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("partition", ["horizontal", pytest.param("vertical", marks=pytest.mark.slow)])
 def test_fields(partition: str) -> None:
     size = ["--rows", "200", "--cols", "6", "--partition", partition]
-    result = bench(*size, "--repetitions", "1", "--threads", "1", "--json")
-    assert (result.returncode, result.stderr) == (0, "")
+    result = CliRunner().invoke(cli, ["bench", "train", *size, "--repetitions", "1", "--threads", "1", "--json"])
+    assert (result.exit_code, result.stderr) == (0, "")
     report = json.loads(result.stdout)
     assert set(report) == FIELDS
     assert (report["partition"], report["rows"], report["cols"], report["owners"]) == (partition, 200, 6, 2)

@@ -39,6 +39,7 @@ from support.descent import (
     truncating,
 )
 from support.lies import all_pass
+from support.schemes import also_slow
 
 REPLACED = ("opposite", "zeros", "extreme", "flipped label", "one-hot", "another")
 
@@ -160,7 +161,7 @@ def test_the_sensitivity_of_the_intercept_is_nearly_attained() -> None:
 # --- broken on purpose -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", also_slow(FEW, *(kind for kind in KINDS if kind not in FEW)))
 def test_a_sensitivity_that_forgets_a_tenth_is_noticed(kind: str) -> None:
     plan = plan_of(kind)
     events = tuple(replace(event, sensitivity=event.sensitivity * Fraction(9, 10)) for event in plan.events)

@@ -17,6 +17,7 @@ from scipy.special import expit
 from cofit.baselines.method import Reals
 from cofit.baselines.noise import gaussian_sigma
 from cofit.baselines.objective_profile import objective_delta, objective_sigma
+from support.schemes import also_slow
 
 REACH = 6.0  # standard deviations: beyond them there is less than 1e-8
 Vector = tuple[float, float]
@@ -86,10 +87,16 @@ def neighbours() -> list[Pair]:
 LOSSES = {"logistic": (1.0, 0.0), "margin": (2.0, 2.0)}
 
 
+SETTINGS = ((1.0, 1e-3, 1.0), (3.0, 1e-2, 1.6), (0.2, 1e-2, 0.5), (1.0, 0.1, 3.0))
+
+
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "pace"), [(1.0, 1e-3, 1.0), (3.0, 1e-2, 1.6), (0.2, 1e-2, 0.5), (1.0, 0.1, 3.0)]
+    ("loss", "epsilon", "delta", "pace"),
+    also_slow(
+        [(loss, *one) for i, loss in enumerate(LOSSES) for one in SETTINGS[i::2]],
+        *((loss, *one) for i, loss in enumerate(LOSSES) for one in SETTINGS[1 - i :: 2]),
+    ),
 )
-@pytest.mark.parametrize("loss", LOSSES)
 def test_no_neighbours_are_told_apart_better_than_stated(loss: str, epsilon: float, delta: float, pace: float) -> None:
     steepness, centre = LOSSES[loss]
     sigma = objective_sigma(lambda sigma: steepness * pace / sigma, epsilon, delta)

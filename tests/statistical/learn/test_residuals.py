@@ -106,7 +106,7 @@ def test_the_residual_of_a_loss_serves_its_own_measure_better(better: str, worse
     assert gain < -5 * error, (gain, error)
 
 
-@pytest.mark.parametrize("kind", ["imbalanced", "claims"])
+@pytest.mark.parametrize("kind", ["imbalanced", pytest.param("claims", marks=pytest.mark.slow)])
 def test_both_are_as_accurate(kind: str) -> None:
     difference, error = compared(kind, of("hinge"), of("logistic"), accuracy)
     assert abs(difference) < 0.3, (difference, error)

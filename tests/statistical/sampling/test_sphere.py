@@ -16,7 +16,8 @@ from statistical.sampling.checks import draws as draws_of
 FORMAT = FixedPoint(52, Z128)
 AMOUNTS = [  # in d = 30: 120,000 coordinates, and more than a million
     pytest.param("clear", 4_000, id="clear"),
-    pytest.param("rep3", 700, id="rep3"),
+    pytest.param("rep3", 400, id="rep3"),
+    pytest.param("rep3", 700, id="rep3-long", marks=pytest.mark.slow),
     pytest.param("clear", 34_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
 ]
 AT_ONCE = 500

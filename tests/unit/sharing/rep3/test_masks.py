@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.errors import SequenceError, TransportError
 from cofit.sharing import Scheme, Share
@@ -22,6 +22,7 @@ from cofit.sharing.rep3 import party as rep3
 from cofit.sharing.rep3.party import Rep3
 from support.forms import FORMS, form_of
 from support.masks import constant, unsettled
+from support.pairwise import pairwise
 from support.runs import run_scheme
 from support.views import watched
 
@@ -278,8 +279,7 @@ BROKEN = {  # draws from k_0: r_0, t_0, m_0, o_0; from k_2: r_1, o_2
 TRUNCATIONS = ["truncation", *(name for name in OPERATIONS if name.endswith("and truncation"))]
 
 
-@pytest.mark.parametrize("name", BROKEN)
-@pytest.mark.parametrize("operation", TRUNCATIONS)
+@pytest.mark.parametrize(("ring", "operation", "name"), pairwise([Z64, Z128], TRUNCATIONS, list(BROKEN)), ids=str)
 def test_a_truncation_with_a_missing_or_reused_mask_is_noticed(ring: PowerOfTwoRing, operation: str, name: str) -> None:
     assert unmasked(BROKEN[name], ring, operation)
 
