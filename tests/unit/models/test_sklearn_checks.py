@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import Any
 from unittest import SkipTest
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -45,6 +48,23 @@ def test_the_other_has_no_methods_of_its_own() -> None:
     generated = {"set_fit_request", "set_predict_request", "set_score_request"}  # by scikit-learn, from the parameters
     for kind, own in ((LogisticRegression, {"predict_proba"}), (LinearSVC, set[str]())):
         assert {name for name in vars(kind) if not name.startswith("_")} - generated == own
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+def test_what_is_learned_has_the_shapes_that_scikit_learn_expects(estimator: Any) -> None:
+    rows = np.random.default_rng(0).uniform(-1, 1, (80, 3))
+    fitted = clone(estimator).fit(rows, np.where(rows[:, 0] > 0, "yes", "no"))
+    assert (fitted.coef_.shape, fitted.intercept_.shape, fitted.n_features_in_) == ((1, 3), (1,), 3)
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    assert fitted.decision_function(rows).shape == (80,)
+    assert (fitted.predict(rows) == np.where(fitted.decision_function(rows) > 0, "yes", "no")).all()
+
+
+def test_names_of_columns_are_forgotten_with_the_table_that_had_them() -> None:
+    rows = np.random.default_rng(0).uniform(-1, 1, (80, 2))
+    fitted = clone(ESTIMATORS[0]).fit(pd.DataFrame(rows, columns=["age", "dose"]), rows[:, 0] > 0)
+    assert fitted.feature_names_in_.tolist() == ["age", "dose"]
+    assert not hasattr(fitted.fit(rows, rows[:, 0] > 0), "feature_names_in_")
 
 
 def carried_out(estimator: Any, check: Callable[[Any], None]) -> None:
