@@ -11,7 +11,7 @@ where every m_plA is drawn by the group A and so large that W_pl says nothing. T
 
   (i)  modulo 2^k, sum_p s_pl - sum_i b_il z_i is 0: it is opened.
   (ii) sum_p P_pl = sum_i b_il X_i Y_i over the integers, X_i = sum_A x_iA: checked modulo a prime that is drawn only
-       now, and in random combination of all l. Both sides are below 2^(2k + 125), so that few primes divide their difference.
+       now, and in random combination of all l. Both sides are below 2^(2k + 125): few primes divide their difference.
 
 For one matrix X and many vectors w_e with z_e = X w_e, rows and vectors are combined first: Y_l = sum of the rows r
 of X with b_rl = 1, V_m = sum of the w_e with b'_em = 1. Then P_p are the D x D products of all Y_l and V_m, whatever
