@@ -86,8 +86,8 @@ def table8(ask: Ask) -> TableResult:
     notes = (
         "The paper's schemes, shamir, repn and rep4 are for an honest majority without a dealer; the paper shares over "
         "a prime field, with 1000 epochs. Active schemes end a run in which a minority of parties deviates from the "
-        "protocol; their checks are in time, rounds and bytes. semi2k withstands the corruption of all parties but one, "
-        "and needs a dealer who colludes with nobody: the same question under other assumptions.",
+        "protocol; their checks are in time, rounds and bytes. semi2k withstands the corruption of all parties but "
+        "one, and needs a dealer who colludes with nobody: the same question under other assumptions.",
         f"All parties ran on this one machine with {os.cpu_count()} cores: beyond that many parties they wait for one "
         "another's processors, which parties on machines of their own would not. The paper's parties had machines of "
         "their own, and a network between them.",
