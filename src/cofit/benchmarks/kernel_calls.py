@@ -10,6 +10,7 @@ from cofit.secret import Party, SecretArray
 from cofit.sharing.held import HeldShare
 
 _READ_FOR_TWO = 3
+_TERMS = 8  # products that a kernel adds at once
 
 
 def kernel_calls(x: SecretArray, epochs: int) -> None:
@@ -37,9 +38,12 @@ def kernel_calls(x: SecretArray, epochs: int) -> None:
             placed.matvec_pairs(wide * 2)
             transposed.matvec_pairs(tall * 2)
         return
+    pieces = [range(start, min(start + _TERMS, placed.count)) for start in range(0, placed.count, _TERMS)]
+    parts = [(placed.only(*p), [wide[i] for i in p], transposed.only(*p), [tall[i] for i in p]) for p in pieces]
     for _ in range(epochs):
-        placed.matmul_sum(wide)
-        transposed.matmul_sum(tall)
+        for forth, rows, back, columns in parts:
+            forth.matmul_sum(rows)
+            back.matmul_sum(columns)
 
 
 def time_kernel_calls(party: Party, x: SecretArray, epochs: int) -> float:

@@ -105,6 +105,8 @@ def demo(
     Two parties and a dealer; four parties, one of which may cheat:
         cofit demo --scheme semi2k --out two-parties
         cofit demo --scheme rep4 --out four-parties
+    Three parties, one of which may cheat:
+        cofit demo --scheme repn --out cheats
     Five parties, any two of which may collude; `cofit schemes` says which scheme runs with how many:
         cofit demo --scheme shamir --parties 5 --out five-parties
 

@@ -43,6 +43,7 @@ PHASES = {
     "noise": "noise",
     "release": "release",
     "open": "release",
+    "verify": "release",
 }
 """The phase of a run that traffic belongs to, by the first part of its label."""
 
