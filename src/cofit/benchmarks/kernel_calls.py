@@ -41,9 +41,9 @@ def kernel_calls(x: SecretArray, epochs: int) -> None:
     pieces = [range(start, min(start + _TERMS, placed.count)) for start in range(0, placed.count, _TERMS)]
     parts = [(placed.only(*p), [wide[i] for i in p], transposed.only(*p), [tall[i] for i in p]) for p in pieces]
     for _ in range(epochs):
-        for forth, rows, back, columns in parts:
-            forth.matmul_sum(rows)
-            back.matmul_sum(columns)
+        for some, rows, turned, columns in parts:
+            some.matmul_sum(rows)
+            turned.matmul_sum(columns)
 
 
 def time_kernel_calls(party: Party, x: SecretArray, epochs: int) -> float:

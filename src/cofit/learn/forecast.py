@@ -60,14 +60,15 @@ class Forecast:
     """A training run, phase by phase.
 
     ``share``: the parties agree on seeds and receive the owners' data. ``check``: of rows and labels, with the coin for
-    it. ``train``: up to the secret weights. ``noise``: drawn and added. ``release``: announced, stored and opened.
-    ``epoch``: one of the epochs in ``train`` (the first may cost less). ``verify``: checks that the scheme puts off;
-    they are counted in the phases, too, in which they are made.
+    it. ``train``: up to the secret weights. ``noise``:
+    drawn and added. ``release``: announced, stored and opened. ``epoch``: one of the epochs in ``train`` (the first may
+    cost less). ``verify``: checks that the scheme puts off; the phases in which they are made have them, too.
 
     Bytes are exact: what the counters of a run say over all members. Rounds are messages that wait for one another:
-    what the party that waits most counts or, where parties wait in turn (``shamir`` from five parties on), more.
-    Seconds are an estimate for the reference machine, with this ``latency`` (seconds a message), ``bandwidth`` (bytes a
-    second, of all members together) and so many ``processors``. ``spec``: the scheme, in the form that was counted.
+    what the party that waits most counts or, where parties wait in turn (``repn``, ``shamir`` from five parties on),
+    more. Seconds are an estimate for the reference machine, with this ``latency`` (seconds a message), ``bandwidth``
+    (bytes a second, of all members together) and so many ``processors``. ``spec``: the scheme, in the form that was
+    counted.
     """
 
     share: Phase
