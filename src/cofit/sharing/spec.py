@@ -21,7 +21,7 @@ class Spec:
 
     ``threshold``: how many computing parties may be corrupted together; ``corrupted`` says it in words.
     ``correlations``: where randomness comes from that the parties cannot make alone, 'none' or 'dealer'. ``route``: how
-    the messages of products travel, 'direct' or 'king'. ``soundness_bits``: s, if a lie passes all checks of a session
+    the messages of products travel, 'direct' or 'king'. ``soundness_bits``: s, if a lie passes all checks of a study
     with probability at most 2^-s, whatever its author can compute; None where no check leaves that to chance.
     """
 
@@ -177,7 +177,7 @@ class SchemeInfo:
 
 def soundness_in_words(bits: int) -> str:
     """Return how likely it is at most that no check of a session notices a lie."""
-    return f"probability at most 2^-{bits} in a session"
+    return f"probability at most 2^-{bits} in a study"
 
 
 def _whole(value: object) -> bool:

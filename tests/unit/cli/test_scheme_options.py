@@ -89,7 +89,7 @@ def test_schemes_say_how_surely_lies_are_noticed() -> None:
     )
     assert {one["soundness_bits"] for one in told["schemes"] if one["scheme"] != "repn"} == {None}
     shown = CliRunner().invoke(cli, ["schemes", *SMALL, "--parties", "5"]).output
-    assert shown.count("probability at most 2^-40 in a session") == 1
+    assert shown.count("probability at most 2^-40 in a study") == 1
 
 
 def test_schemes_for_a_number_of_parties() -> None:

@@ -220,7 +220,7 @@ def test_the_soundness_of_checks_is_stated_where_there_is_one() -> None:
     sound = replace(EXAMPLE, **change)  # type: ignore[arg-type]
     assert encoded(sound)["soundness_bits"] == 40
     assert Certificate.from_json(sound.to_json()) == sound
-    assert "comes on top of delta: probability at most 2^-40 in a session" in " ".join(sound.to_text().split())
+    assert "comes on top of delta: probability at most 2^-40 in a study" in " ".join(sound.to_text().split())
     assert "on top of delta" not in EXAMPLE.to_text()
     for wrong in ({"soundness_bits": None}, {"soundness_bits": 41}, {"scheme": "rep3", "adversary": EXAMPLE.adversary}):
         with pytest.raises(InvalidInputError, match="The 'soundness_bits' parameter of a certificate must be"):

@@ -54,7 +54,7 @@ def test_soundness_is_said_wherever_it_is_not_left_to_computation_alone() -> Non
     assert {name: bits for name, bits in stated.items() if bits is not None} == {"repn": 40}
     five = SCHEMES["repn"].info.spec(5)
     assert (five.soundness_bits, five.agreed) == (40, "repn/5/2/none/direct/40")
-    assert five.protects == f"{five.adversary}; a lie is missed with probability at most 2^-40 in a session"
+    assert five.protects == f"{five.adversary}; a lie is missed with probability at most 2^-40 in a study"
     assert SCHEMES["rep4"].info.spec().protects == SCHEMES["rep4"].info.adversary
 
 
