@@ -10,6 +10,7 @@ from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
 from cofit.arithmetic.integers import Words
 from cofit.sharing.group_streams import Group
 from cofit.sharing.repn import lifted
+from cofit.sharing.repn.columns import column, entries, repeated
 from cofit.sharing.repn.fields import PrimeField
 from cofit.sharing.repn.relations import CHECKS, Matrix, Products
 from cofit.sharing.repn.vectors import Vectors
@@ -32,20 +33,13 @@ class IntegerClaims:
 
     def own(self, masks: Sequence[int]) -> RingArray:
         """Compute our P, and return them modulo 2^k."""
-        self._sums = lifted.own_sums(self.ring, self._batches, masks)
-        for matrix in self._matrices:
-            self._sums += lifted.own_products(self.ring, matrix, masks)
-        size = 8 * self.ring.words
-        modulus = 1 << self.ring.bits
-        raw = b"".join((value % modulus).to_bytes(size, "little") for value in self._sums)
-        return self.ring.from_words(np.frombuffer(raw, np.uint64).copy())
+        sums = [lifted.own_sums(self.ring, self._batches, masks)]
+        sums += [lifted.own_products(self.ring, matrix, masks) for matrix in self._matrices]
+        self._sums = np.concatenate(sums)
+        return self.ring.from_words(self._sums[:, : self.ring.words].reshape(-1))
 
     def take(
-        self,
-        dealt: Mapping[int, Share],
-        hiding: Sequence[Mapping[int, bytes]],
-        groups: Sequence[Group],
-        rank: int,
+        self, dealt: Mapping[int, Share], hiding: Sequence[Mapping[int, bytes]], groups: Sequence[Group], rank: int
     ) -> None:
         """Take what was dealt, and the draws that hide what we tell; both by dealer and by our part."""
         self._dealt = [
@@ -53,14 +47,12 @@ class IntegerClaims:
             for dealer in range(len(hiding))
         ]
         self._hiding = hiding
-        own, size = self._dealt[rank], 8 * self.ring.words
-        summands = [_integers(self.ring.to_words(part), size) for part in own.values()]
-        masks = [_split(drawn, self.hiding_bytes) for drawn in hiding[rank].values()]
-        told, bits = [], self.ring.bits
-        for i, value in enumerate(self._sums):
-            rest = (value - sum(column[i] for column in summands)) >> bits
-            told.append(rest + len(summands) + sum(column[i] for column in masks))
-        self._told = b"".join(value.to_bytes(lifted.claim_bytes(self.ring), "little") for value in told)
+        own, bits = self._dealt[rank], self.ring.bits
+        total = column(self._sums) + repeated(len(own) << bits, self.count)
+        total -= sum(column(self.ring.to_words(part).reshape(self.count, -1)) for part in own.values())
+        masks = (np.frombuffer(drawn, np.uint8).reshape(self.count, -1) for drawn in hiding[rank].values())
+        told = (total >> bits) + sum(map(column, masks))
+        self._told = entries(told, self.count, lifted.claim_bytes(self.ring)).tobytes()
 
     @property
     def told(self) -> bytes:
@@ -119,11 +111,3 @@ class IntegerClaims:
         halves = [np.ascontiguousarray(limbs[:, 2 * i : 2 * i + 2]).reshape(-1) for i in range(_LIMBS // 2)]
         low, high = (field.weighted_sum(half, sigma, 2) for half in halves)
         return field.add(low, field.mul(high, pow(2, 128, field.prime)))
-
-
-def _integers(words: Words, size: int) -> list[int]:
-    return _split(words.tobytes(), size)
-
-
-def _split(raw: bytes, size: int) -> list[int]:
-    return [int.from_bytes(raw[i : i + size], "little") for i in range(0, len(raw), size)]

@@ -30,6 +30,7 @@ from cofit import kernels
 from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray
 from cofit.arithmetic.integers import Words
 from cofit.errors import ProtocolError
+from cofit.sharing.repn.columns import column, entries
 from cofit.sharing.repn.relations import CHECKS, Matrix, Products
 
 HIDING_BITS = 112
@@ -100,25 +101,25 @@ def _words(ring: PowerOfTwoRing, matrix: RingArray) -> Words:
 # --- claims ----------------------------------------------------------------------------------------------
 
 
-def own_sums(ring: PowerOfTwoRing, found: Sequence[Batch], masks: Sequence[int]) -> list[int]:
-    """Return P_l of our pairs of parts."""
-    total = [0] * CHECKS
+def own_sums(ring: PowerOfTwoRing, found: Sequence[Batch], masks: Sequence[int]) -> Words:
+    """Return P_l of our pairs of parts, a row of words for each."""
     pairs = sum(mask.bit_count() for mask in masks)
     if pairs * sum(len(batch.coefficients) * batch.terms for batch in found) > MOST_PRODUCTS:
         raise ProtocolError("More products are to be checked at once than the claims about them can hide.")
+    total = 0
     for batch in found:
         if batch.x is not None and batch.y is not None:
             out = np.empty((CHECKS, 2 * ring.words + 1), np.uint64)
             kernels.claimed_sums(batch.x, batch.y, list(masks), batch.coefficients, batch.terms, out, ring.words)
-            total = [a + b for a, b in zip(total, integers(out), strict=True)]
-    return total
+            total += column(out)
+    return entries(total, CHECKS, 8 * (2 * ring.words + 1)).view(np.uint64)
 
 
-def own_products(ring: PowerOfTwoRing, found: Projected, masks: Sequence[int]) -> list[int]:
-    """Return all P_lm of our pairs of parts."""
+def own_products(ring: PowerOfTwoRing, found: Projected, masks: Sequence[int]) -> Words:
+    """Return all P_lm of our pairs of parts, likewise."""
     out = np.empty((CHECKS, CHECKS, 2 * ring.words + 1), np.uint64)
     kernels.claimed_matrix(found.ys, found.vs, list(masks), out, ring.words)
-    return integers(out.reshape(CHECKS * CHECKS, -1))
+    return out.reshape(CHECKS * CHECKS, -1)
 
 
 def linear_sums(ring: PowerOfTwoRing, found: Sequence[Batch], part: int) -> RingArray:
@@ -129,9 +130,3 @@ def linear_sums(ring: PowerOfTwoRing, found: Sequence[Batch], part: int) -> Ring
         kernels.subset_sums(batch.z[part], batch.coefficients, out, ring.words)
         total = ring.add(total, ring.from_words(out))
     return total
-
-
-def integers(limbs: Words) -> list[int]:
-    """Return the integers whose words these are, row by row."""
-    raw, size = np.ascontiguousarray(limbs).tobytes(), 8 * limbs.shape[1]
-    return [int.from_bytes(raw[i : i + size], "little") for i in range(0, len(raw), size)]
