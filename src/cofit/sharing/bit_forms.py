@@ -178,14 +178,17 @@ class Lookup(BitForm):
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         found, start = [], 0
         for words, matrix in self._matrices:
-            for i in range(left):
-                chosen = [(matrix[:, i] >> np.uint64(j) & np.uint64(1)).astype(bool) for j in range(right)]
-                rights = [j for j in range(right) if chosen[j].any()]
-                if rights:
-                    sums = [np.bitwise_xor.reduce(weights[chosen[j]]) for j in rights]
-                    found.append(Weighted(slice(start, start + words), i, rights, np.asarray(sums, np.uint64)))
+            chosen = (matrix[:, :, None] >> np.arange(right, dtype=np.uint64) & np.uint64(1)).astype(bool)
+            sums = np.bitwise_xor.reduce(np.where(chosen, weights[:, None, None], np.uint64(0)), axis=0)
+            for i, named in enumerate(chosen.any(axis=0)):
+                if named.any():
+                    rights = np.flatnonzero(named)
+                    found.append(Weighted(slice(start, start + words), i, rights.tolist(), sums[i, rights]))
             start += words
         return found
+
+    def lefts(self, left: int, right: int, words: int) -> int:
+        return sum(64 * wide * int((matrix != 0).any(axis=0).sum()) for wide, matrix in self._matrices)
 
 
 @dataclass(frozen=True)
