@@ -180,10 +180,10 @@ class Lookup(BitForm):
         for words, matrix in self._matrices:
             chosen = (matrix[:, :, None] >> np.arange(right, dtype=np.uint64) & np.uint64(1)).astype(bool)
             sums = np.bitwise_xor.reduce(np.where(chosen, weights[:, None, None], np.uint64(0)), axis=0)
-            for i, named in enumerate(chosen.any(axis=0)):
-                if named.any():
-                    rights = np.flatnonzero(named)
-                    found.append(Weighted(slice(start, start + words), i, rights.tolist(), sums[i, rights]))
+            for i, named in enumerate(np.any(chosen, axis=0).tolist()):
+                if any(named):
+                    rights = [j for j, chose in enumerate(named) if chose]
+                    found.append(Weighted(slice(start, start + words), i, rights, sums[i, rights]))
             start += words
         return found
 
