@@ -161,6 +161,7 @@ def _last(p: Repn, values: object) -> Share:
 
 
 OPERATIONS: dict[str, Callable[[Repn], Share | BitShare]] = {
+    "sum": lambda p: p.add(given(p, 0, A), _last(p, B)),
     "product": lambda p: p.mul(given(p, 0, A), _last(p, B)),
     "truncated product": lambda p: p.mul(given(p, 0, A), _last(p, B), SHIFT),
     "forward": lambda p: p.matmul(p.hold(given(p, 1, MATRIX)), given(p, 0, VECTOR)),
@@ -212,6 +213,7 @@ def expected() -> Results:
     """What all that is, in the clear."""
     bits = [_bit(A, place) for place in range(5)]
     return {
+        "sum": A + B,
         "product": A * B,
         "truncated product": A * B >> SHIFT,
         "forward": MATRIX @ VECTOR,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cofit.arithmetic import Z64, Generator, Ring, RingArray, Shape
 from cofit.arithmetic.prg import fresh_seed
 from cofit.sharing.repn.check import _Coins
-from cofit.sharing.repn.fields import public_stream
+from cofit.sharing.repn.fields import drawn_prime
 from cofit.sharing.repn.folding import InnerProduct
 from cofit.sharing.repn.integer_claims import IntegerClaims
 from cofit.sharing.repn.lifted import claim_bytes
@@ -118,15 +118,19 @@ class FittingClaims(WrongProduct):
     _chosen: npt.NDArray[np.uint64] | None = None
     _deals = False
 
-    def _claims(self, noted: Noted, coin: Generator, coins: _Coins) -> list[InnerProduct]:
-        found = IntegerClaims(Z64, noted.products[Z64], [], self._again(coins))
-        self._chosen = np.unpackbits(found._batches[0].coefficients[0], bitorder="little").astype(np.uint64)
-        self._deals = True
-        return super()._claims(noted, coin, coins)
+    def _seen(self, coins: _Coins, said: list[bytes]) -> Generator:
+        """Keep the same coin once more."""
+        self._again = super()._seen(coins, said)
+        coins.said.pop()
+        return super()._seen(coins, said)
 
-    def _again(self, coins: _Coins) -> Generator:
-        """The coin that says which claims there are, once more."""
-        return public_stream("cofit repn coin", self.mesh.terms.session, *coins.said[-1])
+    def _claims(self, noted: Noted, coin: Generator, coins: _Coins) -> list[InnerProduct]:
+        self._chosen = None
+        if self.error:
+            found = IntegerClaims(Z64, noted.products[Z64], [], self._again)
+            self._chosen = np.unpackbits(found._batches[0].coefficients[0], bitorder="little").astype(np.uint64)
+            self._deals = True
+        return super()._claims(noted, coin, coins)
 
     def _given(
         self, ring: Ring, shape: Shape, dealers: Sequence[int], own: RingArray | None
@@ -141,6 +145,16 @@ class FittingClaims(WrongProduct):
             told = [int.from_bytes(payload[i : i + CLAIM], "little") for i in range(0, CLAIMS, CLAIM)]
             payload = b"".join((w + int(b)).to_bytes(CLAIM, "little") for w, b in zip(told, self._chosen, strict=True))
         return super()._published(payload)
+
+
+class Remembers(FittingClaims):
+    """Its first product is right; the second is off by the prime that was drawn for the first."""
+
+    error = 0
+
+    def _integer_instance(self, *arguments: Any) -> InnerProduct:
+        type(self).error = drawn_prime(self._again)
+        return super()._integer_instance(*arguments)
 
 
 class WrongClaims(Repn):

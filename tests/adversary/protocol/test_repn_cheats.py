@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from adversary.protocol.repn_cheats import problem, program_of, run
+from adversary.protocol.repn_cheats import Send, problem, program_of, run
 from adversary.protocol.repn_corrupt import (
     FittingClaims,
     TwoStories,
@@ -16,6 +17,7 @@ from adversary.protocol.repn_corrupt import (
     other_nonce,
     wrong_claims,
 )
+from adversary.protocol.repn_lies import different, flip
 from cofit.sharing.repn.party import Repn
 from support.schemes import also_slow
 
@@ -72,3 +74,37 @@ def test_two_of_five_together(one: type[Repn], other: type[Repn]) -> None:
     """Claims that are off by the same, up and down, add up: that is no wrong result."""
     outcome = run(program_of("product"), 5, kinds={1: one, 3: other})
     assert problem(outcome, [1, 3], must_end=one is WrongProduct) == ""
+
+
+@pytest.mark.parametrize(("said", "then"), [("verify/commit", "verify/claims"), ("verify/coin", "verify/fold")])
+def test_who_tells_all_different_things_is_found_out_with_the_next_thing_that_all_are_told(
+    said: str, then: str
+) -> None:
+    """The digest that goes with it: long before all that was told is compared once more."""
+    told: list[int] = []
+
+    def lie(party: Repn, at: int, name: str, send: Send) -> Send:
+        if name != said or told:
+            return send
+        told.append(at)
+        return different(at, flip(7, 9 if said == "verify/commit" else 5))(party, at, name, send)
+
+    outcome = run(program_of("product"), 5, {0: lie})
+    assert problem(outcome, [0], must_end=True) == "" and len(outcome.errors(range(1, 5))) == 4
+    assert told and all(then not in outcome.names[rank] for rank in range(1, 5))
+
+
+def test_what_is_no_element_of_a_field_is_not_taken() -> None:
+    """The last word below 2^64 is no element of a field of 61 bits."""
+    told: list[int] = []
+
+    def lie(party: Repn, at: int, name: str, send: Send) -> Send:
+        if name != "verify/fold" or told:
+            return send
+        told.append(at)
+        return {
+            rank: [np.full_like(array, np.uint64((1 << 64) - 1)) for array in arrays] for rank, arrays in send.items()
+        }
+
+    outcome = run(program_of("product"), 3, {0: lie})
+    assert told and any("no element" in str(error) for error in outcome.errors([1, 2]))

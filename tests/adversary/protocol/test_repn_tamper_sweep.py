@@ -4,7 +4,7 @@ Every message of every operation and of its check, from the setup to the opening
 five. Each case is a run of one operation, or of all of them. Sequence numbers and tags of the transport are right: they
 are what a corrupted party would send. A sample runs always; thousands are slow.
 
-What a party says that its own input is, is no lie: consistent changes of inputs are left out.
+What a party says that its own input is, the same to all, is no lie: that is left out.
 """
 
 from __future__ import annotations
@@ -99,12 +99,13 @@ def lies_of(case: Case) -> dict[int, Lie]:
 
 
 def is_case(case: Case) -> bool:
-    """Whether it is a lie: not where a party says what its input is."""
+    """Whether it is a lie: not where a party says what its input is, the same to all."""
     names = exchanges(case.parties, case.program)
     where = {names[case.corrupted[0]][case.at]}
     if len(case.corrupted) == 2:
         where.add(names[case.corrupted[1]][matching(case)])
-    return not any(name.endswith("input") for name in where)
+    lies = case.parties > 3 and case.lie.startswith("to one:")
+    return lies or not any(name.endswith("input") for name in where)
 
 
 def cases(seed: int, count: int) -> Iterator[Case]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from adversary.protocol.repn_cheats import (
+    OPERATIONS,
     A,
     Outcome,
     Program,
@@ -20,7 +21,7 @@ from adversary.protocol.repn_cheats import (
     run,
     wrong,
 )
-from adversary.protocol.repn_corrupt import FittingClaims, TwoStories, no_bits
+from adversary.protocol.repn_corrupt import FittingClaims, Remembers, TwoStories, no_bits
 from cofit.arithmetic import Z64, Generator, Ring, RingArray
 from cofit.errors import ProtocolError
 from cofit.sharing.repn.check import _Coins
@@ -141,10 +142,17 @@ def knows_the_prime(kind: type[Repn]) -> type[Repn]:
     class Knows(FittingClaims, kind):  # type: ignore[misc, valid-type]
         error = drawn_prime(known_coin(1))
 
-        def _again(self, coins: _Coins) -> Generator:
-            return known_coin(0) if issubclass(kind, KnownCoins) else super()._again(coins)
-
     return Knows
+
+
+def remembers_the_prime(kind: type[Repn]) -> type[Repn]:
+    return type("RemembersIt", (Remembers, kind), {})
+
+
+def two_products(p: Repn) -> Results:
+    """One after the other, with a check of its own for each."""
+    opened(p, {"product": OPERATIONS["product"](p)})
+    return opened(p, {"product": OPERATIONS["product"](p)})
 
 
 def two_keys(kind: type[Repn]) -> type[Repn]:
@@ -199,6 +207,7 @@ WRONG: dict[str, Attack] = {
                                program_of("bits")),
     "known coins": (KnownCoins, knows_the_prime, 3, 1, program_of("product")),
     "known coins of five": (KnownCoins, knows_the_prime, 5, 4, program_of("product")),
+    "coins that come again": (KnownCoins, remembers_the_prime, 3, 1, two_products),
     "fixed coefficients": (FixedCoefficients, lambda kind: adds(kind, (1, -1)), 3, 0, program_of("product")),
     "unopened claims": (UnopenedClaims, lambda kind: adds(kind, (5,)), 3, 0, program_of("product")),
 }  # fmt: skip

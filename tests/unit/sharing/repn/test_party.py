@@ -12,6 +12,7 @@ from cofit.arithmetic import Z64, RingArray
 from cofit.errors import CofitError, DisputeError, InvalidInputError
 from cofit.secret import Party
 from cofit.sharing import Scheme
+from cofit.sharing.repn.check import _Coins
 from cofit.sharing.repn.geometry import geometry_of
 from cofit.sharing.repn.party import Repn
 from cofit.sharing.repn.transcript import Transcript
@@ -129,6 +130,23 @@ def test_public_messages_are_told_apart() -> None:
 def test_a_session_is_part_of_what_is_compared() -> None:
     own = Transcript(geometry_of(3), 0)
     assert own.common(1, bytes(16)) != own.common(1, bytes([1] * 16))
+
+
+def test_a_coin_follows_from_what_everybody_says_and_from_nothing_else() -> None:
+    def program(p: Repn) -> list[bytes]:
+        coins, nonces = _Coins([bytes(32)]), [bytes([rank] * 32) for rank in range(3)]
+        said = [nonces, *([*nonces[:i], bytes([9] * 32), *nonces[i + 1 :]] for i in range(3)), nonces[::-1]]
+        return [p._seen(coins, one).words((2,)).tobytes() for one in (*said, nonces)]
+
+    first, second, third = run(program)
+    assert first == second == third
+    assert len(set(first)) == 5 and first[0] == first[-1]
+
+
+def test_a_commitment_is_to_every_nonce() -> None:
+    nonces = [bytes([i] * 32) for i in range(3)]
+    own = _Coins(list(nonces)).commitment
+    assert all(_Coins([*nonces[:i], bytes(32), *nonces[i + 1 :]]).commitment != own for i in (1, 2))
 
 
 # --- checks come first -----------------------------------------------------------------------------------
