@@ -18,6 +18,7 @@ from adversary.protocol.repn_corrupt import (
     wrong_claims,
 )
 from adversary.protocol.repn_lies import different, flip
+from cofit.arithmetic import RingArray
 from cofit.sharing.repn.party import Repn
 from support.schemes import also_slow
 
@@ -108,3 +109,34 @@ def test_what_is_no_element_of_a_field_is_not_taken() -> None:
 
     outcome = run(program_of("product"), 3, {0: lie})
     assert told and any("no element" in str(error) for error in outcome.errors([1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("parties", "cheat", "operation", "exchange", "hearers"),
+    [
+        (3, 2, "truncated", "truncate", (0, 1)),
+        (5, 0, "product", "mul", (1, 2)),
+        (5, 3, "truncated", "truncate", (0, 2)),
+    ],
+)
+def test_who_was_told_different_things_proves_nothing(
+    parties: int, cheat: int, operation: str, exchange: str, hearers: tuple[int, int]
+) -> None:
+    """Digests are compared before the first coin: two honest parties that differ say nothing after that."""
+    told: list[int] = []
+
+    def lie(party: Repn, at: int, name: str, send: Send) -> Send:
+        if name != exchange or told:
+            return send
+        told.append(at)
+        return {**send, hearers[1]: [_plus_one(array) for array in send[hearers[1]]]}
+
+    outcome = run(program_of(operation), parties, {cheat: lie})
+    assert told and problem(outcome, [cheat], must_end=True) == ""
+    for rank in hearers:
+        assert "told different things" in str(outcome.results[rank]) or "stopped the run" in str(outcome.results[rank])
+        assert outcome.names[rank][-1] == "verify/commit"
+
+
+def _plus_one(array: RingArray) -> RingArray:
+    return array + np.uint64(1)
