@@ -11,9 +11,11 @@ import pytest
 from adversary.protocol.repn_cheats import (
     OPERATIONS,
     A,
+    Lie,
     Outcome,
     Program,
     Results,
+    Send,
     given,
     opened,
     problem,
@@ -22,6 +24,7 @@ from adversary.protocol.repn_cheats import (
     wrong,
 )
 from adversary.protocol.repn_corrupt import FittingClaims, Remembers, TwoStories, no_bits
+from adversary.protocol.repn_lies import gone
 from cofit.arithmetic import Z64, Generator, Ring, RingArray
 from cofit.errors import ProtocolError
 from cofit.sharing.repn.check import _Coins
@@ -257,14 +260,27 @@ LATER: dict[str, Callable[[Repn, Share], object]] = {
 }
 
 
+def gone_at(name: str) -> Lie:
+    """Say nothing any more from the first exchange of that name on."""
+
+    def lie(party: Repn, at: int, called: str, send: Send) -> Send:
+        if called == name:
+            return gone(at)(party, at, called, send)
+        return send
+
+    return lie
+
+
 def failed_at(when: str) -> Outcome:
     """A run that ends in one of several ways."""
     if when == "told":
         return run(an_input, 5, kinds={0: telling_two_stories(Repn)})
+    if when == "broken off":
+        return run(program_of("product"), 5, {0: gone_at("verify/coin")}, timeout=1.0)
     return run(program_of("product"), 5, kinds={0: adds(Repn, (1,))})
 
 
-@pytest.mark.parametrize("when", ["told", "proof"])
+@pytest.mark.parametrize("when", ["told", "proof", "broken off"])
 def test_nothing_is_done_after_a_failure(when: str) -> None:
     """Neither by parties that found something wrong, nor by those whose check did not come to its end for it."""
     outcome = failed_at(when)
