@@ -43,7 +43,10 @@ def all_kinds(p: Repn) -> None:
 
 
 def held(p: Repn) -> None:
-    p.matmul(p.hold(shared(p, Z64, Z64.from_int(np.eye(2)), 3)), shared(p, Z64, Z64.from_int(np.arange(2)), 4))
+    p.matmul(
+        p.hold(shared(p, Z64, Z64.from_int(np.eye(2, dtype=np.int64)), 3)),
+        shared(p, Z64, Z64.from_int(np.arange(2)), 4),
+    )
 
 
 # --- messages of a check ---------------------------------------------------------------------------------
