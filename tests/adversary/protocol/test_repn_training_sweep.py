@@ -30,7 +30,7 @@ from support.training import contributions, planned
 NAMES = tuple(f"party-{rank}" for rank in range(3))
 PLAN = planned(3, 1, epochs=1, scheme="repn", mechanism="laplace", epsilon=4.0, allow_unproven=True)
 SAMPLE = 12
-SLOW = 500
+SLOW = 300
 CHUNKS = 20
 
 
