@@ -22,6 +22,7 @@ from cofit.arithmetic.integers import Words
 from cofit.errors import ShapeError
 
 _ALL = slice(None)
+_GATHERED = 256  # rows that a kernel takes at once
 
 
 class Weighted(NamedTuple):
@@ -54,6 +55,11 @@ class BitForm(ABC):
     @abstractmethod
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         """Return what the sum of all resulting rows is made of, each times its weight: 64-bit words under XOR."""
+
+    def part(self, words: slice) -> BitForm:
+        """Return the form of these words of every row alone."""
+        del words
+        return self
 
     def lefts(self, left: int, right: int, words: int) -> int:
         """Return how many bits of the left operand ``weighted`` names, for rows of so many words."""
@@ -178,14 +184,26 @@ class Lookup(BitForm):
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         found, start = [], 0
         for words, matrix in self._matrices:
-            chosen = (matrix[:, :, None] >> np.arange(right, dtype=np.uint64) & np.uint64(1)).astype(bool)
-            sums = np.bitwise_xor.reduce(np.where(chosen, weights[:, None, None], np.uint64(0)), axis=0)
-            for i, named in enumerate(np.any(chosen, axis=0).tolist()):
-                if any(named):
-                    rights = [j for j, chose in enumerate(named) if chose]
+            sums = np.zeros((left, 64), np.uint64)
+            for row in range(0, self._forms, _GATHERED):
+                rows, some = slice(row, row + _GATHERED), np.empty(64 * left, np.uint64)
+                kernels.bit_gather(np.ascontiguousarray(matrix[rows]), np.ascontiguousarray(weights[rows]), some)
+                sums ^= some.reshape(left, 64)
+            for i, named in enumerate(np.bitwise_or.reduce(matrix, axis=0).tolist()):
+                rights = [j for j in range(right) if named >> j & 1]
+                if rights:
                     found.append(Weighted(slice(start, start + words), i, rights, sums[i, rights]))
             start += words
         return found
+
+    def part(self, words: slice) -> Lookup:
+        start, matrices = 0, []
+        for wide, matrix in self._matrices:
+            inside = min(start + wide, words.stop) - max(start, words.start)
+            if inside > 0:
+                matrices.append((inside, matrix))
+            start += wide
+        return Lookup(self._rights, matrices)
 
     def lefts(self, left: int, right: int, words: int) -> int:
         return sum(64 * wide * int((matrix != 0).any(axis=0).sum()) for wide, matrix in self._matrices)
@@ -209,6 +227,9 @@ class SideBySide(BitForm):
             start, begin = start + a, begin + b
         return np.concatenate(results)
 
+    def part(self, words: slice) -> SideBySide:
+        return SideBySide(tuple((a, b, form.part(words)) for a, b, form in self.parts))
+
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         found: list[Weighted] = []
         start = begin = place = 0
@@ -220,6 +241,13 @@ class SideBySide(BitForm):
             ]
             start, begin, place = start + a, begin + b, place + rows
         return found
+
+
+def pieces(form: BitForm, left: int, right: int, words: int, most: int) -> list[slice]:
+    """Return ranges of words, in each of which a form has about ``most`` bits of the left operand, or fewer."""
+    count = max(1, -(-form.lefts(left, right, words) // most))
+    step = max(1, -(-words // count))
+    return [slice(start, min(start + step, words)) for start in range(0, words, step)] or [slice(0, 0)]
 
 
 def _fitting(rows: int, fits: bool, form: BitForm, left: int, right: int) -> int:

@@ -108,6 +108,11 @@ class LateChecks(ABC):
     def form(self, form: BitForm, left: int, right: int, words: int) -> None:
         """Note a form of rows of words."""
 
+    def form_pieces(self, form: BitForm, left: int, right: int, words: int) -> list[slice]:
+        """Return the ranges of words in which the scheme computes a form, one after the other."""
+        del form, left, right
+        return [slice(0, words)]
+
     @abstractmethod
     def grown(self) -> Sent:
         """Return what a check takes that is due at the end of an operation; nothing if none is."""

@@ -325,9 +325,13 @@ class Meter(FromNumbers, Blank):
         return adder(self.boolean, signal, signal)
 
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
-        if self._late is not None:
-            self._late.form(form, a.shape[0], b.shape[0], shape[1])
-        return self._product(BITS, a.shape, b.shape, shape, 0)
+        if self._late is None:
+            return self._product(BITS, a.shape, b.shape, shape, 0)
+        for words in self._late.form_pieces(form, a.shape[0], b.shape[0], shape[1]):
+            wide = words.stop - words.start
+            self._late.form(form.part(words), a.shape[0], b.shape[0], wide)
+            self._product(BITS, None, None, (shape[0], wide), 0)
+        return self._blank(BITS, shape)
 
     def _number_masks(self, width: int, count: int, ring: IntegerRing) -> tuple[list[BitShare], None]:
         digits = self._costs.mask_digits

@@ -27,13 +27,13 @@ from cofit.sharing.repn.fields import PrimeField, drawn_prime, public_stream
 from cofit.sharing.repn.folding import InnerProduct
 from cofit.sharing.repn.integer_claims import IntegerClaims
 from cofit.sharing.repn.opening import Opening
-from cofit.sharing.repn.relations import Noted
-from cofit.sharing.repn.vectors import Vectors
+from cofit.sharing.repn.relations import Noted, most_elements
+from cofit.sharing.repn.vectors import Buffers, Vectors
 from cofit.sharing.shares import Share
+from cofit.sharing.spec import Spec
 from cofit.sharing.steps import Protocol
+from cofit.transport import Mesh
 
-MOST_ELEMENTS = 1 << 20
-"""So many elements of a field are checked at once, or a few more: what is noted takes memory until then."""
 NONCE_BYTES = SEED_BYTES
 
 
@@ -52,6 +52,10 @@ class _Coins:
 class Checking(Opening):
     """One party, with its checks."""
 
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
+        self._buffers = Buffers()
+
     def verify(self) -> None:
         """Check all that was noted, and that all were told the same."""
         self.verification.refuse_after_failure()
@@ -60,7 +64,7 @@ class Checking(Opening):
 
     def _verify_if_many(self) -> None:
         """Check what takes much memory, after an operation; matrices wait."""
-        if not self._within and self.relations.elements >= MOST_ELEMENTS:
+        if not self._within and self.relations.elements >= most_elements(self._part_count):
             self._check(self.relations.taken(matrices=False))
 
     def _check(self, noted: Noted) -> None:
@@ -97,6 +101,7 @@ class Checking(Opening):
         self._run("compare", self._compared())
         self._check_commitments(coins, commitments)
         self._open_last(instances, points, masks, dealt)
+        self._buffers.give_back()
         self.transcript.pending = False
 
     # --- coins -------------------------------------------------------------------------------------------
@@ -148,7 +153,7 @@ class Checking(Opening):
         if integer:
             instances.append(self._integer_instance(integer, noted.lengths["integers"], said, coin))
         if bits is not None:
-            vectors = Vectors(parts, noted.lengths["bits"])
+            vectors = Vectors(parts, noted.lengths["bits"], self._buffers)
             claim = bits.claims(dealt[len(integer)].parts, coin, vectors)
             instances.append(InnerProduct(FIELD, *vectors.whole(), claim, masks))
         instances += [self._prime_instance(prime, noted, coin) for prime in noted.prime_rings]
@@ -165,7 +170,7 @@ class Checking(Opening):
     def _integer_instance(
         self, integer: dict[PowerOfTwoRing, IntegerClaims], length: int, said: list[bytes], coin: Generator
     ) -> InnerProduct:
-        modulo, vectors = PrimeField(drawn_prime(coin)), Vectors(self._part_count, length)
+        modulo, vectors = PrimeField(drawn_prime(coin)), Vectors(self._part_count, length, self._buffers)
         total = [0] * self._part_count
         start = 0
         for claims in integer.values():
@@ -178,7 +183,7 @@ class Checking(Opening):
 
     def _prime_instance(self, ring: IntegerRing, noted: Noted, coin: Generator) -> InnerProduct:
         """Relations in a prime field need no integers: their weighted sum is the claim."""
-        modulo, vectors = PrimeField(ring.modulus), Vectors(self._part_count, noted.lengths[ring.name])
+        modulo, vectors = PrimeField(ring.modulus), Vectors(self._part_count, noted.lengths[ring.name], self._buffers)
         claim = [0] * self._part_count
         for item in noted.products[ring]:
             weights = modulo.draws(coin, item.count)

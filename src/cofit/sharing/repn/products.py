@@ -15,9 +15,9 @@ import numpy as np
 
 from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
-from cofit.sharing.bit_forms import BitForm
+from cofit.sharing.bit_forms import BitForm, pieces
 from cofit.sharing.repn.dealing import Dealing
-from cofit.sharing.repn.relations import Relations
+from cofit.sharing.repn.relations import Relations, most_form_bits
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import Spec
 from cofit.sharing.steps import Protocol
@@ -123,12 +123,18 @@ class Products(Dealing):
         self._verify_if_many()
 
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
+        """In pieces: what was noted of one is checked, and its memory is used for the next."""
         self.verification.refuse_after_failure()
-        with self._whole():
-            summand = form.sum(a.parts, self._rights(BITS, b.parts))
-            product = self._run("forms", self._summed(BITS, shape, self._everybody, summand))
-            self.relations.note_form(a, b, form, product)
-        return product
+        found = []
+        for words in pieces(form, a.shape[0], b.shape[0], shape[1], most_form_bits(self._part_count)):
+            left, right = (self.select(share, (slice(None), words)) for share in (a, b))
+            own = form.part(words)
+            with self._whole():
+                summand = own.sum(left.parts, self._rights(BITS, right.parts))
+                product = self._run("forms", self._summed(BITS, summand.shape, self._everybody, summand))
+                self.relations.note_form(left, right, own, product)
+            found.append(product)
+        return found[0] if len(found) == 1 else self.concatenate(found, 1)
 
     def _times_known(self, ring: Ring, known: RingArray | None, values: Share) -> Protocol[Share]:
         """Return the sum over the first axis of values times what all openers know, of the same shape.

@@ -27,7 +27,18 @@ from cofit.sharing.shares import Share
 Parts = tuple[RingArray, ...]
 CHECKS = SUBSETS
 """D: the bits of every relation (``lifted.py``)."""
+_MOST_WORDS = 1 << 22
 _FEW = 1 << 14  # terms of a matrix product that are checked one by one
+
+
+def most_elements(parts: int) -> int:
+    """Return how many elements of a field are checked at once, or a few more: they and what was noted take memory."""
+    return _MOST_WORDS // parts
+
+
+def most_form_bits(parts: int) -> int:
+    """Return how many bits of a form are computed at once: they become as many elements of a field."""
+    return most_elements(parts) // 2
 
 
 @dataclass

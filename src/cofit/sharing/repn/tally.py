@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 
 from cofit.arithmetic import PowerOfTwoRing, Ring
 from cofit.arithmetic.bit_words import BITS
-from cofit.sharing.bit_forms import BitForm
+from cofit.sharing.bit_forms import BitForm, pieces
 from cofit.sharing.costs import LateChecks, Sent
 from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.repn.bit_claims import POINTS, ROWS
-from cofit.sharing.repn.check import MOST_ELEMENTS, NONCE_BYTES
+from cofit.sharing.repn.check import NONCE_BYTES
 from cofit.sharing.repn.geometry import Geometry
 from cofit.sharing.repn.lifted import claim_bytes
-from cofit.sharing.repn.relations import CHECKS, expanded
+from cofit.sharing.repn.relations import CHECKS, expanded, most_elements, most_form_bits
 from cofit.sharing.shares import Share
 
 _WORD = 8
@@ -45,6 +45,7 @@ class RepnChecks(LateChecks):
 
     def __init__(self, geometry: Geometry) -> None:
         self._geometry = geometry
+        self._parts = len(geometry.held[0])
         self._sizes = Sizes()
         self._matrices: dict[tuple[Ring, object], int] = {}
         self._elements = 0
@@ -90,8 +91,11 @@ class RepnChecks(LateChecks):
             self._sizes.bits = True
             self._elements += length
 
+    def form_pieces(self, form: BitForm, left: int, right: int, words: int) -> list[slice]:
+        return pieces(form, left, right, words, most_form_bits(self._parts))
+
     def grown(self) -> Sent:
-        return self._checked(matrices=False) if self._elements >= MOST_ELEMENTS else Sent(0, 0)
+        return self._checked(matrices=False) if self._elements >= most_elements(self._parts) else Sent(0, 0)
 
     def verify(self) -> Sent:
         if not (self._pending or self._sizes.any or self._matrices):

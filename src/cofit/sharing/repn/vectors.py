@@ -18,12 +18,31 @@ Writing = Callable[[Words], None]
 """Writes a piece of a vector over what it is given."""
 
 
+class Buffers:
+    """Memory of vectors, which is used again in the next check: new memory takes longer to clear than they to write."""
+
+    def __init__(self) -> None:
+        self._free: list[Words] = []
+        self._taken: list[Words] = []
+
+    def take(self, length: int) -> Words:
+        """Return so many words."""
+        at = next((i for i, free in enumerate(self._free) if len(free) >= length), None)
+        found = np.empty(length, np.uint64) if at is None else self._free.pop(at)
+        self._taken.append(found)
+        return found[:length]
+
+    def give_back(self) -> None:
+        """Have all that was taken used again; of what is too small for anything lately, nothing is kept."""
+        self._free, self._taken = self._taken, []
+
+
 class Vectors:
     """x and y, of so many elements, or a few more, so that they can be halved often; what is not written is 0."""
 
-    def __init__(self, parts: int, length: int) -> None:
+    def __init__(self, parts: int, length: int, buffers: Buffers) -> None:
         whole = -(-length // _MULTIPLE) * _MULTIPLE if length > _MULTIPLE else length  # takes as many folds
-        self.x, self.y = ([np.empty(whole, np.uint64) for _ in range(parts)] for _ in range(2))
+        self.x, self.y = ([buffers.take(whole) for _ in range(parts)] for _ in range(2))
         self._end = 0
 
     def add(self, length: int, xs: Sequence[Writing], ys: Sequence[Writing]) -> None:
