@@ -50,6 +50,7 @@ class IntegerClaims:
         own, bits = self._dealt[rank], self.ring.bits
         total = column(self._sums) + repeated(len(own) << bits, self.count)
         total -= sum(column(self.ring.to_words(part).reshape(self.count, -1)) for part in own.values())
+        total -= total & repeated((1 << bits) - 1, self.count)  # 0, unless we deal something else than our sums
         masks = (np.frombuffer(drawn, np.uint8).reshape(self.count, -1) for drawn in hiding[rank].values())
         told = (total >> bits) + sum(map(column, masks))
         self._told = entries(told, self.count, lifted.claim_bytes(self.ring)).tobytes()
