@@ -240,7 +240,12 @@ def disagreement(plan: DescentPlan, table: Table, scheme: str) -> float:
     return float(np.abs(result - reference(plan, table, 44).released()).max()) / plan.noise_of_weights
 
 
-SHORT = [(kind, scheme) for kind in FEW for scheme in EVERY if scheme != ("shamir/5", "shamir")[kind == FEW[1]]]
+SHORT = [
+    (kind, scheme)
+    for kind in FEW
+    for scheme in EVERY
+    if scheme != ("shamir/5", "shamir")[kind == FEW[1]] and (scheme != "repn" or kind == FEW[0])
+]
 """Of a scheme with many parties a long kind is with five, and the others with three."""
 LONG = [(kind, scheme) for kind in KINDS for scheme in EVERY if (kind, scheme) not in SHORT]
 

@@ -58,7 +58,13 @@ FORMATS = [
 ]
 IN_A_FIELD = [FixedPoint(16, F61), FixedPoint(26, F61)]
 MOST_UNITS = 4
-RARE = [("shamir", FixedPoint(24)), ("shamir/5", FixedPoint(52, Z128))]
+RARE = [
+    ("shamir", FixedPoint(24)),
+    ("shamir/5", FixedPoint(52, Z128)),
+    ("repn", FixedPoint(24)),
+    ("repn", FixedPoint(52, Z128)),
+]
+"""Of operations that other tests look at, one by one."""
 scheme_and_format = pytest.mark.parametrize(
     ("scheme", "format"),
     [("clear", format) for format in FORMATS + IN_A_FIELD]

@@ -23,12 +23,9 @@ def failed(lab: Lab) -> list[str]:
 @pytest.mark.parametrize(
     ("cheat", "label", "when"),
     [
-        ("party-b", "matmul", 2),
-        *(
-            pytest.param(cheat, label, when, marks=pytest.mark.slow)
-            for cheat in ("party-a", "party-b", "party-c")
-            for label, when in (("", 7), ("matmul", 3), ("noise", 2), ("verify", 4), ("verify/fold", 2))
-        ),
+        pytest.param(cheat, label, when, marks=pytest.mark.slow)  # ``test_failed_check.py`` has one that is not slow
+        for cheat in ("party-a", "party-b", "party-c")
+        for label, when in (("", 7), ("matmul", 3), ("noise", 2), ("verify", 4), ("verify/fold", 2))
     ],
 )
 def test_a_flipped_bit_ends_the_study_without_a_release(make_lab: MakeLab, cheat: str, label: str, when: int) -> None:
