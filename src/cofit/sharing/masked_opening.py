@@ -21,8 +21,12 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import numpy.typing as npt
 
 from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray
+from cofit.arithmetic.bits import unpack
+
+Digits = npt.NDArray[np.uint8]
 
 
 @functools.cache
@@ -66,3 +70,32 @@ def of_wrap(ring: PowerOfTwoRing, wrapped: RingArray, shift: int) -> RingArray:
 def without_wrap(ring: IntegerRing, top_digit: RingArray, masked_top: RingArray, width: int) -> RingArray:
     """Return our summand of 2^K top(r) (1 - top(c)), from that of top(r) and from top(c)."""
     return ring.shl(ring.sub(top_digit, ring.mul(top_digit, masked_top)), width)
+
+
+# --- digits, where a mask is a sum of several ------------------------------------------------------------
+
+
+def top_digit(ring: PowerOfTwoRing, values: RingArray, width: int) -> Digits:
+    """Return the numbers that the top bits make, at most eight of them."""
+    return _small(ring, ring.shr(values, ring.bits - width))
+
+
+def low_digit(ring: PowerOfTwoRing, values: RingArray, shift: int, width: int) -> Digits:
+    """Return the top digit of what lies below ``shift``; of fewer bits, with zeros after them."""
+    mask, missing = np.uint8((1 << width) - 1), width - shift
+    if missing > 0:
+        return (_small(ring, values) << np.uint8(missing)) & mask
+    return _small(ring, ring.shr(values, shift - width)) & mask
+
+
+def top_digit_of_planes(planes: RingArray, width: int, count: int) -> Digits:
+    """Return the number that the top digits of every element make; of fewer digits, with zeros after them."""
+    total = np.zeros(count, np.uint8)
+    for place, row in enumerate(planes[-width:], max(0, width - len(planes))):
+        total |= unpack(row[None], count)[0] << np.uint8(place)
+    return total
+
+
+def _small(ring: PowerOfTwoRing, values: RingArray) -> Digits:
+    """Return the lowest eight bits."""
+    return (values if ring.words == 1 else values["lo"]).astype(np.uint8)

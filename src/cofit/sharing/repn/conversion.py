@@ -19,15 +19,15 @@ import numpy as np
 
 from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import from_planes, packed_length, to_planes, unpack
+from cofit.arithmetic.bits import from_planes, packed_length, to_planes
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.carry_save import carry_signals
 from cofit.sharing.group_streams import Group
-from cofit.sharing.masked_opening import power
+from cofit.sharing.masked_opening import power, top_digit_of_planes
 from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.repn.truncation import Truncation, top_width
-from cofit.sharing.repn.wraps import CARRY_BITS, Digits, Family, Prepared
+from cofit.sharing.repn.wraps import CARRY_BITS, Family, Prepared
 from cofit.sharing.shares import BitShare, Share
 from cofit.sharing.steps import Protocol
 
@@ -114,7 +114,7 @@ class RepnConversion(TakesBits, FromNumbers, Truncation):
         opened = self._run("unmask", self._opened_words(masked))
         top = top_width(len(maskers))
         rows = [_padded(self, share, top) for share in digits]
-        seen = None if opened is None else _top_digit(opened, top, count)
+        seen = None if opened is None else top_digit_of_planes(opened, top, count)
         if len(maskers) == 1:
             known = None if seen is None else ring.from_int((seen == 0).astype(np.int64))[None]
             wraps = self._run("unmask", self._times_known(ring, known, rows[0]))
@@ -149,11 +149,3 @@ def _padded(scheme: RepnConversion, digits: Share, top: int) -> Share:
         return chosen
     zeros = chosen.ring.zeros((missing, digits.shape[1]))
     return chosen.linear(lambda part: np.concatenate([zeros, part]))
-
-
-def _top_digit(planes: RingArray, width: int, count: int) -> Digits:
-    """Return the number that the top digits of every element make; of fewer digits, with zeros after them."""
-    total = np.zeros(count, np.uint8)
-    for place, row in enumerate(planes[-width:], max(0, width - len(planes))):
-        total |= unpack(row[None], count)[0] << np.uint8(place)
-    return total

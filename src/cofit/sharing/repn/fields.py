@@ -17,6 +17,7 @@ from cofit.arithmetic import Generator, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.integers import Words
 from cofit.arithmetic.ring import Shape, Source
+from cofit.errors import InvalidInputError
 
 PRIME_BITS = 61
 _BASES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)  # enough below 2^64: Sorenson and Webster, Math. Comp. 2017
@@ -68,7 +69,7 @@ class Scalars(Ring):
         return self.from_int(a.astype(object).sum(axis=axis))
 
     def matmul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:
-        raise NotImplementedError(f"{self.name} is for a few elements.")
+        raise InvalidInputError(f"Matrix products are not defined on the few elements of {self.name}.")
 
 
 class Field(ABC):

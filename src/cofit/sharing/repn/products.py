@@ -8,6 +8,7 @@ Every pair of groups has a party in common, so every product x_A y_B of summands
 from __future__ import annotations
 
 import functools
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -103,14 +104,15 @@ class Products(Dealing):
             self.relations.note(kind, *factors, product)
         return result
 
+    @abstractmethod
     def _truncated(
         self, operation: str, ring: Ring, summand: RingArray | None, shape: Shape, shift: int, plus: Share | None
     ) -> tuple[Share, Share]:
         """Return a sharing of the product as it follows from what was opened, and of (product + plus) / 2^shift."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _verify_if_many(self) -> None:
-        raise NotImplementedError
+        """Check what was noted, if it is much."""
 
     @contextmanager
     def _whole(self) -> Iterator[None]:

@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
-from cofit.sharing.masked_opening import power, public_part, raised
+from cofit.arithmetic import Ring, RingArray, Shape, power_of_two
+from cofit.sharing.masked_opening import low_digit, power, public_part, raised, top_digit
 from cofit.sharing.repn.wraps import Family, Wraps
 from cofit.sharing.shares import Share
 
@@ -60,15 +58,15 @@ class Truncation(Wraps):
             own[0] = raised(ring, own[0])
         top, low = top_width(len(groups)), low_width(len(groups))
         families = [
-            Family(top, {group: _top_digit(ring, mask, top) for group, mask in masks.items()}),
-            Family(low, {group: _low_digit(ring, mask, shift, low) for group, mask in masks.items()}),
+            Family(top, {group: top_digit(ring, mask, top) for group, mask in masks.items()}),
+            Family(low, {group: low_digit(ring, mask, shift, low) for group, mask in masks.items()}),
         ]
         opened, prepared = self._together(
             operation,
             self._to_openers(ring, own[0] if len(own) == 1 else ring.signed_sum(own)),
             self._prepared_wraps(ring, count, families),
         )
-        digits = None if opened is None else [_top_digit(ring, opened, top), _low_digit(ring, opened, shift, low)]
+        digits = None if opened is None else [top_digit(ring, opened, top), low_digit(ring, opened, shift, low)]
         factors = [ring.shl(power(ring, 0), ring.bits - shift), ring.neg(power(ring, 0))]
         wrapped = self._wraps(operation, ring, count, families, prepared, digits, factors)
         highs = {group: ring.neg(ring.shr(mask, shift)) for group, mask in masks.items()}
@@ -85,20 +83,3 @@ class Truncation(Wraps):
         if plus is not None:
             product = self.sub(product, plus)
         return product, result.linear(lambda part: part.reshape(shape))
-
-
-def _top_digit(ring: PowerOfTwoRing, values: RingArray, width: int) -> RingArray:
-    return _small(ring, ring.shr(values, ring.bits - width))
-
-
-def _low_digit(ring: PowerOfTwoRing, values: RingArray, shift: int, width: int) -> RingArray:
-    """Return the top digit of what lies below ``shift``; of fewer bits, with zeros after them."""
-    mask, missing = np.uint8((1 << width) - 1), width - shift
-    if missing > 0:
-        return (_small(ring, values) << np.uint8(missing)) & mask
-    return _small(ring, ring.shr(values, shift - width)) & mask
-
-
-def _small(ring: PowerOfTwoRing, values: RingArray) -> RingArray:
-    """Return the lowest eight bits."""
-    return (values if ring.words == 1 else values["lo"]).astype(np.uint8)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from cofit.arithmetic import IntegerRing, PowerOfTwoRing, Ring, RingArray
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import packed_length, to_planes, unpack
+from cofit.arithmetic.bits import packed_length, to_planes
 from cofit.arithmetic.power_of_two import shifting
 from cofit.sharing.adder import TakesBits, plane_count
 from cofit.sharing.carry_save import carry_signals
+from cofit.sharing.masked_opening import top_digit_of_planes
 from cofit.sharing.numbers import FromNumbers, plain_numbers
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.shamir.digits import Digits
@@ -72,7 +71,7 @@ class ShamirConversion(TakesBits, FromNumbers, Truncation):
         count, top, openers = masked.count, top_width(self.geometry.threshold), self.geometry.openers
 
         def digits_of(planes: RingArray) -> list[Digits]:
-            return [_top_digit(planes, top, count)]
+            return [top_digit_of_planes(planes, top, count)]
 
         digits = None if kept is None else digits_of(kept)
         plain = None if kept is None else ring.neg(plain_numbers(ring, kept, count)[0])
@@ -86,11 +85,3 @@ class ShamirConversion(TakesBits, FromNumbers, Truncation):
                 terms.append(plain_numbers(ring, opened, count)[0])
             result = ring.signed_sum(terms)
         return self._run("unmask", self._reshared(ring, result, (count,), openers))
-
-
-def _top_digit(planes: RingArray, width: int, count: int) -> Digits:
-    """Return the number that the top digits of every element make; of fewer digits, with zeros after them."""
-    total = np.zeros(count, np.uint8)
-    for place, row in enumerate(planes[-width:], max(0, width - len(planes))):
-        total |= unpack(row[None], count)[0] << np.uint8(place)
-    return total

@@ -15,10 +15,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
-from cofit.sharing.masked_opening import of_wrap, public_part, raised
+from cofit.arithmetic import Ring, RingArray, Shape, power_of_two
+from cofit.sharing.masked_opening import low_digit, of_wrap, public_part, raised, top_digit
 from cofit.sharing.shamir.digits import Digits
 from cofit.sharing.shamir.wraps import MaskedSums, Wraps
 from cofit.sharing.shares import Share
@@ -61,8 +59,8 @@ class Truncation(Wraps):
         widths = [top, low] if low else [top]
 
         def digits_of(values: RingArray) -> list[Digits]:
-            found = [_top_digit(ring, values, top)]
-            return [*found, _low_digit(ring, values, shift, low)] if low else found
+            found = [top_digit(ring, values, top)]
+            return [*found, low_digit(ring, values, shift, low)] if low else found
 
         digits, plain, own = None, None, None
         if self.rank in openers:
@@ -82,20 +80,3 @@ class Truncation(Wraps):
             result = ring.signed_sum(terms, below)
         share = self._run(operation, self._reshared(ring, result, (count,), openers))
         return share.linear(lambda part: part.reshape(shape))
-
-
-def _top_digit(ring: PowerOfTwoRing, values: RingArray, width: int) -> Digits:
-    return _small(ring, ring.shr(values, ring.bits - width))
-
-
-def _low_digit(ring: PowerOfTwoRing, values: RingArray, shift: int, width: int) -> Digits:
-    """Return the top digit of what lies below ``shift``; of fewer bits, with zeros after them."""
-    mask, missing = np.uint8((1 << width) - 1), width - shift
-    if missing > 0:
-        return (_small(ring, values) << np.uint8(missing)) & mask
-    return _small(ring, ring.shr(values, shift - width)) & mask
-
-
-def _small(ring: PowerOfTwoRing, values: RingArray) -> Digits:
-    """Return the lowest eight bits."""
-    return (values if ring.words == 1 else values["lo"]).astype(np.uint8)

@@ -157,7 +157,7 @@ def with_edges(made: Callable[[Shamir, str, dict[int, bytes]], Generator]) -> Ca
     return stream
 
 
-@pytest.mark.parametrize("digit", ["_top_digit", "_low_digit"])
+@pytest.mark.parametrize("digit", ["top_digit", "low_digit"])
 def test_a_wrong_digit_is_noticed(digit: str) -> None:
     """Broken on purpose: digits that are 0."""
     right = getattr(truncation, digit)
