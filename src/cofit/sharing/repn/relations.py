@@ -27,7 +27,7 @@ from cofit.sharing.shares import Share
 Parts = tuple[RingArray, ...]
 CHECKS = SUBSETS
 """D: the bits of every relation (``lifted.py``)."""
-_MOST_WORDS = 1 << 22
+_MOST_WORDS = 6 << 20
 _FEW = 1 << 14  # terms of a matrix product that are checked one by one
 
 
