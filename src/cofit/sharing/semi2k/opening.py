@@ -7,28 +7,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cofit.arithmetic import Generator, Ring, RingArray, Shape
-from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
+from cofit.arithmetic import Ring, RingArray
 from cofit.errors import PeerClosedError
+from cofit.sharing.additive import Additive
 from cofit.sharing.correlations import Demand
 from cofit.sharing.member import SPREAD, as_bytes
-from cofit.sharing.operands import own_values
-from cofit.sharing.semi2k.inputs import DealtToParties
 from cofit.sharing.semi2k.sources import SOURCES
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import Spec
 from cofit.transport import Mesh
 
 
-class Openings(DealtToParties):
+class Openings(Additive):
     """One of the computing parties, with what it sends and draws."""
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
         super().__init__(mesh, names, dealer, spec)
-        self._others = [rank for rank in range(len(self.names)) if rank != self.rank]
-        self._constant_part = 0 if self.rank == 0 else None
-        self._pairs: dict[int, Generator] = {}
-        self._coins = Generator(fresh_seed())
         self._source = SOURCES[self.spec.correlations](self._exchange, self.rank, len(self.names))
 
     def _common_state(self, rank: int) -> int:
@@ -58,17 +52,11 @@ class Openings(DealtToParties):
             ) from error
 
     def setup(self) -> None:
-        """Agree on seeds with every other party, k_ij = HKDF(half of i, half of j; session); the source begins too."""
-        mine = {rank: fresh_seed() for rank in self._others}
-        heard = {rank: np.empty(SEED_BYTES, np.uint8) for rank in self._others}
-        self._exchange_all("setup", {rank: [np.frombuffer(half, np.uint8)] for rank, half in mine.items()}, heard)
-        session = self.mesh.terms.session
-        for rank in self._others:
-            halves = (mine[rank], heard[rank].tobytes())
-            low, high = min(rank, self.rank), max(rank, self.rank)
-            ordered = halves if self.rank == low else halves[::-1]
-            self._pairs[rank] = Generator(derive_seed(b"".join(ordered) + session, f"semi2k seed {low} {high}"))
-        self._source.start(session)
+        """Agree on seeds with every other party; the source begins too."""
+        mine, heard = self._seed_halves()
+        self._exchange_all("setup", {rank: [half] for rank, half in mine.items()}, heard)
+        self._agree_on_seeds(mine, heard)
+        self._source.start(self.mesh.terms.session)
 
     def prepare(self, demand: Demand) -> None:
         """Rounds: at the last party, a message from the dealer for every chunk; nothing at the others."""
@@ -87,14 +75,6 @@ class Openings(DealtToParties):
             own[:] = arrived[: len(own)].data
             as_bytes(back[rank])[:] = arrived[len(own) :].data
 
-    def input(self, source: int, values: RingArray | None, ring: Ring, shape: Shape) -> Share:
-        """The others' summands come from the seeds that the source shares with them."""
-        if self.rank != source:
-            return Share(ring, (self._pairs[source].ring(ring, shape),))
-        given = own_values(self.mesh.name, ring, values, shape)
-        drawn = (self._pairs[rank].ring(ring, shape) for rank in self._others)
-        return Share(ring, (functools.reduce(ring.sub, drawn, given),))
-
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         ring, receivers = share.ring, range(len(self.names)) if to is None else to
         own = share.parts[0]
@@ -108,18 +88,6 @@ class Openings(DealtToParties):
         send = {rank: [own] for rank in self._others if rank in receivers}
         self._exchange_all(operation, send, theirs)
         return functools.reduce(ring.add, theirs.values(), own) if self.rank in receivers else None
-
-    def _zero(self, ring: Ring, shape: Shape) -> RingArray:
-        """Return our summand of a random sharing of zero: of every two parties one adds and one subtracts a draw."""
-        total = ring.zeros(shape)
-        for rank in self._others:
-            drawn = self._pairs[rank].ring(ring, shape)
-            total = ring.add(total, drawn) if self.rank < rank else ring.sub(total, drawn)
-        return total
-
-    def refresh(self, share: Share) -> Share:
-        """Add a sharing of zero. Nothing is sent."""
-        return Share(share.ring, (share.ring.add(share.parts[0], self._zero(share.ring, share.shape)),))
 
     def _opened(self, operation: str, ring: Ring, own: Sequence[RingArray]) -> list[RingArray]:
         """Open several masked values to everybody in one exchange."""

@@ -75,10 +75,6 @@ class Semi2k(Semi2kConversion):
         super().__init__(mesh, names, dealer, spec)
         self.boolean = PackedBoolean(self, self._random_words, self._bilinear_words)
 
-    @property
-    def _part_count(self) -> int:
-        return 1
-
     @classmethod
     def costs(cls, spec: Spec) -> Costs:
         """The table at the head of this file, for programs that count."""
@@ -107,8 +103,6 @@ class Semi2k(Semi2kConversion):
             hold_known=StreamCost(parties - 1),
             listeners=1,
         )
-
-    # --- input and output --------------------------------------------------------------------------------
 
     # --- products ----------------------------------------------------------------------------------------
 

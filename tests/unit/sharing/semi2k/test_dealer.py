@@ -100,7 +100,7 @@ def all_but_ones_coins(kind: type[Semi2k], parties: int, honest: int) -> tuple[n
     numbers = iter(range(10, 10 + parties))
     seeds = mock.patch("cofit.sharing.semi2k.from_dealer.fresh_seed", side_effect=lambda: bytes([next(numbers)] * 32))
     session = mock.patch("support.runs.secrets.token_bytes", side_effect=bytes)
-    fresh = mock.patch("cofit.sharing.semi2k.opening.fresh_seed", side_effect=lambda: os.urandom(32))
+    fresh = mock.patch("cofit.sharing.additive.fresh_seed", side_effect=lambda: os.urandom(32))
     with seeds, session, fresh:
         bits, drawn = run_scheme(Known, program, parties=parties).results[0]
     assert bits is not None

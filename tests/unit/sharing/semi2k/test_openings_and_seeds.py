@@ -82,7 +82,7 @@ def first_draws(session: bytes, seeds: Callable[[int], bytes], halves: bytes) ->
                 assert found.setdefault(f"pair {sorted((rank, s.rank))}", drawn) == drawn
 
     dealer = mock.patch("cofit.sharing.semi2k.from_dealer.fresh_seed", side_effect=lambda: seeds(next(numbers_)))
-    party = mock.patch("cofit.sharing.semi2k.opening.fresh_seed", side_effect=lambda: halves)
+    party = mock.patch("cofit.sharing.additive.fresh_seed", side_effect=lambda: halves)
     token = mock.patch("support.runs.secrets.token_bytes", side_effect=lambda n: session[:n])
     with dealer, party, token:
         run_scheme("semi2k", program, parties=3)

@@ -1,8 +1,8 @@
-"""How owners share values among the parties of ``semi2k``, and how what they dealt is put together.
+"""How owners share values among parties that hold one summand each, and how what they dealt is put together.
 
-An owner outside deals seeds to all parties but the first, which gets the rest (the last one hears from the dealer
-already). An owner that is a party keeps its values there and deals nothing: see ``proof.md``, "Parts that a party
-knows".
+An owner outside deals seeds to all parties but the first, which gets the rest (where there is a dealer, the last one
+hears from it already). An owner that is a party keeps its values there and deals nothing: see ``semi2k/proof.md``,
+"Parts that a party knows".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cofit.sharing.summands import DealtSummands, SummandInputs
 
 
 @dataclass(frozen=True)
-class Semi2kInputs(SummandInputs):
+class AdditiveInputs(SummandInputs):
     """Every party holds one summand, and an owner that is a party may keep its values as they are."""
 
     def known(self, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:
@@ -33,12 +33,12 @@ class Semi2kInputs(SummandInputs):
 
 
 class DealtToParties(Scheme):
-    """A party of ``semi2k``, with what owners deal to it."""
+    """A party that holds one summand, with what owners deal to it."""
 
     @classmethod
-    def inputs(cls, spec: Spec) -> Semi2kInputs:
+    def inputs(cls, spec: Spec) -> AdditiveInputs:
         """Seeds of all summands but x_0, which is in full."""
-        return Semi2kInputs(cls.info.name, tuple((rank,) for rank in range(spec.parties)), 0)
+        return AdditiveInputs(cls.info.name, tuple((rank,) for rank in range(spec.parties)), 0)
 
     def expand_joined(
         self,
