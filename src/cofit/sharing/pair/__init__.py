@@ -1,0 +1,1 @@
+"""Oblivious transfer between two parties alone, with passive security."""

@@ -1,0 +1,148 @@
+"""Correlated oblivious transfers without end, from 32 trees: SoftSpoken, passive security.
+
+After one message from the chooser, transfer i is: the chooser has a random bit c_i and a row v_i of 128 bits, the
+sender has the row w_i = v_i XOR c_i Delta. Delta, 128 bits, is the sender's secret, the same for all transfers; the
+chooser does not choose its bits.
+
+Every leaf x of tree b is the key of a stream of bits r_(b,x): AES-128 in counter mode. For every transfer the chooser
+takes
+
+    u_b = XOR_x r_(b,x),    v_b = XOR_x x r_(b,x)    (4 bits: bit j is the XOR over the x that have bit j)
+
+and the sender, who lacks the leaf x = Delta_b, w_b = XOR_x (x XOR Delta_b) r_(b,x) = v_b XOR Delta_b u_b, for which
+it does not need it. All trees must have the same bit, c = u_0; so the chooser sends u_b XOR c for the other 31 trees,
+and the sender adds Delta_b times that. Bits 4 b to 4 b + 3 of a row are those of tree b, low first.
+
+Who learns what: what the chooser sends is masked by u_b, of which the sender lacks one summand; nothing goes to the
+chooser, so Delta is hidden as well as the trees hide it. The rows of one party are pseudorandom given the other's,
+but for the relation above: before use they are hashed (``hashing``). Passive security: nobody checks that the chooser
+took the same c in all trees.
+
+Costs: 31/8 bytes a transfer, from chooser to sender; 4 blocks of AES a transfer on either side.
+
+Source: Roy, "SoftSpokenOT: quieter OT extension from small-field silent VOLE in the Minicrypt model", CRYPTO 2022,
+sections 3 and 4 (with k = 4, and the repetition code for the choice bits; without the consistency check of section
+4).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from cofit import kernels
+from cofit.arithmetic.integers import Words
+from cofit.errors import ProtocolError, parameter_error
+from cofit.sharing.pair.base_ot import COUNT, SEED_BYTES
+from cofit.sharing.pair.trees import DEPTH, LEAVES, TREES
+
+Bytes = npt.NDArray[np.uint8]
+
+QUANTUM = 1024
+"""Transfers are made in multiples of this."""
+_QUANTUM_BYTES = QUANTUM // 8
+
+
+def corrections_bytes(count: int) -> int:
+    """Return the bytes of the message for ``count`` transfers."""
+    return _checked(count, "corrections_bytes") // QUANTUM * (TREES - 1) * _QUANTUM_BYTES
+
+
+class Chooser:
+    """The party that gets random choice bits; it has all leaves, (32, 16, 16)."""
+
+    def __init__(self, leaves: Bytes) -> None:
+        self._streams = _Streams(_leaves_of(leaves, "Chooser"))
+
+    def extend(self, count: int) -> tuple[Words, Words, Bytes]:
+        """Return the rows (count, 2), the choices (64 in a word) and the message for the sender."""
+        _checked(count, "Chooser.extend")
+        sums, planes = self._streams.next(count)
+        corrections = sums[1:] ^ sums[0]
+        by_quantum = corrections.view(np.uint8).reshape(TREES - 1, -1, _QUANTUM_BYTES).swapaxes(0, 1)
+        return _rows_of(planes), sums[0], np.ascontiguousarray(by_quantum).reshape(-1)
+
+
+class Sender:
+    """The party that has Delta; it has all leaves, (32, 16, 16), but those at Delta."""
+
+    def __init__(self, leaves: Bytes, delta_bits: Bytes) -> None:
+        if delta_bits.shape != (COUNT,) or delta_bits.dtype != np.uint8 or (delta_bits > 1).any():
+            raise parameter_error("delta_bits", "Sender", f"{COUNT} bytes of 0 or 1", f"shape {delta_bits.shape}")
+        self._delta = np.packbits(delta_bits, bitorder="little").view(np.uint64)
+        self._masks = np.uint64(0) - delta_bits.astype(np.uint64)
+        self._streams = _Streams(_from_delta(_leaves_of(leaves, "Sender"), delta_bits))
+
+    @property
+    def delta(self) -> Words:
+        """The 128 bits by which the two rows of a transfer differ where the choice is 1."""
+        return self._delta.copy()
+
+    def extend(self, count: int, corrections: Bytes) -> Words:
+        """Return the rows (count, 2), from the chooser's message."""
+        size = corrections_bytes(_checked(count, "Sender.extend"))
+        if corrections.dtype != np.uint8 or corrections.shape != (size,):
+            raise ProtocolError(
+                f"The corrections of {count} transfers have {size} bytes. Got {corrections.dtype} of shape"
+                f" {corrections.shape} instead: the other party's program differs."
+            )
+        _, planes = self._streams.next(count)
+        by_tree = corrections.reshape(-1, TREES - 1, _QUANTUM_BYTES).swapaxes(0, 1)
+        words = np.ascontiguousarray(by_tree).view(np.uint64).reshape(TREES - 1, -1)
+        planes[DEPTH:] ^= self._masks[DEPTH:, None] & np.repeat(words, DEPTH, axis=0)
+        return _rows_of(planes)
+
+
+class _Streams:
+    """The streams of all leaves, from where the last call ended."""
+
+    def __init__(self, leaves: Bytes) -> None:
+        # In counter mode the cipher keeps its place. The counter is the number of the block of 16 bytes, big-endian.
+        self._ciphers = [
+            Cipher(algorithms.AES128(leaf.tobytes()), modes.CTR(bytes(16))).encryptor()
+            for leaf in leaves.reshape(-1, SEED_BYTES)
+        ]
+
+    def next(self, count: int) -> tuple[Words, Words]:
+        """Return u_b, (32, count // 64), and the planes of all v_b, (128, count // 64)."""
+        zeros = bytes(count // 8)
+        sums = np.empty((TREES, count // 64), np.uint64)
+        planes = np.empty((TREES, DEPTH, count // 64), np.uint64)
+        for tree in range(TREES):
+            ciphers = self._ciphers[tree * LEAVES : (tree + 1) * LEAVES]
+            left = np.stack([np.frombuffer(cipher.update(zeros), np.uint64) for cipher in ciphers])
+            for bit in range(DEPTH):
+                np.bitwise_xor.reduce(left[1::2], axis=0, out=planes[tree, bit])
+                left = left[0::2] ^ left[1::2]
+            sums[tree] = left[0]
+        return sums, planes.reshape(COUNT, -1)
+
+
+def _from_delta(leaves: Bytes, delta_bits: Bytes) -> Bytes:
+    """Return the leaves with number x XOR Delta_b at place x: the missing one is first, where no plane counts it."""
+    bits = delta_bits.reshape(TREES, DEPTH)
+    places = np.arange(LEAVES)
+    for bit in range(DEPTH):
+        mask = np.uint8(0) - bits[:, bit, None, None]
+        leaves = leaves ^ (mask & (leaves ^ leaves[:, places ^ (1 << bit)]))
+    return leaves
+
+
+def _rows_of(planes: Words) -> Words:
+    """Return 128 planes as rows: bit b of row i is bit i of plane b."""
+    rows = np.empty((planes.shape[1] * 64, 2), np.uint64)
+    kernels.from_planes(planes, rows.reshape(-1), 2)
+    return rows
+
+
+def _leaves_of(leaves: Bytes, owner: str) -> Bytes:
+    if leaves.shape != (TREES, LEAVES, SEED_BYTES) or leaves.dtype != np.uint8:
+        raise parameter_error("leaves", owner, f"bytes of shape {(TREES, LEAVES, SEED_BYTES)}", leaves.shape)
+    return leaves
+
+
+def _checked(count: int, owner: str) -> int:
+    if count < 0 or count % QUANTUM != 0:
+        raise parameter_error("count", owner, f"a multiple of {QUANTUM}", count)
+    return count
