@@ -103,6 +103,29 @@ and point e of {0, 1, inf}^4 has the number sum_j e_j 3^j, with 2 for inf::
     bit_gather(rows, coefs, out)                     out[64 v + b] = sum of coefs[q], q with bit b of rows[q, v]
     bit_weighted(rows, coefs, beta, omega)           sum_v omega[v] sum_q coefs[q] Lambda(rows[q, v])
 
+Oblivious transfer, by the CPU's instructions for AES-128. Where ``aes_available()`` is false (the CPU has none, or the
+instruction set is the baseline) all others raise ``RuntimeError``. A key has 16 bytes, its schedule 176. The streams of
+512 keys, 16 for each of 32 trees, are AES in counter mode from block ``position`` on; bit i of a stream belongs to
+transfer i. A row has two words, of which bits 4 b to 4 b + 3 belong to tree b::
+
+    aes_schedules(keys, out)                         out[i] = the round keys of keys[i]
+    ot_chooser(schedules, position, rows, choices, corrections, threads)
+                                                     bit 4 b + j of rows[i] = bit i of the XOR of the streams of tree b
+                                                     whose number has bit j; choices = the XOR of all streams of tree 0;
+                                                     corrections[q, b - 1] = choices XOR all streams of tree b, of
+                                                     transfers 1024 q to 1024 q + 1023
+    ot_sender(schedules, delta, position, corrections, rows, threads)
+                                                     the same rows, but to bit 4 b + j, if delta has it
+                                                     and b > 0, XOR corrections[q, b - 1]
+
+and the hash H(i, x) = pi(pi(x) XOR i) XOR pi(x) of rows, where pi is AES with one schedule, and ``delta`` and ``first``
+are two words, low first. There are as many rows as a multiple of 64::
+
+    ot_hash_wide(schedule, rows, delta, first, out, threads)     out[j] = H(first + j, rows[j] XOR delta)
+    ot_hash_words(schedule, rows, delta, first, out, threads)    out[j] = its low word
+    ot_hash_bits(schedule, rows, delta, first, out, threads)     bit j of out = its lowest bit
+    ot_hash_planes(schedule, rows, delta, first, out, threads)   bit j of plane out[b] = its bit b, for up to 128 planes
+
 The interpreter lock is released during the work. Results do not depend on the number of threads or on the
 instruction set; the best one that this CPU has is used unless ``COFIT_ISA`` or ``set_isa`` says otherwise.
 ``COFIT_THREADS`` or ``set_threads`` sets the default number of threads, else 1.
@@ -115,6 +138,8 @@ from __future__ import annotations
 
 from cofit.kernels._native import (
     add,
+    aes_available,
+    aes_schedules,
     available_isas,
     bilinear,
     bit_forms,
@@ -149,6 +174,12 @@ from cofit.kernels._native import (
     mul,
     mul_sum,
     neg,
+    ot_chooser,
+    ot_hash_bits,
+    ot_hash_planes,
+    ot_hash_wide,
+    ot_hash_words,
+    ot_sender,
     pack_bits,
     project,
     project_t,
@@ -170,6 +201,8 @@ from cofit.kernels._native import (
 
 __all__ = [
     "add",
+    "aes_available",
+    "aes_schedules",
     "available_isas",
     "bilinear",
     "bit_forms",
@@ -204,6 +237,12 @@ __all__ = [
     "mul",
     "mul_sum",
     "neg",
+    "ot_chooser",
+    "ot_hash_bits",
+    "ot_hash_planes",
+    "ot_hash_wide",
+    "ot_hash_words",
+    "ot_sender",
     "pack_bits",
     "project",
     "project_t",

@@ -178,3 +178,53 @@ def bit_gather(rows: NDArray[uint64], coefs: NDArray[uint64], out: NDArray[uint6
 def bit_weighted(
     rows: NDArray[uint64], coefs: NDArray[uint64], beta: NDArray[uint64], omega: NDArray[uint64]
 ) -> int: ...
+def aes_available() -> bool: ...
+def aes_schedules(keys: NDArray[uint8], out: NDArray[uint8]) -> None: ...
+def ot_chooser(
+    schedules: NDArray[uint8],
+    position: int,
+    rows: NDArray[uint64],
+    choices: NDArray[uint64],
+    corrections: NDArray[uint8],
+    threads: int = 0,
+) -> None: ...
+def ot_sender(
+    schedules: NDArray[uint8],
+    delta: NDArray[uint64],
+    position: int,
+    corrections: NDArray[uint8],
+    rows: NDArray[uint64],
+    threads: int = 0,
+) -> None: ...
+def ot_hash_wide(
+    schedule: NDArray[uint8],
+    rows: NDArray[uint64],
+    delta: NDArray[uint64],
+    first: NDArray[uint64],
+    out: NDArray[uint64],
+    threads: int = 0,
+) -> None: ...
+def ot_hash_words(
+    schedule: NDArray[uint8],
+    rows: NDArray[uint64],
+    delta: NDArray[uint64],
+    first: NDArray[uint64],
+    out: NDArray[uint64],
+    threads: int = 0,
+) -> None: ...
+def ot_hash_bits(
+    schedule: NDArray[uint8],
+    rows: NDArray[uint64],
+    delta: NDArray[uint64],
+    first: NDArray[uint64],
+    out: NDArray[uint64],
+    threads: int = 0,
+) -> None: ...
+def ot_hash_planes(
+    schedule: NDArray[uint8],
+    rows: NDArray[uint64],
+    delta: NDArray[uint64],
+    first: NDArray[uint64],
+    out: NDArray[uint64],
+    threads: int = 0,
+) -> None: ...

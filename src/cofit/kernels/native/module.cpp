@@ -7,6 +7,7 @@
 #include "dispatch.hpp"
 #include "freed_memory.hpp"
 #include "masked.hpp"
+#include "ot.hpp"
 #include "products.hpp"
 #include "proof.hpp"
 
@@ -323,6 +324,7 @@ NB_MODULE(_native, m) {
   def_proof_ring(m);
   def_proof_field(m);
   def_proof_gf(m);
+  def_ot(m);
   m.def("available_isas", &py_available_isas);
   m.def("isa", [] { return std::string(current_kernels().name); });
   m.def("set_isa", &py_set_isa, "name"_a);

@@ -29,39 +29,32 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from cofit import kernels
 from cofit.arithmetic.integers import Words
 from cofit.errors import ProtocolError, parameter_error
 from cofit.sharing.pair.base_ot import COUNT, SEED_BYTES
+from cofit.sharing.pair.streams import QUANTUM, QUANTUM_BYTES, streams_of
 from cofit.sharing.pair.trees import DEPTH, LEAVES, TREES
 
-Bytes = npt.NDArray[np.uint8]
+__all__ = ["QUANTUM", "Chooser", "Sender", "corrections_bytes"]
 
-QUANTUM = 1024
-"""Transfers are made in multiples of this."""
-_QUANTUM_BYTES = QUANTUM // 8
+Bytes = npt.NDArray[np.uint8]
 
 
 def corrections_bytes(count: int) -> int:
     """Return the bytes of the message for ``count`` transfers."""
-    return _checked(count, "corrections_bytes") // QUANTUM * (TREES - 1) * _QUANTUM_BYTES
+    return _checked(count, "corrections_bytes") // QUANTUM * (TREES - 1) * QUANTUM_BYTES
 
 
 class Chooser:
     """The party that gets random choice bits; it has all leaves, (32, 16, 16)."""
 
     def __init__(self, leaves: Bytes) -> None:
-        self._streams = _Streams(_leaves_of(leaves, "Chooser"))
+        self._streams = streams_of(_leaves_of(leaves, "Chooser"))
 
     def extend(self, count: int) -> tuple[Words, Words, Bytes]:
         """Return the rows (count, 2), the choices (64 in a word) and the message for the sender."""
-        _checked(count, "Chooser.extend")
-        sums, planes = self._streams.next(count)
-        corrections = sums[1:] ^ sums[0]
-        by_quantum = corrections.view(np.uint8).reshape(TREES - 1, -1, _QUANTUM_BYTES).swapaxes(0, 1)
-        return _rows_of(planes), sums[0], np.ascontiguousarray(by_quantum).reshape(-1)
+        return self._streams.chosen(_checked(count, "Chooser.extend"))
 
 
 class Sender:
@@ -70,9 +63,8 @@ class Sender:
     def __init__(self, leaves: Bytes, delta_bits: Bytes) -> None:
         if delta_bits.shape != (COUNT,) or delta_bits.dtype != np.uint8 or (delta_bits > 1).any():
             raise parameter_error("delta_bits", "Sender", f"{COUNT} bytes of 0 or 1", f"shape {delta_bits.shape}")
-        self._delta = np.packbits(delta_bits, bitorder="little").view(np.uint64)
-        self._masks = np.uint64(0) - delta_bits.astype(np.uint64)
-        self._streams = _Streams(_from_delta(_leaves_of(leaves, "Sender"), delta_bits))
+        self._delta: Words = np.packbits(delta_bits, bitorder="little").view(np.uint64)
+        self._streams = streams_of(_from_delta(_leaves_of(leaves, "Sender"), delta_bits))
 
     @property
     def delta(self) -> Words:
@@ -87,36 +79,7 @@ class Sender:
                 f"The corrections of {count} transfers have {size} bytes. Got {corrections.dtype} of shape"
                 f" {corrections.shape} instead: the other party's program differs."
             )
-        _, planes = self._streams.next(count)
-        by_tree = corrections.reshape(-1, TREES - 1, _QUANTUM_BYTES).swapaxes(0, 1)
-        words = np.ascontiguousarray(by_tree).view(np.uint64).reshape(TREES - 1, -1)
-        planes[DEPTH:] ^= self._masks[DEPTH:, None] & np.repeat(words, DEPTH, axis=0)
-        return _rows_of(planes)
-
-
-class _Streams:
-    """The streams of all leaves, from where the last call ended."""
-
-    def __init__(self, leaves: Bytes) -> None:
-        # In counter mode the cipher keeps its place. The counter is the number of the block of 16 bytes, big-endian.
-        self._ciphers = [
-            Cipher(algorithms.AES128(leaf.tobytes()), modes.CTR(bytes(16))).encryptor()
-            for leaf in leaves.reshape(-1, SEED_BYTES)
-        ]
-
-    def next(self, count: int) -> tuple[Words, Words]:
-        """Return u_b, (32, count // 64), and the planes of all v_b, (128, count // 64)."""
-        zeros = bytes(count // 8)
-        sums = np.empty((TREES, count // 64), np.uint64)
-        planes = np.empty((TREES, DEPTH, count // 64), np.uint64)
-        for tree in range(TREES):
-            ciphers = self._ciphers[tree * LEAVES : (tree + 1) * LEAVES]
-            left = np.stack([np.frombuffer(cipher.update(zeros), np.uint64) for cipher in ciphers])
-            for bit in range(DEPTH):
-                np.bitwise_xor.reduce(left[1::2], axis=0, out=planes[tree, bit])
-                left = left[0::2] ^ left[1::2]
-            sums[tree] = left[0]
-        return sums, planes.reshape(COUNT, -1)
+        return self._streams.corrected(count, corrections, self._delta)
 
 
 def _from_delta(leaves: Bytes, delta_bits: Bytes) -> Bytes:
@@ -127,13 +90,6 @@ def _from_delta(leaves: Bytes, delta_bits: Bytes) -> Bytes:
         mask = np.uint8(0) - bits[:, bit, None, None]
         leaves = leaves ^ (mask & (leaves ^ leaves[:, places ^ (1 << bit)]))
     return leaves
-
-
-def _rows_of(planes: Words) -> Words:
-    """Return 128 planes as rows: bit b of row i is bit i of plane b."""
-    rows = np.empty((planes.shape[1] * 64, 2), np.uint64)
-    kernels.from_planes(planes, rows.reshape(-1), 2)
-    return rows
 
 
 def _leaves_of(leaves: Bytes, owner: str) -> Bytes:
