@@ -18,8 +18,7 @@ from cofit.sampling.gaussian import gaussian
 from cofit.sampling.knorm import knorm
 from cofit.sampling.sphere import unit_vector
 from cofit.secret import Party, SecretArray
-from cofit.sharing import scheme_named
-from cofit.sharing.meter import Meter
+from cofit.sharing import meter_of, scheme_named
 from cofit.transport import LabelCounts
 
 _FORMAT = FixedPoint(52, Z128)
@@ -84,7 +83,7 @@ def measure_sampling(count: int = 1874, repetitions: int = 5, scheme: str = "rep
 
 
 def _ands(sampler: str, count: int, scheme: str) -> int:
-    meter = Meter(scheme_named(scheme))
+    meter = meter_of(scheme_named(scheme))
     _SAMPLERS[sampler](Party(meter, {}), count)
     return meter.tally.ands
 

@@ -267,7 +267,7 @@ def _program(party: Party, plan: Plan, holders: Holders, stores: Mapping[str, Re
     by_columns = plan.facts.partition == "vertical"
     pairs = [(owner, FEATURES) for owner in holders.features]
     with party.label("hold"):  # training asks for the same array, and gets it
-        x = party.joined(pairs, int(by_columns), constant=plan.constant, held=True)
+        x = party.joined(pairs, int(by_columns), constant=plan.constant, held=plan.epochs)
     party.progress(_KERNEL, 0, 1)
     before = party._scheme.mesh.counts
     kernel = time_kernel_calls(party, x, plan.epochs)

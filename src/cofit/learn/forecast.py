@@ -27,7 +27,7 @@ from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS, Holders
 from cofit.learn.private_training import private_training
 from cofit.secret import InputFacts, Party
-from cofit.sharing import Scheme, Spec, scheme_of
+from cofit.sharing import Scheme, Spec, meter_of, scheme_of
 from cofit.sharing.meter import Meter, Tally
 
 LOCAL_LATENCY = 1e-4
@@ -147,22 +147,24 @@ def forecast(
     scheme = scheme_of(spec)
     machine = _Machine(spec.parties, latency, bandwidth, processors)
 
-    meter = Meter(scheme, spec)
+    meter = meter_of(scheme, spec)
     party = Party(meter, inputs)
     meter.setup()
     _collect(party, meter, scheme, given)
     shared = meter.tally
-    late = scheme.costs(spec).late is not None
-    other = Meter(scheme, spec)
+    costs = scheme.costs(spec)
+    irregular = costs.late is not None or costs.in_stocks
+    other = meter_of(scheme, spec)
 
     def again() -> Party:
         another = Party(other, inputs)
         _collect(another, other, scheme, given)
         return another
 
-    # Where checks come late, when one is due depends on all that was done before: no epoch is left out.
-    further, epoch = (Tally(), None) if late else plan.left_out(other, again, holders)
-    private_training(party, plan if late else plan.shortest, holders, {party.name: _NoStore()}, "forecast")
+    # Where checks come late, or stocks are filled up, when that is due depends on all that was done before: no epoch is
+    # left out.
+    further, epoch = (Tally(), None) if irregular else plan.left_out(other, again, holders)
+    private_training(party, plan if irregular else plan.shortest, holders, {party.name: _NoStore()}, "forecast")
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
     checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())

@@ -30,7 +30,7 @@ def gathered(
         _refuse_misaligned(party, holders)
     pieces = [(owner, FEATURES) for owner in holders.features]
     with party.label("hold"):
-        x = party.joined(pieces, int(by_columns), constant=constant, held=True)
+        x = party.joined(pieces, int(by_columns), constant=constant, held=plan.epochs)
     return x, party.joined([(owner, LABELS) for owner in holders.labels], 0)
 
 

@@ -131,7 +131,7 @@ class Party:
         return self._received[owner, name]
 
     def joined(
-        self, inputs: Sequence[tuple[str, str]], axis: int, *, constant: Bound | None = None, held: bool = False
+        self, inputs: Sequence[tuple[str, str]], axis: int, *, constant: Bound | None = None, held: int = 0
     ) -> SecretArray:
         """Return the contributions (owner, name) of several owners, in one format, joined along an axis.
 
@@ -140,8 +140,9 @@ class Party:
         then dropped, so that the data are never held twice; only inputs that the program took before are copied. Later
         calls with the same arguments return the same array, and ``input`` returns its pieces.
 
-        ``held``: prepare the array for many matrix products with it on the left (``X @ w`` in every epoch). Some
-        schemes open it under a mask for that, once: as many elements as it has. Otherwise nothing is sent.
+        ``held``: for how many matrix products with it on the left (``X @ w`` in every epoch), and as many with its
+        transpose, to prepare the array; 0: for none. Some schemes open it under a mask for that, once: as many elements
+        as it has. Otherwise nothing is sent.
         """
         pairs = checked_pairs(inputs)
         if len(pairs) == 1 and constant is None and not held:
@@ -152,7 +153,7 @@ class Party:
             raise parameter_error(
                 "constant", "joined", "one number, beside inputs of two dimensions, or None", constant
             )
-        key = pairs, axis, constant, held
+        key = pairs, axis, constant, held > 0
         if key not in self._joined:
             element = None if constant is None else facts[0].format.encode(constant)
             if any(pair in self._received or pair in self._pieces for pair in pairs):
@@ -169,7 +170,7 @@ class Party:
         shape: Shape,
         places: Sequence[Place],
         element: RingArray | None,
-        held: bool,
+        held: int,
     ) -> SecretArray:
         format = facts[0].format
         limit = max(format.limit(fact.bound) for fact in facts)
@@ -181,10 +182,10 @@ class Party:
         pieces = ((self._dealt_by(*pair), place) for pair, place in zip(pairs, places, strict=True))
         share = self._scheme.expand_joined(format.ring, shape, pieces, column)
         if held:
-            share = self._scheme.hold(share)
+            share = self._scheme.hold(share, held)
         return SecretArray(self._scheme, share, format, limit)
 
-    def _join_taken(self, pairs: Pairs, axis: int, element: RingArray | None, held: bool) -> SecretArray:
+    def _join_taken(self, pairs: Pairs, axis: int, element: RingArray | None, held: int) -> SecretArray:
         joint = concatenate([self.input(*pair) for pair in pairs], axis)
         if element is not None:
             ring = joint.format.ring
@@ -193,7 +194,7 @@ class Party:
             joint = concatenate([joint, SecretArray(self._scheme, column, joint.format, limit)], 1)
         if not held:
             return joint
-        return SecretArray(self._scheme, self._scheme.hold(joint._share), joint.format, joint.integer_limit)
+        return SecretArray(self._scheme, self._scheme.hold(joint._share, held), joint.format, joint.integer_limit)
 
     def facts(self, owner: str, name: str) -> InputFacts:
         """Return the public facts of an owner's input."""

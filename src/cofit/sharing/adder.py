@@ -57,16 +57,21 @@ def add_from_signals(boolean: Boolean, generate: BitShare, propagate: BitShare) 
     level = 0
     while 1 << level < width - 1:
         block = 1 << level
-        upper = [i for i in range(width - 1) if i & block]
-        before = [(i >> level << level) - 1 for i in upper]
-        open_ended = [n for n, j in enumerate(before) if j >= block]  # prefixes that do not yet reach position 0
-        left = boolean.select_rows(p, [*upper, *(upper[n] for n in open_ended)])
-        right = boolean.gather_rows([(g, before), (p, [before[n] for n in open_ended])])
-        product = boolean.and_(left, right)
-        g_upper = boolean.xor(boolean.select_rows(g, upper), boolean.select_rows(product, slice(0, len(upper))))
-        g = _replace_rows(boolean, g, upper, g_upper)
-        changed = [upper[n] for n in open_ended]
-        p = _replace_rows(boolean, p, changed, boolean.select_rows(product, slice(len(upper), product.rows)))
+        starts = range(block, width - 1, 2 * block)
+        uppers = {start - 1: range(start, min(start + block, width - 1)) for start in starts}
+        # The first block reaches position 0, so its propagate signals are never needed again.
+        groups = [([j] if j < block else [j, width - 1 + j], upper) for j, upper in uppers.items()]
+        product = boolean.products(boolean.stack_rows([g, p]), p, groups)
+        rows, changed, place = [], [], 0
+        for (sources, upper), (_, last) in zip(groups, uppers.items(), strict=True):
+            rows += range(place, place + len(upper))
+            if len(sources) > 1:
+                changed += [(i, place + len(upper) + n) for n, i in enumerate(last)]
+            place += len(sources) * len(upper)
+        upper_rows = [i for upper in uppers.values() for i in upper]
+        g_upper = boolean.xor(boolean.select_rows(g, upper_rows), boolean.select_rows(product, rows))
+        g = _replace_rows(boolean, g, upper_rows, g_upper)
+        p = _replace_rows(boolean, p, [i for i, _ in changed], boolean.select_rows(product, [n for _, n in changed]))
         level += 1
     sums = boolean.xor(boolean.select_rows(propagate, slice(1, width)), g)
     return boolean.gather_rows([(propagate, slice(0, 1)), (sums, slice(0, width - 1))])
@@ -97,14 +102,14 @@ def _carry_out(boolean: Boolean, generate: BitShare, propagate: BitShare, positi
     g, p = (boolean.select_rows(signal, slice(0, positions)) for signal in (generate, propagate))
     while g.rows > 1:
         pairs = g.rows // 2
-        low, high = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
+        high = slice(1, 2 * pairs, 2)
         # The lowest group reaches position 0, so its propagate signal is never needed again.
-        left = boolean.gather_rows([(p, high), (p, slice(3, 2 * pairs, 2))])
-        right = boolean.gather_rows([(g, low), (p, slice(2, 2 * pairs, 2))])
-        product = boolean.and_(left, right)
-        joined = boolean.xor(boolean.select_rows(g, high), boolean.select_rows(product, slice(0, pairs)))
+        groups = [([2 * i + 1], [2 * i, g.rows + 2 * i] if i else [0]) for i in range(pairs)]
+        product = boolean.products(p, boolean.stack_rows([g, p]), groups)
+        carried = [0, *range(1, 2 * pairs - 1, 2)]
+        joined = boolean.xor(boolean.select_rows(g, high), boolean.select_rows(product, carried))
         odd = slice(2 * pairs, g.rows)
-        p = boolean.gather_rows([(p, slice(0, 1)), (product, slice(pairs, product.rows)), (p, odd)])
+        p = boolean.gather_rows([(p, slice(0, 1)), (product, slice(2, product.rows, 2)), (p, odd)])
         g = joined if 2 * pairs == g.rows else boolean.stack_rows([joined, boolean.select_rows(g, odd)])
     return g
 

@@ -56,6 +56,14 @@ class BitForm(ABC):
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         """Return what the sum of all resulting rows is made of, each times its weight: 64-bit words under XOR."""
 
+    @abstractmethod
+    def reached(self, left: int, right: int) -> list[Sequence[int]]:
+        """Return, for every row of the left operand, in which rows of the result it takes part."""
+
+    @abstractmethod
+    def factors(self, row: int, left: int, right: RingArray) -> RingArray:
+        """Return by what a row of the left operand is multiplied there, of plain rows of the right one."""
+
     def part(self, words: slice) -> BitForm:
         """Return the form of these words of every row alone."""
         del words
@@ -84,6 +92,12 @@ class Each(BitForm):
     def apply(self, left: RingArray, right: RingArray) -> RingArray:
         return np.bitwise_and(left, right)
 
+    def reached(self, left: int, right: int) -> list[Sequence[int]]:
+        return [[i] for i in range(left)]
+
+    def factors(self, row: int, left: int, right: RingArray) -> RingArray:
+        return right[row : row + 1]
+
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         return [Weighted(_ALL, i, [i], weights[i : i + 1]) for i in range(left)]
 
@@ -98,6 +112,12 @@ class Outer(BitForm):
     def apply(self, left: RingArray, right: RingArray) -> RingArray:
         products = np.bitwise_and(left[:, None, :], right[None, :, :])
         return products.reshape(len(left) * len(right), left.shape[1])
+
+    def reached(self, left: int, right: int) -> list[Sequence[int]]:
+        return [range(i * right, (i + 1) * right) for i in range(left)]
+
+    def factors(self, row: int, left: int, right: RingArray) -> RingArray:
+        return right
 
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         return [Weighted(_ALL, i, list(range(right)), weights[right * i : right * (i + 1)]) for i in range(left)]
@@ -116,6 +136,12 @@ class Spread(BitForm):
         groups = right.reshape(len(left), self.times, right.shape[1])
         return np.bitwise_and(left[:, None, :], groups).reshape(right.shape)
 
+    def reached(self, left: int, right: int) -> list[Sequence[int]]:
+        return [range(i * self.times, (i + 1) * self.times) for i in range(left)]
+
+    def factors(self, row: int, left: int, right: RingArray) -> RingArray:
+        return right[row * self.times : (row + 1) * self.times]
+
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         own = [range(self.times * i, self.times * (i + 1)) for i in range(left)]
         return [Weighted(_ALL, i, list(rows), weights[rows.start : rows.stop]) for i, rows in enumerate(own)]
@@ -133,6 +159,12 @@ class Dot(BitForm):
     def apply(self, left: RingArray, right: RingArray) -> RingArray:
         products = np.bitwise_and(left, right).reshape(-1, self.terms, left.shape[1])
         return np.asarray(np.bitwise_xor.reduce(products, axis=1))
+
+    def reached(self, left: int, right: int) -> list[Sequence[int]]:
+        return [[i // self.terms] for i in range(left)]
+
+    def factors(self, row: int, left: int, right: RingArray) -> RingArray:
+        return right[row : row + 1]
 
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         places = [i // self.terms for i in range(left)]
@@ -180,6 +212,15 @@ class Lookup(BitForm):
             kernels.bit_forms(matrix, left, right, out, start, start + words)
             start += words
         return out
+
+    def reached(self, left: int, right: int) -> list[Sequence[int]]:
+        named = np.logical_or.reduce([matrix != 0 for _, matrix in self._matrices])
+        return [np.flatnonzero(named[:, i]).tolist() for i in range(left)]
+
+    def factors(self, row: int, left: int, right: RingArray) -> RingArray:
+        alone = Lookup(self._rights, [(words, matrix[:, row : row + 1].copy()) for words, matrix in self._matrices])
+        every = np.full((1, right.shape[1]), np.iinfo(np.uint64).max, np.uint64)
+        return alone.apply(every, right)[self.reached(left, len(right))[row]]
 
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         found, start = [], 0
@@ -229,6 +270,22 @@ class SideBySide(BitForm):
 
     def part(self, words: slice) -> SideBySide:
         return SideBySide(tuple((a, b, form.part(words)) for a, b, form in self.parts))
+
+    def reached(self, left: int, right: int) -> list[Sequence[int]]:
+        found: list[Sequence[int]] = []
+        place = 0
+        for a, b, form in self.parts:
+            found += [[place + row for row in rows] for rows in form.reached(a, b)]
+            place += form.rows(a, b)
+        return found
+
+    def factors(self, row: int, left: int, right: RingArray) -> RingArray:
+        begin = 0
+        for a, b, form in self.parts:
+            if row < a:
+                break
+            row, begin = row - a, begin + b
+        return form.factors(row, a, right[begin : begin + b])
 
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         found: list[Weighted] = []

@@ -184,3 +184,4 @@ class Costs:
     mask_digits: Cost = Cost(0, 0)
     mask_bits: int = 0
     late: Callable[[], LateChecks] | None = None
+    in_stocks: bool = False

@@ -103,6 +103,8 @@ class Meter(FromNumbers, Blank):
         self._late = None if self._costs.late is None else self._costs.late()
         self.verification_tally = Tally()
         """What late checks took so far, under whatever label."""
+        self.prepared_tally = Tally()
+        """What it took so far to make stocks, under whatever label."""
 
     @property
     def tally(self) -> Tally:
@@ -213,11 +215,11 @@ class Meter(FromNumbers, Blank):
     def _send_components(self, layout: Sequence[ComponentFacts]) -> None:
         self._send(messages_of(layout), bytes_of(layout))
 
-    def hold(self, a: Share) -> Share:
+    def hold(self, a: Share, products: int = 1) -> Share:
         """Count the messages that open the masked value; those of parties that know a part each go at once."""
         cost = self._costs.hold
         if self._late is not None:
-            return super().hold(a)
+            return super().hold(a, products)
         if cost is None or isinstance(a, HeldShare):
             return a
         regions, known = regions_in(a), self._costs.hold_known or cost

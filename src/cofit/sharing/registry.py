@@ -9,6 +9,9 @@ from cofit.errors import parameter_error
 from cofit.sharing.clear.party import Clear
 from cofit.sharing.correlations import Demand
 from cofit.sharing.demand import Recorder
+from cofit.sharing.meter import Meter
+from cofit.sharing.pair.meter import PairMeter
+from cofit.sharing.pair.party import Pair
 from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.rep4.party import Rep4
 from cofit.sharing.repn.party import Repn
@@ -21,11 +24,14 @@ from cofit.sharing.spec import Spec
 
 
 class Sides(NamedTuple):
-    """The sides of a scheme: a party's; a dealer's, if it has one; and one without values that records a demand."""
+    """The sides of a scheme: a party's; a dealer's, if it has one; one without values that records a demand; and one
+    that counts.
+    """
 
     party: type[Scheme]
     dealer: type[Scheme] | None = None
     recording: Callable[[Recorder, Spec], Scheme] | None = None
+    meter: type[Meter] = Meter
 
 
 _SIDES = (
@@ -35,6 +41,7 @@ _SIDES = (
     Sides(Semi2k, Semi2kDealer, Semi2kRecording),
     Sides(Shamir),
     Sides(Repn),
+    Sides(Pair, meter=PairMeter),
 )
 SCHEMES: dict[str, type[Scheme]] = {sides.party.info.name: sides.party for sides in _SIDES}
 
@@ -57,6 +64,12 @@ def dealer_of(name: str) -> type[Scheme]:
     if name not in dealers:
         raise parameter_error("scheme", "a dealer", f"one of {', '.join(sorted(dealers))}", name)
     return dealers[name]
+
+
+def meter_of(scheme: type[Scheme], spec: Spec | None = None) -> Meter:
+    """Return a meter that counts what a program costs with a scheme; spec: in which form, None for the usual one."""
+    kind = next((sides.meter for sides in _SIDES if sides.party is scheme), Meter)
+    return kind(scheme, spec)
 
 
 def recorded_demand(spec: Spec, program: Callable[[Scheme], object]) -> Demand:

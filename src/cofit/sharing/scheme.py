@@ -142,8 +142,10 @@ class Scheme(Member, Conversion):
         """Expand dealt shares into their places: summands, where an owner deals what a share is made of."""
         return joined(ring, shape, pieces, self._part_count)
 
-    def hold(self, a: Share) -> Share:
+    def hold(self, a: Share, products: int = 1) -> Share:
         """Return the value of ``a``, prepared for many products with it on the left. ``a`` is used up.
+
+        products: how many are foreseen with it, and as many with its transpose; there may be others.
 
         By default the engine takes the parts as they are. A scheme that opens masked operands does so here, once for
         all of them, and gives the engine what it multiplies then.

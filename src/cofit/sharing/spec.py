@@ -9,6 +9,7 @@ from cofit.errors import parameter_error
 
 NO_CORRELATIONS = "none"
 FROM_A_DEALER = "dealer"
+FROM_EACH_OTHER = "parties"
 DIRECT = "direct"
 """The route of products: every party sends to those who need it."""
 KING = "king"
@@ -20,7 +21,8 @@ class Spec:
     """A scheme among a number of parties: what studies, handshakes and certificates name.
 
     ``threshold``: how many computing parties may be corrupted together; ``corrupted`` says it in words.
-    ``correlations``: where randomness comes from that the parties cannot make alone, 'none' or 'dealer'. ``route``: how
+    ``correlations``: where randomness comes from that the parties cannot make alone: 'none', 'dealer', or 'parties' who
+    make it together. ``route``: how
     the messages of products travel, 'direct' or 'king'. ``soundness_bits``: s, if a lie passes all checks of a study
     with probability at most 2^-s, whatever its author can compute; None where no check leaves that to chance.
     """

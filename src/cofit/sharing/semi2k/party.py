@@ -106,7 +106,7 @@ class Semi2k(Semi2kConversion):
 
     # --- products ----------------------------------------------------------------------------------------
 
-    def hold(self, a: Share) -> Share:
+    def hold(self, a: Share, products: int = 1) -> Share:
         """Open a under a mask, chunk by chunk, in the memory of our share of it (in a copy if that is a view).
 
         What nobody knows is opened by all; what a party knows it sends alone, under a mask of its own.

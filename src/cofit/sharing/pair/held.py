@@ -1,0 +1,158 @@
+"""A matrix of two parties that takes part in many products: its summands stay with them, as they are.
+
+For X = X_0 + X_1 and a vector b = b_0 + b_1 the parties have before, for masks B_i that party i drew, shares
+C_0 + C_1 = X_0 B_1 + X_1 B_0. Then party i sends f_i = b_i - B_i and has X_i (b_i + f_other) + C_i:
+
+    sum = X_0 b_0 + X_1 b_1 + X_0 (b_1 - B_1) + X_1 (b_0 - B_0) + X_0 B_1 + X_1 B_0 = X b.
+
+One exchange, one product with the own summand. The masks of as many products as are foreseen are made together: two
+products of matrices under homomorphic encryption (``rlwe``), in which one party has X_i and the other encrypts its masks.
+In a region that one party knows the other's summand is zero, and one of the two falls away.
+
+Row-wise squares: x_0^2 + x_1^2 + 2 x_0 x_1, and the last by encryption too, each party serving for half of the rows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from cofit.arithmetic import Place, PowerOfTwoRing, RingArray, Shape
+from cofit.arithmetic.engine import Placed
+from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
+from cofit.sharing.placed import PlacedShare
+from cofit.sharing.regions import Region
+
+MOST_PRODUCTS = 128
+"""Products with a matrix whose masks are made together."""
+ROWS_AT_ONCE = 128
+"""Rows of which either party encrypts its summand at once, for squares."""
+
+
+class Crossed(NamedTuple):
+    """A block of the matrix whose products with the other party's masks the party ``server`` has to make."""
+
+    server: int
+    place: Place
+
+
+def crossed(regions: Sequence[Region], transposed: bool) -> list[Crossed]:
+    """Return which blocks are multiplied with masks, and by whom."""
+    turn: Callable[[Place], Place] = (lambda place: place[::-1]) if transposed else (lambda place: place)
+    return [
+        Crossed(server, turn(region.place))
+        for region in regions
+        for server in (0, 1)
+        if region.size and region.holder in (None, server)
+    ]
+
+
+def square_steps(regions: Sequence[Region]) -> list[list[Crossed]]:
+    """Return the blocks of rows whose squares need both parties, step by step; in each, either serves for one at most."""
+    halves: tuple[list[Place], list[Place]] = ([], [])
+    for region in regions:
+        if region.holder is None and region.size:
+            rows, columns = region.place
+            middle = (rows.start + rows.stop + 1) // 2
+            for server, (start, stop) in enumerate(((rows.start, middle), (middle, rows.stop))):
+                halves[server].extend(
+                    (slice(first, min(first + ROWS_AT_ONCE, stop)), columns)
+                    for first in range(start, stop, ROWS_AT_ONCE)
+                )
+    steps = max(map(len, halves))
+    return [
+        [Crossed(server, places[step]) for server, places in enumerate(halves) if step < len(places)]
+        for step in range(steps)
+    ]
+
+
+def matrix_packing(ring: PowerOfTwoRing, place: Place, columns: int) -> MatrixPacking:
+    """Return how a block is multiplied with so many masks."""
+    rows, inner = (part.stop - part.start for part in place)
+    return MatrixPacking(ring.bits, rows, inner, columns)
+
+
+def rows_packing(ring: PowerOfTwoRing, place: Place) -> RowsPacking:
+    """Return how the rows of a block are multiplied with others."""
+    rows, columns = (part.stop - part.start for part in place)
+    return RowsPacking(ring.bits, rows, columns)
+
+
+class MaskedProduct(NamedTuple):
+    """Our mask of a right operand, and our share of what it and the other party's make with the matrix."""
+
+    mask: RingArray
+    product: RingArray
+
+
+@dataclass(eq=False)
+class Ahead:
+    """What was made for products of one matrix, in either orientation, and how many of these are still foreseen."""
+
+    foreseen: list[int]
+    made: tuple[deque[MaskedProduct], deque[MaskedProduct]] = field(default_factory=lambda: (deque(), deque()))
+    squares: RingArray | None = None
+
+    @classmethod
+    def of(cls, products: int) -> Ahead:
+        """Return that nothing was made, and so many products are foreseen in either orientation."""
+        return cls([products, products])
+
+    def due(self, transposed: bool, columns: int) -> int:
+        """Return for how many columns masks are to be made now; 0 where there are enough."""
+        if len(self.made[transposed]) >= columns:
+            return 0
+        count = max(columns, min(self.foreseen[transposed], MOST_PRODUCTS))
+        self.foreseen[transposed] = max(0, self.foreseen[transposed] - count)
+        return count
+
+
+class PairHeld(PlacedShare):
+    """``regions``: which parts of what was held a party knows. ``ahead``: what was made for products with it."""
+
+    __slots__ = ("ahead", "regions", "transposed")
+    regions: tuple[Region, ...]
+    ahead: Ahead
+    transposed: bool
+
+    def __init__(self, placed: Placed, regions: tuple[Region, ...], ahead: Ahead, *, transposed: bool = False) -> None:
+        super().__init__(placed)
+        object.__setattr__(self, "regions", regions)
+        object.__setattr__(self, "ahead", ahead)
+        object.__setattr__(self, "transposed", transposed)
+
+    def map(self, local: Callable[[RingArray], RingArray]) -> PlacedShare:
+        """The transpose (``np.transpose``) is held too, all else is an ordinary share."""
+        if local is np.transpose:
+            return PairHeld(self.placed.transposed(), self.regions, self.ahead, transposed=not self.transposed)
+        return super().map(local)  # type: ignore[return-value]
+
+    def block(self, place: Place) -> PlacedShare:
+        """Return the elements in this place, held for themselves."""
+        within = tuple(slice(*axis.indices(size)) for axis, size in zip(place, self.shape, strict=True))
+        turned = within[::-1] if self.transposed else within
+        regions = tuple(part for region in self.regions if (part := _inside(region, turned)).size)
+        return PairHeld(self.placed.block(place), regions, Ahead.of(1), transposed=self.transposed)
+
+
+def _inside(region: Region, within: Place) -> Region:
+    """Return the part of a region in a place, counted from there."""
+    both = []
+    for own, outer in zip(region.place, within, strict=True):
+        start, stop = max(own.start, outer.start), min(own.stop, outer.stop)
+        both.append(slice(start - outer.start, max(start, stop) - outer.start))
+    return Region(tuple(both), region.holder)
+
+
+def operand(right: RingArray) -> RingArray:
+    """Return a right operand as columns."""
+    return right if right.ndim == 2 else right[:, None]
+
+
+def product_shape(left: Shape, right: Shape) -> Shape:
+    """Return the shape of a product with a matrix."""
+    return (left[0], *right[1:])

@@ -1,0 +1,135 @@
+"""Products with the matrices of two parties, by homomorphic encryption made ahead; see ``held.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
+from cofit.sharing.pair.conversion import PairConversion
+from cofit.sharing.pair.held import (
+    Ahead,
+    Crossed,
+    MaskedProduct,
+    PairHeld,
+    crossed,
+    matrix_packing,
+    operand,
+    rows_packing,
+    square_steps,
+)
+from cofit.sharing.pair.rlwe.client import Client
+from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
+from cofit.sharing.pair.rlwe.parameters import key_bytes, parameters_for
+from cofit.sharing.pair.rlwe.server import Server
+from cofit.sharing.pair.transfers import Bytes
+from cofit.sharing.regions import Region, regions_in
+from cofit.sharing.shares import Share
+from cofit.sharing.spec import Spec
+from cofit.transport import Mesh
+
+Task = tuple[int, MatrixPacking | RowsPacking, RingArray]
+"""Who serves, how it is packed, and what we have: the matrix where we serve, and else our masks, or rows."""
+
+
+class PairMatrices(PairConversion):
+    """One of the two parties, with the matrices that it holds."""
+
+    def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
+        super().__init__(mesh, names, dealer, spec)
+        self._ends: dict[int, tuple[Client, Server]] = {}
+
+    def hold(self, a: Share, products: int = 1) -> Share:
+        """Nothing is sent: every party multiplies its own summand."""
+        if isinstance(a, PairHeld) or len(a.shape) != 2:
+            return a
+        placed = self.engine.place(a.ring, a.parts)
+        return PairHeld(placed, regions_in(a), Ahead.of(products))
+
+    def _held_product(self, operation: str, ring: Ring, a: PairHeld, right: RingArray, shape: Shape) -> RingArray:
+        """Open b - B, and multiply our summand."""
+        ring = power_of_two(ring, "A product with a matrix, between two parties alone,")
+        columns = operand(right)
+        count = columns.shape[1]
+        due = a.ahead.due(a.transposed, count)
+        if due:
+            self._make_ahead(ring, a, due)
+        made = [a.ahead.made[a.transposed].popleft() for _ in range(count)]
+        masks = np.stack([each.mask for each in made], axis=1)
+        rest = np.stack([each.product for each in made], axis=1)
+        own, theirs = ring.sub(columns, masks), ring.empty(columns.shape)
+        self._swap(operation, [own], [theirs])
+        sums = ring.add(columns, theirs)
+        product = a.placed.matmul_sum((sums if right.ndim == 2 else sums.reshape(-1),))
+        return ring.add(product.reshape(shape), rest.reshape(shape))
+
+    def _make_ahead(self, ring: PowerOfTwoRing, a: PairHeld, count: int) -> None:
+        """Draw masks for ``count`` products, and share their products with the matrix."""
+        rows, inner = a.shape
+        masks = self._coins.ring(ring, (inner, count))
+        blocks = crossed(a.regions, a.transposed)
+        matrix = a.placed.fetch()[0]
+        tasks = [
+            (
+                block.server,
+                matrix_packing(ring, block.place, count),
+                matrix[block.place] if block.server == self.rank else masks[block.place[1]],
+            )
+            for block in blocks
+        ]
+        total = ring.zeros((rows, count))
+        for block, share in zip(blocks, self._encrypted(ring, tasks), strict=True):
+            total[block.place[0]] = ring.add(total[block.place[0]], share)
+        for i in range(count):
+            a.ahead.made[a.transposed].append(
+                MaskedProduct(np.ascontiguousarray(masks[:, i]), np.ascontiguousarray(total[:, i]))
+            )
+
+    def _row_squares(self, ring: Ring, own: RingArray, regions: Sequence[Region]) -> RingArray:
+        """Return our share of the squared lengths of rows."""
+        ring = power_of_two(ring, "Squares of rows, between two parties alone,")
+        squares = ring.inner_sum([own], [own])
+        for step in square_steps(regions):
+            shares = self._encrypted(
+                ring, [(block.server, rows_packing(ring, block.place), own[block.place]) for block in step]
+            )
+            for block, share in zip(step, shares, strict=True):
+                rows = block.place[0]
+                squares[rows] = ring.signed_sum([squares[rows], share, share])
+        return squares
+
+    def _encrypted(self, ring: PowerOfTwoRing, tasks: Sequence[Task]) -> list[RingArray]:
+        """Return our shares of products of what the servers have with what the others encrypt; 2 rounds, and one more
+        with the keys the first time.
+        """
+        if not tasks:
+            return []
+        with self._preparing():
+            client, server = self._ends_for(ring)
+            asked = [client.request(packing, have) for serves, packing, have in tasks if serves != self.rank]
+            requests = self._sent_and_heard("request", asked, [p.request_bytes for s, p, _ in tasks if s == self.rank])
+            served = [(packing, have) for serves, packing, have in tasks if serves == self.rank]
+            answers = [server.answer(p, request, x) for (p, x), request in zip(served, requests, strict=True)]
+            given = [packing for serves, packing, _ in tasks if serves != self.rank]
+            replies = self._sent_and_heard("reply", [reply for _, reply in answers], [p.reply_bytes for p in given])
+            mine = iter([share for share, _ in answers])
+            theirs = iter([client.finish(p, reply) for p, reply in zip(given, replies, strict=True)])
+            return [next(mine) if serves == self.rank else next(theirs) for serves, _, _ in tasks]
+
+    def _ends_for(self, ring: PowerOfTwoRing) -> tuple[Client, Server]:
+        """Return our two ends for a ring, with fresh keys of both parties."""
+        if ring.bits not in self._ends:
+            parameters = parameters_for(ring.bits)
+            client = Client(parameters)
+            (key,) = self._sent_and_heard("key", [client.key_message], [key_bytes(parameters)])
+            self._ends[ring.bits] = client, Server(parameters, key)
+        return self._ends[ring.bits]
+
+    def _sent_and_heard(self, operation: str, out: Sequence[Bytes], sizes: Sequence[int]) -> list[Bytes]:
+        room = [np.empty(size, np.uint8) for size in sizes]
+        self._swap(operation, out, room)
+        return room
+
+
+__all__ = ["Crossed", "PairMatrices"]
