@@ -125,6 +125,26 @@ are two words, low first. There are as many rows as a multiple of 64::
     ot_hash_words(schedule, rows, delta, first, out, threads)    out[j] = its low word
     ot_hash_bits(schedule, rows, delta, first, out, threads)     bit j of out = its lowest bit
     ot_hash_planes(schedule, rows, delta, first, out, threads)   bit j of plane out[b] = its bit b, for up to 128 planes
+Polynomials modulo X^n + 1 and modulo L primes between 2^49 and 2^50 that are 1 modulo 2n, for RLWE encryption; that the
+numbers are primes is the caller's part. Residues are words below their prime, in rows of n, a row for each prime in turn;
+transformed ones are in bit-reversed order. Small numbers are words in two's complement. q is the product of the primes, t
+is 2^(64 words). No branch and no address depends on a value::
+
+    rlwe_forward, rlwe_inverse(values, primes, degree)   transforms in place
+    rlwe_ternary, rlwe_binomial(random, out)             small numbers of uniform words: -1, 0 or 1; of 2 x 21 coins
+    rlwe_pack(values, out)                               50 bits a residue, and whole bytes a row
+    rlwe_unpack(packed, primes, out)                     the inverse; returns how many are not below their prime
+    rlwe_small(small, primes, out)                       out = transform of small
+    rlwe_encrypt(elements, small, a, s, primes, out, words)
+                                                         out = transform of round(q elements / t) + small, less a s
+    rlwe_multiply(x, rows, width, step, requests, key, small, primes, degree, out, words)
+        for every ``rows`` rows of the matrix x, whose strides may be any: out[0], out[1] = sum over blocks k of ``width``
+        columns of requests[k, 0 or 1] times the polynomial with x[i, j] at i step + width - 1 - j, plus key[0 or 1] times
+        small[0], plus small[1 or 2]; requests and key are transformed, out is not
+    rlwe_phase(c, s, primes, out)                        out = c s; s is transformed
+    rlwe_round(values, primes, margin, out, near, words) out = round(t values / q) mod t; near: whether the fraction is
+                                                         within margin / t of one half
+    rlwe_drop(values, primes, out)                       out = round(values / last prime), modulo the others
 
 The interpreter lock is released during the work. Results do not depend on the number of threads or on the
 instruction set; the best one that this CPU has is used unless ``COFIT_ISA`` or ``set_isa`` says otherwise.
@@ -183,6 +203,18 @@ from cofit.kernels._native import (
     pack_bits,
     project,
     project_t,
+    rlwe_binomial,
+    rlwe_drop,
+    rlwe_encrypt,
+    rlwe_forward,
+    rlwe_inverse,
+    rlwe_multiply,
+    rlwe_pack,
+    rlwe_phase,
+    rlwe_round,
+    rlwe_small,
+    rlwe_ternary,
+    rlwe_unpack,
     sar,
     set_isa,
     set_threads,
@@ -246,6 +278,18 @@ __all__ = [
     "pack_bits",
     "project",
     "project_t",
+    "rlwe_binomial",
+    "rlwe_drop",
+    "rlwe_encrypt",
+    "rlwe_forward",
+    "rlwe_inverse",
+    "rlwe_multiply",
+    "rlwe_pack",
+    "rlwe_phase",
+    "rlwe_round",
+    "rlwe_small",
+    "rlwe_ternary",
+    "rlwe_unpack",
     "sar",
     "set_isa",
     "set_threads",

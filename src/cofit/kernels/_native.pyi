@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Any
 
 from numpy import uint8, uint64
 from numpy.typing import NDArray
@@ -228,3 +229,42 @@ def ot_hash_planes(
     out: NDArray[uint64],
     threads: int = 0,
 ) -> None: ...
+def rlwe_forward(values: NDArray[uint64], primes: NDArray[uint64], degree: int) -> None: ...
+def rlwe_inverse(values: NDArray[uint64], primes: NDArray[uint64], degree: int) -> None: ...
+def rlwe_ternary(random: NDArray[uint64], out: NDArray[uint64]) -> None: ...
+def rlwe_binomial(random: NDArray[uint64], out: NDArray[uint64]) -> None: ...
+def rlwe_pack(values: NDArray[uint64], out: NDArray[uint8]) -> None: ...
+def rlwe_unpack(packed: NDArray[uint8], primes: NDArray[uint64], out: NDArray[uint64]) -> int: ...
+def rlwe_small(small: NDArray[uint64], primes: NDArray[uint64], out: NDArray[uint64]) -> None: ...
+def rlwe_encrypt(
+    elements: NDArray[Any],
+    small: NDArray[uint64],
+    a: NDArray[uint64],
+    s: NDArray[uint64],
+    primes: NDArray[uint64],
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...
+def rlwe_multiply(
+    x: NDArray[Any],
+    rows: int,
+    width: int,
+    step: int,
+    requests: NDArray[uint64],
+    key: NDArray[uint64],
+    small: NDArray[uint64],
+    primes: NDArray[uint64],
+    degree: int,
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...
+def rlwe_phase(c: NDArray[uint64], s: NDArray[uint64], primes: NDArray[uint64], out: NDArray[uint64]) -> None: ...
+def rlwe_round(
+    values: NDArray[uint64],
+    primes: NDArray[uint64],
+    margin: int,
+    out: NDArray[Any],
+    near: NDArray[uint8],
+    words: int,
+) -> None: ...
+def rlwe_drop(values: NDArray[uint64], primes: NDArray[uint64], out: NDArray[uint64]) -> None: ...

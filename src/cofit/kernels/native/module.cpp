@@ -10,6 +10,7 @@
 #include "ot.hpp"
 #include "products.hpp"
 #include "proof.hpp"
+#include "rlwe.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -325,6 +326,7 @@ NB_MODULE(_native, m) {
   def_proof_field(m);
   def_proof_gf(m);
   def_ot(m);
+  def_rlwe(m);
   m.def("available_isas", &py_available_isas);
   m.def("isa", [] { return std::string(current_kernels().name); });
   m.def("set_isa", &py_set_isa, "name"_a);
