@@ -24,8 +24,9 @@ import numpy as np
 from cofit.arithmetic import Place, PowerOfTwoRing, RingArray, Shape
 from cofit.arithmetic.engine import Placed
 from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
+from cofit.sharing.pair.rlwe.parameters import parameters_for
 from cofit.sharing.placed import PlacedShare
-from cofit.sharing.regions import Region
+from cofit.sharing.regions import Region, whole
 
 MOST_PRODUCTS = 128
 """Products with a matrix whose masks are made together."""
@@ -73,13 +74,13 @@ def square_steps(regions: Sequence[Region]) -> list[list[Crossed]]:
 def matrix_packing(ring: PowerOfTwoRing, place: Place, columns: int) -> MatrixPacking:
     """Return how a block is multiplied with so many masks."""
     rows, inner = (part.stop - part.start for part in place)
-    return MatrixPacking(ring.bits, rows, inner, columns)
+    return MatrixPacking(rows, inner, columns, parameters_for(ring.bits))
 
 
 def rows_packing(ring: PowerOfTwoRing, place: Place) -> RowsPacking:
     """Return how the rows of a block are multiplied with others."""
     rows, columns = (part.stop - part.start for part in place)
-    return RowsPacking(ring.bits, rows, columns)
+    return RowsPacking(rows, columns, parameters_for(ring.bits))
 
 
 class MaskedProduct(NamedTuple):
@@ -134,6 +135,8 @@ class PairHeld(PlacedShare):
     def block(self, place: Place) -> PlacedShare:
         """Return the elements in this place, held for themselves."""
         within = tuple(slice(*axis.indices(size)) for axis, size in zip(place, self.shape, strict=True))
+        if within == whole(self.shape):
+            return self
         turned = within[::-1] if self.transposed else within
         regions = tuple(part for region in self.regions if (part := _inside(region, turned)).size)
         return PairHeld(self.placed.block(place), regions, Ahead.of(1), transposed=self.transposed)

@@ -10,7 +10,6 @@ from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_tw
 from cofit.sharing.pair.conversion import PairConversion
 from cofit.sharing.pair.held import (
     Ahead,
-    Crossed,
     MaskedProduct,
     PairHeld,
     crossed,
@@ -19,9 +18,9 @@ from cofit.sharing.pair.held import (
     rows_packing,
     square_steps,
 )
-from cofit.sharing.pair.rlwe.client import Client
+from cofit.sharing.pair.rlwe.client import Client, key_bytes
 from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
-from cofit.sharing.pair.rlwe.parameters import key_bytes, parameters_for
+from cofit.sharing.pair.rlwe.parameters import parameters_for
 from cofit.sharing.pair.rlwe.server import Server
 from cofit.sharing.pair.transfers import Bytes
 from cofit.sharing.regions import Region, regions_in
@@ -131,5 +130,3 @@ class PairMatrices(PairConversion):
         self._swap(operation, out, room)
         return room
 
-
-__all__ = ["Crossed", "PairMatrices"]

@@ -47,8 +47,9 @@ from cofit.sharing.pair.held import (
 )
 from cofit.sharing.pair.messages import PREPARE
 from cofit.sharing.pair.products import MOST_WORDS, batches, pieces
+from cofit.sharing.pair.rlwe.client import key_bytes
 from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
-from cofit.sharing.pair.rlwe.parameters import key_bytes, parameters_for
+from cofit.sharing.pair.rlwe.parameters import parameters_for
 from cofit.sharing.pair.rules import by_encryption, matrix_by_encryption
 from cofit.sharing.pair.transfers import WORD, Refills, refill_bytes
 from cofit.sharing.regions import Region, regions_in
