@@ -62,7 +62,9 @@ def add_from_signals(boolean: Boolean, generate: BitShare, propagate: BitShare) 
         # The first block reaches position 0, so its propagate signals are never needed again.
         groups = [([j] if j < block else [j, width - 1 + j], upper) for j, upper in uppers.items()]
         product = boolean.products(boolean.stack_rows([g, p]), p, groups)
-        rows, changed, place = [], [], 0
+        rows: list[int] = []
+        changed: list[tuple[int, int]] = []
+        place = 0
         for (sources, upper), (_, last) in zip(groups, uppers.items(), strict=True):
             rows += range(place, place + len(upper))
             if len(sources) > 1:

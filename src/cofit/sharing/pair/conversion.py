@@ -77,7 +77,7 @@ class PairConversion(TakesBits, FromNumbers, PairProducts):
         choosing = self._transfers.take(0, words)[1]
         theirs, d = np.empty_like(own), ring.empty((1, count))
         self._swap("unmask", [], [theirs, d])
-        c = own ^ theirs
+        c: Words = np.bitwise_xor(own, theirs)
         low = ~c[-1:] & _ones(count)
         chosen, u = ChosenValues.of(ring, low, count, choosing)
         self._swap("unmask", [u], [])

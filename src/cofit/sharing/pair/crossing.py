@@ -201,7 +201,8 @@ def _widened(ring: PowerOfTwoRing, octets: Bytes, count: int) -> RingArray:
 
 def _placed(ring: PowerOfTwoRing, rows: RingArray) -> RingArray:
     """Return the sum of 2^j times row j."""
-    return ring.matmul(_powers(ring), np.ascontiguousarray(rows))[0]
+    total: RingArray = ring.matmul(_powers(ring), np.ascontiguousarray(rows))[0]
+    return total
 
 
 @functools.cache

@@ -20,13 +20,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from cofit.arithmetic import Place, PowerOfTwoRing, RingArray, Shape
+from cofit.arithmetic import Place, PowerOfTwoRing, RingArray, power_of_two
 from cofit.arithmetic.engine import Placed
 from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
 from cofit.sharing.pair.rlwe.parameters import parameters_for
 from cofit.sharing.placed import PlacedShare
-from cofit.sharing.regions import Region, whole
+from cofit.sharing.regions import KnownShare, Region, regions_in, whole
+from cofit.sharing.shares import Share
 
 MOST_PRODUCTS = 128
 """Products with a matrix whose masks are made together."""
@@ -96,7 +98,6 @@ class Ahead:
 
     foreseen: list[int]
     made: tuple[deque[MaskedProduct], deque[MaskedProduct]] = field(default_factory=lambda: (deque(), deque()))
-    squares: RingArray | None = None
 
     @classmethod
     def of(cls, products: int) -> Ahead:
@@ -112,34 +113,91 @@ class Ahead:
         return count
 
 
-class PairHeld(PlacedShare):
-    """``regions``: which parts of what was held a party knows. ``ahead``: what was made for products with it."""
+class KeptSquares:
+    """Our share of the squares of rows of a matrix, of some of its columns: computed once, whoever asks again."""
 
-    __slots__ = ("ahead", "regions", "transposed")
+    def __init__(self, ring: PowerOfTwoRing, rows: int) -> None:
+        self._ring = ring
+        self._rows = rows
+        self._kept: dict[tuple[int, int], tuple[RingArray, npt.NDArray[np.bool_]]] = {}
+
+    def missing(self, place: Place) -> list[slice]:
+        """Return the rows in this place that were not asked for yet, in ranges."""
+        rows, _ = place
+        there = self._of(place)[1][rows]
+        edges = np.flatnonzero(np.diff(np.concatenate([[True], there, [True]]).astype(np.int8)))
+        return [slice(rows.start + int(i), rows.start + int(j)) for i, j in edges.reshape(-1, 2)]
+
+    def keep(self, place: Place, squares: RingArray) -> None:
+        """Keep the squares of the rows in this place."""
+        values, there = self._of(place)
+        values[place[0]], there[place[0]] = squares, True
+
+    def squares(self, place: Place) -> RingArray:
+        """Return what was kept of these rows."""
+        return self._of(place)[0][place[0]]
+
+    def _of(self, place: Place) -> tuple[RingArray, npt.NDArray[np.bool_]]:
+        columns = place[1].start, place[1].stop
+        if columns not in self._kept:
+            self._kept[columns] = self._ring.zeros((self._rows,)), np.zeros(self._rows, np.bool_)
+        return self._kept[columns]
+
+
+class PairHeld(PlacedShare):
+    """``regions``: which parts of it a party knows, before it is transposed. ``ahead``: what was made for products with
+    it. ``place``: where it is in what was held, of which ``kept`` are squares of rows.
+    """
+
+    __slots__ = ("ahead", "kept", "place", "regions", "transposed")
     regions: tuple[Region, ...]
     ahead: Ahead
+    kept: KeptSquares
+    place: Place
     transposed: bool
 
-    def __init__(self, placed: Placed, regions: tuple[Region, ...], ahead: Ahead, *, transposed: bool = False) -> None:
+    def __init__(
+        self,
+        placed: Placed,
+        regions: tuple[Region, ...],
+        ahead: Ahead,
+        kept: KeptSquares,
+        place: Place,
+        *,
+        transposed: bool = False,
+    ) -> None:
         super().__init__(placed)
-        object.__setattr__(self, "regions", regions)
-        object.__setattr__(self, "ahead", ahead)
-        object.__setattr__(self, "transposed", transposed)
+        for name, value in zip(self.__slots__, (ahead, kept, place, regions, transposed), strict=True):
+            object.__setattr__(self, name, value)
 
-    def map(self, local: Callable[[RingArray], RingArray]) -> PlacedShare:
+    def map(self, local: Callable[[RingArray], RingArray]) -> Share:
         """The transpose (``np.transpose``) is held too, all else is an ordinary share."""
-        if local is np.transpose:
-            return PairHeld(self.placed.transposed(), self.regions, self.ahead, transposed=not self.transposed)
-        return super().map(local)  # type: ignore[return-value]
+        if local is not np.transpose:
+            return self.linear(local)
+        turned = self.placed.transposed()
+        return PairHeld(turned, self.regions, self.ahead, self.kept, self.place, transposed=not self.transposed)
 
-    def block(self, place: Place) -> PlacedShare:
-        """Return the elements in this place, held for themselves."""
+    def block(self, place: Place) -> Share:
+        """Return the elements in this place, held for products of their own; squares of rows are kept together."""
         within = tuple(slice(*axis.indices(size)) for axis, size in zip(place, self.shape, strict=True))
         if within == whole(self.shape):
             return self
-        turned = within[::-1] if self.transposed else within
-        regions = tuple(part for region in self.regions if (part := _inside(region, turned)).size)
-        return PairHeld(self.placed.block(place), regions, Ahead.of(1), transposed=self.transposed)
+        inside = within[::-1] if self.transposed else within
+        part = tuple(slice(o.start + i.start, o.start + i.stop) for o, i in zip(self.place, inside, strict=True))
+        placed, regions = self.placed.block(place), regions_inside(self.regions, inside)
+        return PairHeld(placed, regions, Ahead.of(1), self.kept, part, transposed=self.transposed)
+
+
+def pair_held(placed: Placed, regions: tuple[Region, ...], products: int) -> PairHeld:
+    """Return a matrix that is held from now on, for so many products in either orientation."""
+    ring = power_of_two(placed.ring, "A matrix of two parties alone")
+    rows = placed.shape[0]
+    return PairHeld(placed, regions, Ahead.of(products), KeptSquares(ring, rows), whole(placed.shape))
+
+
+def regions_inside(regions: Sequence[Region], within: Place) -> tuple[Region, ...]:
+    """Return the parts of regions in a place, counted from there."""
+    return tuple(part for region in regions if (part := _inside(region, within)).size)
 
 
 def _inside(region: Region, within: Place) -> Region:
@@ -156,6 +214,10 @@ def operand(right: RingArray) -> RingArray:
     return right if right.ndim == 2 else right[:, None]
 
 
-def product_shape(left: Shape, right: Shape) -> Shape:
-    """Return the shape of a product with a matrix."""
-    return (left[0], *right[1:])
+def known_regions(a: Share) -> tuple[Region, ...]:
+    """Return which parts of a matrix a party knows."""
+    return a.regions if isinstance(a, PairHeld | KnownShare) and not _turned(a) else regions_in(a)
+
+
+def _turned(a: Share) -> bool:
+    return isinstance(a, PairHeld) and a.transposed

@@ -7,14 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
+from cofit.arithmetic.power_of_two import shifting
 from cofit.sharing.pair.conversion import PairConversion
 from cofit.sharing.pair.held import (
-    Ahead,
     MaskedProduct,
     PairHeld,
     crossed,
+    known_regions,
     matrix_packing,
     operand,
+    pair_held,
+    regions_inside,
     rows_packing,
     square_steps,
 )
@@ -23,7 +26,8 @@ from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
 from cofit.sharing.pair.rlwe.parameters import parameters_for
 from cofit.sharing.pair.rlwe.server import Server
 from cofit.sharing.pair.transfers import Bytes
-from cofit.sharing.regions import Region, regions_in
+from cofit.sharing.pair.rules import by_encryption
+from cofit.sharing.regions import Region, regions_in, whole
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import Spec
 from cofit.transport import Mesh
@@ -43,8 +47,7 @@ class PairMatrices(PairConversion):
         """Nothing is sent: every party multiplies its own summand."""
         if isinstance(a, PairHeld) or len(a.shape) != 2:
             return a
-        placed = self.engine.place(a.ring, a.parts)
-        return PairHeld(placed, regions_in(a), Ahead.of(products))
+        return pair_held(self.engine.place(a.ring, a.parts), regions_in(a), products)
 
     def _held_product(self, operation: str, ring: Ring, a: PairHeld, right: RingArray, shape: Shape) -> RingArray:
         """Open b - B, and multiply our summand."""
@@ -84,6 +87,23 @@ class PairMatrices(PairConversion):
             a.ahead.made[a.transposed].append(
                 MaskedProduct(np.ascontiguousarray(masks[:, i]), np.ascontiguousarray(total[:, i]))
             )
+
+    def high_squares(self, a: Share, shift: int) -> Share:
+        """As usual; what a party knows has high parts that it knows."""
+        if not by_encryption(a.shape):
+            return super().high_squares(a, shift)
+        return Share(a.ring, (self._row_squares(a.ring, shifting(a.ring, shift)(a.parts[0]), known_regions(a)),))
+
+    def _squares(self, a: Share) -> RingArray:
+        """Return our share of the squares of rows; of what is held, only those that were not asked for before."""
+        if not isinstance(a, PairHeld) or a.transposed:
+            return self._row_squares(a.ring, a.parts[0], known_regions(a))
+        own, (rows, columns) = a.parts[0], a.place
+        for some in a.kept.missing(a.place):
+            inside = slice(some.start - rows.start, some.stop - rows.start), whole(a.shape)[1]
+            squares = self._row_squares(a.ring, own[inside], regions_inside(a.regions, inside))
+            a.kept.keep((some, columns), squares)
+        return a.kept.squares(a.place)
 
     def _row_squares(self, ring: Ring, own: RingArray, regions: Sequence[Region]) -> RingArray:
         """Return our share of the squared lengths of rows."""
@@ -129,4 +149,3 @@ class PairMatrices(PairConversion):
         room = [np.empty(size, np.uint8) for size in sizes]
         self._swap(operation, out, room)
         return room
-

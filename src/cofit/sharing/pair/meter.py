@@ -37,11 +37,13 @@ from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.pair.boolean import BlankPairBoolean
 from cofit.sharing.pair.crossing import number_bytes, number_words
 from cofit.sharing.pair.held import (
-    Ahead,
     MaskedProduct,
     PairHeld,
     crossed,
+    known_regions,
     matrix_packing,
+    pair_held,
+    regions_inside,
     rows_packing,
     square_steps,
 )
@@ -52,7 +54,7 @@ from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
 from cofit.sharing.pair.rlwe.parameters import parameters_for
 from cofit.sharing.pair.rules import by_encryption, matrix_by_encryption
 from cofit.sharing.pair.transfers import WORD, Refills, refill_bytes
-from cofit.sharing.regions import Region, regions_in
+from cofit.sharing.regions import Region, regions_in, whole
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Share
 from cofit.sharing.spec import Spec
@@ -109,7 +111,7 @@ class PairMeter(Meter):
     def hold(self, a: Share, products: int = 1) -> Share:
         if isinstance(a, PairHeld) or len(a.shape) != 2:
             return a
-        return PairHeld(LOCAL.place(a.ring, (nothing(a.ring, a.shape),)), regions_in(a), Ahead.of(products))
+        return pair_held(LOCAL.place(a.ring, (nothing(a.ring, a.shape),)), regions_in(a), products)
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         count = math.prod(shape)
@@ -131,15 +133,26 @@ class PairMeter(Meter):
         return self._shifted(self._blank(ring, shape), shift)
 
     def _squares(self, a: Share) -> None:
-        held = a if isinstance(a, PairHeld) and not a.transposed else None
-        if held is not None and held.ahead.squares is not None:
+        if not isinstance(a, PairHeld) or a.transposed:
+            self._row_squares(a.ring, known_regions(a))
             return
-        ring = power_of_two(a.ring, "Squares of rows, between two parties alone,")
-        regions: tuple[Region, ...] = regions_in(a) if held is None else held.regions
+        rows, columns = a.place
+        for some in a.kept.missing(a.place):
+            inside = slice(some.start - rows.start, some.stop - rows.start), whole(a.shape)[1]
+            self._row_squares(a.ring, regions_inside(a.regions, inside))
+            a.kept.keep((some, columns), nothing(a.ring, (some.stop - some.start,)))
+
+    def _row_squares(self, ring: Ring, regions: Sequence[Region]) -> None:
+        numbers = power_of_two(ring, "Squares of rows, between two parties alone,")
         for step in square_steps(regions):
-            self._encrypt(ring, [(block.server, rows_packing(ring, block.place)) for block in step])
-        if held is not None:
-            held.ahead.squares = nothing(ring, a.shape[:1])
+            self._encrypt(numbers, [(block.server, rows_packing(numbers, block.place)) for block in step])
+
+    def high_squares(self, a: Share, shift: int) -> Share:
+        if not by_encryption(a.shape):
+            return super().high_squares(a, shift)
+        self._row_squares(a.ring, known_regions(a))
+        self._count_products(a.ring, math.prod(a.shape))
+        return self._blank(a.ring, a.shape[:1])
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         if len(a.shape) == 1 and len(b.shape) == 2:

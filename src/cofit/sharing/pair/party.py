@@ -21,10 +21,9 @@ from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Costs
 from cofit.sharing.pair.boolean import PairBoolean
 from cofit.sharing.pair.costs import pair_costs
-from cofit.sharing.pair.held import PairHeld
+from cofit.sharing.pair.held import PairHeld, operand
 from cofit.sharing.pair.matrices import PairMatrices
 from cofit.sharing.pair.rules import by_encryption, matrix_by_encryption
-from cofit.sharing.regions import regions_in
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import FROM_EACH_OTHER, SchemeInfo, Spec
 from cofit.transport import Mesh
@@ -75,14 +74,6 @@ class Pair(PairMatrices):
         crossed = ring.sum(products, products.ndim - 1)
         return self._finished("inner", ring, ring.inner_sum([left], [right]), crossed, shape, shift, None)
 
-    def _squares(self, a: Share) -> RingArray:
-        """Return our share of the squares of rows: once for what is held."""
-        if not isinstance(a, PairHeld) or a.transposed:
-            return self._row_squares(a.ring, a.parts[0], regions_in(a))
-        if a.ahead.squares is None:
-            a.ahead.squares = self._row_squares(a.ring, a.parts[0], a.regions)
-        return a.ahead.squares
-
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         if len(a.shape) == 1 and len(b.shape) == 2:  # x B = B^T x
             return self._matmul(ring, b.map(np.transpose), a, shape, shift, plus)
@@ -91,7 +82,7 @@ class Pair(PairMatrices):
             assert isinstance(matrix, PairHeld)  # noqa: S101 - for the type checker: it has two axes
             product = self._held_product("matmul", ring, matrix, b.parts[0], shape)
             return self._finished("matmul", ring, product, ring.zeros(shape), shape, shift, plus)
-        left, right = np.atleast_2d(a.parts[0])[:, :, None], _columns(b.parts[0])[None]
+        left, right = np.atleast_2d(a.parts[0])[:, :, None], operand(b.parts[0])[None]
         left, right = np.broadcast_arrays(left, right)
         products = self._products("matmul", ring, left, right, square=False).reshape(left.shape)
         own = ring.matmul(a.parts[0], b.parts[0])
@@ -134,7 +125,3 @@ class Pair(PairMatrices):
 
 def _flat(array: RingArray) -> RingArray:
     return np.ascontiguousarray(array).reshape(-1)
-
-
-def _columns(right: RingArray) -> RingArray:
-    return right if right.ndim == 2 else right[:, None]

@@ -46,7 +46,7 @@ class Part(NamedTuple):
     @property
     def bits(self) -> int:
         """How many of these there are."""
-        return self.piece.stop - self.piece.start
+        return int(self.piece.stop - self.piece.start)
 
     def reached(self, rows: Sequence[Sequence[int]]) -> Sequence[int]:
         """Return them."""

@@ -1,4 +1,4 @@
-"""Which products are made by encryption, and which by transfers: public facts, the same at both parties and in forecasts.
+"""Which products are made by encryption, and which by transfers: the same at both parties, and in forecasts.
 
 A product of two numbers takes about a kilobyte by transfers; encryption takes some hundred kilobytes at least.
 """
