@@ -283,9 +283,9 @@ class SideBySide(BitForm):
         begin = 0
         for a, b, form in self.parts:
             if row < a:
-                break
+                return form.factors(row, a, right[begin : begin + b])
             row, begin = row - a, begin + b
-        return form.factors(row, a, right[begin : begin + b])
+        raise ShapeError(f"{self} has no such row on the left.")
 
     def weighted(self, left: int, right: int, weights: Words) -> list[Weighted]:
         found: list[Weighted] = []

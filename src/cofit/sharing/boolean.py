@@ -61,7 +61,9 @@ class Boolean(ABC):
         """Return a public bilinear map of two shared arrays of bits; messages are for its results, as for ANDs."""
 
     def products(self, a: BitShare, b: BitShare, groups: Sequence[tuple[Sequence[int], Sequence[int]]]) -> BitShare:
-        """Return a_i AND b_j for all rows i and j of a group, j by j for each i, group by group; messages as for ANDs."""
+        """Return a_i AND b_j for all rows i and j of a group, j by j for each i, group by group; messages as for
+        ANDs.
+        """
         chosen = [(i, j) for rows, others in groups for i in rows for j in others]
         left, right = ([both[side] for both in chosen] for side in (0, 1))
         return self.and_(self.select_rows(a, left), self.select_rows(b, right))

@@ -1,19 +1,20 @@
 """Bits of one party times values of the other, from random transfers, in one round: what all products are made of.
 
-The sender has values v (of any group), the chooser bits b. From a random transfer the sender has r_0 and r_1, the chooser
-a random bit c and r_c. At once the sender sends d = r_0 - r_1 + v and the chooser u = b XOR c. With b = u + (1 - 2 u) c,
+The sender has values v (of any group), the chooser bits b. From a random transfer the sender has r_0 and r_1, the
+chooser a random bit c and r_c. At once the sender sends d = r_0 - r_1 + v and the chooser u = b XOR c. With b = u + (1
+- 2 u) c,
 
     v b = u v + (1 - 2 u) v c,    v c = (r_c + c d) - r_0:
 
-the chooser's summand is (1 - 2 u)(r_c + c d), the sender's u v - (1 - 2 u) r_0. d is masked by r_(1-c), which the chooser
-lacks, and u by c, which the sender lacks. Over bits plus and minus are XOR: r_c XOR c d, and u v XOR r_0.
+the chooser's summand is (1 - 2 u)(r_c + c d), the sender's u v - (1 - 2 u) r_0. d is masked by r_(1-c), which the
+chooser lacks, and u by c, which the sender lacks. Over bits plus and minus are XOR: r_c XOR c d, and u v XOR r_0.
 
 Products of numbers: b is a digit, j places up, so that v need only be right modulo 2^(k-j): d_j has (k - j) bits, sent
-in whole bytes. Source: Gilboa, "Two party RSA key generation", CRYPTO 1999, section 4.1; random transfers adjusted as in
-Beaver, "Precomputing oblivious transfer", CRYPTO 1995.
+in whole bytes. Source: Gilboa, "Two party RSA key generation", CRYPTO 1999, section 4.1; random transfers adjusted as
+in Beaver, "Precomputing oblivious transfer", CRYPTO 1995.
 
-Every class here is one side of such products: ``of`` gives what we keep and our message, ``finish`` our summands, when the
-other party's message is there.
+Every class here is one side of such products: ``of`` gives what we keep and our message, ``finish`` our summands, when
+the other party's message is there.
 """
 
 from __future__ import annotations
@@ -172,7 +173,9 @@ class ChosenNumbers:
 
 
 def number_bytes(ring: PowerOfTwoRing, count: int) -> int:
-    """Return the bytes of d for so many numbers: of eight digits at a time as many bytes as the lowest of them needs."""
+    """Return the bytes of d for so many numbers: of eight digits at a time as many bytes as the lowest of them
+    needs.
+    """
     size = ring.element_bytes
     return count * _BYTE * size * (size + 1) // 2
 

@@ -6,8 +6,8 @@ C_0 + C_1 = X_0 B_1 + X_1 B_0. Then party i sends f_i = b_i - B_i and has X_i (b
     sum = X_0 b_0 + X_1 b_1 + X_0 (b_1 - B_1) + X_1 (b_0 - B_0) + X_0 B_1 + X_1 B_0 = X b.
 
 One exchange, one product with the own summand. The masks of as many products as are foreseen are made together: two
-products of matrices under homomorphic encryption (``rlwe``), in which one party has X_i and the other encrypts its masks.
-In a region that one party knows the other's summand is zero, and one of the two falls away.
+products of matrices under homomorphic encryption (``rlwe``), in which one party has X_i and the other encrypts its
+masks. In a region that one party knows the other's summand is zero, and one of the two falls away.
 
 Row-wise squares: x_0^2 + x_1^2 + 2 x_0 x_1, and the last by encryption too, each party serving for half of the rows.
 """
@@ -55,7 +55,9 @@ def crossed(regions: Sequence[Region], transposed: bool) -> list[Crossed]:
 
 
 def square_steps(regions: Sequence[Region]) -> list[list[Crossed]]:
-    """Return the blocks of rows whose squares need both parties, step by step; in each, either serves for one at most."""
+    """Return the blocks of rows whose squares need both parties, step by step; in each, either serves for one at
+    most.
+    """
     halves: tuple[list[Place], list[Place]] = ([], [])
     for region in regions:
         if region.holder is None and region.size:

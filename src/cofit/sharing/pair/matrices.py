@@ -25,8 +25,8 @@ from cofit.sharing.pair.rlwe.client import Client, key_bytes
 from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
 from cofit.sharing.pair.rlwe.parameters import parameters_for
 from cofit.sharing.pair.rlwe.server import Server
-from cofit.sharing.pair.transfers import Bytes
 from cofit.sharing.pair.rules import by_encryption
+from cofit.sharing.pair.transfers import Bytes
 from cofit.sharing.regions import Region, regions_in, whole
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import Spec

@@ -60,7 +60,9 @@ class PairMessages(Additive):
             self._exchange(operation, {self._other: [out]}, {self._other: heard})
 
     def _swap(self, operation: str, out: Sequence[RingArray], room: Sequence[RingArray]) -> None:
-        """Send arrays to the other party, and fill the arrays ``room`` with what it sends: nothing where there are none."""
+        """Send arrays to the other party, and fill the arrays ``room`` with what it sends: nothing where there are
+        none.
+        """
         send = {self._other: out} if out else {}
         if len(room) < 2:
             self._exchange(operation, send, {self._other: room[0]} if room else {})

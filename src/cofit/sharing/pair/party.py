@@ -2,7 +2,8 @@
 
 x = x_0 + x_1 over Z_2^64, Z_2^128 or bits; party i holds x_i. What semi2k has from a dealer the two make between them:
 products of bits and of numbers from oblivious transfer (``crossing.py``, ``transfers.py``), products with a matrix that
-takes part in many by homomorphic encryption (``held.py``, ``rlwe``). Sources, argument and what each sees: ``proof.md``.
+takes part in many by homomorphic encryption (``held.py``, ``rlwe``). Sources, argument and what each sees:
+``proof.md``.
 
 Every product takes one round; a truncation takes one product of two bits, since each party knows its own summand. What
 travels, and how many transfers an operation takes, is in ``meter.py``, which counts a program exactly.
