@@ -16,7 +16,7 @@ from cofit.protocols import divide, equal, exponential, inverse_square_root, log
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sampling.gaussian import gaussian
 from cofit.secret import Party, SecretArray, concatenate
-from cofit.sharing import SCHEMES, Scheme, Share
+from cofit.sharing import SCHEMES, Scheme, Share, meter_of
 from cofit.sharing.bit_forms import Dot, Outer
 from cofit.sharing.meter import Meter, Tally
 from cofit.sharing.shares import PlacedBits
@@ -84,7 +84,7 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
 
 
 def metered(scheme: str, work: Callable[[Scheme], object]) -> Tally:
-    meter = Meter(*form(scheme))
+    meter = meter_of(*form(scheme))
     work(meter)
     return meter.tally
 
@@ -157,7 +157,7 @@ def test_programs_cost_what_the_meter_says(program: str, scheme: str, ring: Powe
         return result.shape
 
     assert_same(scheme, work)
-    assert work(Meter(*form(scheme))) == run_scheme(scheme, work).results[0]
+    assert work(meter_of(*form(scheme))) == run_scheme(scheme, work).results[0]
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ from cofit.roles.local.run import LocalRun
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import run_training
 from cofit.secret import Party
-from cofit.sharing import SCHEMES, scheme_named
-from cofit.sharing.meter import Meter, Tally
+from cofit.sharing import SCHEMES, meter_of, scheme_named
+from cofit.sharing.meter import Tally
 from support.facts import paper_facts
 from support.late_checks import LateChecked
 from support.schemes import form
@@ -174,7 +174,7 @@ def test_the_cases_cover_what_plans_choose() -> None:
 
 def every_epoch(plan: MinimiserPlan) -> list[Tally]:
     """What each epoch costs, one by one."""
-    meter = Meter(scheme_named(plan.facts.scheme))
+    meter = meter_of(scheme_named(plan.facts.scheme))
     marks: list[Tally] = []
 
     def report(step: str, done: int, total: int) -> None:

@@ -11,8 +11,7 @@ from cofit.errors import InvalidInputError, StateError
 from cofit.secret import Party
 from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.secret.stored import pack
-from cofit.sharing import Scheme, scheme_named
-from cofit.sharing.meter import Meter
+from cofit.sharing import Scheme, meter_of, scheme_named
 from support.coins import BASIS, session
 from support.runs import run_scheme
 
@@ -63,7 +62,7 @@ def test_rounds_and_bytes(scheme: str, rounds: int, size: int) -> None:
         assert max(counts.total.rounds for counts in run.traffic) == rounds
         assert run.everything().bytes_sent == size
         assert all(label.startswith("coin/") for counts in run.traffic for label in counts)
-    meter = Meter(scheme_named(scheme), scheme_named(scheme).info.spec(SCHEMES[scheme]))
+    meter = meter_of(scheme_named(scheme), scheme_named(scheme).info.spec(SCHEMES[scheme]))
     assert len(common_coin(Party(meter, {}), MemoryCoinStore(), BASIS)) == 32
     assert (meter.tally_of("coin").rounds, meter.tally_of("coin").bytes) == (rounds, size)
 

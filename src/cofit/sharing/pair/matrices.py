@@ -8,6 +8,7 @@ import numpy as np
 
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.power_of_two import shifting
+from cofit.sharing.held import squares as squares_of
 from cofit.sharing.pair.conversion import PairConversion
 from cofit.sharing.pair.held import (
     MaskedProduct,
@@ -45,8 +46,10 @@ class PairMatrices(PairConversion):
 
     def hold(self, a: Share, products: int = 1) -> Share:
         """Nothing is sent: every party multiplies its own summand."""
-        if isinstance(a, PairHeld) or len(a.shape) != 2:
+        if isinstance(a, PairHeld):
             return a
+        if len(a.shape) != 2 or not isinstance(a.ring, PowerOfTwoRing):
+            return super().hold(a, products)
         return pair_held(self.engine.place(a.ring, a.parts), regions_in(a), products)
 
     def _held_product(self, operation: str, ring: Ring, a: PairHeld, right: RingArray, shape: Shape) -> RingArray:
@@ -92,23 +95,28 @@ class PairMatrices(PairConversion):
         """As usual; what a party knows has high parts that it knows."""
         if not by_encryption(a.shape):
             return super().high_squares(a, shift)
-        return Share(a.ring, (self._row_squares(a.ring, shifting(a.ring, shift)(a.parts[0]), known_regions(a)),))
+        high = shifting(a.ring, shift)(a.parts[0])
+        squares = a.ring.inner_sum([high], [high])
+        self._add_crossed_squares(a.ring, squares, high, known_regions(a))
+        return Share(a.ring, (squares,))
 
     def _squares(self, a: Share) -> RingArray:
         """Return our share of the squares of rows; of what is held, only those that were not asked for before."""
         if not isinstance(a, PairHeld) or a.transposed:
-            return self._row_squares(a.ring, a.parts[0], known_regions(a))
+            squares = a.ring.inner_sum([a.parts[0]], [a.parts[0]])
+            self._add_crossed_squares(a.ring, squares, a.parts[0], known_regions(a))
+            return squares
         own, (rows, columns) = a.parts[0], a.place
         for some in a.kept.missing(a.place):
             inside = slice(some.start - rows.start, some.stop - rows.start), whole(a.shape)[1]
-            squares = self._row_squares(a.ring, own[inside], regions_inside(a.regions, inside))
+            squares = squares_of(a.placed.block(inside))
+            self._add_crossed_squares(a.ring, squares, own[inside], regions_inside(a.regions, inside))
             a.kept.keep((some, columns), squares)
         return a.kept.squares(a.place)
 
-    def _row_squares(self, ring: Ring, own: RingArray, regions: Sequence[Region]) -> RingArray:
-        """Return our share of the squared lengths of rows."""
+    def _add_crossed_squares(self, ring: Ring, squares: RingArray, own: RingArray, regions: Sequence[Region]) -> None:
+        """Add our share of 2 x_0 x_1, of all rows, to our own squares."""
         ring = power_of_two(ring, "Squares of rows, between two parties alone,")
-        squares = ring.inner_sum([own], [own])
         for step in square_steps(regions):
             shares = self._encrypted(
                 ring, [(block.server, rows_packing(ring, block.place), own[block.place]) for block in step]
@@ -116,7 +124,6 @@ class PairMatrices(PairConversion):
             for block, share in zip(step, shares, strict=True):
                 rows = block.place[0]
                 squares[rows] = ring.signed_sum([squares[rows], share, share])
-        return squares
 
     def _encrypted(self, ring: PowerOfTwoRing, tasks: Sequence[Task]) -> list[RingArray]:
         """Return our shares of products of what the servers have with what the others encrypt; 2 rounds, and one more

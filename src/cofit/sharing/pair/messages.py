@@ -25,7 +25,7 @@ class PairMessages(Additive):
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
         super().__init__(mesh, names, dealer, spec)
         self._other = 1 - self.rank
-        self._transfers = Transfers(self.rank, self._swap_bytes)
+        self._transfers = Transfers(self.rank, self._swap_in_preparation)
         self._turns = 0
 
     def _common_state(self, rank: int) -> int:
@@ -37,7 +37,7 @@ class PairMessages(Additive):
     def setup(self) -> None:
         """Agree on a seed, and make the base transfers: 2 rounds."""
         mine, heard = self._seed_halves()
-        self._transfers.start(self.mesh.terms.session, mine[self._other], heard[self._other])
+        self._transfers.start(self.mesh.terms.session, self._swap_bytes, mine[self._other], heard[self._other])
         self._agree_on_seeds(mine, heard)
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
@@ -56,8 +56,11 @@ class PairMessages(Additive):
             yield
 
     def _swap_bytes(self, operation: str, out: Bytes, heard: Bytes) -> None:
+        self._exchange(operation, {self._other: [out]}, {self._other: heard})
+
+    def _swap_in_preparation(self, operation: str, out: Bytes, heard: Bytes) -> None:
         with self._preparing():
-            self._exchange(operation, {self._other: [out]}, {self._other: heard})
+            self._swap_bytes(operation, out, heard)
 
     def _swap(self, operation: str, out: Sequence[RingArray], room: Sequence[RingArray]) -> None:
         """Send arrays to the other party, and fill the arrays ``room`` with what it sends: nothing where there are

@@ -20,6 +20,7 @@ from cofit.arithmetic import Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Costs
+from cofit.sharing.held import squares as squares_of
 from cofit.sharing.pair.boolean import PairBoolean
 from cofit.sharing.pair.costs import pair_costs
 from cofit.sharing.pair.held import PairHeld, operand
@@ -73,7 +74,8 @@ class Pair(PairMatrices):
         left, right = np.broadcast_arrays(a.parts[0], b.parts[0])
         products = self._products("inner", ring, left, right, square=a is b).reshape(left.shape)
         crossed = ring.sum(products, products.ndim - 1)
-        return self._finished("inner", ring, ring.inner_sum([left], [right]), crossed, shape, shift, None)
+        alone = squares_of(a.placed) if a is b and isinstance(a, PairHeld) else ring.inner_sum([left], [right])
+        return self._finished("inner", ring, alone, crossed, shape, shift, None)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
         if len(a.shape) == 1 and len(b.shape) == 2:  # x B = B^T x

@@ -118,21 +118,21 @@ class Transfers:
         self._choosing = np.empty((0, 2), np.uint64)
         self._choices = np.empty(0, np.uint64)
 
-    def start(self, session: bytes, offer_with: Bytes, heard_with: Bytes) -> None:
+    def start(self, session: bytes, swap: Swap, offer_with: Bytes, heard_with: Bytes) -> None:
         """Make the base transfers and trees of both directions; 2 rounds.
 
-        offer_with, heard_with: what else travels in the first message, and room for the other party's.
+        swap: for these messages. offer_with, heard_with: what else travels in the first message, and room for the other party's.
         """
         delta = np.frombuffer(secrets.token_bytes(base_ot.COUNT), np.uint8) & np.uint8(1)
         mine, theirs = (session + bytes([rank]) for rank in (self._rank, 1 - self._rank))
         offer, message = base_ot.offered(trees.base_choices(delta))
         heard = np.empty(len(heard_with) + base_ot.OFFER_BYTES, np.uint8)
-        self._swap("setup", np.concatenate([offer_with, message]), heard)
+        swap("setup", np.concatenate([offer_with, message]), heard)
         heard_with[:] = heard[: len(heard_with)]
         pairs, reply = base_ot.replied(heard[len(heard_with) :], theirs)
         leaves, sums = trees.grown(pairs)
         answer = np.empty(base_ot.REPLY_BYTES + trees.SUMS_BYTES, np.uint8)
-        self._swap("setup", np.concatenate([reply, sums]), answer)
+        swap("setup", np.concatenate([reply, sums]), answer)
         keys = base_ot.received(offer, answer[: base_ot.REPLY_BYTES], mine)
         self._sender = Sender(trees.punctured(delta, keys, answer[base_ot.REPLY_BYTES :]), delta)
         self._chooser = Chooser(leaves)

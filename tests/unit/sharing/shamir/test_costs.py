@@ -13,9 +13,8 @@ import pytest
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
 from cofit.arithmetic.prg import SEED_BYTES
-from cofit.sharing import Scheme, Share
+from cofit.sharing import Scheme, Share, meter_of
 from cofit.sharing.inputs import DIGEST_BYTES
-from cofit.sharing.meter import Meter
 from cofit.sharing.shamir import party as module
 from cofit.sharing.shares import PlacedBits
 from support.runs import run_scheme
@@ -114,7 +113,7 @@ def test_messages_cost_what_the_formulas_say(name: str) -> None:
 def test_published_costs_are_those_of_the_formulas(name: str) -> None:
     formulas = Formulas(name)
     for operation, work in OPERATIONS.items():
-        meter = Meter(*form(name))
+        meter = meter_of(*form(name))
         work(meter, Z64)
         words = formulas.words().get(operation, 0)
         assert meter.tally.bytes == formulas.elements()[operation] * N * 8 + words * N // 8, operation
@@ -170,7 +169,7 @@ def test_an_owner_sends_one_summand_in_full_and_seeds_for_the_rest(name: str) ->
         s.receive_input("owner", Z64, values.shape).expand()
 
     run = run_scheme(name, program, deal={"x": (Z64, values)})
-    group, groups = spec.parties - spec.threshold, len(Meter(*form(name))._target_inputs.layout(Z64, (1,)))
+    group, groups = spec.parties - spec.threshold, len(meter_of(*form(name))._target_inputs.layout(Z64, (1,)))
     assert run.owner is not None
     assert run.owner.total.bytes_sent == group * values.nbytes + (groups - 1) * group * SEED_BYTES
     assert run.everything().bytes_sent == spec.parties * (spec.parties - 1) * DIGEST_BYTES
