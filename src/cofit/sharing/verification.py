@@ -19,16 +19,22 @@ class Verification:
 
     def __init__(self) -> None:
         self._failure: str | None = None
+        self._under_way = False
 
     @contextmanager
     def checking(self) -> Iterator[None]:
-        """Make checks inside. A check that does not come to its end, for whatever reason, has failed."""
+        """Make checks inside, one at a time. A check that does not come to its end, for whatever reason, has failed."""
         self.refuse_after_failure()
+        if self._under_way:
+            raise ProtocolError("A check cannot begin while another is under way.")
+        self._under_way = True
         try:
             yield
         except BaseException as error:
             self.fail(str(error) if isinstance(error, ProtocolError) else "A check did not come to its end.")
             raise
+        finally:
+            self._under_way = False
 
     def fail(self, reason: str) -> None:
         """Note that a check has failed."""
