@@ -68,6 +68,8 @@ class Script:
         self.before: dict[str, list[dict[str, bytes]]] = {}
         self.meshes: dict[str, Mesh] = {}
         self.told: set[Message] = set()
+        self.differ: set[Message] = set()
+        """Where a receiver gets other bytes than it should, or none."""
         self._at = {(one.sender, one.exchange): one for one in self.lies}
         self._lock = threading.Lock()
         self._calls: dict[str, tuple[Callable[..., None], Any]] = {}
@@ -89,6 +91,8 @@ class Script:
             self.told.add(message)
             self._calls[mesh.name] = original, states
             pieces = self.lies[message](message, pieces, self)
+            if b"".join(pieces.get(message.receiver, [])) != before[-1][message.receiver]:
+                self.differ.add(message)
         original(mesh, label, pieces, receive, states)
 
     def early(self, message: Message, pieces: Pieces) -> None:
