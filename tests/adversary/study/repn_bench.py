@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -124,8 +125,10 @@ class Bench:
     def __init__(self, root: Path, parties: int = 3) -> None:
         self.root, self._runs = root, 0
         self._honest: dict[type[Repn], Honest] = {}
+        place = os.getpid()  # addresses of this process alone: ports are let go and taken again with every run
+        hosts = [f"127.{1 + place // 250 % 250}.{1 + place % 250}.{1 + rank}" for rank in range(parties)]
         self.lab = Lab(
-            root / "lab", None, scheme="repn", count=parties, rows=(2, 2), features=1, epsilon=4.0,
+            root / "lab", None, scheme="repn", count=parties, rows=(2, 2), features=1, epsilon=4.0, hosts=hosts,
             model={"epochs": 2}, compute={"checkpoint_epochs": 1, "timeout": 10, "connect_timeout": 3},
         )  # fmt: skip
         self.names = self.lab.parties
