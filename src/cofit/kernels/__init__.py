@@ -126,9 +126,9 @@ are two words, low first. There are as many rows as a multiple of 64::
     ot_hash_bits(schedule, rows, delta, first, out, threads)     bit j of out = its lowest bit
     ot_hash_planes(schedule, rows, delta, first, out, threads)   bit j of plane out[b] = its bit b, for up to 128 planes
 Polynomials modulo X^n + 1 and modulo L primes between 2^49 and 2^50 that are 1 modulo 2n, for RLWE encryption; that the
-numbers are primes is the caller's part. Residues are words below their prime, in rows of n, a row for each prime in turn;
-transformed ones are in bit-reversed order. Small numbers are words in two's complement. q is the product of the primes, t
-is 2^(64 words). No branch and no address depends on a value::
+numbers are primes, and residues below them, is the caller's part. Residues are words in rows of n, a row for each
+prime in turn; transformed ones are in bit-reversed order. Small numbers are words in two's complement. q is the product
+of the primes, t is 2^(64 words). No branch and no address depends on a value::
 
     rlwe_forward, rlwe_inverse(values, primes, degree)   transforms in place
     rlwe_ternary, rlwe_binomial(random, out)             small numbers of uniform words: -1, 0 or 1; of 2 x 21 coins
@@ -138,9 +138,9 @@ is 2^(64 words). No branch and no address depends on a value::
     rlwe_encrypt(elements, small, a, s, primes, out, words)
                                                          out = transform of round(q elements / t) + small, less a s
     rlwe_multiply(x, rows, width, step, requests, key, small, primes, degree, out, words)
-        for every ``rows`` rows of the matrix x, whose strides may be any: out[0], out[1] = sum over blocks k of ``width``
-        columns of requests[k, 0 or 1] times the polynomial with x[i, j] at i step + width - 1 - j, plus key[0 or 1] times
-        small[0], plus small[1 or 2]; requests and key are transformed, out is not
+        for every ``rows`` rows of the matrix x, whose strides may be any: out[0], out[1] = sum over blocks k of
+        ``width`` columns of requests[k, 0 or 1] times the polynomial with x[i, j] at i step + width - 1 - j, plus
+        key[0 or 1] times small[0], plus small[1 or 2]; requests and key are transformed, out is not
     rlwe_phase(c, s, primes, out)                        out = c s; s is transformed
     rlwe_round(values, primes, margin, out, near, words) out = round(t values / q) mod t; near: whether the fraction is
                                                          within margin / t of one half

@@ -30,10 +30,10 @@ void py_transform(nb::object values_arg, nb::object primes_arg, int degree) {
   const std::size_t n = modulus.n(), limbs = modulus.limbs();
   const std::size_t rounds = checked_rounds(function, "values", values, limbs, n);
   nb::gil_scoped_release unlocked;
+  const auto transform = kForward ? modulus.kernels().forward : modulus.kernels().inverse;
   std::vector<Word> scratch(n);
   for (std::size_t i = 0; i < rounds * limbs; ++i)
-    (kForward ? modulus.kernels().forward : modulus.kernels().inverse)(modulus.prime(i % limbs), n, values.data() + i * n,
-                                                                       scratch.data());
+    transform(modulus.prime(i % limbs), n, values.data() + i * n, scratch.data());
 }
 
 template <void (*kSample)(const Word*, std::size_t, Word*)>
@@ -86,8 +86,8 @@ std::vector<Word> remainders(const WordArray& elements, const Modulus& modulus, 
   return planes;
 }
 
-void py_encrypt(nb::object elements_arg, nb::object small_arg, nb::object a_arg, nb::object s_arg, nb::object primes_arg,
-                nb::object out_arg, int words_arg) {
+void py_encrypt(nb::object elements_arg, nb::object small_arg, nb::object a_arg, nb::object s_arg,
+                nb::object primes_arg, nb::object out_arg, int words_arg) {
   const char* const function = "rlwe_encrypt";
   const std::size_t words = checked_words(function, words_arg);
   const WordArray small(function, "small", small_arg, 1);
@@ -186,7 +186,8 @@ void py_phase(nb::object c_arg, nb::object s_arg, nb::object primes_arg, nb::obj
   nb::gil_scoped_release unlocked;
   std::vector<Word> scratch(n);
   for (std::size_t l = 0; l < limbs; ++l)
-    modulus.kernels().phase(modulus.prime(l), n, c.data() + l * n, s.data() + l * n, out.data() + l * n, scratch.data());
+    modulus.kernels().phase(modulus.prime(l), n, c.data() + l * n, s.data() + l * n, out.data() + l * n,
+                            scratch.data());
 }
 
 void py_round(nb::object values_arg, nb::object primes_arg, Word margin, nb::object out_arg, nb::object near_arg,

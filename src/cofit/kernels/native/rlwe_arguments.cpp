@@ -50,7 +50,8 @@ ElementMatrix::ElementMatrix(const char* function, const char* name, nb::handle 
   }
   bool fits = buffer_.ndim == 2 && buffer_.itemsize == static_cast<Py_ssize_t>(words * sizeof(Word)) &&
               reinterpret_cast<std::uintptr_t>(buffer_.buf) % sizeof(Word) == 0;
-  for (int axis = 0; fits && axis < 2; ++axis) fits = buffer_.strides[axis] % static_cast<Py_ssize_t>(sizeof(Word)) == 0;
+  for (int axis = 0; fits && axis < 2; ++axis)
+    fits = buffer_.strides[axis] % static_cast<Py_ssize_t>(sizeof(Word)) == 0;
   if (!fits) {
     PyBuffer_Release(&buffer_);
     refuse_value(function, name, "an aligned array with 2 axes of elements of " + std::to_string(words) + " words",

@@ -12,7 +12,7 @@ constexpr Word kResidueMask = (Word{1} << kResidueBits) - 1;
 constexpr std::size_t kTogether = 4;  // residues of 25 bytes
 constexpr std::size_t kMaxFixed = 5;  // words of a fraction: 2 words of an element and one more
 
-Word ones(Word x) {  // at most 2^21 - 1
+Word ones(Word x) {  // how many, without a table
   x = x - ((x >> 1) & 0x5555555555555555u);
   x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
   x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
@@ -95,8 +95,8 @@ std::size_t rlwe_unpack(const uint8_t* packed, std::size_t n, Word p, Word* out)
   return wrong;
 }
 
-void rlwe_round(const Word* values, const Word* primes, std::size_t limbs, std::size_t m, std::size_t words, Word margin,
-                Word* out, uint8_t* near) {
+void rlwe_round(const Word* values, const Word* primes, std::size_t limbs, std::size_t m, std::size_t words,
+                Word margin, Word* out, uint8_t* near) {
   const std::size_t length = 2 * words + 1;
   std::vector<Fraction> shares(limbs), sums(m);
   for (std::size_t l = 0; l < limbs; ++l) {  // of y / p with y = value (q / p)^-1 mod p

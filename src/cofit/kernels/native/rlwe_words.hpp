@@ -16,10 +16,10 @@ constexpr std::size_t rlwe_packed_bytes(std::size_t n) { return (n * kResidueBit
 void rlwe_pack(const Word* values, std::size_t n, uint8_t* out);
 std::size_t rlwe_unpack(const uint8_t* packed, std::size_t n, Word p, Word* out);  // how many are not below p
 
-// Of residues modulo the primes: the number modulo their product, over it, times 2^(64 words), rounded. values and out are
-// [limb][m] and [m][words]; near[i] says whether the fraction is within margin / 2^(64 words) of one half.
-void rlwe_round(const Word* values, const Word* primes, std::size_t limbs, std::size_t m, std::size_t words, Word margin,
-                Word* out, uint8_t* near);
+// Of residues modulo the primes: the number modulo their product, over it, times 2^(64 words), rounded. values and out
+// are [limb][m] and [m][words]; near[i] says whether the fraction is within margin / 2^(64 words) of one half.
+void rlwe_round(const Word* values, const Word* primes, std::size_t limbs, std::size_t m, std::size_t words,
+                Word margin, Word* out, uint8_t* near);
 
 // The number over the last prime, rounded, modulo the others: [limb][m] to [limb - 1][m].
 void rlwe_drop(const Word* values, const Word* primes, std::size_t limbs, std::size_t m, Word* out);

@@ -22,8 +22,8 @@ def key_bytes(parameters: Parameters) -> int:
 class Client:
     """Holds a fresh secret key; ``key_message`` is the public one, which the server needs once.
 
-    A product: ``request`` gives one message, the server answers with one, ``finish`` gives this party's share. The secret
-    key, like all randomness here, is from the entropy of the operating system and never leaves this object.
+    A product: ``request`` gives one message, the server answers with one, ``finish`` gives this party's share. The
+    secret key, like all randomness here, is from the entropy of the operating system and never leaves this object.
     """
 
     def __init__(self, parameters: Parameters) -> None:

@@ -1,9 +1,9 @@
 """Where ring elements stand in polynomials: functions of public shapes alone.
 
-A product of polynomials holds many sums of products of coefficients (coefficient packing: Huang, Lu, Hong, Ding, "Cheetah",
-USENIX Security 2022, section 3.1 for products with vectors). In both packings below the server's row i has its element j at
-exponent i * step + width - 1 - j, and the client's element j is at something + j, so that j and j' meet at an exponent that
-is width - 1 modulo width only if j = j'.
+A product of polynomials holds many sums of products of coefficients (Huang, Lu, Hong and Ding, "Cheetah", USENIX
+Security 2022, section 3, for products with one vector; here for many at once). In both packings below the server's row
+i has its element j at exponent i * step + width - 1 - j, and the client's element j is at something + j: j and j' meet
+at an exponent that is width - 1 modulo width only if j = j'.
 """
 
 from __future__ import annotations
@@ -42,11 +42,21 @@ class Packing(ABC):
     """How one product is cut into polynomials. A piece has requests of its own, and one reply or more."""
 
     parameters: Parameters
-    operand_shape: Shape
-    """Of what the client encrypts."""
-    matrix_shape: Shape
-    """Of what the server has."""
-    result_shape: Shape
+
+    @property
+    @abstractmethod
+    def operand_shape(self) -> Shape:
+        """Of what the client encrypts."""
+
+    @property
+    @abstractmethod
+    def matrix_shape(self) -> Shape:
+        """Of what the server has."""
+
+    @property
+    @abstractmethod
+    def result_shape(self) -> Shape:
+        """Of the shares of the product."""
 
     @property
     @abstractmethod
@@ -134,8 +144,8 @@ class MatrixPacking(Packing):
 
     A piece has T columns of B, a polynomial of X has n rows and d columns, n d T <= N: X[i, j] at i d + d - 1 - j and
     B[j, c] at c n d + j. Result (i, c) is at c n d + i d + d - 1. Nothing else gets there: X[i, j] B[j', c] is at
-    (c n + i) d + d - 1 + j' - j, where the last part is from 0 to 2 d - 2, so that it is d - 1 modulo d only for j = j'; and
-    what wraps around, beyond N, comes to d - 2 at most, before the first result.
+    (c n + i) d + d - 1 + j' - j, where the last part is from 0 to 2 d - 2, so that it is d - 1 modulo d only for
+    j = j'; and what wraps around, beyond N, comes to d - 2 at most, before the first result.
     """
 
     rows: int
@@ -149,15 +159,15 @@ class MatrixPacking(Packing):
         self._require_exact()
 
     @property
-    def operand_shape(self) -> Shape:  # type: ignore[override]
+    def operand_shape(self) -> Shape:
         return (self.inner, self.columns)
 
     @property
-    def matrix_shape(self) -> Shape:  # type: ignore[override]
+    def matrix_shape(self) -> Shape:
         return (self.rows, self.inner)
 
     @property
-    def result_shape(self) -> Shape:  # type: ignore[override]
+    def result_shape(self) -> Shape:
         return (self.rows, self.columns)
 
     @property
@@ -216,9 +226,11 @@ class RowsPacking(Packing):
     """Inner products <X[i], Y[i]> of all rows of the server's X and the client's Y, both rows x cols.
 
     A polynomial has R rows and w columns, R^2 w <= N: Y[i, j] at i w + j, X[i, j] at i R w + w - 1 - j. Result i is at
-    i (R + 1) w + w - 1. Nothing else gets there: X[i', j'] Y[i, j] is at (i + R i') w + w - 1 + j - j', where the last part
-    is from 0 to 2 w - 2, so that it is w - 1 modulo w only for j = j', and i + R i' = k (R + 1) only for i = i' = k, as
-    i < R; what wraps around, beyond N, comes to w - 2 at most, before the first result.
+    i (R + 1) w + w - 1. Nothing else gets there: X[i', j'] Y[i, j] is at (i + R i') w + w - 1 + j - j', where the last
+    part is from 0 to 2 w - 2, so that it is w - 1 modulo w only for j = j', and i + R i' = k (R + 1) only for
+    i = i' = k, as i < R; what wraps around, beyond N, comes to w - 2 at most, before the first result.
+
+    Requests and replies go row block by row block: a caller may as well take slices of rows, for less memory.
     """
 
     rows: int
@@ -231,15 +243,15 @@ class RowsPacking(Packing):
         self._require_exact()
 
     @property
-    def operand_shape(self) -> Shape:  # type: ignore[override]
+    def operand_shape(self) -> Shape:
         return (self.rows, self.cols)
 
     @property
-    def matrix_shape(self) -> Shape:  # type: ignore[override]
+    def matrix_shape(self) -> Shape:
         return (self.rows, self.cols)
 
     @property
-    def result_shape(self) -> Shape:  # type: ignore[override]
+    def result_shape(self) -> Shape:
         return (self.rows,)
 
     @property
@@ -310,7 +322,7 @@ def _rows_blocks(rows: int, cols: int, parameters: Parameters) -> tuple[int, int
 
 
 def _parts(total: int) -> list[int]:
-    """Return the sizes of parts that ``total`` may be cut into, without those that are as many as for a smaller size."""
+    """Return sizes of parts that ``total`` may be cut into: of those with equally many parts, the smallest."""
     sizes, count = [], 1
     while count <= total:
         size = -(-total // count)

@@ -1,7 +1,7 @@
 """The parameters of the encryption, how safe they are, and how far noise may go: the only place with these numbers.
 
-Ring Z_q[X] / (X^N + 1), q a product of primes below 2^50 that are 1 modulo 2N. The secret is uniform in {-1, 0, 1}, errors
-are centred binomial of 2 x 21 coins: standard deviation 3.24, at most 21.
+Ring Z_q[X] / (X^N + 1), q a product of primes below 2^50 that are 1 modulo 2N. The secret is uniform in {-1, 0, 1},
+errors are centred binomial of 2 x 21 coins: standard deviation 3.24, at most 21.
 
     messages mod   N       primes   log2 q   bound of the standard, 128 bits: classical, quantum
     2^64           8192    4        200      218, 202
@@ -99,11 +99,11 @@ def packed_bytes(residues: int) -> int:
 
 
 def noise_bound(parameters: Parameters, terms: int) -> int:
-    """What the phase of a result may be off, of q, for a sum of ``terms`` products; more has probability 2^-80 at most.
+    """What the phase of a result may be off, of q, for a sum of ``terms`` products.
 
-    A product of a plaintext x, |x| <= 2^(bits-1), with an error of the request: sub-Gaussian, with 10.5 x^2 for a variance,
-    as an error is a sum of 42 coins of 1/2 or -1/2. With the rounding of a request, at most 1/2: at worst |x| / 2. The
-    encryption of zero adds u e + e_0 + e_1 s: at worst 21 (2 N + 1).
+    More has probability 2^-80 at most. A product of a plaintext x, |x| <= 2^(bits-1), with an error of the request is
+    sub-Gaussian with the variance 10.5 x^2, as an error is a sum of 42 coins of 1/2 or -1/2. With the rounding of a
+    request, at most 1/2, it is |x| / 2 at worst. The encryption of zero adds u e + e_0 + e_1 s: at worst 21 (2 N + 1).
     """
     largest = 1 << (parameters.bits - 1)
     variance = Fraction(2 * COINS, 4) * terms
@@ -112,10 +112,10 @@ def noise_bound(parameters: Parameters, terms: int) -> int:
 
 
 def margin(parameters: Parameters, terms: int) -> int:
-    """How far from one half the fraction of t r / q must be, in units of 1 / t, for sums that are exact: t beta, rounded up.
+    """How far from one half the fraction of t r / q must be for exact sums, in units of 1 / t: t beta, rounded up.
 
-    Noise, the rounding when primes are dropped from a reply (at most (1 + N) / 2 each time), and the fixed point of both
-    parties (L residues below 2^50, each times a reciprocal with an error of 2^-64 / t^2).
+    Beta counts noise, the rounding when primes are dropped from a reply (at most (1 + N) / 2 each time), and the fixed
+    point of both parties (L residues below 2^50, each times a reciprocal with an error of 2^-64 / t^2).
     """
     t = 1 << parameters.bits
     beta = Fraction(t * noise_bound(parameters, terms), parameters.modulus)

@@ -17,15 +17,15 @@ Message = npt.NDArray[np.uint8]
 def uniform(stream: Generator, moduli: Residues, length: int) -> Residues:
     """Return a row of uniform residues for each prime, out of 50 bits of the stream each.
 
-    What is not below its prime (one in 2^28) is drawn again: who draws from the same stream gets the same residues. Whether
-    something was drawn again says nothing about what was accepted.
+    What is not below its prime (one in 2^27 at most) is drawn again: who draws from the same stream gets the same
+    residues. Whether something was drawn again says nothing about what was accepted.
     """
     out = np.empty((len(moduli), length), dtype=np.uint64)
     wrong = kernels.rlwe_unpack(stream.draw(len(moduli) * packed_bytes(length)), moduli, out)
     while wrong:
         places = np.nonzero(out >= moduli[:, None])
         out[places] = stream.words((wrong,)) & np.uint64((1 << RESIDUE_BITS) - 1)
-        wrong = np.count_nonzero(out >= moduli[:, None])
+        wrong = int(np.count_nonzero(out >= moduli[:, None]))
     return out
 
 
@@ -45,8 +45,9 @@ def binomial(stream: Generator, *shape: int) -> Residues:
 
 def summed(a: Residues, b: Residues, moduli: Residues) -> Residues:
     """Return a + b, a row for each prime."""
-    total = a + b
-    return np.minimum(total, total - moduli[:, None])  # the difference wraps where it is negative
+    total: Residues = a + b
+    less: Residues = total - moduli[:, None]  # wraps where it is negative
+    return np.minimum(total, less)
 
 
 def unpacked(message: Message, moduli: Residues, length: int, what: str) -> Residues:

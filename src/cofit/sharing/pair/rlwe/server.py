@@ -27,7 +27,7 @@ _TOGETHER = 4
 
 
 class Server:
-    """Knows the client's public key. ``answer`` gives this party's share of a product, and the message for the client."""
+    """Knows the client's public key. ``answer`` gives this party's share of a product, and a message for the client."""
 
     def __init__(self, parameters: Parameters, key_message: Message) -> None:
         require_length(key_message, key_bytes(parameters), "The public key")
@@ -102,7 +102,7 @@ class Server:
         return coins
 
     def _masked(self, product: Residues, part: Reply, distance: int, message: Message) -> RingArray:
-        """Mask the results of a ciphertext, write what the client gets of it to ``message``, and return the own share."""
+        """Mask the results of a ciphertext, write what the client gets to ``message``, and return the own share."""
         parameters = self.parameters
         r, rounded = self._masks(len(part.places), distance)
         c_0 = summed(product[0][:, part.places], r, parameters.moduli)
