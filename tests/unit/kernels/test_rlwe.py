@@ -145,17 +145,17 @@ def _transformed(requests: Residues, key: Residues, moduli: Residues, n: int) ->
 
 
 def test_many_blocks_are_summed_without_overflow(isa: str) -> None:
-    """All residues and elements at the end of their range, for many more terms than are summed before a reduction."""
-    n, primes, blocks = 64, PRIMES[64], 40
-    moduli = np.array(primes, dtype=U64)
-    requests = np.broadcast_to((moduli - U64(1))[:, None], (blocks, 2, len(primes), n)).copy()
-    x = np.full((1, blocks), 2**63, dtype=U64)
-    out = np.empty((2, len(primes), n), dtype=U64)
-    zero = np.zeros((2, len(primes), n), dtype=U64)
+    """Products just below p / 2 each, for many more terms than are summed before a reduction."""
+    n, (p, _), blocks = 64, PRIMES[64], 201
+    moduli = np.array([p], dtype=U64)
+    requests = np.ones((blocks, 2, 1, n), dtype=U64)
+    requests[:, 1] = p - 1
+    x = np.full((1, blocks), (p - 1) // 2 - 1, dtype=U64)
+    out, zero = np.empty((2, 1, n), dtype=U64), np.zeros((2, 1, n), dtype=U64)
     kernels.rlwe_multiply(x, 1, 1, 1, requests, zero, np.zeros((3, n), dtype=U64), moduli, n, out, 1)
     kernels.rlwe_forward(out, moduli, n)
-    for limb, p in enumerate(primes):
-        assert set(out[:, limb].reshape(-1).tolist()) == {blocks * 2**63 % p}
+    total = blocks * int(x[0, 0])
+    assert [set(half.reshape(-1).tolist()) for half in out] == [{total % p}, {-total % p}]
 
 
 def test_residues_are_packed_densely(rng: np.random.Generator) -> None:
