@@ -8,6 +8,7 @@ from cofit.benchmarks.epoch import measure_epoch
 from cofit.benchmarks.exchange import measure_exchange
 from cofit.benchmarks.functions import measure_functions
 from cofit.benchmarks.kernels import measure_kernels
+from cofit.benchmarks.rlwe import measure_rlwe
 from cofit.benchmarks.sampling import measure_sampling
 from cofit.benchmarks.schemes import measure_schemes
 from cofit.benchmarks.share import measure_share
@@ -77,6 +78,18 @@ def share(rows: int, cols: int, repetitions: int, scheme: str, as_json: bool) ->
 def kernels(rows: int, cols: int, repetitions: int, as_json: bool) -> None:
     """The fused kernels on every instruction set, against NumPy and against reading the memory."""
     show_result(measure_kernels(rows, cols, repetitions), as_json)
+
+
+@bench.command()
+@rows_option
+@cols_option
+@click.option("--columns", default=20, show_default=True, type=click.IntRange(min=1), help="Masks for each product.")
+@repetitions_option(3)
+@click.option("--ring", "ring_bits", default="64", show_default=True, type=click.Choice(["64", "128"]), help="Z_2^k.")
+@as_json_option
+def rlwe(rows: int, cols: int, columns: int, repetitions: int, ring_bits: str, as_json: bool) -> None:
+    """Products of a matrix with masks by RLWE encryption, as two parties without a dealer make them."""
+    show_result(measure_rlwe(rows, cols, columns, repetitions, int(ring_bits)), as_json)
 
 
 @bench.command()

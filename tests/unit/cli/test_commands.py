@@ -57,7 +57,7 @@ def test_the_commands_there_are() -> None:
         "", "align", "budget", "check", "contribute", "dealer", "demo", "evaluate", "experiment", "forget", "keygen",
         "model", "party", "plan", "predict", "report", "run", "schemes", "status", "verify", "bench",
         "bench epoch", "bench exchange", "bench share", "bench kernels", "bench functions", "bench sampling",
-        "bench schemes", "bench train",
+        "bench rlwe", "bench schemes", "bench train",
     }  # fmt: skip
 
 
