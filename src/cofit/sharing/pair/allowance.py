@@ -1,7 +1,7 @@
 """How far the masks of encrypted products are from uniform, all together in a session, and how likely one is wrong.
 
 A result of an encrypted product adds its distance and its failure probability (``rlwe/parameters.py``) to a sum. Small
-parameters are used as long as the sum stays below 2^-41, larger ones after that; if the sum would exceed 2^-40, the run
+parameters are used as long as the sum stays below 7/8 2^-40, larger ones after that; if it would exceed 2^-40, the run
 stops. Both parties come to the same choice: it follows from public shapes, in their order.
 """
 
@@ -17,15 +17,15 @@ from cofit.sharing.pair.rlwe.parameters import Parameters, distance_bits, failur
 
 STATISTICAL_BITS = 40
 """What the certificate states: everything that is left to chance in a session has probability 2^-40 at most."""
-_SMALL = 2.0 ** -(STATISTICAL_BITS + 1)
 _MOST = 2.0**-STATISTICAL_BITS
+_SMALL = 7 / 8 * _MOST
 _Kind = TypeVar("_Kind", bound=Packing)
 
 
 def chance(packing: Packing) -> float:
     """Return the distance of all masks of a product from uniform, and the probability that a result is wrong."""
     results = math.prod(packing.result_shape)
-    return results * 2.0 ** -distance_bits(packing.parameters, packing.terms) + 2.0 ** -failure_bits(results)
+    return results * math.exp2(-distance_bits(packing.parameters, packing.terms)) + math.exp2(-failure_bits(results))
 
 
 def _choices(ring: PowerOfTwoRing) -> tuple[Parameters, Parameters]:

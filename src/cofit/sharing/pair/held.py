@@ -24,8 +24,6 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Place, PowerOfTwoRing, RingArray, power_of_two
 from cofit.arithmetic.engine import Placed
-from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
-from cofit.sharing.pair.rlwe.parameters import parameters_for
 from cofit.sharing.placed import PlacedShare
 from cofit.sharing.regions import KnownShare, Region, regions_in, whole
 from cofit.sharing.shares import Share
@@ -41,6 +39,12 @@ class Crossed(NamedTuple):
 
     server: int
     place: Place
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows and columns it has."""
+        rows, columns = (part.stop - part.start for part in self.place)
+        return rows, columns
 
 
 def crossed(regions: Sequence[Region], transposed: bool) -> list[Crossed]:
@@ -73,18 +77,6 @@ def square_steps(regions: Sequence[Region]) -> list[list[Crossed]]:
         [Crossed(server, places[step]) for server, places in enumerate(halves) if step < len(places)]
         for step in range(steps)
     ]
-
-
-def matrix_packing(ring: PowerOfTwoRing, place: Place, columns: int) -> MatrixPacking:
-    """Return how a block is multiplied with so many masks."""
-    rows, inner = (part.stop - part.start for part in place)
-    return MatrixPacking(rows, inner, columns, parameters_for(ring.bits))
-
-
-def rows_packing(ring: PowerOfTwoRing, place: Place) -> RowsPacking:
-    """Return how the rows of a block are multiplied with others."""
-    rows, columns = (part.stop - part.start for part in place)
-    return RowsPacking(rows, columns, parameters_for(ring.bits))
 
 
 class MaskedProduct(NamedTuple):

@@ -9,22 +9,21 @@ import numpy as np
 from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.power_of_two import shifting
 from cofit.sharing.held import squares as squares_of
+from cofit.sharing.pair.allowance import Allowance
 from cofit.sharing.pair.conversion import PairConversion
 from cofit.sharing.pair.held import (
     MaskedProduct,
     PairHeld,
     crossed,
     known_regions,
-    matrix_packing,
     operand,
     pair_held,
     regions_inside,
-    rows_packing,
     square_steps,
 )
 from cofit.sharing.pair.rlwe.client import Client, key_bytes
 from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
-from cofit.sharing.pair.rlwe.parameters import parameters_for
+from cofit.sharing.pair.rlwe.parameters import Parameters
 from cofit.sharing.pair.rlwe.server import Server
 from cofit.sharing.pair.rules import by_encryption
 from cofit.sharing.pair.transfers import Bytes
@@ -42,7 +41,8 @@ class PairMatrices(PairConversion):
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
         super().__init__(mesh, names, dealer, spec)
-        self._ends: dict[int, tuple[Client, Server]] = {}
+        self._ends: dict[Parameters, tuple[Client, Server]] = {}
+        self._allowance = Allowance()
 
     def hold(self, a: Share, products: int = 1) -> Share:
         """Nothing is sent: every party multiplies its own summand."""
@@ -78,13 +78,13 @@ class PairMatrices(PairConversion):
         tasks = [
             (
                 block.server,
-                matrix_packing(ring, block.place, count),
+                self._allowance.matrix(ring, *block.sizes, count),
                 matrix[block.place] if block.server == self.rank else masks[block.place[1]],
             )
             for block in blocks
         ]
         total = ring.zeros((rows, count))
-        for block, share in zip(blocks, self._encrypted(ring, tasks), strict=True):
+        for block, share in zip(blocks, self._encrypted(tasks), strict=True):
             total[block.place[0]] = ring.add(total[block.place[0]], share)
         for i in range(count):
             a.ahead.made[a.transposed].append(
@@ -119,38 +119,38 @@ class PairMatrices(PairConversion):
         ring = power_of_two(ring, "Squares of rows, between two parties alone,")
         for step in square_steps(regions):
             shares = self._encrypted(
-                ring, [(block.server, rows_packing(ring, block.place), own[block.place]) for block in step]
+                [(block.server, self._allowance.rows(ring, *block.sizes), own[block.place]) for block in step]
             )
             for block, share in zip(step, shares, strict=True):
                 rows = block.place[0]
                 squares[rows] = ring.signed_sum([squares[rows], share, share])
 
-    def _encrypted(self, ring: PowerOfTwoRing, tasks: Sequence[Task]) -> list[RingArray]:
+    def _encrypted(self, tasks: Sequence[Task]) -> list[RingArray]:
         """Return our shares of products of what the servers have with what the others encrypt; 2 rounds, and one more
         with the keys the first time.
         """
         if not tasks:
             return []
         with self._preparing():
-            client, server = self._ends_for(ring)
-            asked = [client.request(packing, have) for serves, packing, have in tasks if serves != self.rank]
+            ends = [self._ends_for(packing.parameters) for _, packing, _ in tasks]
+            both = list(zip(tasks, ends, strict=True))
+            asked = [end[0].request(packing, have) for (server, packing, have), end in both if server != self.rank]
             requests = self._sent_and_heard("request", asked, [p.request_bytes for s, p, _ in tasks if s == self.rank])
-            served = [(packing, have) for serves, packing, have in tasks if serves == self.rank]
-            answers = [server.answer(p, request, x) for (p, x), request in zip(served, requests, strict=True)]
-            given = [packing for serves, packing, _ in tasks if serves != self.rank]
-            replies = self._sent_and_heard("reply", [reply for _, reply in answers], [p.reply_bytes for p in given])
+            served = [(packing, have, end[1]) for (server, packing, have), end in both if server == self.rank]
+            answers = [server.answer(p, request, x) for (p, x, server), request in zip(served, requests, strict=True)]
+            given = [(packing, end[0]) for (server, packing, _), end in both if server != self.rank]
+            replies = self._sent_and_heard("reply", [reply for _, reply in answers], [p.reply_bytes for p, _ in given])
             mine = iter([share for share, _ in answers])
-            theirs = iter([client.finish(p, reply) for p, reply in zip(given, replies, strict=True)])
-            return [next(mine) if serves == self.rank else next(theirs) for serves, _, _ in tasks]
+            theirs = iter([client.finish(p, reply) for (p, client), reply in zip(given, replies, strict=True)])
+            return [next(mine) if server == self.rank else next(theirs) for server, _, _ in tasks]
 
-    def _ends_for(self, ring: PowerOfTwoRing) -> tuple[Client, Server]:
-        """Return our two ends for a ring, with fresh keys of both parties."""
-        if ring.bits not in self._ends:
-            parameters = parameters_for(ring.bits)
+    def _ends_for(self, parameters: Parameters) -> tuple[Client, Server]:
+        """Return our two ends for these parameters, with fresh keys of both parties."""
+        if parameters not in self._ends:
             client = Client(parameters)
             (key,) = self._sent_and_heard("key", [client.key_message], [key_bytes(parameters)])
-            self._ends[ring.bits] = client, Server(parameters, key)
-        return self._ends[ring.bits]
+            self._ends[parameters] = client, Server(parameters, key)
+        return self._ends[parameters]
 
     def _sent_and_heard(self, operation: str, out: Sequence[Bytes], sizes: Sequence[int]) -> list[Bytes]:
         room = [np.empty(size, np.uint8) for size in sizes]

@@ -34,6 +34,7 @@ from cofit.sharing.blank import nothing
 from cofit.sharing.boolean import Boolean
 from cofit.sharing.meter import Meter, Tally
 from cofit.sharing.packed_bits import PackedBits, words_of
+from cofit.sharing.pair.allowance import Allowance
 from cofit.sharing.pair.boolean import BlankPairBoolean
 from cofit.sharing.pair.crossing import number_bytes, number_words
 from cofit.sharing.pair.held import (
@@ -41,18 +42,16 @@ from cofit.sharing.pair.held import (
     PairHeld,
     crossed,
     known_regions,
-    matrix_packing,
     pair_held,
     regions_inside,
-    rows_packing,
     square_steps,
 )
 from cofit.sharing.pair.messages import PREPARE
 from cofit.sharing.pair.products import MOST_WORDS, batches, pieces
 from cofit.sharing.pair.rlwe.client import key_bytes
-from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
-from cofit.sharing.pair.rlwe.parameters import parameters_for
-from cofit.sharing.pair.rules import by_encryption, matrix_by_encryption
+from cofit.sharing.pair.rlwe.packing import Packing
+from cofit.sharing.pair.rlwe.parameters import Parameters
+from cofit.sharing.pair.rules import by_encryption, inner_by_encryption, matrix_by_encryption
 from cofit.sharing.pair.transfers import WORD, Refills, refill_bytes
 from cofit.sharing.regions import Region, regions_in, whole
 from cofit.sharing.scheme import Scheme
@@ -70,7 +69,8 @@ class PairMeter(Meter):
         self.boolean = BlankPairBoolean(self, self._random_words, self._bilinear_words)
         self._refills = Refills()
         self._turns = 0
-        self._keys: set[int] = set()
+        self._keys: set[Parameters] = set()
+        self._allowance = Allowance()
 
     # --- stocks ------------------------------------------------------------------------------------------
 
@@ -96,13 +96,14 @@ class PairMeter(Meter):
             self._send(rounds, size)
         self.prepared_tally += Tally(rounds, size)
 
-    def _encrypt(self, ring: PowerOfTwoRing, tasks: Sequence[tuple[int, MatrixPacking | RowsPacking]]) -> None:
+    def _encrypt(self, tasks: Sequence[tuple[int, Packing]]) -> None:
         """Count products under encryption: who serves, and how each is packed."""
         if not tasks:
             return
-        if ring.bits not in self._keys:
-            self._keys.add(ring.bits)
-            self._prepare(1, 2 * key_bytes(parameters_for(ring.bits)))
+        for parameters in dict.fromkeys(packing.parameters for _, packing in tasks):
+            if parameters not in self._keys:
+                self._keys.add(parameters)
+                self._prepare(1, 2 * key_bytes(parameters))
         size = sum(packing.request_bytes + packing.reply_bytes for _, packing in tasks)
         self._prepare(len({server for server, _ in tasks}), size)
 
@@ -128,6 +129,9 @@ class PairMeter(Meter):
         self._count_products(ring, math.prod(a.shape))
         if a is b and by_encryption(a.shape):
             self._squares(a)
+        elif a is not b and inner_by_encryption(a.shape):
+            row = self.hold(Share(ring, (nothing(ring, (1, *a.shape)),)))
+            return self._matmul(ring, row, b, (1,), shift, None).linear(lambda part: part.reshape(shape))
         else:
             self._numbers(ring, math.prod(a.shape), square=a is b)
         return self._shifted(self._blank(ring, shape), shift)
@@ -145,7 +149,7 @@ class PairMeter(Meter):
     def _row_squares(self, ring: Ring, regions: Sequence[Region]) -> None:
         numbers = power_of_two(ring, "Squares of rows, between two parties alone,")
         for step in square_steps(regions):
-            self._encrypt(numbers, [(block.server, rows_packing(numbers, block.place)) for block in step])
+            self._encrypt([(block.server, self._allowance.rows(numbers, *block.sizes)) for block in step])
 
     def high_squares(self, a: Share, shift: int) -> Share:
         if not by_encryption(a.shape):
@@ -172,7 +176,7 @@ class PairMeter(Meter):
         due = a.ahead.due(a.transposed, columns)
         if due:
             blocks = crossed(a.regions, a.transposed)
-            self._encrypt(ring, [(block.server, matrix_packing(ring, block.place, due)) for block in blocks])
+            self._encrypt([(block.server, self._allowance.matrix(ring, *block.sizes, due)) for block in blocks])
             made.extend([MaskedProduct(nothing(ring, ()), nothing(ring, ()))] * due)
         for _ in range(columns):
             made.popleft()

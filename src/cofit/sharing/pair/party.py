@@ -25,7 +25,7 @@ from cofit.sharing.pair.boolean import PairBoolean
 from cofit.sharing.pair.costs import pair_costs
 from cofit.sharing.pair.held import PairHeld, operand
 from cofit.sharing.pair.matrices import PairMatrices
-from cofit.sharing.pair.rules import by_encryption, matrix_by_encryption
+from cofit.sharing.pair.rules import by_encryption, inner_by_encryption, matrix_by_encryption
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import FROM_EACH_OTHER, SchemeInfo, Spec
 from cofit.transport import Mesh
@@ -71,6 +71,9 @@ class Pair(PairMatrices):
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
         if a is b and by_encryption(a.shape):
             return self._finished("inner", ring, self._squares(a), ring.zeros(shape), shape, shift, None)
+        if a is not b and inner_by_encryption(a.shape):
+            row = self.hold(Share(ring, (a.parts[0][None],)))
+            return self._matmul(ring, row, b, (1,), shift, None).linear(lambda part: part.reshape(shape))
         left, right = np.broadcast_arrays(a.parts[0], b.parts[0])
         products = self._products("inner", ring, left, right, square=a is b).reshape(left.shape)
         crossed = ring.sum(products, products.ndim - 1)

@@ -17,6 +17,11 @@ def by_encryption(shape: Shape) -> bool:
     return len(shape) == 2 and math.prod(shape) >= _FEWEST
 
 
+def inner_by_encryption(shape: Shape) -> bool:
+    """Return whether the inner product of two vectors of this length is taken under encryption."""
+    return len(shape) == 1 and shape[0] >= _FEWEST
+
+
 def matrix_by_encryption(left: Shape, right: Shape) -> bool:
     """Return whether a matrix that is not held is multiplied under encryption."""
     return len(left) == 2 and math.prod(left) * math.prod(right[1:]) >= _FEWEST

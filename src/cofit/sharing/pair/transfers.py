@@ -121,7 +121,8 @@ class Transfers:
     def start(self, session: bytes, swap: Swap, offer_with: Bytes, heard_with: Bytes) -> None:
         """Make the base transfers and trees of both directions; 2 rounds.
 
-        swap: for these messages. offer_with, heard_with: what else travels in the first message, and room for the other party's.
+        swap: for these messages. offer_with, heard_with: what else travels in the first message, and room for the
+        other party's.
         """
         delta = np.frombuffer(secrets.token_bytes(base_ot.COUNT), np.uint8) & np.uint8(1)
         mine, theirs = (session + bytes([rank]) for rank in (self._rank, 1 - self._rank))

@@ -5,6 +5,7 @@ errors are centred binomial of 2 x 21 coins: standard deviation 3.24, at most 21
 
     messages mod   N       primes   log2 q   bound of the standard, 128 bits: classical, quantum
     2^64           8192    4        200      218, 202
+    2^64, large    16384   5        250      438, 411
     2^128          16384   7        350      438, 411
 
 The bounds are those of the Homomorphic Encryption Security Standard (Albrecht et al. 2018, tables 1 and 2) for ternary
@@ -75,22 +76,19 @@ class Parameters:
         return self.moduli[: self.reply_limbs].copy()
 
 
+_LONG = tuple(2**50 - x for x in (2162687, 2850815, 3014655, 3047423, 3342335, 3735551, 4718591))
 _PARAMETERS = {
     64: Parameters(64, 8192, tuple(2**50 - x for x in (16383, 212991, 1097727, 1490943)), 3),
-    128: Parameters(
-        128,
-        16384,
-        tuple(2**50 - x for x in (2162687, 2850815, 3014655, 3047423, 3342335, 3735551, 4718591)),
-        5,
-    ),
+    128: Parameters(128, 16384, _LONG, 5),
 }
+_LARGE = {64: Parameters(64, 16384, _LONG[:5], 3), 128: _PARAMETERS[128]}
 
 
-def parameters_for(bits: int) -> Parameters:
-    """Return the parameters for products in Z_2^bits: 64 or 128."""
+def parameters_for(bits: int, *, large: bool = False) -> Parameters:
+    """Return the parameters for products in Z_2^bits: 64 or 128. ``large``: with masks that are closer to uniform."""
     if bits not in _PARAMETERS:
         raise parameter_error("bits", "parameters_for", "64 or 128", bits)
-    return _PARAMETERS[bits]
+    return (_LARGE if large else _PARAMETERS)[bits]
 
 
 def packed_bytes(residues: int) -> int:
