@@ -37,7 +37,8 @@ bool past_text(const char*& format, const char* text) {
   return there;
 }
 
-// 'Q' is any native unsigned 64-bit format, 'B' is uint8. pairs: words may also be records of two, lo and hi.
+}  // namespace
+
 bool has_kind(const Py_buffer& buffer, char kind, bool pairs) {
   const char* format = buffer.format == nullptr ? "B" : buffer.format;
   if (kind == 'B') return past_letter(format, "B") && *format == '\0';
@@ -46,8 +47,6 @@ bool has_kind(const Py_buffer& buffer, char kind, bool pairs) {
            past_text(format, ":hi:}") && *format == '\0' && buffer.itemsize == 2 * sizeof(Word);
   return past_letter(format, "QL") && *format == '\0' && buffer.itemsize == sizeof(Word);
 }
-
-}  // namespace
 
 void refuse_type(const char* function, const std::string& name, const std::string& must_be, nb::handle got) {
   throw nb::type_error(message(function, name, must_be, describe(got)).c_str());

@@ -29,6 +29,9 @@ struct ArgumentName {
   long index = -1;
 };
 
+// 'Q' is any native unsigned 64-bit format, 'B' is uint8. pairs: words may also be records of two, lo and hi.
+bool has_kind(const Py_buffer& buffer, char kind, bool pairs);
+
 constexpr std::size_t kAnyShape = 0;  // of dimensions: as many as the array has, all taken as one
 
 // A C-contiguous array of one or two dimensions, or of any shape, held for as long as the view lives. One of any shape may
