@@ -48,7 +48,8 @@ ElementMatrix::ElementMatrix(const char* function, const char* name, nb::handle 
     PyErr_Clear();
     refuse_type(function, name, "a NumPy array of ring elements", object);
   }
-  bool fits = has_kind(buffer_, 'Q', true) && buffer_.ndim == 2 && buffer_.itemsize == static_cast<Py_ssize_t>(words * sizeof(Word)) &&
+  bool fits = has_kind(buffer_, 'Q', true) && buffer_.ndim == 2 &&
+              buffer_.itemsize == static_cast<Py_ssize_t>(words * sizeof(Word)) &&
               reinterpret_cast<std::uintptr_t>(buffer_.buf) % sizeof(Word) == 0;
   for (int axis = 0; fits && axis < 2; ++axis)
     fits = buffer_.strides[axis] % static_cast<Py_ssize_t>(sizeof(Word)) == 0;
