@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.benchmarks.check_clock import VERIFY, checked_bytes, time_checks
+from cofit.benchmarks.apart import PREPARE, VERIFY, bytes_apart, time_apart
 from cofit.benchmarks.kernel_calls import time_kernel_calls
 from cofit.errors import parameter_error
 from cofit.learn.contribution import prepared_features
@@ -42,11 +42,12 @@ class TrainResult:
 
     ``seconds_total``: from connected processes to the released weights (sharing, check, training, noise, release), at
     the party of rank 0. ``seconds_verify``: of that, in checks that the scheme puts off, which are in none of the other
-    steps; ``seconds_train_verified``: ``seconds_train`` and all of them, also those of rows and noise, because what was
+    steps; ``seconds_prepare``: likewise, in making what two parties alone use later, such as transfers and masks;
+    ``seconds_train_verified``: ``seconds_train`` and all of them, also those of rows and noise, because what was
     put off is checked together. ``seconds_per_step``: ``seconds_train_verified`` over the epochs. ``bytes_total``:
-    payload sent by parties, dealer and owners; ``bytes_check``, ``bytes_noise``, ``bytes_verify``: of that, for the
-    check of rows, to draw and add the noise, and for checks that were put off, whenever they are made. ``rounds``: of a
-    party.
+    payload sent by parties, dealer and owners; ``bytes_check``, ``bytes_noise``: of that, for the check of rows, and to
+    draw and add the noise; ``bytes_verify``, ``bytes_prepare``: of that, for checks that were put off and to prepare,
+    in whatever step. ``rounds``: of a party.
     ``peak_memory_bytes``: the largest party's peak resident memory above that of a party which connects and does
     nothing; ``peak_memory_ratio``: over the bytes of all parts of its share of X.
     """
@@ -73,11 +74,13 @@ class TrainResult:
     seconds_train_verified: float
     seconds_per_step: float
     seconds_noise: float
+    seconds_prepare: float
     rounds: int
     bytes_total: int
     bytes_check: int
     bytes_noise: int
     bytes_verify: int
+    bytes_prepare: int
     sklearn_seconds: float
     ratio_to_sklearn: float
     kernel_seconds: float
@@ -201,11 +204,13 @@ def _once(
         seconds_train_verified=train,
         seconds_per_step=train / plan.epochs,
         seconds_noise=seconds[_NOISE],
+        seconds_prepare=seconds.get(PREPARE, 0.0),
         rounds=max(m.traffic.rounds for m in measured),
         bytes_total=by_others + sum(m.traffic.bytes_sent for m in measured),
         bytes_check=_sent(run.traffic.values(), _CHECK, "coin"),
         bytes_noise=_sent(run.traffic.values(), _NOISE),
-        bytes_verify=sum(map(checked_bytes, run.traffic.values())),
+        bytes_verify=sum(bytes_apart(counts, VERIFY) for counts in run.traffic.values()),
+        bytes_prepare=sum(bytes_apart(counts, PREPARE) for counts in run.traffic.values()),
         sklearn_seconds=sklearn,
         ratio_to_sklearn=total / sklearn,
         kernel_seconds=kernel,
@@ -262,7 +267,7 @@ def _train(
 
 def _program(party: Party, plan: Plan, holders: Holders, stores: Mapping[str, ReleaseStore]) -> _Measured:
     """Expand X as training does, make the bare kernel calls on it, on a clock of their own; then train and release."""
-    time_checks(party)
+    time_apart(party)
     party.progress(_TRAIN, 0, plan.epochs)
     by_columns = plan.facts.partition == "vertical"
     pairs = [(owner, FEATURES) for owner in holders.features]

@@ -104,6 +104,8 @@ def demo(
         cofit demo --partition vertical --epsilon 0.5 --out vertical-demo
     Two parties and a dealer; four parties, one of which may cheat:
         cofit demo --scheme semi2k --out two-parties
+    Two parties and nobody else:
+        cofit demo --scheme pair --out pair
         cofit demo --scheme rep4 --out four-parties
     Three parties, one of which may cheat:
         cofit demo --scheme repn --out cheats

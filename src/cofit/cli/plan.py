@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from cofit.cli.plan_table import print_plan
-from cofit.cli.scheme_options import check_form, parties_option
+from cofit.cli.scheme_options import check_form, dealer_option, parties_option, without_dealer
 from cofit.cli.setting_options import setting_options
 from cofit.learn.facts import PARTITIONS, training_facts
 from cofit.learn.forecast import LOCAL_LATENCY, forecast
@@ -31,6 +31,7 @@ from cofit.learn.route import routed_plan
     "--loss", default="logistic", show_default=True, type=click.Choice(sorted(LOSSES)), help="Loss of the model."
 )
 @setting_options
+@dealer_option
 @parties_option
 @click.option("--owners", default=2, show_default=True, type=int, help="Forecast: owners, with equal parts each.")
 @click.option(
@@ -53,6 +54,7 @@ from cofit.learn.route import routed_plan
 def plan(
     rows: int,
     cols: int,
+    dealer: str | None,
     parties: int | None,
     owners: int,
     latency: float | None,
@@ -71,6 +73,8 @@ def plan(
         cofit plan --rows 1713 --cols 50 --epsilon 1 --feature-bound 1 --feature-lower 0
     Two hospitals hold different columns of the same patients:
         cofit plan --rows 20000 --cols 300 --partition vertical --delta 1e-7
+    Two hospitals that compute themselves, with nobody else:
+        cofit plan --rows 20000 --cols 300 --scheme pair --latency 0.02
     Five parties in five cities:
         cofit plan --rows 20000 --cols 300 --scheme shamir --parties 5 --latency 0.02
     The paper's method, honestly calibrated:
@@ -78,6 +82,7 @@ def plan(
 
     Exit codes: 0 there is a plan, 2 wrong usage, or facts for which nothing can be proven.
     """
+    facts["scheme"] = without_dealer(facts["scheme"], dealer)
     check_form(facts["scheme"], parties, facts["threshold"])
     planned = routed_plan(training_facts(rows, cols, **facts).among(parties), latency, owners=owners, parties=parties)
     cost = forecast(

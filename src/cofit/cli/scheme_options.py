@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 
 from cofit.errors import InvalidInputError
 from cofit.sharing import SCHEMES, Spec, scheme_named
 
-scheme_option = click.option(
-    "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_WITH_DEALER, _WITHOUT = "semi2k", "pair"
+
+
+dealer_option = click.option(
+    "--dealer",
+    type=click.Choice(["none"]),
+    help=f"With --scheme {_WITH_DEALER}: 'none' for two parties alone, which is --scheme {_WITHOUT}.",
 )
+
+
+def scheme_option(command: _Command) -> _Command:
+    """Add --scheme, and --dealer none, which is another way to ask for two parties alone."""
+
+    @click.option(
+        "--scheme", default="rep3", show_default=True, type=click.Choice(sorted(SCHEMES)), help="Secret-sharing scheme."
+    )
+    @dealer_option
+    @functools.wraps(command)
+    def chosen(*args: Any, scheme: str, dealer: str | None, **options: Any) -> Any:
+        return command(*args, scheme=without_dealer(scheme, dealer), **options)
+
+    return chosen  # type: ignore[return-value]
+
+
+def without_dealer(scheme: str, dealer: str | None) -> str:
+    """Return the scheme that the options --scheme and --dealer mean together."""
+    if dealer is None or scheme == _WITHOUT:
+        return scheme
+    if scheme != _WITH_DEALER:
+        raise click.UsageError(
+            f"--dealer {dealer} goes with --scheme {_WITH_DEALER} only: scheme '{scheme}' has no dealer. Leave it out."
+        )
+    return _WITHOUT
+
+
 parties_option = click.option(
     "--parties",
     type=int,

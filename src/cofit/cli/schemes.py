@@ -15,6 +15,7 @@ from cofit.errors import InvalidInputError
 from cofit.learn.comparison import compare_schemes, usual_parties
 from cofit.learn.facts import PARTITIONS, training_facts
 from cofit.sharing import SCHEMES, SchemeInfo
+from cofit.sharing.spec import chance_in_words
 
 
 @click.command()
@@ -84,6 +85,8 @@ def _describe(console: Console, info: SchemeInfo, parties: int | None) -> None:
     }
     if spec.soundness is not None:
         facts["a lie that no check notices"] = spec.soundness
+    if spec.statistical_bits is not None:
+        facts["a wrong value, or a mask that shows something"] = chance_in_words(spec.statistical_bits)
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 1))
     for label, fact in facts.items():
         table.add_row(label, fact)
@@ -119,5 +122,6 @@ def _facts(info: SchemeInfo, parties: int | None) -> dict[str, Any]:
         "correlations": spec.correlations,
         "routes": list(info.routes),
         "soundness_bits": spec.soundness_bits,
+        "statistical_bits": spec.statistical_bits,
         "assumptions": spec.assumptions,
     }

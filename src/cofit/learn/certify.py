@@ -66,6 +66,7 @@ def certify(
         adversary=spec.adversary,
         threshold=spec.corrupted,
         soundness_bits=spec.soundness_bits,
+        statistical_bits=spec.statistical_bits,
         parties=tuple(parties),
         dealers=() if dealer is None else (dealer,),
         owners=owners,

@@ -28,6 +28,7 @@ class Choice:
     threshold: str
     assumptions: str
     soundness_bits: int | None
+    statistical_bits: int | None
     rounds_per_epoch: int
     bytes_per_epoch: int
     seconds: float
@@ -65,6 +66,7 @@ def compare_schemes(
                 threshold=spec.corrupted,
                 assumptions=spec.assumptions,
                 soundness_bits=spec.soundness_bits,
+                statistical_bits=spec.statistical_bits,
                 rounds_per_epoch=cost.epoch.rounds,
                 bytes_per_epoch=cost.epoch.bytes,
                 seconds=cost.total.seconds,

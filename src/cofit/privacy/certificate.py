@@ -44,7 +44,7 @@ Fact: TypeAlias = str | int | bool | Mapping[str, str] | None
 NOT_MET = "one assumption is not met"
 """How a warning begins that takes back an assumption."""
 _OLDER = (1, 2)
-_ADDED = ("soundness_bits",)
+_ADDED = ("soundness_bits", "statistical_bits")
 """Fields that earlier releases lack: left out where they are None."""
 
 
@@ -94,6 +94,7 @@ class Certificate:
     learned: Mapping[str, tuple[str, ...]]
     openings: tuple[CertifiedOpening, ...]
     soundness_bits: int | None = None
+    statistical_bits: int | None = None
 
     version: int = VERSION
     unit: str = UNIT

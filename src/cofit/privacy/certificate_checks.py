@@ -129,6 +129,7 @@ def _check_scheme(c: Certificate) -> None:
         "adversary": spec.adversary,
         "threshold": spec.corrupted,
         "soundness_bits": spec.soundness_bits,
+        "statistical_bits": spec.statistical_bits,
     }
     for name, value in stated.items():
         _require(c, name, getattr(c, name) == value, f"{value!r}, as '{c.scheme}' has it")

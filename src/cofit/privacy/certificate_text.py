@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cofit.privacy.certified import CertifiedDescent, CertifiedOpening, CertifiedRelease
-from cofit.sharing.spec import soundness_in_words
+from cofit.sharing.spec import chance_in_words, soundness_in_words
 
 if TYPE_CHECKING:
     from cofit.privacy.certificate import Certificate
@@ -27,6 +27,7 @@ _LARGE = 10**15
 _SMALL, _HUGE = Fraction(1, 10**300), 10**300  # what floats have room for
 _SIX_DIGITS = decimal.Context(prec=6)
 _FRACTION = re.compile(r"-?[0-9]{1,1000}/[1-9][0-9]{0,999}")
+_IN_WORDS = {"soundness_bits": soundness_in_words, "statistical_bits": chance_in_words}
 _NOTHING = object()
 _UPWARDS = decimal.Context(prec=3, rounding=decimal.ROUND_CEILING)
 
@@ -65,6 +66,7 @@ Who learned what during the computation
   adversary = Protects against
   threshold = Corrupted parties that it withstands
   soundness_bits = A lie of theirs that no check notices, which comes on top of delta
+  statistical_bits = A wrong value, or a mask that shows something, in their encrypted products; on top of delta
   parties = Computing parties
   dealers = Dealer of randomness, trusted to collude with no computing party
   owners = Owners, and the public shapes of what they contributed
@@ -182,7 +184,7 @@ def _value(c: Certificate, name: str) -> object:
     value = getattr(c, name, getattr(c.statement, name, _NOTHING))
     if value is None:
         return {"tau": "NOT BOUNDED", "study": "none: a run without a study"}.get(name, _NOTHING)
-    return soundness_in_words(value) if name == "soundness_bits" and isinstance(value, int) else value
+    return _IN_WORDS[name](value) if name in _IN_WORDS and isinstance(value, int) else value
 
 
 def _entry(label: str, value: object) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from cofit.learn.usefulness import about, rows_needed, shown
 from cofit.privacy.certificate import Certificate
+from cofit.sharing.spec import FROM_EACH_OTHER
 
 NOT_PROTECTED = (
     "Whether what the owners put in is true. Records that break the agreed rules count as nothing, and harm nobody's "
@@ -127,6 +128,12 @@ def scheme_in_words(certificate: Certificate) -> list[str]:
         sentences.append(
             f"The dealer, {certificate.dealers[0]}, handed out random numbers that the parties need. It received no "
             f"data, and no message that depends on data. It is trusted to collude with no computing party."
+        )
+    if certificate.spec.correlations == FROM_EACH_OTHER:
+        sentences.append(
+            "The two parties made all random numbers that they need between them, by oblivious transfer and by "
+            "homomorphic encryption: no third party took part. Whoever breaks the encryption reads the data; the "
+            "assumptions of the certificate name it."
         )
     soundness = certificate.spec.soundness
     if soundness is not None:

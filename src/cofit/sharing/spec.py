@@ -25,6 +25,8 @@ class Spec:
     make it together. ``route``: how
     the messages of products travel, 'direct' or 'king'. ``soundness_bits``: s, if a lie passes all checks of a study
     with probability at most 2^-s, whatever its author can compute; None where no check leaves that to chance.
+    ``statistical_bits``: s, if values are wrong, or masks can be told from uniform ones whatever one can compute, with
+    probability at most 2^-s in a session; None where neither happens.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Spec:
     active: bool
     route: str = DIRECT
     soundness_bits: int | None = None
+    statistical_bits: int | None = None
 
     @property
     def dealer(self) -> bool:
@@ -70,7 +73,8 @@ class SchemeInfo:
     ``most_corrupted``: the threshold, by the number of parties; ``least_corrupted``: the smallest one that may be
     chosen in its place, None where there is no choice. ``corrupted``: the threshold in words; in it and in
     ``assumptions`` {threshold} and {parties} stand for the numbers. ``routes``: of products, the usual one first.
-    ``adversary`` begins with one word, then a colon: tables show the word alone. ``soundness_bits``: as in ``Spec``.
+    ``adversary`` begins with one word, then a colon: tables show the word alone. ``soundness_bits``,
+    ``statistical_bits``: as in ``Spec``.
     """
 
     name: str
@@ -88,6 +92,7 @@ class SchemeInfo:
     routes: tuple[str, ...] = (DIRECT,)
     step: int = 1  # from one number of parties to the next
     soundness_bits: int | None = None
+    statistical_bits: int | None = None
 
     def spec(self, parties: int | None = None, threshold: int | None = None, route: str | None = None) -> Spec:
         """Return the scheme among this many parties; None: as many as usual, the most corrupted, the usual route.
@@ -113,6 +118,7 @@ class SchemeInfo:
             active=self.active,
             route=route,
             soundness_bits=self.soundness_bits,
+            statistical_bits=self.statistical_bits,
         )
 
     def thresholds(self, parties: int) -> range:
@@ -175,6 +181,11 @@ class SchemeInfo:
         if (dealer is not None) != self.dealer:
             allowed = "the name of a dealer" if self.dealer else "None: it has no dealer"
             raise parameter_error("dealer", f"scheme '{self.name}'", allowed, dealer)
+
+
+def chance_in_words(bits: int) -> str:
+    """Return how likely it is at most that encrypted products are wrong, or that their masks show something."""
+    return f"probability at most 2^-{bits} in a session"
 
 
 def soundness_in_words(bits: int) -> str:

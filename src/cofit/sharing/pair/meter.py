@@ -126,7 +126,6 @@ class PairMeter(Meter):
         return self._shifted(self._blank(ring, shape), shift)
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        self._count_products(ring, math.prod(a.shape))
         if a is b and by_encryption(a.shape):
             self._squares(a)
         elif a is not b and inner_by_encryption(a.shape):
@@ -134,6 +133,7 @@ class PairMeter(Meter):
             return self._matmul(ring, row, b, (1,), shift, None).linear(lambda part: part.reshape(shape))
         else:
             self._numbers(ring, math.prod(a.shape), square=a is b)
+        self._count_products(ring, math.prod(a.shape))
         return self._shifted(self._blank(ring, shape), shift)
 
     def _squares(self, a: Share) -> None:

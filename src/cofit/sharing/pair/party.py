@@ -21,6 +21,7 @@ from cofit.arithmetic.bit_words import BITS
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.costs import Costs
 from cofit.sharing.held import squares as squares_of
+from cofit.sharing.pair.allowance import STATISTICAL_BITS
 from cofit.sharing.pair.boolean import PairBoolean
 from cofit.sharing.pair.costs import pair_costs
 from cofit.sharing.pair.held import PairHeld, operand
@@ -47,6 +48,7 @@ class Pair(PairMatrices):
         ),
         correlations=FROM_EACH_OTHER,
         knows_inputs=True,
+        statistical_bits=STATISTICAL_BITS,
     )
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:

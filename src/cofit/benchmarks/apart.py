@@ -1,4 +1,4 @@
-"""How long a party makes checks that its scheme has put off: a step of its own in the times of a run."""
+"""How long a party prepares, or makes checks that its scheme has put off: steps of their own in the times of a run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from cofit.transport import Counts
 
 VERIFY = "verify"
 """The label of late checks, wherever they are made, and the step that they are timed as."""
+PREPARE = "prepare"
+"""The label of what a scheme makes before it is used, such as transfers and masks, and the step of it."""
+_APART = (VERIFY, PREPARE)
 
 
-def time_checks(party: Party) -> None:
-    """From now on, report late checks as steps; what was under way when one began goes on after it.
+def time_apart(party: Party) -> None:
+    """From now on, report preparation and late checks as steps; what was under way when one began goes on after it.
 
-    So the times of all other steps are without checks, whenever those are due.
+    So the times of all other steps are without these, whenever they are due.
     """
     scheme, tell = party._scheme, party.progress
     label, under_way = scheme.label, [(VERIFY, 0, 1)]
@@ -27,10 +30,10 @@ def time_checks(party: Party) -> None:
     @contextmanager
     def timed(name: str) -> Iterator[None]:
         with label(name):
-            if name != VERIFY:
+            if name not in _APART:
                 yield
                 return
-            tell(VERIFY, 0, 1)
+            tell(name, 0, 1)
             try:
                 yield
             finally:
@@ -40,6 +43,6 @@ def time_checks(party: Party) -> None:
     scheme.label = timed  # type: ignore[method-assign]
 
 
-def checked_bytes(counts: Counts) -> int:
-    """Return what a member sent for late checks, in whatever step."""
-    return sum(count.bytes_sent for label, count in counts.items() if VERIFY in label.split("/"))
+def bytes_apart(counts: Counts, step: str) -> int:
+    """Return what a member sent for preparation, or for late checks, in whatever other step."""
+    return sum(count.bytes_sent for label, count in counts.items() if step in label.split("/"))
