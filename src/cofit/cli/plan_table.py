@@ -87,6 +87,8 @@ def _cost(cost: Forecast) -> Section:
     if len(routes) > 1:
         computed.append(Row("products", spec.route, _ROUTES[spec.route]))
     phases = [row(f"- {name}", phase) for name, phase in cost.phases.items()]
+    if cost.prepare.rounds:
+        phases.append(row("of these, prepared", cost.prepare, "; transfers and encrypted products, in stocks"))
     if cost.verify.rounds:
         phases.append(row("of these, checks", cost.verify, "; made before anything is opened or stored"))
     total = row("whole run", cost.total, "; rounds and bytes are counted")

@@ -9,7 +9,8 @@ Epochs of the paper's method are not run one by one (``recipes/minimiser/cost.py
 share ``processors`` cores:
 
     local     at every party: multiply-adds of matrix products at the kernels' rate, and a constant for each operation
-              in Python and for each round; and one for each byte that anybody sends (masks, truncation, copies)
+              in Python and for each round; and one for each byte that anybody sends (masks, truncation, copies), for
+              each transfer and for each transform under encryption (two parties alone)
     latency   rounds times ``latency``; an owner's stream counts as one round, however many messages it has
     transfer  bytes of all together, over ``bandwidth``
 
@@ -37,6 +38,8 @@ WIDE_MULTIPLY_ADDS_PER_SECOND = 4.3e8  # Z_2^128, likewise
 SECONDS_PER_OPERATION = 1.5e-5
 SECONDS_PER_ROUND = 3e-4
 SECONDS_PER_BYTE = 2e-9
+SECONDS_PER_TRANSFORM = 3e-5  # of 8192 coefficients: `cofit bench rlwe`
+SECONDS_PER_TRANSFER = 4e-8  # at either end, hashes and all: `cofit bench kernels`
 _RECEIPT_BYTES = 1  # from every party to every owner, when its contribution is complete
 _TRAIN_LABELS = ("initial", "hold", "norm", "epoch", "intercept")
 _CHECK_LABELS, _NOISE_LABEL = ("coin", "check"), "noise"
@@ -62,7 +65,8 @@ class Forecast:
     ``share``: the parties agree on seeds and receive the owners' data. ``check``: of rows and labels, with the coin for
     it. ``train``: up to the secret weights. ``noise``:
     drawn and added. ``release``: announced, stored and opened. ``epoch``: one of the epochs in ``train`` (the first may
-    cost less). ``verify``: checks that the scheme puts off; the phases in which they are made have them, too.
+    cost less). ``verify``: checks that the scheme puts off; ``prepare``: what two parties alone make before they use
+    it, in stocks. The phases in which these are made have them, too.
 
     Bytes are exact: what the counters of a run say over all members. Rounds are messages that wait for one another:
     what the party that waits most counts or, where parties wait in turn (``repn``, ``shamir`` from five parties on),
@@ -78,6 +82,7 @@ class Forecast:
     release: Phase
     epoch: Phase
     verify: Phase
+    prepare: Phase
     latency: float
     bandwidth: float
     processors: int
@@ -101,7 +106,13 @@ class Forecast:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
-        named = {**self.phases, "total": self.total, "epoch": self.epoch, "verify": self.verify}
+        named = {
+            **self.phases,
+            "total": self.total,
+            "epoch": self.epoch,
+            "verify": self.verify,
+            "prepare": self.prepare,
+        }
         assumed = {"latency": self.latency, "bandwidth": self.bandwidth, "processors": self.processors}
         spec = {name: getattr(self.spec, name) for name in ("name", "parties", "threshold", "route")}
         return {**{name: dict(phase.__dict__) for name, phase in named.items()}, "assumed": assumed, "scheme": spec}
@@ -180,6 +191,7 @@ def forecast(
         release=machine.phase(rest),
         epoch=machine.phase(epoch),
         verify=machine.phase(meter.verification_tally),
+        prepare=machine.phase(meter.prepared_tally),
         latency=latency,
         bandwidth=bandwidth,
         processors=processors,
@@ -213,6 +225,8 @@ class _Machine:
         steps = tally.operations * SECONDS_PER_OPERATION + tally.rounds * SECONDS_PER_ROUND
         local = self.parties * kernels / self.processors
         local += (self.parties * steps + tally.bytes * SECONDS_PER_BYTE) / min(self.processors, self.parties)
+        prepared = tally.transforms * SECONDS_PER_TRANSFORM + tally.transfers * SECONDS_PER_TRANSFER
+        local += prepared / min(self.processors, self.parties)
         waiting = (tally.rounds if waits is None else waits) * self.latency
         return Phase(tally.rounds, tally.bytes, local + waiting + tally.bytes / self.bandwidth)
 

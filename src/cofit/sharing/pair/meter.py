@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 
 import numpy as np
 
@@ -89,12 +90,12 @@ class PairMeter(Meter):
 
     def _fill(self, made: int) -> None:
         if made:
-            self._prepare(1, refill_bytes(made))
+            self._prepare(Tally(1, refill_bytes(made), transfers=2 * made))
 
-    def _prepare(self, rounds: int, size: int) -> None:
+    def _prepare(self, tally: Tally) -> None:
         with self.label(PREPARE):
-            self._send(rounds, size)
-        self.prepared_tally += Tally(rounds, size)
+            self._tally[:] = astuple(Tally(*self._tally) + tally)
+        self.prepared_tally += tally
 
     def _encrypt(self, tasks: Sequence[tuple[int, Packing]]) -> None:
         """Count products under encryption: who serves, and how each is packed."""
@@ -103,9 +104,10 @@ class PairMeter(Meter):
         for parameters in dict.fromkeys(packing.parameters for _, packing in tasks):
             if parameters not in self._keys:
                 self._keys.add(parameters)
-                self._prepare(1, 2 * key_bytes(parameters))
+                self._prepare(Tally(1, 2 * key_bytes(parameters)))
         size = sum(packing.request_bytes + packing.reply_bytes for _, packing in tasks)
-        self._prepare(len({server for server, _ in tasks}), size)
+        work = sum(packing.transforms for _, packing in tasks)
+        self._prepare(Tally(len({server for server, _ in tasks}), size, transforms=work))
 
     # --- products ----------------------------------------------------------------------------------------
 

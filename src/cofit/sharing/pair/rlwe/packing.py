@@ -107,6 +107,12 @@ class Packing(ABC):
         """Ciphertexts that the server returns."""
 
     @property
+    def transforms(self) -> int:
+        """About how many transforms of 8192 coefficients both parties compute, or work that takes as long."""
+        polynomials = self.answers * self.blocks + 2 * self.requests + 4 * self.answers
+        return polynomials * self.parameters.limbs * self.parameters.degree // 8192
+
+    @property
     def request_bytes(self) -> int:
         """Bytes that the client sends: a seed, and one half of every ciphertext."""
         return SEED_BYTES + self.requests * request_polynomial_bytes(self.parameters)

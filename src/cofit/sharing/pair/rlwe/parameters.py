@@ -38,13 +38,16 @@ RESIDUE_BITS = 50
 class Parameters:
     """One instance of the encryption: messages modulo 2^bits, polynomials of ``degree`` coefficients.
 
-    A request has residues modulo all ``primes``, a reply modulo the first ``reply_limbs`` of them.
+    A request has residues modulo all ``primes``, a reply modulo the first ``reply_limbs`` of them. ``redraws``: whether
+    masks that could make a sum wrong are drawn again; with 64 bits of a fraction it pays only while beta is above
+    2^-64.
     """
 
     bits: int
     degree: int
     primes: tuple[int, ...]
     reply_limbs: int
+    redraws: bool = True
 
     @property
     def ring(self) -> PowerOfTwoRing:
@@ -81,11 +84,11 @@ _PARAMETERS = {
     64: Parameters(64, 8192, tuple(2**50 - x for x in (16383, 212991, 1097727, 1490943)), 3),
     128: Parameters(128, 16384, _LONG, 5),
 }
-_LARGE = {64: Parameters(64, 16384, _LONG[:5], 3), 128: _PARAMETERS[128]}
+_LARGE = {64: Parameters(64, 16384, _LONG[:5], 3, redraws=False), 128: _PARAMETERS[128]}
 
 
 def parameters_for(bits: int, *, large: bool = False) -> Parameters:
-    """Return the parameters for products in Z_2^bits: 64 or 128. ``large``: with masks that are closer to uniform."""
+    """Return the parameters for products in Z_2^bits: 64 or 128. ``large``: with less left to chance."""
     if bits not in _PARAMETERS:
         raise parameter_error("bits", "parameters_for", "64 or 128", bits)
     return (_LARGE if large else _PARAMETERS)[bits]
@@ -109,26 +112,41 @@ def noise_bound(parameters: Parameters, terms: int) -> int:
     return largest * tail + largest * terms // 2 + 1 + COINS * (2 * parameters.degree + 1)
 
 
-def margin(parameters: Parameters, terms: int) -> int:
-    """How far from one half the fraction of t r / q must be for exact sums, in units of 1 / t: t beta, rounded up.
+def slip(parameters: Parameters, terms: int) -> Fraction:
+    """Return beta: a result is exact unless the fraction of t r / q is within so much of one half.
 
-    Beta counts noise, the rounding when primes are dropped from a reply (at most (1 + N) / 2 each time), and the fixed
-    point of both parties (L residues below 2^50, each times a reciprocal with an error of 2^-64 / t^2).
+    Noise, the rounding when primes are dropped from a reply (at most (1 + N) / 2 each time), and the fixed point of
+    both parties (L residues below 2^50, each times a reciprocal with an error of 2^-64 / t^2).
     """
     t = 1 << parameters.bits
     beta = Fraction(t * noise_bound(parameters, terms), parameters.modulus)
     for limbs in range(parameters.reply_limbs, parameters.limbs):
         beta += Fraction(t * (1 + parameters.degree), 2 * math.prod(parameters.primes[:limbs]))
-    beta += Fraction(2 * parameters.limbs << RESIDUE_BITS, t << 64)
-    return math.ceil(t * beta)
+    return beta + Fraction(2 * parameters.limbs << RESIDUE_BITS, t << 64)
+
+
+def margin(parameters: Parameters, terms: int) -> int:
+    """How far from one half the fraction must be for sums that are exact, in units of 1 / t: t beta, rounded up.
+
+    0 where masks are not drawn again: then nothing is near.
+    """
+    return math.ceil((1 << parameters.bits) * slip(parameters, terms)) if parameters.redraws else 0
 
 
 def distance_bits(parameters: Parameters, terms: int) -> float:
-    """Minus the logarithm to base 2 of the statistical distance of a mask from a uniform one, a coefficient.
+    """Minus the logarithm to base 2 of what chance has in a result: 2 beta.
 
-    It is the probability that a uniform mask is drawn again: 2 beta.
+    It is the statistical distance of a mask from a uniform one, where masks that are near are drawn again; and where
+    they are not, the probability that the sum is off by one.
     """
+    if not parameters.redraws:
+        return -log2(2 * slip(parameters, terms))
     return parameters.bits - math.log2(2 * margin(parameters, terms) + 2)
+
+
+def log2(value: Fraction) -> float:
+    """Return the logarithm of a fraction that may be too small for a float."""
+    return math.log2(value.numerator) - math.log2(value.denominator)
 
 
 def failure_bits(coefficients: int) -> float:

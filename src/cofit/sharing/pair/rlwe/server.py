@@ -123,7 +123,7 @@ class Server:
         while True:
             kernels.rlwe_round(r, parameters.moduli, distance, rounded, near, parameters.words)
             again = np.flatnonzero(near)
-            if not len(again):
+            if not len(again) or not parameters.redraws:
                 return r, rounded
             r[:, again] = self._uniform(len(again))
 
