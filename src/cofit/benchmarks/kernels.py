@@ -19,6 +19,8 @@ from cofit.arithmetic.integers import Words
 _FEW = 4  # inputs of a combination
 _SUMS = 6
 _COORDINATES = 3  # of an element of an extension of the ring
+_QUANTUM = 1024  # oblivious transfers
+_STREAMS = 512
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ def measure_kernels(rows: int = 1713, cols: int = 1874, repetitions: int = 9) ->
     try:
         products = _measure_products(rows, cols, repetitions)
         sums = [_measure_sums(ring, max(1, rows * cols // 16), repetitions) for ring in (Z64, Z128, BITS)]
-        return [*products, *(result for ring in sums for result in ring)]
+        transfers = _measure_transfers(-(-rows * cols // (16 * _QUANTUM)) * _QUANTUM, repetitions)
+        return [*products, *(result for ring in sums for result in ring), *transfers]
     finally:
         kernels.set_isa(best)
 
@@ -86,6 +89,31 @@ def _measure_sums(ring: FusedRing, count: int, repetitions: int) -> list[KernelR
         bilinear = _time(partial(kernels.bilinear, a, b, form, [], [], out, ring.words), repetitions)
         for name, taken, usual, read in zip(("combine", "bilinear"), (combine, bilinear), plain, reads, strict=True):
             results.append(KernelResult(name, ring.name, isa, taken, usual, read, taken / read))
+    return results
+
+
+def _measure_transfers(count: int, repetitions: int) -> list[KernelResult]:
+    """Oblivious transfers: the rows of either party, one bit of the hash of every row. Reading is that of the rows."""
+    rng = np.random.default_rng(1)
+    keys = rng.integers(0, 256, (_STREAMS, 16), dtype=np.uint8)
+    schedules, corrections = np.empty((_STREAMS, 176), np.uint8), np.empty(31 * count // 8, np.uint8)
+    rows, theirs = np.empty((count, 2), np.uint64), np.empty((count, 2), np.uint64)
+    choices, bits, delta = np.empty(count // 64, np.uint64), np.empty(count // 64, np.uint64), np.ones(2, np.uint64)
+    read = _time(partial(_read, [rows]), repetitions)
+    results = []
+    for isa in kernels.available_isas():
+        kernels.set_isa(isa)
+        if not kernels.aes_available():
+            continue
+        kernels.aes_schedules(keys, schedules)
+        work = {
+            "chooser": partial(kernels.ot_chooser, schedules, 0, rows, choices, corrections, 1),
+            "sender": partial(kernels.ot_sender, schedules, delta, 0, corrections, theirs, 1),
+            "hash": partial(kernels.ot_hash_bits, schedules[0], rows, delta, delta, bits, 1),
+        }
+        for name, call in work.items():
+            taken = _time(call, repetitions)
+            results.append(KernelResult(name, "transfers", isa, taken, None, read, taken / read))
     return results
 
 
