@@ -21,8 +21,8 @@ took the same c in all trees.
 Costs: 31/8 bytes a transfer, from chooser to sender; 4 blocks of AES a transfer on either side.
 
 Source: Roy, "SoftSpokenOT: quieter OT extension from small-field silent VOLE in the Minicrypt model", CRYPTO 2022,
-sections 3 and 4 (with k = 4, and the repetition code for the choice bits; without the consistency check of section
-4).
+section 3 (products over small fields, here k = 4, and over subspaces, here the repetition code) and section 5
+(transfers from them); without the consistency check of section 4.
 """
 
 from __future__ import annotations
