@@ -20,7 +20,7 @@ _FEW = 4  # inputs of a combination
 _SUMS = 6
 _COORDINATES = 3  # of an element of an extension of the ring
 _QUANTUM = 1024  # oblivious transfers
-_STREAMS = 512
+_STREAMS = 832
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _measure_transfers(count: int, repetitions: int) -> list[KernelResult]:
     """Oblivious transfers: the rows of either party, one bit of the hash of every row. Reading is that of the rows."""
     rng = np.random.default_rng(1)
     keys = rng.integers(0, 256, (_STREAMS, 16), dtype=np.uint8)
-    schedules, corrections = np.empty((_STREAMS, 176), np.uint8), np.empty(31 * count // 8, np.uint8)
+    schedules, corrections = np.empty((_STREAMS, 176), np.uint8), np.empty(25 * count // 8, np.uint8)
     rows, theirs = np.empty((count, 2), np.uint64), np.empty((count, 2), np.uint64)
     choices, bits, delta = np.empty(count // 64, np.uint64), np.empty(count // 64, np.uint64), np.ones(2, np.uint64)
     read = _time(partial(_read, [rows]), repetitions)

@@ -105,17 +105,17 @@ and point e of {0, 1, inf}^4 has the number sum_j e_j 3^j, with 2 for inf::
 
 Oblivious transfer, by the CPU's instructions for AES-128. Where ``aes_available()`` is false (the CPU has none, or the
 instruction set is the baseline) all others raise ``RuntimeError``. A key has 16 bytes, its schedule 176. The streams of
-512 keys, 16 for each of 32 trees, are AES in counter mode from block ``position`` on; bit i of a stream belongs to
-transfer i. A row has two words, of which bits 4 b to 4 b + 3 belong to tree b::
+832 keys, 32 for each of 26 trees, are AES in counter mode from block ``position`` on; bit i of a stream belongs to
+transfer i. A row has two words, of which bits 5 b to 5 b + 4 belong to tree b, and three bits to the last tree::
 
     aes_schedules(keys, out)                         out[i] = the round keys of keys[i]
     ot_chooser(schedules, position, rows, choices, corrections, threads)
-                                                     bit 4 b + j of rows[i] = bit i of the XOR of the streams of tree b
+                                                     bit 5 b + j of rows[i] = bit i of the XOR of the streams of tree b
                                                      whose number has bit j; choices = the XOR of all streams of tree 0;
                                                      corrections[q, b - 1] = choices XOR all streams of tree b, of
                                                      transfers 1024 q to 1024 q + 1023
     ot_sender(schedules, delta, position, corrections, rows, threads)
-                                                     the same rows, but to bit 4 b + j, if delta has it
+                                                     the same rows, but to bit 5 b + j, if delta has it
                                                      and b > 0, XOR corrections[q, b - 1]
 
 and the hash H(i, x) = pi(pi(x) XOR i) XOR pi(x) of rows, where pi is AES with one schedule, and ``delta`` and ``first``

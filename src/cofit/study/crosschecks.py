@@ -60,8 +60,8 @@ def check_parties(study: Study) -> None:
         raise InvalidInputError(f"[[parties]] and compute.threshold do not fit together: {error}") from None
     if spec.dealer and dealer is None:
         must_be = (
-            f"a table with name, certificate and address: scheme '{spec.name}' needs a dealer (two parties without one: "
-            "scheme 'pair')"
+            f"a table with name, certificate and address: scheme '{spec.name}' needs a dealer (two parties without "
+            "one: scheme 'pair')"
         )
         raise field_error("dealer", must_be, None)
     if dealer is None:

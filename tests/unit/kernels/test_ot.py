@@ -44,12 +44,12 @@ def schedules(**changes: Any) -> Call:
 
 
 def chooser(**changes: Any) -> Call:
-    arguments = {"schedules": b(512, 176), "position": 0, "rows": z(2048, 2), "choices": z(32)}
-    return lambda: k.ot_chooser(**{**arguments, "corrections": b(31 * 256), **changes})
+    arguments = {"schedules": b(832, 176), "position": 0, "rows": z(2048, 2), "choices": z(32)}
+    return lambda: k.ot_chooser(**{**arguments, "corrections": b(25 * 256), **changes})
 
 
 def sender(**changes: Any) -> Call:
-    arguments = {"schedules": b(512, 176), "delta": z(2), "position": 0, "corrections": b(31 * 256)}
+    arguments = {"schedules": b(832, 176), "delta": z(2), "position": 0, "corrections": b(25 * 256)}
     return lambda: k.ot_sender(**{**arguments, "rows": z(2048, 2), **changes})
 
 
@@ -69,10 +69,10 @@ SHARED = rows_and_words()
 
 TYPE_ERRORS: list[tuple[str, Call]] = [
     ("'keys' parameter of aes_schedules", schedules(keys=z(3, 16))),
-    ("'schedules' parameter of ot_chooser", chooser(schedules=z(512, 22))),
+    ("'schedules' parameter of ot_chooser", chooser(schedules=z(832, 22))),
     ("'rows' parameter of ot_chooser", chooser(rows=np.zeros((2048, 2)))),
     ("'position' parameter of ot_chooser must be an integer", chooser(position=None)),
-    ("'corrections' parameter of ot_sender", sender(corrections=z(31 * 32))),
+    ("'corrections' parameter of ot_sender", sender(corrections=z(25 * 32))),
     ("'delta' parameter of ot_sender", sender(delta=None)),
     ("'first' parameter of ot_hash_bits", hashed("bits", first=7)),
     ("'schedule' parameter of ot_hash_wide", hashed("wide", schedule=z(22))),
@@ -82,19 +82,19 @@ VALUE_ERRORS: list[tuple[str, Call]] = [
     ("'keys' parameter of aes_schedules", schedules(keys=b(3, 32))),
     ("'out' parameter of aes_schedules", schedules(out=b(2, 176))),
     ("'out' parameter of aes_schedules must be a writable array", schedules(out=read_only(b(3, 176)))),
-    ("'schedules' parameter of ot_chooser", chooser(schedules=b(480, 176))),
+    ("'schedules' parameter of ot_chooser", chooser(schedules=b(800, 176))),
     ("'rows' parameter of ot_chooser must be an array of a multiple of 1024 rows", chooser(rows=z(2047, 2))),
     ("'rows' parameter of ot_chooser", chooser(rows=z(2048, 3))),
     ("'rows' parameter of ot_chooser must be a C-contiguous array", chooser(rows=z(2, 2048).T)),
     ("'choices' parameter of ot_chooser", chooser(choices=z(31))),
-    ("'corrections' parameter of ot_chooser", chooser(corrections=b(32 * 256))),
+    ("'corrections' parameter of ot_chooser", chooser(corrections=b(26 * 256))),
     ("'position' parameter of ot_chooser", chooser(position=2**60 + 1)),
     ("'position' parameter of ot_sender", sender(position=-1)),
     ("'threads' parameter of ot_sender", sender(threads=-1)),
     ("'rows' parameter of ot_sender", sender(rows=z(1024, 4))),
     ("'rows' parameter of ot_sender must be a writable array", sender(rows=read_only(z(2048, 2)))),
     ("'delta' parameter of ot_sender", sender(delta=z(3))),
-    ("'corrections' parameter of ot_sender", sender(corrections=b(31 * 256 - 1))),
+    ("'corrections' parameter of ot_sender", sender(corrections=b(25 * 256 - 1))),
     ("'rows' parameter of ot_hash_words must be an array of a multiple of 64 rows", hashed("words", rows=z(127, 2))),
     ("'schedule' parameter of ot_hash_words", hashed("words", schedule=b(160))),
     ("'delta' parameter of ot_hash_planes", hashed("planes", delta=z(1))),
@@ -162,12 +162,12 @@ def test_round_keys_are_those_of_the_standard() -> None:
 
 @pytest.mark.usefixtures("fast")
 def test_threads_change_nothing(rng: np.random.Generator) -> None:
-    keys, delta = rng.integers(0, 256, (512, 16), dtype=np.uint8), rng.integers(0, 2**64, 2, dtype=np.uint64)
-    scheduled, count = b(512, 176), 35 * 1024
+    keys, delta = rng.integers(0, 256, (832, 16), dtype=np.uint8), rng.integers(0, 2**64, 2, dtype=np.uint64)
+    scheduled, count = b(832, 176), 35 * 1024
     k.aes_schedules(keys, scheduled)
     found = []
     for threads in (1, 3):
-        outs = [z(count, 2), z(count // 64), b(31 * count // 8), z(count, 2), z(9, count // 64), z(count // 64)]
+        outs = [z(count, 2), z(count // 64), b(25 * count // 8), z(count, 2), z(9, count // 64), z(count // 64)]
         k.ot_chooser(scheduled, 5, outs[0], outs[1], outs[2], threads)
         k.ot_sender(scheduled, delta, 5, outs[2], outs[3], threads)
         k.ot_hash_planes(scheduled[0], outs[0], delta, delta, outs[4], threads)

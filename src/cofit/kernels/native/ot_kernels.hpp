@@ -9,8 +9,8 @@ namespace cofit {
 using Word = uint64_t;
 __extension__ typedef unsigned __int128 Wide;
 
-constexpr size_t kTrees = 32, kDepth = 4, kLeaves = 16;     // of a tree: leaves 0 to 15, four bits of a row
-constexpr size_t kRowWords = 2, kRowBits = kTrees * kDepth;
+constexpr size_t kTrees = 26, kDepth = 5, kLeaves = 32;     // of a tree: leaves 0 to 31, five bits of a row
+constexpr size_t kRowWords = 2, kRowBits = 128;             // so that the last tree has three bits of a row
 constexpr size_t kKeyBytes = 16, kScheduleBytes = 11 * 16;  // of AES-128
 constexpr size_t kQuantum = 1024;                           // transfers are made in multiples of this
 constexpr size_t kQuantumWords = kQuantum / 64, kQuantumBlocks = kQuantum / 128;

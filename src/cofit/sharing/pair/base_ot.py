@@ -1,4 +1,4 @@
-"""128 oblivious transfers of seeds between two parties who have nothing in common yet, from ML-KEM-768.
+"""130 oblivious transfers of seeds between two parties who have nothing in common yet, from ML-KEM-768.
 
 For every transfer the receiver sends two encapsulation keys. The one at its choice bit is a real key, of which it has
 the secret part; the other was drawn without one: coefficients uniform below q = 3329 and fresh 32 bytes rho. The
@@ -38,7 +38,8 @@ from cofit.errors import ProtocolError, parameter_error
 
 Bytes = npt.NDArray[np.uint8]
 
-COUNT = 128
+COUNT = 130
+"""As many as the levels of all trees (``trees``)."""
 SEED_BYTES = 16
 _KEY_BYTES = 1184
 _CIPHERTEXT_BYTES = 1088
@@ -62,7 +63,7 @@ class Offer:
 
 
 def offered(choices: Bytes) -> tuple[Offer, Bytes]:
-    """Return the receiver's secrets for choice bits of shape (128,), and the message of ``OFFER_BYTES`` bytes."""
+    """Return the receiver's secrets for choice bits of shape (130,), and the message of ``OFFER_BYTES`` bytes."""
     if choices.shape != (COUNT,) or choices.dtype != np.uint8 or (choices > 1).any():
         raise parameter_error("choices", "offered", f"{COUNT} bytes of 0 or 1", f"shape {choices.shape}")
     keys = tuple(MLKEM768PrivateKey.generate() for _ in range(COUNT))
@@ -72,7 +73,7 @@ def offered(choices: Bytes) -> tuple[Offer, Bytes]:
 
 
 def replied(message: Bytes, label: bytes) -> tuple[Bytes, Bytes]:
-    """Return the sender's pairs of seeds, (128, 2, 16), and the reply of ``REPLY_BYTES`` bytes."""
+    """Return the sender's pairs of seeds, (130, 2, 16), and the reply of ``REPLY_BYTES`` bytes."""
     keys = _parts(message, OFFER_BYTES, _KEY_BYTES, "keys")
     made = []
     for place, key in enumerate(keys.reshape(-1, _KEY_BYTES)):
@@ -89,7 +90,7 @@ def replied(message: Bytes, label: bytes) -> tuple[Bytes, Bytes]:
 
 
 def received(offer: Offer, reply: Bytes, label: bytes) -> Bytes:
-    """Return the receiver's seeds, (128, 16): of every pair the one that it chose."""
+    """Return the receiver's seeds, (130, 16): of every pair the one that it chose."""
     ciphertexts = _parts(reply, REPLY_BYTES, _CIPHERTEXT_BYTES, "ciphertexts")
     mask = _mask(offer.choices)
     chosen = ciphertexts[:, 0] ^ (mask & (ciphertexts[:, 0] ^ ciphertexts[:, 1]))
@@ -110,7 +111,7 @@ def _in_order(choices: Bytes, chosen: Bytes, others: Bytes) -> Bytes:
 
 
 def _keys_without_secrets() -> Bytes:
-    """Return keys drawn without their secret parts, (128, 1184): uniform coefficients in 12 bits each, and rho."""
+    """Return keys drawn without their secret parts, (130, 1184): uniform coefficients in 12 bits each, and rho."""
     coefficients = _below_modulus(COUNT * _COEFFICIENTS)
     low, high = coefficients[0::2], coefficients[1::2]
     encoded = np.stack([low & 0xFF, low >> 8 | (high & 0xF) << 4, high >> 4], axis=1).astype(np.uint8)
@@ -140,7 +141,7 @@ def _hashed(given: Sequence[bytes], numbers: npt.NDArray[np.int64], label: bytes
 
 
 def _parts(message: Bytes, size: int, part: int, what: str) -> Bytes:
-    """Return a message of the other party as (128, 2, part)."""
+    """Return a message of the other party as (130, 2, part)."""
     if message.dtype != np.uint8 or message.shape != (size,):
         raise ProtocolError(
             f"The {what} of {COUNT} base transfers have {size} bytes. Got {message.dtype} of shape {message.shape}"

@@ -13,7 +13,7 @@ both parties together; every line takes one round:
     K digits to number                  64 W one way          b n + 8 (K + 1) W, after the additions
     product with a held matrix          none                  2 b (elements of the right operand)
 
-Transfers take 31/4 bytes for one each way, and a round whenever stocks are filled up. Masks of products with a matrix
+Transfers take 25/4 bytes for one each way, and a round whenever stocks are filled up. Masks of products with a matrix
 take what their packing says (``rlwe/packing.py``), and two rounds for all that are made together.
 """
 

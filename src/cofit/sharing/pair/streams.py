@@ -1,9 +1,10 @@
 """The streams of all leaves, summed to the rows of transfers: by the kernels, or where there are none by NumPy.
 
 A leaf is the key of a stream of bits: AES-128 in counter mode, from block 0 on; bit i of it belongs to transfer i. For
-tree b with leaves x = 0 to 15, the XOR of the streams whose x has bit j is bit 4 b + j of the rows. The XOR of all
-streams of tree 0 is the choices, and the XOR of all streams of another tree differs from it by a correction, of 128
-bytes for every 1024 transfers. Both forms give the same bits, and keep their place from call to call.
+tree b with leaves x = 0 to 31, the XOR of the streams whose x has bit j is bit 5 b + j of the rows, which end at bit
+127. The XOR of all streams of tree 0 is the choices, and the XOR of all streams of another tree differs from it by a
+correction, of 128 bytes for every 1024 transfers. Both forms give the same bits, and keep their place from call to
+call.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from cofit import kernels
 from cofit.arithmetic.integers import Words
-from cofit.sharing.pair.base_ot import COUNT, SEED_BYTES
-from cofit.sharing.pair.trees import DEPTH, LEAVES, TREES
+from cofit.sharing.pair.base_ot import SEED_BYTES
+from cofit.sharing.pair.trees import DELTA_BITS, DEPTH, LEAVES, TREES
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -29,7 +30,7 @@ _SCHEDULE_BYTES = 176
 
 
 class Streams(Protocol):
-    """The streams of (32, 16, 16) leaves; a call takes the next ``count`` bits of each, by ``QUANTUM``."""
+    """The streams of (26, 32, 16) leaves; a call takes the next ``count`` bits of each, by ``QUANTUM``."""
 
     def chosen(self, count: int) -> tuple[Words, Words, Bytes]:
         """Return the rows (count, 2), the choices (count // 64,) and the corrections."""
@@ -86,24 +87,26 @@ class PortableStreams:
         _, planes = self._next(count)
         by_tree = corrections.reshape(-1, TREES - 1, QUANTUM_BYTES).swapaxes(0, 1)
         words = np.ascontiguousarray(by_tree).view(np.uint64).reshape(TREES - 1, -1)
-        places = np.arange(COUNT, dtype=np.uint64)
+        places = np.arange(DELTA_BITS, dtype=np.uint64)
         masks = np.uint64(0) - (np.repeat(delta, 64) >> places % np.uint64(64) & np.uint64(1))
-        planes[DEPTH:] ^= masks[DEPTH:, None] & np.repeat(words, DEPTH, axis=0)
+        planes[DEPTH:] ^= masks[DEPTH:, None] & np.repeat(words, DEPTH, axis=0)[: DELTA_BITS - DEPTH]
         return _rows_of(planes)
 
     def _next(self, count: int) -> tuple[Words, Words]:
-        """Return the sums of all streams of each tree, (32, count // 64), and the planes of the rows' bits."""
+        """Return the sums of all streams of each tree, (26, count // 64), and the planes of the rows' bits."""
         zeros = bytes(count // 8)
         sums = np.empty((TREES, count // 64), np.uint64)
-        planes = np.empty((TREES, DEPTH, count // 64), np.uint64)
+        planes = np.empty((DELTA_BITS, count // 64), np.uint64)
         for tree in range(TREES):
             ciphers = self._ciphers[tree * LEAVES : (tree + 1) * LEAVES]
             left = np.stack([np.frombuffer(cipher.update(zeros), np.uint64) for cipher in ciphers])
             for bit in range(DEPTH):
-                np.bitwise_xor.reduce(left[1::2], axis=0, out=planes[tree, bit])
+                place = tree * DEPTH + bit
+                if place < DELTA_BITS:
+                    np.bitwise_xor.reduce(left[1::2], axis=0, out=planes[place])
                 left = left[0::2] ^ left[1::2]
             sums[tree] = left[0]
-        return sums, planes.reshape(COUNT, -1)
+        return sums, planes
 
 
 def _rows_of(planes: Words) -> Words:

@@ -124,7 +124,7 @@ class Transfers:
         swap: for these messages. offer_with, heard_with: what else travels in the first message, and room for the
         other party's.
         """
-        delta = np.frombuffer(secrets.token_bytes(base_ot.COUNT), np.uint8) & np.uint8(1)
+        delta = np.frombuffer(secrets.token_bytes(trees.DELTA_BITS), np.uint8) & np.uint8(1)
         mine, theirs = (session + bytes([rank]) for rank in (self._rank, 1 - self._rank))
         offer, message = base_ot.offered(trees.base_choices(delta))
         heard = np.empty(len(heard_with) + base_ot.OFFER_BYTES, np.uint8)

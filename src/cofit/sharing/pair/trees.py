@@ -1,16 +1,20 @@
-"""All-but-one transfers of 16 seeds: 32 trees of depth 4, each from 4 base transfers.
+"""All-but-one transfers of 32 seeds: 26 trees of depth 5, each from 5 base transfers.
 
-One party holds, for every tree b, 16 seeds (leaves) r_(b,x); the other holds all of them but the one at x = Delta_b,
-a number of 4 bits that is its secret. A tree grows from its root by G(s) = (AES_s(0), AES_s(1)); level i decides bit
+One party holds, for every tree b, 32 seeds (leaves) r_(b,x); the other holds all of them but the one at x = Delta_b,
+a number of 5 bits that is its secret. A tree grows from its root by G(s) = (AES_s(0), AES_s(1)); level i decides bit
 i of a leaf's number x, so that the node n of level i has the children n and n + 2^i. The root is never there: the two
-seeds of base transfer 4 b are its children. For each later level i the growing party sends the XOR of all children
-with bit i clear, and of all with bit i set, each under one of the two seeds of base transfer 4 b + i.
+seeds of base transfer 5 b are its children. For each later level i the growing party sends the XOR of all children
+with bit i clear, and of all with bit i set, each under one of the two seeds of base transfer 5 b + i.
 
-Base transfers 4 b to 4 b + 3 belong to the bits of Delta_b, low bit first, and the choice is the *complement* of that
+Base transfers 5 b to 5 b + 4 belong to the bits of Delta_b, low bit first, and the choice is the *complement* of that
 bit (``base_choices``): who must not know the leaf at Delta_b learns, at each level, the XOR of the siblings off its
 path, and from it the one sibling that it lacks.
 
-Who learns what: the growing party nothing; the other one 15 of 16 leaves, and the last is pseudorandom to it
+Delta has 128 bits, and the trees have 130 levels: bits 3 and 4 of the last tree's number are 0, a constant that
+everybody knows. The last two base transfers hide nothing by their choice, and give nothing away: of each the other
+seed is as unknown as ever, so that the last tree too lacks one leaf, at one of the numbers 0 to 7.
+
+Who learns what: the growing party nothing; the other one 31 of 32 leaves, and the last is pseudorandom to it
 (Goldreich, Goldwasser, Micali). Passive security; an error in the sums is not noticed. 1 message of ``SUMS_BYTES``
 bytes.
 
@@ -30,20 +34,29 @@ from cofit.sharing.pair.base_ot import COUNT, SEED_BYTES
 
 Bytes = npt.NDArray[np.uint8]
 
-TREES = 32
-DEPTH = 4
+TREES = 26
+DEPTH = 5
 LEAVES = 1 << DEPTH
+DELTA_BITS = 128
+"""Of the trees' numbers together: all bits but the last two, which are 0 always."""
 SUMS_BYTES = TREES * (DEPTH - 1) * 2 * SEED_BYTES
 _TWO_BLOCKS = bytes(16) + bytes([1]) + bytes(15)
 
 
 def base_choices(delta_bits: Bytes) -> Bytes:
-    """Return the choice bits, (128,), of the base transfers for the party that must not know the leaves at Delta."""
-    return _bits_of(delta_bits, "base_choices") ^ np.uint8(1)
+    """Return the choice bits, (130,), of the base transfers for the party that must not know the leaves at Delta."""
+    return by_tree(delta_bits, "base_choices").reshape(-1) ^ np.uint8(1)
+
+
+def by_tree(delta_bits: Bytes, owner: str) -> Bytes:
+    """Return the bits of the numbers Delta_b, (26, 5), from those of Delta, (128,); ``owner`` is whose parameter."""
+    if delta_bits.shape != (DELTA_BITS,) or delta_bits.dtype != np.uint8 or (delta_bits > 1).any():
+        raise parameter_error("delta_bits", owner, f"{DELTA_BITS} bytes of 0 or 1", f"shape {delta_bits.shape}")
+    return np.pad(delta_bits, (0, COUNT - DELTA_BITS)).reshape(TREES, DEPTH)
 
 
 def grown(pairs: Bytes) -> tuple[Bytes, Bytes]:
-    """Return all leaves, (32, 16, 16), and the message for the other party, from the pairs of seeds (128, 2, 16)."""
+    """Return all leaves, (26, 32, 16), and the message for the other party, from the pairs of seeds (130, 2, 16)."""
     if pairs.shape != (COUNT, 2, SEED_BYTES):
         raise parameter_error("pairs", "grown", f"of shape {(COUNT, 2, SEED_BYTES)}", pairs.shape)
     seeds = pairs.reshape(TREES, DEPTH, 2, SEED_BYTES)
@@ -57,11 +70,11 @@ def grown(pairs: Bytes) -> tuple[Bytes, Bytes]:
 
 
 def punctured(delta_bits: Bytes, keys: Bytes, sums: Bytes) -> Bytes:
-    """Return the leaves, (32, 16, 16), with zeros at those of Delta.
+    """Return the leaves, (26, 32, 16), with zeros at those of Delta.
 
-    ``keys`` are the seeds, (128, 16), that the base transfers gave for ``base_choices(delta_bits)``.
+    ``keys`` are the seeds, (130, 16), that the base transfers gave for ``base_choices(delta_bits)``.
     """
-    bits = _bits_of(delta_bits, "punctured").reshape(TREES, DEPTH)
+    bits = by_tree(delta_bits, "punctured")
     if keys.shape != (COUNT, SEED_BYTES):
         raise parameter_error("keys", "punctured", f"of shape {(COUNT, SEED_BYTES)}", keys.shape)
     if sums.dtype != np.uint8 or sums.shape != (SUMS_BYTES,):
@@ -99,9 +112,3 @@ def _equal(a: Bytes, b: Bytes) -> Bytes:
     """Return bytes of ones where two small numbers are equal, and of zeros elsewhere; in constant time."""
     differ = (a ^ b).astype(np.int8)
     return ((differ | -differ) >> 7).astype(np.uint8) ^ np.uint8(0xFF)
-
-
-def _bits_of(delta_bits: Bytes, owner: str) -> Bytes:
-    if delta_bits.shape != (COUNT,) or delta_bits.dtype != np.uint8 or (delta_bits > 1).any():
-        raise parameter_error("delta_bits", owner, f"{COUNT} bytes of 0 or 1", f"shape {delta_bits.shape}")
-    return delta_bits

@@ -69,9 +69,9 @@ def test_two_offers_have_nothing_in_common() -> None:
     assert len(rhos) == 4 * COUNT
 
 
-@pytest.mark.parametrize("bad", [np.zeros(127, np.uint8), np.full(128, 2, np.uint8), np.zeros(128, np.int64)])
+@pytest.mark.parametrize("bad", [np.zeros(128, np.uint8), np.full(130, 2, np.uint8), np.zeros(130, np.int64)])
 def test_choices_are_bits(bad: Bytes) -> None:
-    with pytest.raises(InvalidInputError, match="'choices' parameter of offered must be 128 bytes of 0 or 1"):
+    with pytest.raises(InvalidInputError, match="'choices' parameter of offered must be 130 bytes of 0 or 1"):
         offered(bad)
 
 

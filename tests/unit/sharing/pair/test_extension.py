@@ -21,11 +21,11 @@ Bytes = npt.NDArray[np.uint8]
 
 pytestmark = pytest.mark.usefixtures("isa")
 
-VECTOR = {  # of the leaves i mod 251, i = 0 ... 8191; made by PortableStreams
-    "rows": "5e0212c79c10137339ab13d0c0ef5016f87c54f914a3920f2a90add24145b175",
-    "choices": "2fdfe498d735830d85a0cad292cc4e9f0d720a5821230d65bf72dcf5836c2170",
-    "corrections": "fcbdd9845a89b2c2688af71664f7dba823c35594084e5cf55496e8b8ea03f107",
-    "sender": "4d6314b698226cbbcbb94932fb9edb051440a18c34219ee38490a48f640b0b0e",
+VECTOR = {  # of the leaves i mod 251, i = 0 ... 13311; made from the definition, bit by bit
+    "rows": "af0bb58f7d0b5ee6de743a144e71f189b0297091c72a6df439ef369f08a1c8ad",
+    "choices": "b93f3f0e1a973a6c232399a4645e4507dca8721fa66dcafcfcd6d8308d05d96d",
+    "corrections": "8e8897c6a9ebbd78d8a66a1ee3854a0a96b17165b54b568c6c76acd4234c3d26",
+    "sender": "664678bf94f5c0971b607576932f26ae83ff2d9f161f40d4e0bb100dea45948c",
 }
 DELTA = np.array([0x0123456789ABCDEF, 0xFEDCBA9876543210], np.uint64)
 
@@ -36,10 +36,10 @@ def unpacked(words: Words) -> Bytes:
 
 def dealt(rng: np.random.Generator) -> tuple[Chooser, Sender, Bytes]:
     """Chooser and sender, with what base transfers would have given."""
-    pairs = rng.integers(0, 256, (128, 2, 16), dtype=np.uint8)
+    pairs = rng.integers(0, 256, (130, 2, 16), dtype=np.uint8)
     delta_bits = rng.integers(0, 2, 128, dtype=np.uint8)
     leaves, sums = grown(pairs)
-    fewer = punctured(delta_bits, pairs[np.arange(128), base_choices(delta_bits)], sums)
+    fewer = punctured(delta_bits, pairs[np.arange(130), base_choices(delta_bits)], sums)
     return Chooser(leaves), Sender(fewer, delta_bits), delta_bits
 
 
@@ -54,7 +54,7 @@ def test_rows_differ_by_delta_where_the_choice_is_one(count: int, rng: np.random
     theirs = sender.extend(count, corrections)
     assert rows.shape == theirs.shape == (count, 2)
     assert choices.shape == (count // 64,)
-    assert corrections.shape == (corrections_bytes(count),) == (31 * count // 8,)
+    assert corrections.shape == (corrections_bytes(count),) == (25 * count // 8,)
     assert (unpacked(sender.delta) == delta_bits).all()
     assert holds(rows, choices, theirs, sender.delta)
     assert not holds(rows, ~choices, theirs, sender.delta)
@@ -73,10 +73,10 @@ def test_from_base_transfers_to_rows(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("all_bits", [0, 1])
 def test_extreme_deltas(all_bits: int, rng: np.random.Generator) -> None:
-    pairs = rng.integers(0, 256, (128, 2, 16), dtype=np.uint8)
+    pairs = rng.integers(0, 256, (130, 2, 16), dtype=np.uint8)
     delta_bits = np.full(128, all_bits, np.uint8)
     leaves, sums = grown(pairs)
-    sender = Sender(punctured(delta_bits, pairs[:, 1 - all_bits], sums), delta_bits)
+    sender = Sender(punctured(delta_bits, pairs[np.arange(130), base_choices(delta_bits)], sums), delta_bits)
     rows, choices, corrections = Chooser(leaves).extend(QUANTUM)
     assert holds(rows, choices, sender.extend(QUANTUM, corrections), sender.delta)
 
@@ -110,7 +110,7 @@ def both_streams(leaves: Bytes) -> list[Streams]:
 
 def test_kernels_give_the_bits_of_the_portable_form(rng: np.random.Generator) -> None:
     for count in (QUANTUM, 2 * QUANTUM, 33 * QUANTUM):
-        leaves = rng.integers(0, 256, (32, 16, 16), dtype=np.uint8)
+        leaves = rng.integers(0, 256, (26, 32, 16), dtype=np.uint8)
         delta = rng.integers(0, 2**64, 2, dtype=np.uint64)
         told = rng.integers(0, 256, corrections_bytes(count), dtype=np.uint8)
         portable, *natives = both_streams(leaves)
@@ -125,7 +125,7 @@ def test_kernels_give_the_bits_of_the_portable_form(rng: np.random.Generator) ->
 
 
 def test_fixed_vectors() -> None:
-    leaves = (np.arange(8192) % 251).astype(np.uint8).reshape(32, 16, 16)
+    leaves = (np.arange(13312) % 251).astype(np.uint8).reshape(26, 32, 16)
     told = (np.arange(corrections_bytes(2 * QUANTUM)) % 253).astype(np.uint8)
     for streams in both_streams(leaves):
         rows, choices, corrections = streams.chosen(2 * QUANTUM)
@@ -166,9 +166,9 @@ def test_what_does_not_fit_is_refused(rng: np.random.Generator) -> None:
     for count in (-QUANTUM, 1, QUANTUM + 64):
         with pytest.raises(InvalidInputError, match=r"'count' parameter of .* must be a multiple of 1024"):
             chooser.extend(count)
-    with pytest.raises(ProtocolError, match=f"have {31 * 128} bytes"):
-        sender.extend(QUANTUM, np.zeros(31 * 128 - 1, np.uint8))
+    with pytest.raises(ProtocolError, match=f"have {25 * 128} bytes"):
+        sender.extend(QUANTUM, np.zeros(25 * 128 - 1, np.uint8))
     with pytest.raises(InvalidInputError, match="'leaves' parameter of Chooser"):
-        Chooser(np.zeros((32, 16, 8), np.uint8))
+        Chooser(np.zeros((26, 32, 8), np.uint8))
     with pytest.raises(InvalidInputError, match="'delta_bits' parameter of Sender"):
-        Sender(np.zeros((32, 16, 16), np.uint8), delta_bits[:-1])
+        Sender(np.zeros((26, 32, 16), np.uint8), delta_bits[:-1])

@@ -11,11 +11,19 @@ from cofit.errors import InvalidInputError, ProtocolError
 from cofit.sharing.pair.trees import SUMS_BYTES, base_choices, grown, punctured
 
 Bytes = npt.NDArray[np.uint8]
-PLACES = np.arange(128)
+PLACES = np.arange(130)
 
 
 def bits_of_numbers(numbers: npt.NDArray[np.int64]) -> Bytes:
-    return (numbers[:, None] >> np.arange(4) & 1).astype(np.uint8).reshape(-1)
+    """Delta: the bits of 26 numbers, but those that the last one has not."""
+    return (numbers[:, None] >> np.arange(5) & 1).astype(np.uint8).reshape(-1)[:128]
+
+
+def some_numbers(shift: int) -> npt.NDArray[np.int64]:
+    """26 numbers of 5 bits, the last one of 3."""
+    numbers = (np.arange(26) + shift) % 32
+    numbers[-1] %= 8
+    return numbers
 
 
 def child(node: bytes, side: int) -> bytes:
@@ -24,40 +32,46 @@ def child(node: bytes, side: int) -> bytes:
 
 @pytest.fixture
 def pairs(rng: np.random.Generator) -> Bytes:
-    return rng.integers(0, 256, (128, 2, 16), dtype=np.uint8)
+    return rng.integers(0, 256, (130, 2, 16), dtype=np.uint8)
 
 
 def test_leaves_are_those_of_the_definition(pairs: Bytes) -> None:
     leaves, sums = grown(pairs)
-    assert leaves.shape == (32, 16, 16)
-    assert sums.shape == (SUMS_BYTES,)
-    for tree in (0, 13, 31):
-        for x in range(16):
-            node = pairs[4 * tree, x & 1].tobytes()
-            for bit in range(1, 4):
+    assert leaves.shape == (26, 32, 16)
+    assert sums.shape == (SUMS_BYTES,) == (26 * 4 * 2 * 16,)
+    for tree in (0, 13, 25):
+        for x in range(32):
+            node = pairs[5 * tree, x & 1].tobytes()
+            for bit in range(1, 5):
                 node = child(node, x >> bit & 1)
             assert leaves[tree, x].tobytes() == node
 
 
-@pytest.mark.parametrize("shift", range(16))
+@pytest.mark.parametrize("shift", range(32))
 def test_all_leaves_but_the_one_at_delta(shift: int, pairs: Bytes) -> None:
-    """With the 16 shifts every tree misses every leaf once."""
-    numbers = (np.arange(32) + shift) % 16
+    """With the 32 shifts every tree misses every leaf once, and the last one each of its first 8 leaves."""
+    numbers = some_numbers(shift)
     delta_bits = bits_of_numbers(numbers)
     leaves, sums = grown(pairs)
     keys = pairs[PLACES, base_choices(delta_bits)]
     expected = leaves.copy()
-    expected[np.arange(32), numbers] = 0
+    expected[np.arange(26), numbers] = 0
     assert (punctured(delta_bits, keys, sums) == expected).all()
 
 
 def test_the_choice_is_the_complement(pairs: Bytes) -> None:
     """With the seeds of the bits themselves, which would give the leaf at Delta away, nothing fits."""
-    delta_bits = bits_of_numbers(np.arange(32) % 16)
-    assert (base_choices(delta_bits) == 1 - delta_bits).all()
+    delta_bits = bits_of_numbers(some_numbers(0))
+    choices = base_choices(delta_bits)
+    assert (choices[:128] == 1 - delta_bits).all()
     leaves, sums = grown(pairs)
-    wrong = punctured(delta_bits, pairs[PLACES, delta_bits], sums)
+    wrong = punctured(delta_bits, pairs[PLACES, 1 - choices], sums)
     assert (wrong != leaves).any(axis=2).all()
+
+
+@pytest.mark.parametrize("all_bits", [0, 1])
+def test_the_last_two_choices_are_constants(all_bits: int) -> None:
+    assert base_choices(np.full(128, all_bits, np.uint8)).tolist() == [1 - all_bits] * 128 + [1, 1]
 
 
 def test_what_does_not_fit_is_refused(pairs: Bytes) -> None:
@@ -71,3 +85,5 @@ def test_what_does_not_fit_is_refused(pairs: Bytes) -> None:
         grown(pairs[:64])
     with pytest.raises(InvalidInputError, match="'delta_bits' parameter of base_choices"):
         base_choices(delta_bits + np.uint8(2))
+    with pytest.raises(InvalidInputError, match="'delta_bits' parameter of punctured must be 128 bytes"):
+        punctured(np.zeros(130, np.uint8), pairs[:, 0], sums)
