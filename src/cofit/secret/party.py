@@ -29,6 +29,8 @@ from cofit.secret.ranges import Bound
 from cofit.secret.stored import decode_share, encode_share
 from cofit.sharing import DealtShare, Scheme, Share
 
+PREPARATION = "prepare"
+"""The step in which a scheme makes what it uses later."""
 _RUNNER_STEPS = ("start", "share", "program")
 
 
@@ -49,6 +51,8 @@ class Party:
         self._pieces: dict[tuple[str, str], tuple[SecretArray, Place]] = {}  # joined ones, cut out when asked for
         self._joined: dict[tuple[Pairs, int, Bound | None, bool], SecretArray] = {}
         self._report = report
+        self._under_way: tuple[str, int, int] | None = None
+        scheme.on_preparation = self._prepared
         self.audit = audit or AuditLog()
 
     @property
@@ -106,8 +110,16 @@ class Party:
             raise parameter_error("total", "progress", "an integer that is at least 0", total)
         if not isinstance(done, int) or not 0 <= done <= total:
             raise parameter_error("done", "progress", f"an integer from 0 to {total}", done)
+        self._under_way = (step, done, total)
         if self._report is not None:
             self._report(step, done, total)
+
+    def _prepared(self, done: int, total: int) -> None:
+        """Say how far the scheme is with a preparation; after its end the step that was under way goes on."""
+        if self._report is not None:
+            self._report(PREPARATION, done, total)
+            if done == total and self._under_way is not None:
+                self._report(*self._under_way)
 
     def barrier(self, label: str) -> None:
         """Return when every party has reached this barrier (the traffic counts under ``label``). Nobody learns more.

@@ -40,6 +40,8 @@ class Member(ABC):
         self.verification = Verification()
         self.on_failure: Callable[[], None] = _nothing
         """Called when a check of an active scheme has failed, before anybody is told."""
+        self.on_preparation: Callable[[int, int], None] = _not_told
+        """Called with how many parts of a long preparation are done, and of how many: first none, at last all."""
 
     @contextmanager
     def label(self, name: str) -> Iterator[None]:
@@ -114,6 +116,10 @@ class Member(ABC):
 
 def _nothing() -> None:
     pass
+
+
+def _not_told(done: int, total: int) -> None:
+    del done, total
 
 
 def as_bytes(array: RingArray) -> Bytes:

@@ -21,6 +21,7 @@ from cofit.roles.files.signatures import bytes_to_sign
 from cofit.roles.jobs.job import ReleasePolicy, Work
 from cofit.secret import InputFacts, Opening, SecretArray
 from cofit.secret.checkpoints import KeptState
+from cofit.secret.party import PREPARATION
 from cofit.study.document import Study
 from cofit.study.encoding import study_encoding
 from cofit.study.expected import expected_contributions, holders
@@ -103,7 +104,9 @@ class Training:
         return bytes_to_sign(identity, self._release(published), study_encoding(self.study))
 
     def progress(self, step: str, done: int, total: int) -> str:
-        """Return the step; of the training, the epoch too."""
+        """Return the step; of the training, the epoch too; of a preparation in several parts, how many are done."""
+        if step == PREPARATION and total > 1:
+            return f"{step}: {done} of {total}"
         return f"{step}: epoch {done} of {total} ({done / total:.0%})" if step == _STEP and total else step
 
     def _release(self, published: bytes) -> Release:

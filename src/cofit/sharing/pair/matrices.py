@@ -84,8 +84,10 @@ class PairMatrices(PairConversion):
             for block in blocks
         ]
         total = ring.zeros((rows, count))
+        self.on_preparation(0, 1)
         for block, share in zip(blocks, self._encrypted(tasks), strict=True):
             total[block.place[0]] = ring.add(total[block.place[0]], share)
+        self.on_preparation(1, 1)
         for i in range(count):
             a.ahead.made[a.transposed].append(
                 MaskedProduct(np.ascontiguousarray(masks[:, i]), np.ascontiguousarray(total[:, i]))
@@ -117,13 +119,16 @@ class PairMatrices(PairConversion):
     def _add_crossed_squares(self, ring: Ring, squares: RingArray, own: RingArray, regions: Sequence[Region]) -> None:
         """Add our share of 2 x_0 x_1, of all rows, to our own squares."""
         ring = power_of_two(ring, "Squares of rows, between two parties alone,")
-        for step in square_steps(regions):
+        steps = square_steps(regions)
+        for done, step in enumerate(steps):
+            self.on_preparation(done, len(steps))
             shares = self._encrypted(
                 [(block.server, self._allowance.rows(ring, *block.sizes), own[block.place]) for block in step]
             )
             for block, share in zip(step, shares, strict=True):
                 rows = block.place[0]
                 squares[rows] = ring.signed_sum([squares[rows], share, share])
+        self.on_preparation(len(steps), len(steps))
 
     def _encrypted(self, tasks: Sequence[Task]) -> list[RingArray]:
         """Return our shares of products of what the servers have with what the others encrypt; 2 rounds, and one more
