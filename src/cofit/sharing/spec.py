@@ -93,6 +93,7 @@ class SchemeInfo:
     step: int = 1  # from one number of parties to the next
     soundness_bits: int | None = None
     statistical_bits: int | None = None
+    limit: str | None = None  # why it runs with no other number of parties, where somebody may ask
 
     def spec(self, parties: int | None = None, threshold: int | None = None, route: str | None = None) -> Spec:
         """Return the scheme among this many parties; None: as many as usual, the most corrupted, the usual route.
@@ -162,7 +163,7 @@ class SchemeInfo:
     def check_parties(self, count: int) -> None:
         """Raise InvalidInputError unless the scheme runs with this many computing parties."""
         if not self.runs_with(count):
-            must_be = f"{self.parties_in_words} computing parties"
+            must_be = f"{self.parties_in_words} computing parties" + (f" ({self.limit})" if self.limit else "")
             raise parameter_error("parties", f"scheme '{self.name}'", must_be, count)
 
     def check_threshold(self, parties: int, threshold: int) -> None:

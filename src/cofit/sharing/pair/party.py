@@ -49,6 +49,7 @@ class Pair(PairMatrices):
         correlations=FROM_EACH_OTHER,
         knows_inputs=True,
         statistical_bits=STATISTICAL_BITS,
+        limit="with more, every two of them would have to prepare with each other: take 'semi2k' with a dealer",
     )
 
     def __init__(self, mesh: Mesh, names: Sequence[str], dealer: str | None = None, spec: Spec | None = None) -> None:
