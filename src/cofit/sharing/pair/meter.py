@@ -48,7 +48,7 @@ from cofit.sharing.pair.held import (
     square_steps,
 )
 from cofit.sharing.pair.messages import PREPARE
-from cofit.sharing.pair.products import MOST_WORDS, batches, pieces
+from cofit.sharing.pair.products import MOST_WORDS, batches, number_pieces, pieces
 from cofit.sharing.pair.rlwe.client import key_bytes
 from cofit.sharing.pair.rlwe.packing import Packing
 from cofit.sharing.pair.rlwe.parameters import Parameters
@@ -186,12 +186,13 @@ class PairMeter(Meter):
 
     def _numbers(self, ring: Ring, count: int, *, square: bool) -> None:
         numbers = power_of_two(ring, "A product between two parties alone")
-        words, size = number_words(numbers, count), number_bytes(numbers, count)
+        taken = [number_words(numbers, piece.stop - piece.start) for piece in number_pieces(numbers, count)]
         if square:
-            self._take_one_way([words])
+            self._take_one_way(taken)
         else:
-            self._take(words)
-        self._send(1, (1 if square else 2) * (size + words * _WORD_BYTES))
+            for words in taken:
+                self._take(words)
+        self._send(1, (1 if square else 2) * (number_bytes(numbers, count) + sum(taken) * _WORD_BYTES))
 
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         words, sent = shape[1], 0

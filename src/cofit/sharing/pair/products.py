@@ -37,6 +37,11 @@ def pieces(count: int, most: int) -> list[slice]:
     return [slice(start, min(start + most, count)) for start in range(0, count, most)]
 
 
+def number_pieces(ring: PowerOfTwoRing, count: int) -> list[slice]:
+    """Return which numbers take their transfers at once, of so many."""
+    return pieces(count, MOST // ring.bits)
+
+
 class Part(NamedTuple):
     """A row of the left operand of a form, and some of the rows of the result in which it takes part."""
 
@@ -131,23 +136,41 @@ class PairProducts(PairMessages):
 
     def _crossed_numbers(self, operation: str, ring: PowerOfTwoRing, a: RingArray, b: RingArray) -> RingArray:
         """Return our share of a_0 b_1 + a_1 b_0, of flat arrays of elements."""
-        count = len(a)
-        words = number_words(ring, count)
-        sending, choosing = self._transfers.take(words, words)
-        sent, d = SentNumbers.of(ring, a, sending)
-        chosen, u = ChosenNumbers.of(ring, b, choosing)
-        their_d, their_u = np.empty_like(d), np.empty_like(u)
-        self._swap(operation, [d, u], [their_d, their_u])
-        return ring.add(sent.finish(their_u), chosen.finish(their_d))
+        kept, d, u = [], [], []
+        for piece in number_pieces(ring, len(a)):
+            words = number_words(ring, len(a[piece]))
+            sending, choosing = self._transfers.take(words, words)
+            sent, own_d = SentNumbers.of(ring, a[piece], sending)
+            chosen, own_u = ChosenNumbers.of(ring, b[piece], choosing)
+            kept.append((sent, chosen))
+            d.append(own_d)
+            u.append(own_u)
+        their_d, their_u = [np.empty_like(each) for each in d], [np.empty_like(each) for each in u]
+        self._swap(operation, [*d, *u], [*their_d, *their_u])
+        sides = zip(kept, their_d, their_u, strict=True)
+        sums = [ring.add(sent.finish(heard_u), chosen.finish(heard_d)) for (sent, chosen), heard_d, heard_u in sides]
+        return np.concatenate(sums) if sums else ring.zeros((0,))
 
     def _own_numbers(self, operation: str, ring: PowerOfTwoRing, own: RingArray) -> RingArray:
         """Return our share of x_0 x_1, of flat arrays of elements that each party has one of."""
-        words = number_words(ring, len(own))
-        room_u = np.empty((ring.bits, packed_length(len(own))), np.uint64)
-        room_d = np.empty(number_bytes(ring, len(own)), np.uint8)
-        if self._turn():
-            return self._met(operation, SentNumbers.of(ring, own, self._transfers.take(words, 0)[0]), room_u)
-        return self._met(operation, ChosenNumbers.of(ring, own, self._transfers.take(0, words)[1]), room_d)
+        sends = self._turn()
+        kept: list[OneSide] = []
+        out: list[RingArray] = []
+        room: list[RingArray] = []
+        for piece in number_pieces(ring, len(own)):
+            count = len(own[piece])
+            words = number_words(ring, count)
+            sending, choosing = self._transfers.take(words * sends, words * (not sends))
+            side: tuple[OneSide, RingArray] = (
+                SentNumbers.of(ring, own[piece], sending) if sends else ChosenNumbers.of(ring, own[piece], choosing)
+            )
+            u_room = np.empty((ring.bits, packed_length(count)), np.uint64)
+            kept.append(side[0])
+            out.append(side[1])
+            room.append(u_room if sends else np.empty(number_bytes(ring, count), np.uint8))
+        self._swap(operation, out, room)
+        sums = [side.finish(heard) for side, heard in zip(kept, room, strict=True)]
+        return np.concatenate(sums) if sums else ring.zeros((0,))
 
     def _own_bits(self, operation: str, ring: PowerOfTwoRing, own: Words, count: int) -> RingArray:
         """Return our share of m_0 m_1 as elements, (rows, count), of packed rows of bits that each party has one of."""
