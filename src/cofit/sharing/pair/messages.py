@@ -9,7 +9,7 @@ import numpy as np
 
 from cofit.arithmetic import Ring, RingArray
 from cofit.sharing.additive import Additive
-from cofit.sharing.member import SPREAD, as_bytes
+from cofit.sharing.member import SPREAD
 from cofit.sharing.pair.transfers import Bytes, Transfers
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import Spec
@@ -74,7 +74,7 @@ class PairMessages(Additive):
         self._exchange(operation, send, {self._other: joint})
         start = 0
         for array in room:
-            as_bytes(array)[:] = joint[start : start + array.nbytes].data
+            array[...] = joint[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
             start += array.nbytes
 
     def _turn(self) -> bool:

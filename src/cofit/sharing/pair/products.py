@@ -123,7 +123,7 @@ class PairProducts(PairMessages):
             choices = choosing.choices.reshape(len(batch), words)
             for part, own in zip(batch, zeros ^ taken, strict=True):
                 total[list(part.reached(reached))] ^= own
-            d.append(zeros ^ ones ^ factors)
+            d.append(np.ascontiguousarray(zeros ^ ones ^ factors))  # NumPy may reuse the memory of a transposed one
             u.append(left[[part.row for part in batch]] ^ choices)
             kept.append((batch, factors, choices))
         their_d, their_u = [np.empty_like(each) for each in d], [np.empty_like(each) for each in u]
