@@ -196,10 +196,11 @@ class PairMeter(Meter):
 
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         words, sent = shape[1], 0
-        for batch in batches(form.reached(a.shape[0], b.shape[0]), words):
+        made = batches(form.reached(a.shape[0], b.shape[0]), words)
+        for batch in made:
             self._take(len(batch) * words)
             sent += len(batch) * words * (1 + batch[0].bits)
-        self._send(1, 2 * sent * _WORD_BYTES)
+        self._send(1 if made else 0, 2 * sent * _WORD_BYTES)
         self._tally[5] += 64 * math.prod(shape)
         return self._blank(BITS, shape)
 
