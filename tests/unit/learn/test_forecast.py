@@ -85,6 +85,9 @@ CASES: list[tuple[int, int, int, dict[str, Any]]] = [  # rows, columns, owners, 
     (40, 5, 2, {"scheme": "clear"}),
     (40, 5, 2, {"scheme": "semi2k", "epsilon": 10}),
     (40, 5, 3, {"scheme": "semi2k", "partition": "vertical", "mechanism": "gaussian", "delta": 1e-6}),
+    (40, 5, 2, {"scheme": "pair", "epsilon": 10}),
+    (40, 70, 3, {"scheme": "pair", "partition": "vertical", "mechanism": "gaussian", "delta": 1e-6}),
+    (65, 7, 2, {"scheme": "pair", "mechanism": "laplace", "normalised_by": "parties"}),
     (40, 5, 2, {"scheme": "rep4", "mechanism": "laplace"}),
     (40, 5, 2, {"scheme": "rep4", "partition": "vertical", "mechanism": "gaussian", "delta": 1e-6}),
 ]
@@ -106,6 +109,9 @@ AMONG = [  # a form of a scheme among n parties, and facts
     pytest.param("shamir/7", {"mechanism": "laplace"}, marks=pytest.mark.slow),
     pytest.param("shamir/7/king", {"partition": "vertical", "mechanism": "laplace"}, marks=pytest.mark.slow),
     pytest.param("semi2k/3", {"mechanism": "laplace"}, marks=pytest.mark.slow),
+    pytest.param("pair", {**FEW, "l2": 0.01, "epochs": 140}, marks=pytest.mark.slow),  # masks made more than once
+    pytest.param("pair", {"partition": "vertical", "epsilon": 10}, marks=pytest.mark.slow),
+    pytest.param("pair", {"loss": "huber_hinge", "mechanism": "gaussian", "delta": 1e-6}, marks=pytest.mark.slow),
 ]
 
 

@@ -61,14 +61,14 @@ def run_of(plan: MinimiserPlan, given: Contributors, parties: int) -> Run[None]:
             for name, facts in named.items():
                 ring, holder = facts.format.ring, given.ranks.get(owner)
                 values = facts.format.encode(np.zeros(facts.shape), 1.0)
-                sent = components_of(scheme_named("semi2k"), s.spec, ring, values, SEED, holder)
+                sent = components_of(scheme_named(plan.facts.scheme), s.spec, ring, values, SEED, holder)
                 mine = {
                     c.facts.name: memoryview(b"".join(map(bytes, c.content()))) for c in sent if s.rank in c.facts.ranks
                 }
                 party.take(owner, name, assembled(type(s), s.spec, ring, facts.shape, s.rank, mine, holder))
         private_training(party, plan, given.holders, {party.name: Kept()}, "test")
 
-    return run_scheme("semi2k", program, parties=parties)
+    return run_scheme(plan.facts.scheme, program, parties=parties)
 
 
 def counted(run: Run[None]) -> dict[str, tuple[int, int]]:
@@ -96,6 +96,11 @@ CASES: list[tuple[int, int, tuple[int, ...], tuple[int | None, ...], int, dict[s
     (40, 5, (15, 25), (None, None), 2, {}),
     (40, 5, (2, 3), (0, 1), 2, {"partition": "vertical"}),
     (40, 6, (2, 3, 1), (None, 2, 0), 3, {"partition": "vertical"}),
+    (40, 5, (15, 25), (0, 1), 2, {"scheme": "pair"}),
+    (40, 5, (15, 25), (None, 0), 2, {"scheme": "pair", "fit_intercept": False}),
+    (40, 30, (15, 20, 5), (1, None, 0), 2, {"scheme": "pair", "normalised_by": "parties"}),
+    (40, 30, (12, 18), (1, 0), 2, {"scheme": "pair", "partition": "vertical"}),
+    (40, 30, (12, 11, 7), (0, None, 1), 2, {"scheme": "pair", "partition": "vertical"}),
 ]
 
 

@@ -43,7 +43,7 @@ def counted(run: LocalRun[Any]) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.parametrize("kind", [k if k in FEW else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 @pytest.mark.parametrize(
-    "scheme", ["rep3", *(pytest.param(s, marks=pytest.mark.slow) for s in ("semi2k", "rep4", "shamir"))]
+    "scheme", ["rep3", *(pytest.param(s, marks=pytest.mark.slow) for s in ("semi2k", "rep4", "shamir", "pair"))]
 )
 def test_rounds_and_bytes_are_those_of_a_run(scheme: str, kind: str) -> None:
     plan = plan_of(kind, scheme=scheme)
