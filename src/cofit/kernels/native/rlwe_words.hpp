@@ -7,7 +7,7 @@
 
 namespace cofit {
 
-// Signed numbers in two's complement: uniform in {-1, 0, 1} (within 2^-63), and centred binomial of 2 x 21 bits.
+// Signed numbers in two's complement: uniform in {-1, 0, 1} (of words that are not 0), and centred binomial of 2 x 21 bits.
 void rlwe_ternary(const Word* random, std::size_t n, Word* out);
 void rlwe_binomial(const Word* random, std::size_t n, Word* out);
 

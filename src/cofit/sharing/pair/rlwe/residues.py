@@ -30,9 +30,16 @@ def uniform(stream: Generator, moduli: Residues, length: int) -> Residues:
 
 
 def ternary(stream: Generator, *shape: int) -> Residues:
-    """Return small numbers that are -1, 0 or 1 alike, within 2^-63."""
+    """Return small numbers that are -1, 0 or 1 alike, exactly.
+
+    2^64 - 1 is a multiple of 3: without the word 0, which is drawn again, as many words lead to each of the three.
+    (With it a coefficient would be off by 2^-64.6, and the 10^7 of an ordinary session by 2^-41.)
+    """
+    words = stream.words(shape)
+    while not words.all():
+        words = np.where(words == 0, stream.words(shape), words)
     out = np.empty(shape, dtype=np.uint64)
-    kernels.rlwe_ternary(stream.words(shape), out)
+    kernels.rlwe_ternary(words, out)
     return out
 
 
