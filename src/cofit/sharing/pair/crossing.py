@@ -42,7 +42,7 @@ class OneSide(Protocol):
         """Return our summands."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SentBits:
     """Words of bits that the other party's bits choose from, one by one."""
 
@@ -60,7 +60,7 @@ class SentBits:
         return (heard & self.values) ^ self.zeros
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ChosenBits:
     """Words of bits that choose."""
 
@@ -77,7 +77,7 @@ class ChosenBits:
         return self.chosen ^ (self.choices & heard)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SentValues:
     """Elements of a ring, each times a bit of the other party: shape (rows, count)."""
 
@@ -99,7 +99,7 @@ class SentValues:
         return ring.sub(taken, flipped_by_bits(ring, heard, self.zeros, adds_bits=False))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ChosenValues:
     """Bits, packed in rows, each times an element of the other party."""
 
@@ -121,7 +121,7 @@ class ChosenValues:
         return flipped_by_bits(self.ring, self.flips, sums, adds_bits=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SentNumbers:
     """Numbers of a ring, each times a number of the other party."""
 
@@ -144,7 +144,7 @@ class SentNumbers:
         return ring.sub(taken, _placed(ring, flipped_by_bits(ring, heard, self.zeros, adds_bits=False)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ChosenNumbers:
     """Numbers of a ring, by their digits, each times a number of the other party."""
 

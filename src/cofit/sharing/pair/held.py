@@ -85,8 +85,11 @@ class MaskedProduct(NamedTuple):
     mask: RingArray
     product: RingArray
 
+    def __repr__(self) -> str:
+        return "<MaskedProduct>"
 
-@dataclass(eq=False)
+
+@dataclass(eq=False, repr=False)
 class Ahead:
     """What was made for products of one matrix, in either orientation, and how many of these are still foreseen."""
 

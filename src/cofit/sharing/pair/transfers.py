@@ -68,6 +68,9 @@ class Sending(NamedTuple):
     first: int
     delta: Words
 
+    def __repr__(self) -> str:
+        return "<Sending>"
+
     def bits(self) -> tuple[Words, Words]:
         """Return both strings of one bit, 64 transfers in a word."""
         return hashing.bits(self.rows, self.first), hashing.bits(self.rows, self.first, self.delta)
@@ -90,6 +93,9 @@ class Choosing(NamedTuple):
     rows: Words
     first: int
     choices: Words
+
+    def __repr__(self) -> str:
+        return "<Choosing>"
 
     def bits(self) -> Words:
         """Return the chosen strings of one bit."""
