@@ -99,6 +99,7 @@ def _measure_transfers(count: int, repetitions: int) -> list[KernelResult]:
     schedules, corrections = np.empty((_STREAMS, 176), np.uint8), np.empty(25 * count // 8, np.uint8)
     rows, theirs = np.empty((count, 2), np.uint64), np.empty((count, 2), np.uint64)
     choices, bits, delta = np.empty(count // 64, np.uint64), np.empty(count // 64, np.uint64), np.ones(2, np.uint64)
+    hash_keys, zero = np.ones((-(-count // 1024), 176), np.uint8), np.zeros(2, np.uint64)
     read = _time(partial(_read, [rows]), repetitions)
     results = []
     for isa in kernels.available_isas():
@@ -109,7 +110,7 @@ def _measure_transfers(count: int, repetitions: int) -> list[KernelResult]:
         work = {
             "chooser": partial(kernels.ot_chooser, schedules, 0, rows, choices, corrections, 1),
             "sender": partial(kernels.ot_sender, schedules, delta, 0, corrections, theirs, 1),
-            "hash": partial(kernels.ot_hash_bits, schedules[0], rows, delta, delta, bits, 1),
+            "hash": partial(kernels.ot_hash_bits, hash_keys, rows, delta, zero, bits, 1),
         }
         for name, call in work.items():
             taken = _time(call, repetitions)

@@ -118,13 +118,13 @@ transfer i. A row has two words, of which bits 5 b to 5 b + 4 belong to tree b, 
                                                      the same rows, but to bit 5 b + j, if delta has it
                                                      and b > 0, XOR corrections[q, b - 1]
 
-and the hash H(i, x) = pi(pi(x) XOR i) XOR pi(x) of rows, where pi is AES with one schedule, and ``delta`` and ``first``
-are two words, low first. There are as many rows as a multiple of 64::
+and the hash H(i, x) = pi(pi(x) XOR i) XOR pi(x) of rows, where pi is AES with the next schedule after every 16 groups
+of 64 rows (counted from tweak 0), and ``delta`` and ``first`` are two words, low first. Rows: a multiple of 64::
 
-    ot_hash_wide(schedule, rows, delta, first, out, threads)     out[j] = H(first + j, rows[j] XOR delta)
-    ot_hash_words(schedule, rows, delta, first, out, threads)    out[j] = its low word
-    ot_hash_bits(schedule, rows, delta, first, out, threads)     bit j of out = its lowest bit
-    ot_hash_planes(schedule, rows, delta, first, out, threads)   bit j of plane out[b] = its bit b, for up to 128 planes
+    ot_hash_wide(schedules, rows, delta, first, out, threads)     out[j] = H(first + j, rows[j] XOR delta)
+    ot_hash_words(schedules, rows, delta, first, out, threads)    out[j] = its low word
+    ot_hash_bits(schedules, rows, delta, first, out, threads)     bit j of out = its lowest bit
+    ot_hash_planes(schedules, rows, delta, first, out, threads)   bit j of plane out[b] = its bit b, of at most 128
 Polynomials modulo X^n + 1 and modulo L primes between 2^49 and 2^50 that are 1 modulo 2n, for RLWE encryption; that the
 numbers are primes, and residues below them, is the caller's part. Residues are words in rows of n, a row for each
 prime in turn; transformed ones are in bit-reversed order. Small numbers are words in two's complement. q is the product

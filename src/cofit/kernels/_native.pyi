@@ -198,7 +198,7 @@ def ot_sender(
     threads: int = 0,
 ) -> None: ...
 def ot_hash_wide(
-    schedule: NDArray[uint8],
+    schedules: NDArray[uint8],
     rows: NDArray[uint64],
     delta: NDArray[uint64],
     first: NDArray[uint64],
@@ -206,7 +206,7 @@ def ot_hash_wide(
     threads: int = 0,
 ) -> None: ...
 def ot_hash_words(
-    schedule: NDArray[uint8],
+    schedules: NDArray[uint8],
     rows: NDArray[uint64],
     delta: NDArray[uint64],
     first: NDArray[uint64],
@@ -214,7 +214,7 @@ def ot_hash_words(
     threads: int = 0,
 ) -> None: ...
 def ot_hash_bits(
-    schedule: NDArray[uint8],
+    schedules: NDArray[uint8],
     rows: NDArray[uint64],
     delta: NDArray[uint64],
     first: NDArray[uint64],
@@ -222,7 +222,7 @@ def ot_hash_bits(
     threads: int = 0,
 ) -> None: ...
 def ot_hash_planes(
-    schedule: NDArray[uint8],
+    schedules: NDArray[uint8],
     rows: NDArray[uint64],
     delta: NDArray[uint64],
     first: NDArray[uint64],

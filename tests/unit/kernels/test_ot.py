@@ -55,7 +55,7 @@ def sender(**changes: Any) -> Call:
 
 def hashed(form: str, **changes: Any) -> Call:
     out = {"wide": z(128, 2), "words": z(128), "bits": z(2), "planes": z(5, 2)}[form]
-    arguments = {"schedule": b(176), "rows": z(128, 2), "delta": z(2), "first": z(2), "out": out}
+    arguments = {"schedules": b(1, 176), "rows": z(128, 2), "delta": z(2), "first": z(2), "out": out}
     return lambda: getattr(k, f"ot_hash_{form}")(**{**arguments, **changes})
 
 
@@ -75,7 +75,7 @@ TYPE_ERRORS: list[tuple[str, Call]] = [
     ("'corrections' parameter of ot_sender", sender(corrections=z(25 * 32))),
     ("'delta' parameter of ot_sender", sender(delta=None)),
     ("'first' parameter of ot_hash_bits", hashed("bits", first=7)),
-    ("'schedule' parameter of ot_hash_wide", hashed("wide", schedule=z(22))),
+    ("'schedules' parameter of ot_hash_wide", hashed("wide", schedules=z(1, 22))),
 ]
 
 VALUE_ERRORS: list[tuple[str, Call]] = [
@@ -96,7 +96,9 @@ VALUE_ERRORS: list[tuple[str, Call]] = [
     ("'delta' parameter of ot_sender", sender(delta=z(3))),
     ("'corrections' parameter of ot_sender", sender(corrections=b(25 * 256 - 1))),
     ("'rows' parameter of ot_hash_words must be an array of a multiple of 64 rows", hashed("words", rows=z(127, 2))),
-    ("'schedule' parameter of ot_hash_words", hashed("words", schedule=b(160))),
+    ("'schedules' parameter of ot_hash_words", hashed("words", schedules=b(1, 160))),
+    ("'schedules' parameter of ot_hash_words", hashed("words", schedules=b(2, 176))),
+    ("'schedules' parameter of ot_hash_bits", hashed("bits", first=np.array([1023, 0], np.uint64))),
     ("'delta' parameter of ot_hash_planes", hashed("planes", delta=z(1))),
     ("'first' parameter of ot_hash_planes", hashed("planes", first=z(1))),
     ("'out' parameter of ot_hash_wide", hashed("wide", out=z(64, 2))),
@@ -170,8 +172,8 @@ def test_threads_change_nothing(rng: np.random.Generator) -> None:
         outs = [z(count, 2), z(count // 64), b(25 * count // 8), z(count, 2), z(9, count // 64), z(count // 64)]
         k.ot_chooser(scheduled, 5, outs[0], outs[1], outs[2], threads)
         k.ot_sender(scheduled, delta, 5, outs[2], outs[3], threads)
-        k.ot_hash_planes(scheduled[0], outs[0], delta, delta, outs[4], threads)
-        k.ot_hash_bits(scheduled[0], outs[0], delta, delta, outs[5], threads)
+        k.ot_hash_planes(scheduled[:35], outs[0], delta, z(2), outs[4], threads)
+        k.ot_hash_bits(scheduled[:35], outs[0], delta, z(2), outs[5], threads)
         found.append(outs)
     assert all((one == other).all() for one, other in zip(*found, strict=True))
     assert all(array.any() for array in found[0])

@@ -124,24 +124,25 @@ void py_ot_sender(nb::object schedules_arg, nb::object delta_arg, nb::object pos
 // What all hashes take, checked.
 class HashArguments {
  public:
-  HashArguments(const char* function, nb::object schedule, nb::object rows, nb::object delta, nb::object first,
+  HashArguments(const char* function, nb::object schedules, nb::object rows, nb::object delta, nb::object first,
                 int threads)
       : kernels(ot_kernels(function)),
         threads(checked_threads(function, threads)),
-        schedule_(function, "schedule", schedule, 1),
+        schedules_(function, "schedules", schedules, 2),
         rows_(function, "rows", rows, 2),
         delta_(function, "delta", delta, 1),
         first_(function, "first", first, 1),
         groups(checked_rows(function, rows_, kGroup) / kGroup) {
-    schedule_.require_size(kScheduleBytes);
     delta_.require_size(kRowWords);
     first_.require_size(kRowWords);
-    hashed = {schedule_.data(), rows_.data(), delta_.data(),
+    const std::size_t skipped = first_.data()[0] / kGroup % kKeyGroups;
+    schedules_.require_shape((skipped + groups + kKeyGroups - 1) / kKeyGroups, kScheduleBytes);
+    hashed = {schedules_.data(), skipped, rows_.data(), delta_.data(),
               static_cast<Wide>(first_.data()[1]) << 64 | first_.data()[0]};
   }
 
   void require_apart_from(const WordArray& out) const {
-    out.require_apart_from(schedule_);
+    out.require_apart_from(schedules_);
     out.require_apart_from(rows_);
     out.require_apart_from(delta_);
   }
@@ -150,7 +151,7 @@ class HashArguments {
   const std::size_t threads;
 
  private:
-  ByteArray schedule_;
+  ByteArray schedules_;
   WordArray rows_, delta_, first_;
 
  public:
@@ -168,34 +169,34 @@ void run_hash(const HashArguments& arguments, HashKernel kernel, const WordArray
   });
 }
 
-void py_ot_hash_wide(nb::object schedule, nb::object rows, nb::object delta, nb::object first, nb::object out_arg,
+void py_ot_hash_wide(nb::object schedules, nb::object rows, nb::object delta, nb::object first, nb::object out_arg,
                      int threads) {
-  const HashArguments arguments("ot_hash_wide", schedule, rows, delta, first, threads);
+  const HashArguments arguments("ot_hash_wide", schedules, rows, delta, first, threads);
   const WordArray out("ot_hash_wide", "out", out_arg, 2, Access::write);
   out.require_shape(arguments.groups * kGroup, kRowWords);
   run_hash(arguments, &OtKernels::hash_wide, out);
 }
 
-void py_ot_hash_words(nb::object schedule, nb::object rows, nb::object delta, nb::object first, nb::object out_arg,
+void py_ot_hash_words(nb::object schedules, nb::object rows, nb::object delta, nb::object first, nb::object out_arg,
                       int threads) {
-  const HashArguments arguments("ot_hash_words", schedule, rows, delta, first, threads);
+  const HashArguments arguments("ot_hash_words", schedules, rows, delta, first, threads);
   const WordArray out("ot_hash_words", "out", out_arg, 1, Access::write);
   out.require_size(arguments.groups * kGroup);
   run_hash(arguments, &OtKernels::hash_words, out);
 }
 
-void py_ot_hash_bits(nb::object schedule, nb::object rows, nb::object delta, nb::object first, nb::object out_arg,
+void py_ot_hash_bits(nb::object schedules, nb::object rows, nb::object delta, nb::object first, nb::object out_arg,
                      int threads) {
-  const HashArguments arguments("ot_hash_bits", schedule, rows, delta, first, threads);
+  const HashArguments arguments("ot_hash_bits", schedules, rows, delta, first, threads);
   const WordArray out("ot_hash_bits", "out", out_arg, 1, Access::write);
   out.require_size(arguments.groups);
   run_hash(arguments, &OtKernels::hash_bits, out);
 }
 
-void py_ot_hash_planes(nb::object schedule, nb::object rows, nb::object delta, nb::object first, nb::object out_arg,
+void py_ot_hash_planes(nb::object schedules, nb::object rows, nb::object delta, nb::object first, nb::object out_arg,
                        int threads) {
   const char* const function = "ot_hash_planes";
-  const HashArguments arguments(function, schedule, rows, delta, first, threads);
+  const HashArguments arguments(function, schedules, rows, delta, first, threads);
   const WordArray out(function, "out", out_arg, 2, Access::write);
   const std::size_t planes = out.shape(0);
   if (planes > kRowBits)
@@ -211,7 +212,7 @@ void py_ot_hash_planes(nb::object schedule, nb::object rows, nb::object delta, n
 
 template <typename Function>
 void def_hash(nb::module_& m, const char* name, Function function) {
-  m.def(name, function, "schedule"_a.none(), "rows"_a.none(), "delta"_a.none(), "first"_a.none(), "out"_a.none(),
+  m.def(name, function, "schedules"_a.none(), "rows"_a.none(), "delta"_a.none(), "first"_a.none(), "out"_a.none(),
         "threads"_a.noconvert() = 0);
 }
 

@@ -17,9 +17,13 @@ constexpr size_t kQuantumWords = kQuantum / 64, kQuantumBlocks = kQuantum / 128;
 constexpr size_t kQuantumBytes = kQuantum / 8, kCorrectionBytes = (kTrees - 1) * kQuantumBytes;
 constexpr size_t kGroup = 64;  // rows are hashed in multiples of this
 
-// What is hashed: row j of `rows` XOR delta, with the tweak first + j.
+constexpr size_t kKeyGroups = kQuantum / kGroup;  // of rows that are hashed with one key
+
+// What is hashed: row j of `rows` XOR delta, with the tweak first + j. Schedules follow one another, one for every
+// kKeyGroups groups, the first of which lacks `skipped` of its groups.
 struct Hashed {
-  const uint8_t* schedule;
+  const uint8_t* schedules;
+  size_t skipped;
   const Word* rows;
   const Word* delta;
   Wide first;

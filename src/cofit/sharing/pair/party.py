@@ -44,7 +44,8 @@ class Pair(PairMatrices):
         corrupted="1 of 2 (dishonest majority)",
         assumptions=(
             "128 bits of computational security: Module-LWE (ML-KEM-768), Ring-LWE (N = 8192, q < 2^200; N = 16384, "
-            "q < 2^350; ternary secrets), AES-128 as an ideal permutation, AES-256 a pseudorandom function"
+            "q < 2^350; ternary secrets), AES-256 and HKDF-SHA-256 pseudorandom functions; 118 bits: AES-128 an ideal "
+            "cipher"
         ),
         correlations=FROM_EACH_OTHER,
         knows_inputs=True,

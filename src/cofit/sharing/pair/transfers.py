@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import PowerOfTwoRing, RingArray
 from cofit.arithmetic.integers import Words
+from cofit.arithmetic.prg import derive_seed
 from cofit.sharing.pair import base_ot, hashing, trees
 from cofit.sharing.pair.extension import QUANTUM, Chooser, Sender, corrections_bytes
 
@@ -62,54 +63,61 @@ def refill_bytes(made: int) -> int:
 
 
 class Sending(NamedTuple):
-    """Transfers of which we have both strings: the rows, the number of the first, and Delta."""
+    """Transfers of which we have both strings: the rows, the number of the first, Delta, and the hash's key."""
 
     rows: Words
     first: int
     delta: Words
+    key: bytes = hashing.KEY
 
     def __repr__(self) -> str:
         return "<Sending>"
 
     def bits(self) -> tuple[Words, Words]:
         """Return both strings of one bit, 64 transfers in a word."""
-        return hashing.bits(self.rows, self.first), hashing.bits(self.rows, self.first, self.delta)
+        zeros = hashing.bits(self.rows, self.first, None, self.key)
+        return zeros, hashing.bits(self.rows, self.first, self.delta, self.key)
 
     def planes(self, count: int) -> tuple[Words, Words]:
         """Return both strings of ``count`` bits, a row for each bit."""
         if count == 1:
             zeros, ones = self.bits()
             return zeros[None], ones[None]
-        return hashing.planes(self.rows, self.first, count), hashing.planes(self.rows, self.first, count, self.delta)
+        zeros = hashing.planes(self.rows, self.first, count, None, self.key)
+        return zeros, hashing.planes(self.rows, self.first, count, self.delta, self.key)
 
     def elements(self, ring: PowerOfTwoRing) -> tuple[RingArray, RingArray]:
         """Return both strings as elements of a ring."""
-        return _elements(ring, self.rows, self.first, None), _elements(ring, self.rows, self.first, self.delta)
+        zeros = _elements(ring, self.rows, self.first, None, self.key)
+        return zeros, _elements(ring, self.rows, self.first, self.delta, self.key)
 
 
 class Choosing(NamedTuple):
-    """Transfers of which we have the chosen string: rows, the number of the first, and the choices, packed."""
+    """Transfers of which we have the chosen string: rows, the number of the first, the choices, packed, and the
+    hash's key.
+    """
 
     rows: Words
     first: int
     choices: Words
+    key: bytes = hashing.KEY
 
     def __repr__(self) -> str:
         return "<Choosing>"
 
     def bits(self) -> Words:
         """Return the chosen strings of one bit."""
-        return hashing.bits(self.rows, self.first)
+        return hashing.bits(self.rows, self.first, None, self.key)
 
     def planes(self, count: int) -> Words:
         """Return the chosen strings of ``count`` bits, a row for each bit."""
         if count == 1:
             return self.bits()[None]
-        return hashing.planes(self.rows, self.first, count)
+        return hashing.planes(self.rows, self.first, count, None, self.key)
 
     def elements(self, ring: PowerOfTwoRing) -> RingArray:
         """Return the chosen strings as elements of a ring."""
-        return _elements(ring, self.rows, self.first, None)
+        return _elements(ring, self.rows, self.first, None, self.key)
 
 
 class Transfers:
@@ -131,6 +139,7 @@ class Transfers:
         other party's.
         """
         delta = np.frombuffer(secrets.token_bytes(trees.DELTA_BITS), np.uint8) & np.uint8(1)
+        self._key = derive_seed(session, "pair hash")[: hashing.KEY_BYTES]
         mine, theirs = (session + bytes([rank]) for rank in (self._rank, 1 - self._rank))
         offer, message = base_ot.offered(trees.base_choices(delta))
         heard = np.empty(len(heard_with) + base_ot.OFFER_BYTES, np.uint8)
@@ -159,9 +168,11 @@ class Transfers:
         made = self._refills.take(counts[self._rank], counts[1 - self._rank])
         if made:
             self._refill(made)
-        sending = Sending(self._sending[: counts[0]], self._tweak(self._rank, self._sent), self._sender.delta)
+        sending = Sending(
+            self._sending[: counts[0]], self._tweak(self._rank, self._sent), self._sender.delta, self._key
+        )
         choosing = Choosing(
-            self._choosing[: counts[1]], self._tweak(1 - self._rank, self._chosen), self._choices[:chosen]
+            self._choosing[: counts[1]], self._tweak(1 - self._rank, self._chosen), self._choices[:chosen], self._key
         )
         self._sending, self._choosing = self._sending[counts[0] :], self._choosing[counts[1] :]
         self._choices = self._choices[chosen:]
@@ -181,6 +192,6 @@ class Transfers:
         return sender * _DIRECTION + number
 
 
-def _elements(ring: PowerOfTwoRing, rows: Words, first: int, delta: Words | None) -> RingArray:
-    hashed = hashing.words(rows, first, delta) if ring.words == 1 else hashing.wide(rows, first, delta)
+def _elements(ring: PowerOfTwoRing, rows: Words, first: int, delta: Words | None, key: bytes) -> RingArray:
+    hashed = hashing.words(rows, first, delta, key) if ring.words == 1 else hashing.wide(rows, first, delta, key)
     return ring.from_words(hashed.reshape(-1))

@@ -19,37 +19,38 @@ VECTORS = [  # row, Delta, tweak, hash: made by the definition below
         0x00000000000000000000000000000000,
         0x00000000000000000000000000000000,
         0x00000000000000000000000000000000,
-        0x66C5DEE17991DB8FBFA87BFA24DF58D2,
+        0xB9DEA13BDEE54DB372CFBE0ECC7C4619,
     ),
     (
         0x00000000000000000000000000000001,
         0x00000000000000000000000000000000,
         0x00000000000000000000000000000001,
-        0x421DF2D3E1174E71FB92654A0327B3FC,
+        0x2023E0F1F91DC83D6AA5EFF17E54A92E,
     ),
     (
         0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF,
         0x0123456789ABCDEFFEDCBA9876543210,
         0x00000000000000010000000000000000,
-        0x33E0D70466033CEE5F2900F821778BB4,
+        0xD8EF9742DD2D334DE3A5BEF4A0CBE1A7,
     ),
     (
         0x00000A50000000000000000000000000,
         0x80000000000000000000000000000001,
         0x0000001000000000000000000000004D,
-        0x5E6973185639D0A75391475364A0892A,
+        0x17329FE3F1B88BF157D00A2143DB9B13,
     ),
 ]
 
 
-def pi(block: bytes) -> bytes:
-    return Cipher(algorithms.AES128(hashing.KEY), modes.ECB()).encryptor().update(block)
+def encrypted(key: bytes, number: int) -> bytes:
+    return Cipher(algorithms.AES128(key), modes.ECB()).encryptor().update(number.to_bytes(16, "little"))
 
 
-def defined(row: int, delta: int, tweak: int) -> int:
-    """H(i, x) = pi(pi(x) XOR i) XOR pi(x), of numbers; bytes are little-endian."""
-    inner = int.from_bytes(pi((row ^ delta).to_bytes(16, "little")), "little")
-    return int.from_bytes(pi((inner ^ tweak).to_bytes(16, "little")), "little") ^ inner
+def defined(row: int, delta: int, tweak: int, key: bytes = hashing.KEY, at: int | None = None) -> int:
+    """H(i, x) = pi(pi(x) XOR i) XOR pi(x), of numbers; bytes are little-endian. at: where the group of i begins."""
+    of_pi = encrypted(key, (tweak if at is None else at) // 1024)
+    inner = int.from_bytes(encrypted(of_pi, row ^ delta), "little")
+    return int.from_bytes(encrypted(of_pi, inner ^ tweak), "little") ^ inner
 
 
 def numbers(rows: Words) -> list[int]:
@@ -66,8 +67,9 @@ def test_every_row_has_the_hash_of_the_definition(first: int, rng: np.random.Gen
     rows, delta = drawn(rng, 1088, 2), drawn(rng, 2)
     secret = numbers(delta[None])[0]
     plain, other = hashing.wide(rows, first), hashing.wide(rows, first, delta)
-    assert numbers(plain) == [defined(row, 0, first + j) for j, row in enumerate(numbers(rows))]
-    assert numbers(other) == [defined(row, secret, first + j) for j, row in enumerate(numbers(rows))]
+    places = [(row, first + j, (first // 64 + j // 64) * 64) for j, row in enumerate(numbers(rows))]
+    assert numbers(plain) == [defined(row, 0, tweak, at=at) for row, tweak, at in places]
+    assert numbers(other) == [defined(row, secret, tweak, at=at) for row, tweak, at in places]
 
 
 @pytest.mark.parametrize("count", [0, 64, 128, 192, 448, 576, 4096 + 64, 20 * 4096])
@@ -137,3 +139,28 @@ def test_what_does_not_fit_is_refused(rng: np.random.Generator) -> None:
     for planes in (0, 129):
         with pytest.raises(InvalidInputError, match="'count_planes' parameter"):
             hashing.planes(rows, 0, planes)
+
+
+def test_no_more_than_1024_tweaks_have_one_permutation(rng: np.random.Generator) -> None:
+    """H(i, x) XOR i = F(pi(x) XOR i), F(y) = pi(y) XOR y: what is known of one F must not help beyond its quantum."""
+    rows = np.broadcast_to(drawn(rng, 2), (4096, 2))
+    row, quantum = numbers(rows[:1])[0], 1024
+    for first in (0, 64, 2**62):
+        hashes = numbers(hashing.wide(rows, first))
+        for j in (0, 959, 960, 1023, 1024, 4095):
+            of_pi = encrypted(hashing.KEY, (first + j) // quantum)
+            y = int.from_bytes(encrypted(of_pi, row), "little") ^ (first + j)
+            assert hashes[j] ^ (first + j) == int.from_bytes(encrypted(of_pi, y), "little") ^ y
+    keys = {encrypted(hashing.KEY, n) for n in range(64)}
+    assert len(keys) == 64
+
+
+def test_sessions_have_permutations_of_their_own(rng: np.random.Generator) -> None:
+    rows, delta = drawn(rng, 128, 2), drawn(rng, 2)
+    key = bytes(range(16))
+    for form in (hashing.bits, hashing.words, hashing.wide):
+        assert (form(rows, 64, delta, key) != form(rows, 64, delta)).any()
+    assert (hashing.planes(rows, 64, 9, delta, key) != hashing.planes(rows, 64, 9, delta)).any()
+    secret = numbers(delta[None])[0]
+    found = numbers(hashing.wide(rows, 64, delta, key))
+    assert found == [defined(row, secret, 64 + j, key) for j, row in enumerate(numbers(rows))]

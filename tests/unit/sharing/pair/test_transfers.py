@@ -129,6 +129,16 @@ def test_two_sessions_have_nothing_in_common() -> None:
     assert not np.intersect1d(first, second).size
 
 
+def test_sessions_hash_with_keys_of_their_own() -> None:
+    def program(s: Pair) -> set[bytes]:
+        return {one.key for one in s._transfers.take(2, 2)}
+
+    keys = [set.union(*run_pair(program).results) for _ in range(2)]
+    assert [len(each) for each in keys] == [1, 1], "both parties and directions have one"
+    assert keys[0] != keys[1]
+    assert hashing.KEY not in keys[0] | keys[1]
+
+
 def test_every_direction_has_a_delta_of_its_own() -> None:
     first, second = run_pair(lambda s: s._transfers._sender.delta).results
     assert not (first == second).any()
@@ -149,7 +159,7 @@ class Spy:
             whole = getattr(hashing, kind)
 
             def noted(rows: Words, first: int, *rest: Any, kind: str = kind, whole: Any = whole) -> Words:
-                delta = rest[-1] if rest and isinstance(rest[-1], np.ndarray) else None
+                delta = next((one for one in rest if isinstance(one, np.ndarray)), None)
                 how = f"{kind} {rest[0]}" if kind == "planes" else kind
                 log = self.calls[threading.get_ident()]
                 log.append((first, len(rows), how, delta is not None, rows.tobytes()))
@@ -222,9 +232,9 @@ def test_the_portable_hash_has_the_same_tweaks(monkeypatch: pytest.MonkeyPatch) 
     seen: list[int] = []
     hashed = hashing.portable_hash
 
-    def noted(rows: Words, delta: Words, first: Words) -> Words:
+    def noted(rows: Words, delta: Words, first: Words, key: bytes) -> Words:
         seen.append(int(first[0]))
-        return hashed(rows, delta, first)
+        return hashed(rows, delta, first, key)
 
     monkeypatch.setattr(hashing, "portable_hash", noted)
     monkeypatch.setattr(kernels, "aes_available", lambda: False)
