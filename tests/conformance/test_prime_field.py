@@ -55,7 +55,7 @@ def test_a_step_of_logistic_regression() -> None:
     assert np.abs(np.array(held) - np.clip(scores, 0, 1 / 8)).max() < 8 * COLS * unit
 
 
-@pytest.mark.parametrize("scheme", [*SECRET, *MORE])
+@pytest.mark.parametrize("scheme", [name for name in (*SECRET, *MORE) if name != "pair"])  # modulo powers of two alone
 def test_products_and_sums_with_secrets(scheme: str) -> None:
     """Owners' inputs and matrix products both ways, of whole numbers, exactly: what needs no truncation."""
     whole = FixedPoint(0, F61)

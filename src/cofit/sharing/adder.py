@@ -101,6 +101,9 @@ def top_two_from_signals(boolean: Boolean, generate: BitShare, propagate: BitSha
 
 def _carry_out(boolean: Boolean, generate: BitShare, propagate: BitShare, positions: int) -> BitShare:
     """Return the carry out of the lowest positions."""
+    if not positions:
+        lowest = boolean.select_rows(generate, slice(0, 1))
+        return boolean.xor(lowest, lowest)
     g, p = (boolean.select_rows(signal, slice(0, positions)) for signal in (generate, propagate))
     while g.rows > 1:
         pairs = g.rows // 2
