@@ -104,6 +104,12 @@ def test_weights_are_within_tau_with_semi2k(given_facts: dict[str, Any], seed: i
     assert_within_tau(given_facts, seed, 1, "semi2k")
 
 
+@settings(FAST, max_examples=3)
+@given(facts(least_l2=0.3, most_rows=80), st.integers(0, 1 << 30))
+def test_weights_are_within_tau_with_pair(given_facts: dict[str, Any], seed: int) -> None:
+    assert_within_tau(given_facts, seed, 1, "pair")
+
+
 @settings(FAST, max_examples=2)
 @given(facts(least_l2=1.0, most_rows=40), st.integers(0, 1 << 30))
 def test_weights_are_within_tau_with_rep4(given_facts: dict[str, Any], seed: int) -> None:
@@ -124,7 +130,7 @@ def test_weights_are_within_tau_with_repn(given_facts: dict[str, Any], seed: int
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("scheme", ["shamir", "shamir/5/king", "shamir/7", "repn", "repn/5"])
+@pytest.mark.parametrize("scheme", ["pair", "shamir", "shamir/5/king", "shamir/7", "repn", "repn/5"])
 @settings(FAST, max_examples=6)
 @given(facts(least_l2=0.3, most_rows=80), st.integers(0, 1 << 30))
 def test_weights_are_within_tau_among_n_parties_long(scheme: str, given_facts: dict[str, Any], seed: int) -> None:

@@ -100,6 +100,28 @@ def test_schemes_for_a_number_of_parties() -> None:
     assert {(one["scheme"], one["parties"]) for one in told["costs"]} == {(name, 4) for name in names - {"clear"}}
 
 
+def test_no_dealer_is_another_way_to_say_two_parties_alone() -> None:
+    alone = plan_of("--scheme", "pair")
+    assert plan_of("--scheme", "semi2k", "--dealer", "none") == plan_of("--scheme", "pair", "--dealer", "none") == alone
+    assert alone["forecast"]["scheme"]["name"] == "pair"
+    for scheme in ("rep3", "shamir"):
+        result = CliRunner().invoke(cli, ["plan", *SMALL, "--scheme", scheme, "--dealer", "none"])
+        assert result.exit_code == 2
+        assert f"goes with --scheme semi2k only: scheme '{scheme}' has no dealer. Leave it out" in " ".join(
+            result.output.replace("│", " ").split()
+        )
+    result = CliRunner().invoke(cli, ["plan", *SMALL, "--scheme", "semi2k", "--dealer", "somebody"])
+    assert result.exit_code == 2
+    assert "is not" in result.output
+
+
+def test_two_parties_alone_say_what_they_leave_to_chance() -> None:
+    told = json.loads(CliRunner().invoke(cli, ["schemes", *SMALL, "--json", "--parties", "2"]).output)
+    bits = {one["scheme"]: one["statistical_bits"] for one in told["schemes"]}
+    assert bits["pair"] == 40
+    assert {scheme for scheme, one in bits.items() if one is not None} == {"pair"}
+
+
 def test_an_estimator_trains_among_so_many_parties() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 2))

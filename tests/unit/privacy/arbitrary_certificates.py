@@ -65,6 +65,7 @@ def studies(draw: st.DrawFn) -> dict[str, Any]:
         "adversary": info.adversary,
         "threshold": info.spec(count).corrupted,
         "soundness_bits": info.soundness_bits,
+        "statistical_bits": info.statistical_bits,
         "parties": tuple(named[:-1]),
         "dealers": (named[-1],) if info.dealer else (),
         "owners": {name: {draw(lines): (rows or n, *draw(shapes))} for name, rows in owners.items()},

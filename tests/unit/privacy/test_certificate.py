@@ -173,7 +173,7 @@ def test_a_guarantee_that_protects_nobody_says_so_first(change: dict[str, Fracti
 def test_a_missing_field_is_named(certificate: Certificate) -> None:
     for field in fields(Certificate):
         damaged = encoded(certificate)
-        if field.name == "soundness_bits":  # which other schemes do not have
+        if field.name in ("soundness_bits", "statistical_bits"):  # which other schemes do not have
             assert field.name not in damaged
             continue
         del damaged[field.name]
@@ -227,6 +227,24 @@ def test_the_soundness_of_checks_is_stated_where_there_is_one() -> None:
             replace(sound, **wrong)
     with pytest.raises(InvalidInputError, match="'parties' parameter of a certificate must be 3, 5 or 7 with 'repn'"):
         replace(sound, parties=("a", "b", "c", "d"), openings=())
+
+
+def test_what_two_parties_alone_leave_to_chance_is_stated() -> None:
+    spec = scheme_named("pair").info.spec()
+    facts = {"scheme": "pair", "adversary": spec.adversary, "threshold": spec.corrupted, "statistical_bits": 40}
+    alone = replace(EXAMPLE, **facts, parties=("a", "b"), openings=())  # type: ignore[arg-type]
+    assert encoded(alone)["statistical_bits"] == 40
+    assert Certificate.from_json(alone.to_json()) == alone
+    assert "probability at most 2^-40" in " ".join(alone.to_text().split())
+    document = encoded(alone)
+    for wrong in (None, 39, 41, 128, "40"):
+        with pytest.raises(InvalidInputError, match="The 'statistical_bits' parameter of a certificate must be"):
+            Certificate.from_json(json.dumps(document | {"statistical_bits": wrong}))
+    del document["statistical_bits"]
+    with pytest.raises(InvalidInputError, match="The 'statistical_bits' parameter of a certificate must be"):
+        Certificate.from_json(json.dumps(document))
+    with pytest.raises(InvalidInputError, match="The 'statistical_bits' parameter of a certificate must be"):
+        Certificate.from_json(json.dumps(encoded() | {"statistical_bits": 40}))
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(CertifiedRelease)])

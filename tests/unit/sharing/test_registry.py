@@ -15,7 +15,7 @@ def test_every_scheme_is_found_by_its_name() -> None:
 
 
 def test_names_that_there_are_not() -> None:
-    with pytest.raises(InvalidInputError, match="one of clear, rep3, rep4, repn, semi2k"):
+    with pytest.raises(InvalidInputError, match="one of clear, pair, rep3, rep4, repn, semi2k"):
         scheme_named("rep5")
     with pytest.raises(InvalidInputError, match="a dealer must be one of semi2k"):
         dealer_of("rep3")

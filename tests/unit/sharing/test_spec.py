@@ -12,6 +12,7 @@ from cofit.transport import Terms, memory_meshes
 
 AGREED = {
     "clear": "clear/3/0/none",
+    "pair": "pair/2/1/parties",
     "rep3": "rep3/3/1/none",
     "rep4": "rep4/4/1/none",
     "repn": "repn/3/1/none/direct/40",

@@ -259,6 +259,13 @@ TWO = {**HORIZONTAL, "parties": HORIZONTAL["parties"][:2], "compute": {"scheme":
 DEALER = HORIZONTAL["parties"][2]
 
 
+def test_two_parties_alone_have_no_dealer() -> None:
+    alone = {**TWO, "compute": {"scheme": "pair"}}
+    assert parse_study(alone, CERTIFICATES).dealer is None
+    with pytest.raises(InvalidInputError, match="'dealer'"):
+        parse_study({**alone, "dealer": DEALER}, CERTIFICATES)
+
+
 def test_a_dealer_is_read() -> None:
     study = parse_study({**TWO, "dealer": DEALER}, CERTIFICATES)
     assert study.dealer is not None
