@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from click.testing import CliRunner
@@ -27,17 +28,19 @@ from cofit.cli.main import cli
 from cofit.experiments.result import Figure
 from cofit.learn.comparison import compare_schemes
 from cofit.learn.facts import training_facts
-from cofit.learn.forecast import Forecast, forecast
+from cofit.learn.forecast import _TRAIN_LABELS, Contributors, Forecast, _inputs, forecast
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.budget import MOST_CLIPPED, clipping_pays
 from cofit.learn.usefulness import shown
 from cofit.sharing import scheme_named
 from cofit.sharing.costs import Cost, Costs
+from cofit.sharing.meter import Tally
+from cofit.sharing.pair.meter import PairMeter
 from support.certified import certified
 from support.pages import PAGES, ROOT
 
 SPOT = re.compile(r"(<!-- = (?P<code>.+?) -->)(?P<text>.*?)(<!-- / -->)", re.DOTALL)
-SCHEMES = ("rep3", "shamir", "semi2k", "rep4", "repn")
+SCHEMES = ("rep3", "shamir", "semi2k", "pair", "rep4", "repn")
 PAPER_SIZE = (1713, 1874)
 
 
@@ -125,6 +128,71 @@ def party_costs() -> str:
         cells = [f"{phase.rounds:,} rounds, {megabytes(phase.bytes, 1)}" for phase in (cost.epoch, cost.total)]
         lines.append(f"| {words} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+class SplitMeter(PairMeter):
+    """Tells transfers from encryption in what two parties alone prepare: bytes, by outermost label and kind."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.made: dict[tuple[str, str], int] = {}
+
+    def _prepare(self, tally: Tally) -> None:
+        key = self._label.partition("/")[0], "transfers" if tally.transfers else "encrypted"
+        self.made[key] = self.made.get(key, 0) + tally.bytes
+        super()._prepare(tally)
+
+
+@functools.cache
+def alone(recipe: str = "best", *, owned: bool = False, **facts: Any) -> tuple[Forecast, dict[tuple[str, str], int]]:
+    """Return what a run of two parties alone costs at the paper's size, and what of it is prepared how.
+
+    owned: the two are the owners themselves.
+    """
+    plan = plan_training(training_facts(*PAPER_SIZE, recipe=recipe, scheme="pair", **facts))
+    inputs, holders = _inputs(plan, 2)
+    ranks = {owner: rank for rank, owner in enumerate(inputs)} if owned else {}
+    meters: list[SplitMeter] = []
+
+    def metered(*arguments: Any) -> SplitMeter:
+        meters.append(SplitMeter(*arguments))
+        return meters[-1]
+
+    with mock.patch("cofit.learn.forecast.meter_of", metered):
+        cost = forecast(plan, owners=Contributors(inputs, holders, ranks))
+    return cost, meters[0].made
+
+
+def pair_parts(recipe: str = "best") -> str:
+    """Return the table of what two parties alone send, by phase and by how it is made."""
+    (cost, made), (owned, _) = alone(recipe), alone(recipe, owned=True)
+    labels = {"check": ("coin", "check"), "train": _TRAIN_LABELS, "noise": ("noise",), "share": (), "release": ()}
+    words = {
+        "check": "check of rows",
+        "train": f"training, {plan_training(training_facts(*PAPER_SIZE, recipe=recipe)).epochs} epochs",
+        "noise": "noise",
+        "share": "setup, and the owners' shares",
+        "release": "release",
+    }
+    lines = [
+        "| | transfers | encrypted products | other messages | in all | where the two are the owners |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, phase in words.items():
+        parts = [sum(made.get((label, kind), 0) for label in labels[name]) for kind in ("transfers", "encrypted")]
+        sent = cost.phases[name].bytes
+        cells = [*parts, sent - sum(parts), sent, owned.phases[name].bytes]
+        lines.append(f"| {phase} | {' | '.join(megabytes(count, 1) if count else '-' for count in cells)} |")
+    totals = [sum(count for (_, kind), count in made.items() if kind == each) for each in ("transfers", "encrypted")]
+    cells = [*totals, cost.total.bytes - sum(totals), cost.total.bytes, owned.total.bytes]
+    lines.append(f"| **the run** | {' | '.join(megabytes(count, 1) for count in cells)} |")
+    return "\n".join(lines)
+
+
+def on_a_line(scheme: str, recipe: str = "best", megabits: int = 100, latency: float = 0.03) -> str:
+    """Return about how long a run takes on a line of so many megabits a second, of all members together."""
+    plan = plan_training(training_facts(*PAPER_SIZE, recipe=recipe, scheme=scheme))
+    return f"{forecast(plan, latency=latency, bandwidth=megabits * 1e6 / 8).total.seconds:.0f} s"
 
 
 def active_costs() -> str:
