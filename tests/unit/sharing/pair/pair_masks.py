@@ -289,7 +289,8 @@ def effect(plain: RingArray, changed: RingArray, change: Change, use: Use) -> st
     if draw.what == "chosen":
         return _shift(plain.size * 64 == _size(change, draw) and _flipped(plain, changed, _words(change, draw)))
     if draw.what != "sent":
-        return _shift(plain.size == int(np.prod(use.shape)) and _added(ring, plain, changed, change, draw))
+        alike = plain.dtype == ring.dtype and plain.size == int(np.prod(use.shape))
+        return _shift(alike and _added(ring, plain, changed, change, draw))
     rows = change.pattern(draw, (_size(change, draw), 2))
     if ring is BITS:
         wanted = view(rows, BITS, use.shape[0])
