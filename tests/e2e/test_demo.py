@@ -65,6 +65,7 @@ def refused_demo(folder: Path, *arguments: str) -> tuple[object, str, str]:
         pytest.param("horizontal", "rep4", marks=pytest.mark.slow),
         pytest.param("horizontal", "shamir", marks=pytest.mark.slow),
         pytest.param("vertical", "repn", marks=pytest.mark.slow),
+        pytest.param("horizontal", "pair", marks=pytest.mark.slow),
     ],
 )
 def test_demo(partition: str, scheme: str, tmp_path: Path) -> None:

@@ -23,10 +23,12 @@ DEALER_POINTS = (
 DEALER_SAMPLE = {"before answer dealer.begin", "progress train#9", "before barrier"}
 PARTY_SAMPLE = {
     ("semi2k", "party-a", "after checkpoint"),
+    ("pair", "party-b", "after checkpoint"),
     ("rep4", "party-d", "before confirm"),
 }
 SCHEMES: dict[str, tuple[dict[str, int], tuple[str, ...]]] = {
     "semi2k": ({}, ("party-a", "party-b")),
+    "pair": ({}, ("party-a", "party-b")),
     "rep4": ({}, ("party-a", "party-d")),
     "shamir": ({"count": 5}, ("party-a", "party-c", "party-e")),  # an opener that leads, an opener, a masker
 }

@@ -45,6 +45,8 @@ def check_model(lab: Lab) -> None:
         pytest.param({"scheme": "rep4", **BOTH_ROLES}, id="rep4-owner-is-party", marks=pytest.mark.slow),
         pytest.param({"scheme": "repn", **BOTH_ROLES}, id="repn-owner-is-party", marks=pytest.mark.slow),
         pytest.param({"scheme": "semi2k", **BOTH_ROLES}, id="semi2k-owner-is-party", marks=pytest.mark.slow),
+        pytest.param({"scheme": "pair", **BOTH_ROLES}, id="pair-owner-is-party", marks=pytest.mark.slow),
+        pytest.param({"scheme": "pair", **VERTICAL}, id="pair-vertical", marks=pytest.mark.slow),
     ],
 )
 def test_a_study_gives_every_party_the_model(make_lab: MakeLab, settings: dict[str, Any]) -> None:

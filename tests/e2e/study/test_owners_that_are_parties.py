@@ -1,4 +1,4 @@
-"""Hospitals as the parties of ``semi2k``: each keeps its own data, nothing of them reaches the other."""
+"""Hospitals as the parties of ``semi2k`` or ``pair``: each keeps its own data, nothing of them reaches the other."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from cofit.sharing.member import as_bytes
 from cofit.study.encode import encode_table
 from cofit.units import size
 from e2e.study.test_commands import cofit
+from support.schemes import also_slow
 from support.studies import Lab
 
 MakeLab = Callable[..., Lab]
@@ -57,15 +58,18 @@ def check_weights(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "count"),
+    ("scheme", "settings", "count"),
     [
-        pytest.param(HORIZONTAL, 2, id="horizontal"),
-        pytest.param(VERTICAL, 2, id="vertical"),
-        pytest.param(MIXED, 3, id="three-parties-mixed", marks=pytest.mark.slow),
+        pytest.param("semi2k", HORIZONTAL, 2, id="horizontal"),
+        pytest.param("semi2k", VERTICAL, 2, id="vertical"),
+        pytest.param("semi2k", MIXED, 3, id="three-parties-mixed", marks=pytest.mark.slow),
+        pytest.param("pair", HORIZONTAL, 2, id="pair-horizontal"),
+        pytest.param("pair", VERTICAL, 2, id="pair-vertical", marks=pytest.mark.slow),
+        pytest.param("pair", MIXED, 2, id="pair-mixed", marks=pytest.mark.slow),
     ],
 )
-def test_every_owner_keeps_its_data(make_lab: MakeLab, settings: dict[str, Any], count: int) -> None:
-    lab = make_lab(scheme="semi2k", count=count, epsilon=20.0, **settings)
+def test_every_owner_keeps_its_data(make_lab: MakeLab, scheme: str, settings: dict[str, Any], count: int) -> None:
+    lab = make_lab(scheme=scheme, count=count, epsilon=20.0, **settings)
     lab.start()
     lab.contribute_all()
     lab.wait_released()
@@ -86,9 +90,12 @@ def test_every_owner_keeps_its_data(make_lab: MakeLab, settings: dict[str, Any],
 @pytest.mark.parametrize(
     "point", [pytest.param("before commit", marks=pytest.mark.slow), "after checkpoint", "progress noise"]
 )
-@pytest.mark.parametrize("party", ["party-a", pytest.param("party-b", marks=pytest.mark.slow)])
-def test_a_hospital_killed_at_a_point(make_lab: MakeLab, party: str, point: str) -> None:
-    lab = make_lab(scheme="semi2k", owners=BOTH, **SETTINGS)
+@pytest.mark.parametrize(
+    ("scheme", "party"),
+    also_slow([("semi2k", "party-a")], ("semi2k", "party-b"), ("pair", "party-a"), ("pair", "party-b")),
+)
+def test_a_hospital_killed_at_a_point(make_lab: MakeLab, scheme: str, party: str, point: str) -> None:
+    lab = make_lab(scheme=scheme, owners=BOTH, **SETTINGS)
     for name in lab.servers:
         lab.start(name, die=dying(point) if name == party else {})
     owners = {owner: lab.contribute(owner) for owner in lab.owners}

@@ -13,6 +13,7 @@ from support.studies import Lab
 
 MakeLab = Callable[..., Lab]
 SEMI2K, REP4, REPN = {"scheme": "semi2k"}, {"scheme": "rep4"}, {"scheme": "repn"}
+PAIR = {"scheme": "pair"}
 SEMI2K_3 = {"scheme": "semi2k", "count": 3}
 SHAMIR_5 = {"scheme": "shamir", "count": 5}
 REPN_5 = {"scheme": "repn", "count": 5}
@@ -36,6 +37,8 @@ def check_weights(lab: Lab) -> None:
         pytest.param(SEMI2K, VERTICAL, id="semi2k-vertical", marks=pytest.mark.slow),
         pytest.param(SEMI2K_3, BOTH_ROLES, id="semi2k-three-parties-owner-is-party"),
         pytest.param(REP4, BOTH_ROLES, id="rep4-owner-is-party", marks=pytest.mark.slow),
+        pytest.param(PAIR, HORIZONTAL, id="pair-horizontal"),
+        pytest.param(PAIR, VERTICAL, id="pair-vertical", marks=pytest.mark.slow),
         pytest.param(REP4, VERTICAL, id="rep4-vertical"),
         pytest.param(REPN, HORIZONTAL, id="repn-horizontal"),
         pytest.param(REPN, VERTICAL, id="repn-vertical", marks=pytest.mark.slow),

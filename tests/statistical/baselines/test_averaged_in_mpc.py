@@ -51,7 +51,7 @@ def of_few_columns(noise: Reals, beta: float) -> PValues:
     }
 
 
-@pytest.mark.parametrize("scheme", also_slow(["clear", "rep3", "semi2k"], "rep4", "shamir", "repn"))
+@pytest.mark.parametrize("scheme", also_slow(["clear", "rep3", "semi2k"], "rep4", "shamir", "repn", "pair"))
 @pytest.mark.parametrize(("method", "beta"), METHODS, ids=str)
 def test_many_columns(method: Averaged, beta: float, scheme: str) -> None:
     noise = noise_of(method, scheme, 600, 2)
@@ -62,7 +62,7 @@ def test_many_columns(method: Averaged, beta: float, scheme: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("scheme", ["clear", "rep3", "semi2k", "rep4", "shamir", "repn"])
+@pytest.mark.parametrize("scheme", ["clear", "rep3", "semi2k", "rep4", "shamir", "repn", "pair"])
 def test_few_columns(scheme: str) -> None:
     method, beta = METHODS[0]
     noise = noise_of(method, scheme, 3, 150)

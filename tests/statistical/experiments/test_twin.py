@@ -102,6 +102,8 @@ def _compare(plan: MinimiserPlan, real: Reals) -> None:
         pytest.param("shamir/5", "laplace", "horizontal", marks=pytest.mark.slow),
         pytest.param("shamir", "gaussian", "vertical", marks=pytest.mark.slow),
         pytest.param("repn", "gaussian", "vertical", marks=pytest.mark.slow),
+        pytest.param("pair", "knorm", "horizontal", marks=pytest.mark.slow),
+        pytest.param("pair", "gaussian", "vertical", marks=pytest.mark.slow),
         pytest.param("repn/5", "laplace", "horizontal", marks=pytest.mark.slow),
     ],
 )
@@ -114,7 +116,10 @@ def test_releases_of_the_real_protocol_and_the_twins_are_of_one_distribution(
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("scheme", "mechanism"), [("rep3", "knorm"), ("semi2k", "gaussian"), ("rep4", "laplace")])
+@pytest.mark.parametrize(
+    ("scheme", "mechanism"),
+    [("rep3", "knorm"), ("semi2k", "gaussian"), ("rep4", "laplace"), ("pair", "laplace")],
+)
 def test_whole_runs_and_the_twins_are_of_one_distribution(scheme: str, mechanism: str) -> None:
     plan = _plan(scheme, mechanism, "horizontal")
     _compare(plan, np.array([run_training(plan, _owners("horizontal")).weights for _ in range(150)]))

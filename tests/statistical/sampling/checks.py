@@ -28,7 +28,7 @@ AMOUNTS = [
     pytest.param("rep3", 20_000, id="rep3"),
     pytest.param("clear", 1_000_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(900)]),
 ]
-_MORE = ("shamir", "shamir/5", "shamir/7")
+_MORE = ("pair", "shamir", "shamir/5", "shamir/7")
 AMOUNTS_AND_DEALER = [
     *AMOUNTS,
     pytest.param("semi2k", 5_000, id="semi2k"),

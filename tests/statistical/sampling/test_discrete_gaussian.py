@@ -19,6 +19,8 @@ from cofit.sampling.first_one import FirstOnes
 from cofit.sampling.sums import TableSum
 from cofit.sampling.tables import Table
 from cofit.secret.circuits import Circuit
+from cofit.sharing import Share
+from cofit.sharing.pair.party import Pair
 from statistical.sampling.broken_bits import share_among_draws, share_among_tables
 from statistical.sampling.checks import (
     AMOUNTS,
@@ -230,7 +232,7 @@ def test_words_of_few_bits_are_noticed(sigma: Fraction) -> None:
     reject(battery(coarse, sigma))
 
 
-@pytest.mark.parametrize("scheme", ["rep3", "semi2k", "shamir/5"])
+@pytest.mark.parametrize("scheme", ["rep3", "semi2k", "shamir/5", "pair"])
 def test_a_mask_of_numbers_that_wraps_wrongly_is_noticed(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What wrapped is not given back: some draws are off by 2^K."""
     monkeypatch.setattr(sums, "_FEW_BITS", 0)
@@ -238,13 +240,17 @@ def test_a_mask_of_numbers_that_wraps_wrongly_is_noticed(scheme: str, monkeypatc
         monkeypatch.setattr(
             f"cofit.sharing.{kind}.conversion.without_wrap", lambda ring, top, masked_top, width: ring.zeros(top.shape)
         )
+    monkeypatch.setattr(
+        Pair, "_number", staticmethod(lambda ring, summand, wrap, width: Share(ring, (ring.add(summand, wrap),)))
+    )
     monkeypatch.setattr("cofit.sharing.shamir.wraps._picked", lambda rows, which: np.zeros_like(rows[0]))
     values = draws(of(Fraction(3)), scheme, 2_000)
     assert (np.abs(values) > 32).any()
 
 
 @pytest.mark.parametrize(
-    "scheme", also_slow(["rep3", "rep4", "semi2k", "shamir/5", "repn"], "shamir", "shamir/7", "shamir/5/king", "repn/5")
+    "scheme",
+    also_slow(["rep3", "rep4", "semi2k", "shamir/5", "repn"], "pair", "shamir", "shamir/7", "shamir/5/king", "repn/5"),
 )
 def test_draws_that_are_added_as_numbers(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "_FEW_BITS", 0)

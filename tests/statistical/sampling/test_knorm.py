@@ -20,6 +20,7 @@ AMOUNTS = [  # in d = 30: 120,000 coordinates, and more than a million
     pytest.param("clear", 4_000, id="clear"),
     pytest.param("rep3", 700, id="rep3", marks=pytest.mark.slow),
     pytest.param("semi2k", 400, id="semi2k"),
+    pytest.param("pair", 400, id="pair", marks=pytest.mark.slow),
     pytest.param("shamir/5", 400, id="shamir-5", marks=pytest.mark.slow),
     pytest.param("clear", 34_000, id="clear-long", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
 ]
