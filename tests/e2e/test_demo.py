@@ -216,6 +216,8 @@ def test_a_release_is_overwritten_if_forced(tmp_path: Path) -> None:
     [
         (["--epsilon", "0"], "The 'epsilon' parameter of a plan must be"),
         (["--out", "file/below"], "cannot be used"),
+        (["--dealer", "none"], "goes with --scheme semi2k only: scheme 'rep3' has no dealer"),
+        (["--scheme", "pair", "--parties", "3"], "must be exactly 2 computing parties"),
     ],
 )
 def test_wrong_input_exits_with_2(arguments: list[str], message: str, tmp_path: Path) -> None:
