@@ -167,12 +167,11 @@ def test_elements_to_bits_at_the_ends(ring: PowerOfTwoRing, pieces: bool, monkey
         "one": every[:1],
         "sign": every[-1:],
         "sign of a smaller ring": every[32:33],
+        "top two": every[-2:],
     }
     for result in run_pair(program).results:
         for name, bits in wanted.items():
             np.testing.assert_array_equal(result[name], bits, name)
-        assert {tuple(bit) for bit in result["top two"].T} <= {(0, 0), (0, 1), (1, 0), (1, 1)}
-        np.testing.assert_array_equal(np.sort(result["top two"], axis=0), np.sort(every[-2:], axis=0))
 
 
 @pytest.mark.parametrize("low", [1, 20])
