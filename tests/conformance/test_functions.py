@@ -63,6 +63,7 @@ RARE = [
     ("shamir/5", FixedPoint(52, Z128)),
     ("repn", FixedPoint(24)),
     ("repn", FixedPoint(52, Z128)),
+    ("pair", FixedPoint(52, Z128)),
 ]
 """Of operations that other tests look at, one by one."""
 scheme_and_format = pytest.mark.parametrize(

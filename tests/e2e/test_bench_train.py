@@ -23,7 +23,7 @@ FIELDS = {
     "scheme", "parties", "threshold", "route",
     "partition", "rows", "cols", "owners", "threads", "repetitions", "ring", "mechanism", "epochs",
     "seconds_total", "seconds_start", "seconds_share", "seconds_check", "seconds_train", "seconds_per_step",
-    "seconds_verify", "seconds_train_verified", "bytes_verify",
+    "seconds_verify", "seconds_train_verified", "bytes_verify", "seconds_prepare", "bytes_prepare",
     "seconds_noise", "rounds", "bytes_total", "bytes_check", "bytes_noise",
     "sklearn_seconds", "ratio_to_sklearn", "kernel_seconds", "ratio_to_kernel", "peak_memory_bytes",
     "peak_memory_ratio",
@@ -52,6 +52,7 @@ def test_fields(partition: str) -> None:
     assert (report["bytes_check"], report["bytes_noise"]) == (cost.check.bytes, cost.noise.bytes)
     assert report["seconds_per_step"] == pytest.approx(report["seconds_train"] / plan.epochs)
     assert (report["seconds_verify"], report["bytes_verify"]) == (0, 0)
+    assert (report["seconds_prepare"], report["bytes_prepare"]) == (0, 0)
     assert report["seconds_train_verified"] == report["seconds_train"]
     assert report["ratio_to_kernel"] == pytest.approx(report["seconds_train"] / report["kernel_seconds"])
     assert report["ratio_to_sklearn"] == pytest.approx(report["seconds_total"] / report["sklearn_seconds"])

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 
 from cofit.arithmetic import RingArray
-from cofit.errors import parameter_error
+from cofit.errors import InvalidInputError, parameter_error
 from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.sharing.verification import Verification
 from cofit.transport import Mesh
@@ -69,7 +69,7 @@ class Member(ABC):
                 states[members[rank]] = self._common_state(rank) ^ agreement
         if receive:
             for rank, array in receive.items():
-                incoming[members[rank]] = as_bytes(array)
+                incoming[members[rank]] = room_in(array)
                 if members[rank] not in states:
                     states[members[rank]] = self._common_state(rank) ^ agreement
         self.mesh.exchange(self._label + operation, outgoing, incoming, states)
@@ -127,3 +127,10 @@ def as_bytes(array: RingArray) -> Bytes:
     if array.dtype.names is None and array.flags.c_contiguous and array.size:  # most calls
         return array.data.cast("B")
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def room_in(array: RingArray) -> Bytes:
+    """Return the bytes of an array that a message is to fill: of the array itself, never of a copy."""
+    if not array.flags.c_contiguous:
+        raise InvalidInputError(f"A message cannot fill an array of shape {array.shape} that is not in one piece.")
+    return as_bytes(array)

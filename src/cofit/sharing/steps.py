@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from cofit.arithmetic import RingArray
-from cofit.sharing.member import Member, as_bytes
+from cofit.sharing.member import Member, room_in
 
 T = TypeVar("T")
 
@@ -71,5 +71,5 @@ class Steps(Member):
         for rank, arrays in awaited.items():
             start = 0
             for array in arrays if len(arrays) > 1 else ():
-                as_bytes(array)[:] = receive[rank][start : start + array.nbytes].data
+                room_in(array)[:] = receive[rank][start : start + array.nbytes].data
                 start += array.nbytes

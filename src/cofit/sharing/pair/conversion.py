@@ -46,6 +46,7 @@ class PairConversion(TakesBits, FromNumbers, PairProducts):
     def _shifted(self, operation: str, ring: Ring, summand: RingArray, shift: int) -> Share:
         """Shift both summands of z + 2^(k-2), one down and one up, and undo their wrap; see ``proof.md``."""
         ring = power_of_two(ring, "Truncation between two parties alone")
+        self._note(operation, shift)
         flat = ring.add(summand, self._constant_of(ring, power(ring, ring.bits - 2))).reshape(-1)
         positive = ~to_planes(ring, flat)[-1:] & _ones(len(flat))
         both = self._own_bits(operation, ring, positive, len(flat))[0]

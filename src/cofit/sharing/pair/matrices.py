@@ -55,6 +55,7 @@ class PairMatrices(PairConversion):
     def _held_product(self, operation: str, ring: Ring, a: PairHeld, right: RingArray, shape: Shape) -> RingArray:
         """Open b - B, and multiply our summand."""
         ring = power_of_two(ring, "A product with a matrix, between two parties alone,")
+        self._note(operation, a.transposed, a.place, a.regions)
         columns = operand(right)
         count = columns.shape[1]
         due = a.ahead.due(a.transposed, count)
@@ -120,6 +121,7 @@ class PairMatrices(PairConversion):
         """Add our share of 2 x_0 x_1, of all rows, to our own squares."""
         ring = power_of_two(ring, "Squares of rows, between two parties alone,")
         steps = square_steps(regions)
+        self._note("squares", regions)
         for done, step in enumerate(steps):
             self.on_preparation(done, len(steps))
             shares = self._encrypted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -27,12 +28,18 @@ class PairMessages(Additive):
         self._other = 1 - self.rank
         self._transfers = Transfers(self.rank, self._swap_in_preparation)
         self._turns = 0
+        self._noted = 0
 
     def _common_state(self, rank: int) -> int:
-        """The positions of the stream that we have in common, and of the transfers, spread over 32 bits."""
+        """The positions of the stream that we have in common, and of the transfers, and what was noted, in 32 bits."""
         if not self._pairs:
             return 0
-        return ((self._pairs[rank].position + self._turns) * SPREAD ^ self._transfers.position) & 0xFFFFFFFF
+        spread = (self._pairs[rank].position + self._turns) * SPREAD
+        return (spread ^ self._transfers.position ^ self._noted) & 0xFFFFFFFF
+
+    def _note(self, *facts: object) -> None:
+        """Put public facts of an operation into the state, which positions alone do not tell apart."""
+        self._noted = zlib.crc32(repr(facts).encode(), self._noted)
 
     def setup(self) -> None:
         """Agree on a seed, and make the base transfers: 2 rounds."""

@@ -11,7 +11,7 @@ from cofit.arithmetic import Ring, RingArray
 from cofit.errors import PeerClosedError
 from cofit.sharing.additive import Additive
 from cofit.sharing.correlations import Demand
-from cofit.sharing.member import SPREAD, as_bytes
+from cofit.sharing.member import SPREAD, room_in
 from cofit.sharing.semi2k.sources import SOURCES
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import Spec
@@ -71,9 +71,9 @@ class Openings(Additive):
         both = {rank: np.empty(receive[rank].nbytes + back[rank].nbytes, np.uint8) for rank in receive if rank in back}
         self._exchange(operation, joint, {**receive, **back, **both})
         for rank, arrived in both.items():
-            own = as_bytes(receive[rank])
+            own = room_in(receive[rank])
             own[:] = arrived[: len(own)].data
-            as_bytes(back[rank])[:] = arrived[len(own) :].data
+            room_in(back[rank])[:] = arrived[len(own) :].data
 
     def open(self, share: Share, to: Sequence[int] | None = None) -> RingArray | None:
         ring, receivers = share.ring, range(len(self.names)) if to is None else to

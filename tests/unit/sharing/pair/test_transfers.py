@@ -16,7 +16,7 @@ from cofit import kernels
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.arithmetic.bits import unpack
 from cofit.arithmetic.integers import Words
-from cofit.errors import TransportError
+from cofit.errors import ProtocolError, TransportError
 from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import run_training
@@ -24,6 +24,7 @@ from cofit.sharing.pair import hashing, transfers
 from cofit.sharing.pair.extension import QUANTUM
 from cofit.sharing.pair.party import Pair
 from cofit.sharing.pair.transfers import FEWEST, MOST, WORD, Refills, Transfers
+from cofit.sharing.regions import KnownShare, Region
 from cofit.sharing.shares import PlacedBits
 from support.facts import paper_facts
 from support.schemes import also_slow
@@ -344,4 +345,34 @@ def test_a_party_with_another_step_is_refused(mine: str, theirs: str) -> None:
         return s.open(one(s))
 
     with pytest.raises(TransportError):
+        run_pair(program)
+
+
+def square(s: Pair, holders: tuple[int | None, int | None] = (None, None)) -> Any:
+    """A matrix that looks the same from both sides, with rows that somebody may know."""
+    rows = [Region((slice(i, i + 1), slice(0, 2)), holder) for i, holder in enumerate(holders)]
+    return s.hold(KnownShare(Z64, (Z64.zeros((2, 2)),), tuple(rows)))
+
+
+ALIKE: dict[str, Callable[[Pair], object]] = {
+    "another shift": lambda s: s.truncate(one(s), 3 + s.rank),
+    "the transpose": lambda s: s.matmul(square(s).map(np.transpose) if s.rank else square(s), two(s)),
+    "other rows known": lambda s: s.matmul(square(s, (0, 1) if s.rank else (1, 0)), two(s)),
+}
+"""What sends as much, and takes as many transfers, at both parties."""
+
+
+def two(s: Pair) -> Any:
+    return given(s, Z64, Z64.zeros((2,)), Z64.zeros((2,)))
+
+
+@pytest.mark.parametrize("step", ALIKE)
+def test_steps_that_look_alike_are_told_apart(step: str) -> None:
+    """Nothing that comes of them is opened."""
+
+    def program(s: Pair) -> object:
+        ALIKE[step](s)
+        return s.open(one(s))
+
+    with pytest.raises((TransportError, ProtocolError)):
         run_pair(program)

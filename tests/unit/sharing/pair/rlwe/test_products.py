@@ -10,6 +10,7 @@ from cofit.sharing.pair.rlwe.client import Client
 from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
 from cofit.sharing.pair.rlwe.parameters import Parameters
 from cofit.sharing.pair.rlwe.server import Server
+from support.schemes import also_slow
 from unit.sharing.pair.rlwe.rlwe_runs import edges, elements, product, some
 
 Pair = tuple[Client, Server]
@@ -17,7 +18,7 @@ Pair = tuple[Client, Server]
 
 @pytest.mark.parametrize(
     ("rows", "inner", "columns"),
-    [(1, 1, 1), (97, 1, 1), (1, 211, 1), (13, 17, 7), (101, 3, 20), (3, 401, 20), (5, 7, 200), (2, 3, 9001)],
+    also_slow([(1, 1, 1), (97, 1, 1), (1, 211, 1), (13, 17, 7), (3, 401, 20)], (101, 3, 20), (5, 7, 200), (2, 3, 9001)),
 )
 def test_a_matrix_times_masks(pair: Pair, rng: np.random.Generator, rows: int, inner: int, columns: int) -> None:
     parameters = pair[0].parameters
@@ -27,7 +28,9 @@ def test_a_matrix_times_masks(pair: Pair, rng: np.random.Generator, rows: int, i
     assert (got == x.dot(b) % (1 << parameters.bits)).all()
 
 
-@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (5, 1), (1, 997), (7, 31), (40, 1000), (3, 8191), (2, 20_000)])
+@pytest.mark.parametrize(
+    ("rows", "cols"), also_slow([(1, 1), (5, 1), (1, 997), (7, 31)], (40, 1000), (3, 8191), (2, 20_000))
+)
 def test_inner_products_of_rows(pair: Pair, rng: np.random.Generator, rows: int, cols: int) -> None:
     parameters = pair[0].parameters
     ring = parameters.ring
