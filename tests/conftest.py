@@ -9,6 +9,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from support.put_off import PUT_OFF
+
 # Tests run side by side. Threads of linear algebra that turn while they wait for each other take the processors from
 # them: seven times as long, where all are busy. Libraries read this when they are loaded, also in processes of tests.
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -20,6 +22,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Without the slow tests, fewer examples, where a test does not say how many; other ones at every run."""
     if config.option.markexpr == "not slow":
         settings.load_profile("quick")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what only repeats something as slow, before slow tests are left out."""
+    for item in items:
+        if PUT_OFF.search(item.nodeid):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True)

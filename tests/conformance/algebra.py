@@ -13,7 +13,7 @@ from cofit.sharing import Scheme, Share
 from support.runs import run_scheme
 from support.schemes import EVERY, with_rings
 
-EXAMPLES = settings(max_examples=8, deadline=None)
+EXAMPLES = settings(max_examples=6, deadline=None)
 POWERS_OF_TWO = [one for one in with_rings(EVERY, (Z64, Z128)) if one not in (("repn", Z128), ("pair", Z128))]
 """Without what tests of their own have."""
 ANY_RING = [one for one in with_rings(EVERY, tuple(INTEGER_RINGS.values())) if one != ("pair", F61)]
