@@ -9,7 +9,10 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from support.chance import pytest_pyfunc_call, pytest_terminal_summary
 from support.put_off import PUT_OFF
+
+__all__ = ["pytest_pyfunc_call", "pytest_terminal_summary"]
 
 # Tests run side by side. Threads of linear algebra that turn while they wait for each other take the processors from
 # them: seven times as long, where all are busy. Libraries read this when they are loaded, also in processes of tests.

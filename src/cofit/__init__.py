@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from cofit.models.linear_model import LinearModel
     from cofit.models.model_files import load_model
     from cofit.models.public_scaler import PublicScaler
+    from cofit.models.regression_estimators import HuberRegressor, LinearRegression, RidgeRegression
     from cofit.models.study_classifier import StudyClassifier
+    from cofit.models.study_regressor import StudyRegressor
     from cofit.models.verification import Verification, verify_model
     from cofit.privacy.certificate import Certificate
 
@@ -28,7 +30,9 @@ __all__ = [
     "CofitError",
     "Contribution",
     "FixedPoint",
+    "HuberRegressor",
     "LinearModel",
+    "LinearRegression",
     "LinearSVC",
     "LocalRun",
     "LogisticRegression",
@@ -36,9 +40,11 @@ __all__ = [
     "Party",
     "PartyFailedError",
     "PublicScaler",
+    "RidgeRegression",
     "SecretArray",
     "SecretBits",
     "StudyClassifier",
+    "StudyRegressor",
     "Verification",
     "__version__",
     "concatenate",
@@ -52,11 +58,15 @@ __all__ = [
 _LAZY = {
     "AccuracyForecast": "cofit.experiments.utility",
     "Certificate": "cofit.privacy.certificate",
+    "HuberRegressor": "cofit.models.regression_estimators",
     "LinearModel": "cofit.models.linear_model",
+    "LinearRegression": "cofit.models.regression_estimators",
     "LinearSVC": "cofit.models.estimators",
     "LogisticRegression": "cofit.models.estimators",
     "PublicScaler": "cofit.models.public_scaler",
+    "RidgeRegression": "cofit.models.regression_estimators",
     "StudyClassifier": "cofit.models.study_classifier",
+    "StudyRegressor": "cofit.models.study_regressor",
     "Verification": "cofit.models.verification",
     "forecast_accuracy": "cofit.experiments.utility",
     "load_model": "cofit.models.model_files",

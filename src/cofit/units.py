@@ -5,6 +5,8 @@ from __future__ import annotations
 _SIZES = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12))
 _LARGEST = ("PB", 1e15)
 _DAY = 86400.0
+MEGABIT_BYTES = 125_000
+"""What a line carries in a second for each of the megabits by which it is sold."""
 
 
 def size(count: float, digits: int = 3) -> str:

@@ -1,3 +1,3 @@
-from support.fixtures import mesh, parties, ring, scheme
+from support.fixtures import mesh, parties, quick_pair, ring, scheme
 
-__all__ = ["mesh", "parties", "ring", "scheme"]
+__all__ = ["mesh", "parties", "quick_pair", "ring", "scheme"]

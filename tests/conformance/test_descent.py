@@ -25,6 +25,7 @@ from cofit.sharing.rep3.party import Rep3
 from support.descent import (
     FEW,
     KINDS,
+    SEVERAL,
     Seen,
     Table,
     fixed_noise,
@@ -37,6 +38,7 @@ from support.descent import (
     table_of,
 )
 from support.schemes import EVERY, also_slow, form
+from support.training import CLIPS
 
 Reals = npt.NDArray[np.float64]
 FORESEEN = Rep3.foreseen_squares
@@ -48,7 +50,8 @@ class Reference:
 
     plan: DescentPlan
     y: Reals
-    labels: npt.NDArray[np.int64]
+    labels: npt.NDArray[Any]
+    counts: Reals
     noise: dict[str, Reals]
 
     def level(self) -> float:
@@ -105,29 +108,43 @@ class Reference:
         squares = 1 + centre @ centre - 2 * z @ centre
         return np.asarray((z - centre) / np.sqrt(np.maximum(squares, 1 / 16))[:, None])
 
-    def residual(self, margins: Reals) -> Reals:
-        """What a record counts."""
-        edge, slope = (2.5, 2.0) if self.plan.facts.loss == "hinge" else (1.5, 1.0)
-        return np.asarray(np.clip(edge - slope * margins, 0, 1))
+    def residuals(self, scores: Reals) -> Reals:
+        """What a record counts, with its sign and its weight, in every column of weights."""
+        loss, (sign, counts) = self.plan.facts.loss, self.signs()
+        weighed = self.counts if scores.ndim == 1 else self.counts[:, None]
+        if loss in CLIPS:
+            return np.asarray(weighed * counts * np.clip((self.labels - scores) / CLIPS[loss], -1, 1))
+        edge, slope = (2.5, 2.0) if loss == "hinge" else (1.5, 1.0)
+        return np.asarray(weighed * counts * sign * np.clip(edge - slope * sign * scores, 0, 1))
 
     def step(self, z: Reals, weights: Reals, noise: Reals) -> Reals:
         """w + kappa (sum of residuals times (z, beta) + noise)."""
         formats, facts = self.plan.formats, self.plan.facts
         if facts.fit_intercept:
             z = np.hstack([z, np.full((len(z), 1), float(formats.constant))])
-        sign = 2.0 * self.labels - 1
-        residuals = sign * self.residual(sign * (z @ weights)) * float(formats.factor)
-        return np.asarray(weights + 2.0**-formats.exponent * (z.T @ residuals + noise / 2.0**formats.grid))
+        residuals = self.residuals(z @ weights)
+        gradient = z.T @ residuals + noise.reshape(weights.shape) / 2.0**formats.grid
+        return np.asarray(weights + 2.0**-formats.exponent * gradient)
 
-    def offset(self, z: Reals, weights: Reals) -> list[float]:
-        """Three steps for one number that is added to the scores of the mean weights."""
-        formats, sign, offset = self.plan.formats, 2.0 * self.labels - 1, 0.0
+    def signs(self) -> tuple[Reals, Reals | float]:
+        """The side of a record, and what it counts with: in the columns of other classes, 1 / sqrt(K - 1) as much."""
+        factor, classes = float(self.plan.formats.factor), self.plan.facts.classes
+        if classes == 2:
+            return np.asarray(2.0 * self.labels - 1), factor
+        own = np.equal.outer(self.labels, np.arange(classes)).astype(np.float64)
+        other = np.floor(2**12 * factor / np.sqrt(classes - 1)) / 2**12
+        return np.asarray(2 * own - 1), np.where(own, factor, other)
+
+    def offset(self, z: Reals, weights: Reals) -> Reals:
+        """Three steps for one number, a class, that is added to the scores of the mean weights."""
+        formats = self.plan.formats
+        offset = np.zeros(len(self.noise["intercept 1"]))
         scores = z @ weights[:-1] + float(formats.constant) * weights[-1]
         for name in ("intercept 1", "intercept 2", "intercept 3"):
-            residuals = sign * self.residual(sign * (scores + offset)) * float(formats.factor)
-            noisy = residuals.sum() + self.noise[name][0] / 2.0**formats.grid
-            offset += 2.0**-formats.offset_exponent * noisy
-        return [float(offset)]
+            residuals = self.residuals(scores + offset)
+            noisy = residuals.sum(axis=0) + self.noise[name] / 2.0**formats.grid
+            offset = offset + 2.0**-formats.offset_exponent * noisy
+        return np.asarray(offset)
 
     def released(self) -> Reals:
         """From beginning to end: mean of the last six iterates, level, centre."""
@@ -142,21 +159,25 @@ class Reference:
             mean, stretch = mean + radius * shift, np.floor(128 * self.stretch(shift, spread)) / 128
             z, of_clipping = self.clipped(mean, stretch, radius), [mean, stretch, [radius]]
         steps = [noise for name, noise in self.noise.items() if name.startswith("step")]
-        weights = np.zeros(len(steps[0]))
+        classes = self.plan.facts.classes
+        weights = np.zeros(len(steps[0]) if classes == 2 else (len(steps[0]) // classes, classes))
         iterates = []
         for noise in steps:
             weights = self.step(z, weights, noise)
             iterates.append(weights)
         weights = np.mean(iterates[-6:], axis=0)
         extras = [self.offset(z, weights)] if "intercept 1" in self.noise else []
-        extras += [[level]] if "level" in self.noise else []
-        return np.concatenate([weights, *extras, *([centre] if centre is not None else []), *of_clipping])
+        extras += [np.array([level])] if "level" in self.noise else []
+        return np.concatenate([weights.ravel(), *extras, *([centre] if centre is not None else []), *of_clipping])
 
 
 def reference(plan: DescentPlan, table: Table, seed: int) -> Reference:
     noise = {name: values.astype(np.float64) for name, values in noise_of(plan, seed).items()}
     encoded = np.rint(np.ldexp(prepared_features(plan, table[0]), plan.formats.data))
-    return Reference(plan, np.ldexp(encoded, -plan.formats.data), table[1], noise)
+    counts = table[2] if len(table) > 2 else np.ones(len(encoded))
+    if plan.facts.class_weights:
+        counts = np.where(table[1] == 1, *(float(weight) for _, weight in plan.facts.class_weights[::-1]))
+    return Reference(plan, np.ldexp(encoded, -plan.formats.data), table[1], counts, noise)
 
 
 # --- release by release ----------------------------------------------------------------------------------
@@ -188,8 +209,10 @@ def assert_releases(plan: DescentPlan, table: Table, run: Seen, seed: int) -> No
         weights = before.astype(np.float64) * unit
         row = float(formats.eta) + coarse_mean
         score = row * np.linalg.norm(weights) + 2.0**-formats.argument + steep * 2.0**-formats.product
+        score *= max(1.0, float(formats.residual.slope))
         contribution = row + score + 2.0**-formats.scaled * (2 + float(formats.longest + formats.centre))
-        allowed = 2.0**-formats.exponent * (n * contribution + (d + 1) ** 0.5 / 2.0**formats.grid)
+        roots = plan.layout.outputs**0.5
+        allowed = roots * 2.0**-formats.exponent * (n * contribution + (d + 1) ** 0.5 / 2.0**formats.grid)
         off = np.linalg.norm(after.astype(np.float64) * unit - exact.step(z, weights, exact.noise[event.name]))
         assert off <= allowed, f"{event.name} is off by {off}, more than roundings may do, {allowed}"
 
@@ -221,7 +244,7 @@ def assert_preparation(plan: DescentPlan, run: Seen, exact: Reference) -> tuple[
 @pytest.mark.parametrize(
     "table", ["random", *(pytest.param(table, marks=pytest.mark.slow) for table in ("extremes", "one-hot", "equal"))]
 )
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *SEVERAL])
 def test_every_release_is_that_of_the_recipe(kind: str, table: str) -> None:
     plan = plan_of(kind)
     data = table_of(table, plan, np.random.default_rng(41))
@@ -247,14 +270,18 @@ SHORT = [
     if scheme != ("shamir/5", "shamir")[kind == FEW[1]] and (scheme != "repn" or kind == FEW[0])
 ]
 """Of a scheme with many parties a long kind is with five, and the others with three."""
-LONG = [(kind, scheme) for kind in KINDS for scheme in EVERY if (kind, scheme) not in SHORT]
+SHORT += [("numbers", "rep3"), ("numbers", "semi2k"), ("weights", "rep4"), ("numbers, clipped", "rep3")]
+SHORT += [("four classes", "rep3"), ("four classes", "semi2k"), ("three classes, owners", "shamir")]
+SHORT += [("three classes, clipped", "rep4")]
+LONG = [(kind, scheme) for kind in (*KINDS, *SEVERAL) for scheme in EVERY if (kind, scheme) not in SHORT]
 
 
 @pytest.mark.parametrize(("kind", "scheme"), also_slow(SHORT, *LONG))
 def test_every_scheme_releases_what_the_recipe_says(kind: str, scheme: str) -> None:
     plan = plan_of(kind, scheme=form(scheme).spec.name)
     table = table_of("random", plan, np.random.default_rng(45))
-    assert disagreement(plan, table, scheme) < (0.05 if plan.clipped else 0.002)  # a stretch has 7 fractional bits
+    allowed = (0.05, 0.2)[plan.target.ranged]  # a stretch has 7 fractional bits; the noise of real targets is smaller
+    assert disagreement(plan, table, scheme) < (allowed if plan.clipped else 0.002)
 
 
 def foreseeing() -> AbstractContextManager[object]:

@@ -21,6 +21,7 @@ from cofit.sharing.bit_forms import Dot, Outer
 from cofit.sharing.meter import Meter, Tally
 from cofit.sharing.shares import PlacedBits
 from cofit.sharing.spec import KING
+from cofit.sharing.sums import Clip, Kind, Product, ProductSum
 from support.pairwise import pairwise
 from support.runs import run_scheme
 from support.schemes import EVERY, MORE, REST, also_slow, form, with_rings
@@ -44,6 +45,22 @@ def foreseen(s: Scheme, ring: PowerOfTwoRing) -> Share | None:
     return None if mask is None else s.foreseen_squares(x, row, row, mask, s.matmul(s.squared_distances(x, row), mask))
 
 
+def products(s: Scheme, ring: PowerOfTwoRing) -> tuple[Product, ...]:
+    """Of every kind, for a result of 11 elements; the first is that of a table, as in training."""
+    table, a, b = matrix(s, ring), vector(s, ring, 11), vector(s, ring, 11)
+    return (
+        Product(Kind.MATMUL, (table,), (vector(s, ring, 7),)),
+        Product(Kind.INNER, (a,), (b,)),
+        Product(Kind.MUL, (a,), (vector(s, ring, 1),)),
+        Product(Kind.PAIRS, (a, b), (b, a)),
+    )
+
+
+def clipped(s: Scheme, ring: PowerOfTwoRing, shift: int) -> Share | None:
+    pairs = Product(Kind.PAIRS, (vector(s, ring), vector(s, ring)), (vector(s, ring), vector(s, ring)))
+    return s.clipped_sum(ProductSum((pairs,), shift), Clip(-3, 9, 25)) if s.clips else None
+
+
 OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "input": lambda s, r: s.input(0, r.zeros((N,)) if s.rank == 0 else None, r, (N,)),
     "open": lambda s, r: s.open(vector(s, r)),
@@ -58,6 +75,10 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "matrix by matrix": lambda s, r: s.matmul(matrix(s, r), matrix(s, r).map(np.transpose)),
     "inner": lambda s, r: s.inner(matrix(s, r), matrix(s, r)),
     "inner with truncation": lambda s, r: s.inner(matrix(s, r), matrix(s, r), 5),
+    "a sum of products": lambda s, r: s.product_sums([ProductSum(products(s, r), 5, vector(s, r, 11))]),
+    "sums of products": lambda s, r: s.product_sums([ProductSum(products(s, r)), ProductSum(products(s, r)[3:], 5)]),
+    "clipped sum": lambda s, r: clipped(s, r, 5),
+    "clipped sum, exact": lambda s, r: clipped(s, r, 0),
     "refresh": lambda s, r: s.refresh(vector(s, r)),
     "random bits": lambda s, r: s.boolean.random(3, N),
     "bits to ring": lambda s, r: s.from_bits(s.boolean.random(3, N), r),

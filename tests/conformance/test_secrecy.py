@@ -1,6 +1,6 @@
 """What a single party sees is uniform, whatever the secret is; and the tests notice when a mask is missing.
 
-Level of the tests: alpha = 1e-6 for each p-value. What several parties of ``shamir`` see together is looked at in
+What several parties of ``shamir`` see together is looked at in
 ``tests/unit/sharing/shamir``.
 """
 
@@ -21,11 +21,11 @@ from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.semi2k.dealer import Semi2kDealer
 from cofit.sharing.semi2k.party import Semi2k
 from cofit.sharing.shares import PlacedBits
+from support.chance import ALPHA, accept
 from support.runs import DEALER, OWNER, run_scheme
 from support.schemes import SECRET, also_slow
 from support.views import Views, p_uniform_bytes, watched
 
-ALPHA = 1e-6
 N = 4096
 MOST_WORDS = 1 << 18  # of two runs that are compared, each with each
 
@@ -84,24 +84,25 @@ def without_setup(view: list[tuple[str, str, bytes]]) -> bytes:
 @pytest.mark.parametrize("constant", [0, 1, -1, 1 << 40])
 def test_what_a_party_receives_and_holds_is_uniform(secret_scheme: str, ring: PowerOfTwoRing, constant: int) -> None:
     shares, views = observe(secret_scheme, ring, constant)
-    for name, view in views.received.items():
-        assert p_uniform_bytes(without_setup(view)) > ALPHA, f"{name} sees structure in its messages"
+    found = {f"messages to {name}": p_uniform_bytes(without_setup(view)) for name, view in views.received.items()}
     for rank, held in enumerate(shares):
         for what, share in held.items():
             for i, part in enumerate(share.parts):
-                p = p_uniform_bytes(np.ascontiguousarray(part).view(np.uint8).tobytes())
-                assert p > ALPHA, f"rank {rank} sees structure in part {i} of '{what}'"
+                found[f"part {i} of '{what}', rank {rank}"] = p_uniform_bytes(np.ascontiguousarray(part).view(np.uint8))
+    accept(found)
 
 
 def test_the_two_parts_a_party_holds_are_independent(secret_scheme: str, ring: PowerOfTwoRing) -> None:
     shares, _ = observe(secret_scheme, ring, 3)
-    for held in shares:
+    found = {"none": 1.0}
+    for rank, held in enumerate(shares):
         for what, share in held.items():
             if len(share.parts) < 2:
                 continue
             first, second = (np.ascontiguousarray(p).reshape(-1).view(np.uint8) for p in share.parts[:2])
             table = np.histogram2d(first >> 4, second >> 4, bins=16)[0]
-            assert stats.chi2_contingency(table).pvalue > ALPHA, f"the parts of '{what}' depend on each other"
+            found[f"parts of '{what}', rank {rank}"] = float(stats.chi2_contingency(table).pvalue)
+    accept(found)
 
 
 @pytest.mark.parametrize("ring", also_slow([Z64], Z128), ids=str)
@@ -186,10 +187,12 @@ def test_stuck_pairs_of_semi2k_show_in_an_input(parties: int, ring: PowerOfTwoRi
     def program(s: Scheme) -> Share:
         return s.refresh(s.input(0, values(ring, 7) if s.rank == 0 else None, ring, (N,)))
 
-    for kind, uniform in ((Semi2k, True), (Semi2kWithStuckPairs, False)):
-        for share in run_scheme(kind, program, parties=parties).results:
-            p = p_uniform_bytes(np.ascontiguousarray(share.parts[0]).view(np.uint8).tobytes())
-            assert (p > ALPHA) == uniform
+    right, stuck = (
+        {str(rank): p_uniform_bytes(share.parts[0].tobytes()) for rank, share in enumerate(found)}
+        for found in (run_scheme(kind, program, parties=parties).results for kind in (Semi2k, Semi2kWithStuckPairs))
+    )
+    accept(right)
+    assert max(stuck.values()) < ALPHA
 
 
 @pytest.mark.parametrize("constant", [0, 7])
@@ -199,8 +202,10 @@ def test_an_owners_messages_are_uniform_at_every_party(secret_scheme: str, ring:
 
     with watched() as views:
         shares = run_scheme(secret_scheme, program, deal={"x": (ring, values(ring, constant))}).results
+    found: dict[str, float] = {}
     for rank, share in enumerate(shares):
-        for part in share.parts:
-            assert p_uniform_bytes(part.tobytes()) > ALPHA
+        found |= {f"part {i}, rank {rank}": p_uniform_bytes(part.tobytes()) for i, part in enumerate(share.parts)}
         received = views.of(f"party-{rank}", "input")
-        assert len(received) <= 64 or p_uniform_bytes(received) > ALPHA, "only seeds, or uniform"
+        if len(received) > 64:  # more than seeds
+            found[f"messages to {rank}"] = p_uniform_bytes(received)
+    accept(found)

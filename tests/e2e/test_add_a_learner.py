@@ -87,9 +87,11 @@ def test_a_loss(page: dict[str, Any], settings: dict[str, Any], tmp_path: Path) 
 
 
 def test_a_loss_without_what_a_recipe_needs_is_refused_when_a_run_is_planned(page: dict[str, Any]) -> None:
-    message = r"The 'loss' parameter of a plan must be one with a clipped residual .*'wide_hinge'.* Got 'huber' instead"
+    message = (
+        r"The 'loss' parameter of a plan must be one with a clipped residual .*'wide_hinge'.* Got 'wide_huber' instead"
+    )
     with pytest.raises(InvalidInputError, match=message):
-        plan_training(training_facts(600, 3, loss="huber"))
+        plan_training(training_facts(600, 3, loss="wide_huber"))
     with pytest.raises(TypeError, match="abstract"):
         type("Nothing", (page["Loss"],), {"name": "nothing"})()
     for register, bad in ((register_loss, page["WideHinge"]()), (register_mechanism, page["DoubleLaplace"])):
@@ -119,7 +121,7 @@ def test_a_mechanism(page: dict[str, Any]) -> None:
 
 def test_a_target(page: dict[str, Any]) -> None:
     y = np.clip(X @ [0.5, -0.4, 0.0] / 3, -1, 1)
-    plan = plan_training(training_facts(600, 3, recipe="paper", loss="huber", epsilon=200.0, fit_intercept=False))
+    plan = plan_training(training_facts(600, 3, recipe="paper", loss="wide_huber", epsilon=200.0, fit_intercept=False))
     assert isinstance(plan, MinimiserPlan)
     assert plan.target.name == "a number from -1 to 1"
 
@@ -127,7 +129,10 @@ def test_a_target(page: dict[str, Any]) -> None:
         return run_training(plan, {"a": OwnerTable(x[:250], labels[:250]), "b": OwnerTable(x[250:], labels[250:])})
 
     found = run(X, y)
-    assert (found.certificate.loss, found.certificate.model) == ("huber", "linear regression (Huber loss)")
+    assert (found.certificate.loss, found.certificate.model) == (
+        "wide_huber",
+        "linear regression (Huber loss with a corner at 1)",
+    )
     assert _distance(found.weights, plan, X, y) < 0.02
     assert _distance(found.weights, plan, X, -y) > 0.1
     with pytest.raises(InvalidInputError, match="Owner 'a': Targets must be numbers from -1 to 1"):
@@ -142,7 +147,7 @@ def test_a_lie_about_a_target_counts_as_nothing(page: dict[str, Any], monkeypatc
     monkeypatch.setattr(page["BoundedNumber"], "encoded", lambda self, labels: labels)
     monkeypatch.setattr(page["BoundedNumber"], "bound", 8.0)
     plan = plan_training(
-        training_facts(600, 3, recipe="paper", loss="huber", epsilon=900.0, fit_intercept=False, l2=0.05)
+        training_facts(600, 3, recipe="paper", loss="wide_huber", epsilon=900.0, fit_intercept=False, l2=0.05)
     )
     assert isinstance(plan, MinimiserPlan)
     found = run_training(plan, {"a": OwnerTable(X[:250], lies[:250]), "b": OwnerTable(X[250:], lies[250:])}).weights

@@ -86,13 +86,13 @@ def certified(case: str) -> Certificate:
     parties = tuple(f"party-{x}" for x in "abcd"[: info.default_parties])
     width, half = facts.cols + plan.own_columns, facts.rows // 2
     shapes: dict[str, dict[str, tuple[int, ...]]] = {
-        "clinic-a": {FEATURES: (half, width), LABELS: (half,)},
-        "clinic-b": {FEATURES: (facts.rows - half, width), LABELS: (facts.rows - half,)},
+        "clinic-a": {FEATURES: (half, width), LABELS: plan.target.shape(half)},
+        "clinic-b": {FEATURES: (facts.rows - half, width), LABELS: plan.target.shape(facts.rows - half)},
     }
     if facts.partition == "vertical":
         shapes = {
             "clinic-a": {FEATURES: (facts.rows, 1)},
-            "clinic-b": {FEATURES: (facts.rows, width - 1), LABELS: (facts.rows,)},
+            "clinic-b": {FEATURES: (facts.rows, width - 1), LABELS: plan.target.shape(facts.rows)},
         }
     return certify(
         plan,

@@ -22,20 +22,23 @@ from cofit.learn.facts import training_facts
 from cofit.learn.inputs import Holders
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent import noisy, program
+from cofit.learn.recipes.descent.kept import Descent
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.rows import Rows
 from cofit.privacy.events import Event
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.sampling import discrete_gaussian, discrete_laplace
+from cofit.secret.sums import Sum
 from cofit.sharing import Share
 from cofit.sharing.clear.party import Clear
 from support.schemes import local
 from support.training import COIN, Contributions, contributions
 
 Reals = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
+Labels = npt.NDArray[Any]
 Integers = npt.NDArray[np.object_]
-Table = tuple[Reals, Labels]
+Table = tuple[Reals, Labels] | tuple[Reals, Labels, Reals]
+"""Features, labels and, where the plan has some, weights from 0 to 1."""
 
 KINDS: dict[str, dict[str, Any]] = {
     "owners": {"epsilon": 1.0, "delta": 1e-5},
@@ -53,12 +56,31 @@ KINDS: dict[str, dict[str, Any]] = {
         "budget_shares": (("level", 0.001), ("centre", 0.002), ("intercept", 0.3)),
     },
     "hinge": {"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "loss": "hinge"},
+    "numbers": {
+        **{"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "loss": "huber"},
+        "norm_floor": 0.0625,
+    },
+    "numbers, clipped": {
+        **{"epsilon": 30.0, "delta": 1e-5, "loss": "clipped_squares", "weight_bound": 4.0},
+        **{"partition": "vertical", "clip_rows": True},
+    },
+    "weights": {
+        **{"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "weight_bound": 3.0},
+        **{"calibrate_intercept": True, "norm_floor": 0.1},
+    },
+    "weights of classes": {"epsilon": 1.0, "delta": 1e-5, "class_weights": (3.0, 1.0)},
     "clipped": {"epsilon": 30.0, "delta": 1e-5},
     "clipped, bounds": {"epsilon": 30.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True},
     "clipped, columns": {"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "clip_rows": True},
     "pure": {"epsilon": 3.0, "delta": 0.0, "row_nonzeros": 2},
 }
 """Facts for 60 rows and 5 columns, which give every kind of release and of rows."""
+SEVERAL: dict[str, dict[str, Any]] = {
+    "four classes": {"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "classes": 4},
+    "three classes, owners": {"epsilon": 1.0, "delta": 1e-5, "fit_intercept": False, "classes": 3},
+    "three classes, clipped": {"epsilon": 30.0, "delta": 1e-5, "classes": 3},
+}
+"""The same for several classes; what prepares the rows knows of no label, so that these are fewer."""
 FEW = ("owners", "parties, level, centred", "calibrated", "clipped", "pure")
 """Kinds that together have every release: of long tests, the others are with the slow ones."""
 
@@ -73,7 +95,7 @@ def descent_plan(rows: int, cols: int, **facts: Any) -> DescentPlan:
 
 
 def plan_of(kind: str, rows: int = 60, cols: int = 5, **facts: Any) -> DescentPlan:
-    return descent_plan(rows, cols, **{"scheme": "clear", **KINDS[kind], **facts})
+    return descent_plan(rows, cols, **{"scheme": "clear", **(KINDS | SEVERAL)[kind], **facts})
 
 
 def truncating(plan: DescentPlan) -> DescentPlan:
@@ -208,7 +230,7 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
     """Run with ``clear``. ``earlier``: every release sees those of that run before it, not its own."""
     result = Seen()
     divided, step = noisy.divided, program._step
-    calibrated, intercept_step = program._calibrated, program._intercept_step
+    calibrate, intercept_step = program._calibrate, program._intercept_step
     margins, weighted_sum = Rows.margins, Rows.weighted_sum
 
     def spied_divided(value: SecretArray, count: int, bits: int) -> SecretArray:
@@ -229,11 +251,11 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         result.after.append(integers(after))
         return after
 
-    def spied_calibrated(party: Party, rows: Any, plan: DescentPlan, total: SecretArray, noise: Any) -> SecretArray:
+    def spied_calibrate(party: Party, rows: Any, plan: DescentPlan, descent: Descent, checkpoints: Any) -> None:
         if earlier is not None:
-            total = holding(total, earlier.total[0])
-        result.total.append(integers(total))
-        return calibrated(party, rows, plan, total, noise)
+            descent.total = holding(descent.total, earlier.total[0])
+        result.total.append(integers(descent.total))
+        calibrate(party, rows, plan, descent, checkpoints)
 
     def spied_intercept(
         rows: Any, plan: DescentPlan, margins: SecretArray, offset: SecretArray, noise: SecretArray
@@ -246,19 +268,19 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
         result.offsets.append((integers(offset), integers(after)))
         return after
 
-    def spied_margins(self: Any, weights: SecretArray, plus: SecretArray | None) -> SecretArray:
-        value = margins(self, weights, plus)
-        result.margins.append(integers(value))
-        return value
+    def spied_margins(self: Any, weights: SecretArray, plus: SecretArray | None) -> Sum:
+        total = margins(self, weights, plus)
+        result.margins.append(integers(total.value()))
+        return total
 
-    def spied_sum(self: Any, factors: SecretArray, bits: int, largest: Fraction) -> SecretArray:
+    def spied_sum(self: Any, factors: SecretArray, bits: int, largest: Fraction) -> Sum:
         result.residuals.append(integers(factors))
         return weighted_sum(self, factors, bits, largest)
 
     with (
         mock.patch.object(noisy, "divided", spied_divided),
         mock.patch.object(program, "_step", spied_step),
-        mock.patch.object(program, "_calibrated", spied_calibrated),
+        mock.patch.object(program, "_calibrate", spied_calibrate),
         mock.patch.object(program, "_intercept_step", spied_intercept),
         mock.patch.object(Rows, "margins", spied_margins),
         mock.patch.object(Rows, "weighted_sum", spied_sum),
@@ -303,5 +325,21 @@ def table_of(kind: str, plan: DescentPlan, rng: np.random.Generator, labels: str
         "smallest": np.full((n, d), low),
         "signs": np.where(np.arange(d) % 2 == 0, high, low) * np.ones((n, 1)),
     }[kind]
-    y = rng.integers(0, 2, n)
-    return x, {"random": y, "all 1": np.ones(n, np.int64), "all 0": np.zeros(n, np.int64)}[labels]
+    y = targets_of(plan, n, rng)
+    least = -1 if plan.target.ranged else 0
+    chosen = {"random": y, "all 1": np.full(n, 1), "all 0": np.full(n, least)}[labels]
+    if plan.facts.weight_bound is None:
+        return x, chosen
+    return x, chosen, np.ones(n) if labels == "all 1" else rng.integers(0, 257, n) / 256
+
+
+def targets_of(plan: DescentPlan, count: int, rng: np.random.Generator) -> Labels:
+    """Classes; or numbers from -1 to 1, many of them at an end."""
+    if not plan.target.ranged:
+        return rng.integers(0, plan.facts.classes, count)
+    return np.where(rng.random(count) < 0.5, rng.choice([-1.0, 1.0], count), rng.integers(-4096, 4097, count) / 4096)
+
+
+def opposite(plan: DescentPlan, label: Any) -> Any:
+    """Another label: the other class, or the other end."""
+    return (-1 if label > 0 else 1) if plan.target.ranged else (label + 1) % plan.facts.classes

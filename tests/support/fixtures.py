@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing
+from support.ideal_transfers import ideal_transfers
 from support.runs import MESHES
 from support.schemes import EVERY
 
@@ -28,3 +31,10 @@ def mesh(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=[2, 3, 4, 5])
 def parties(request: pytest.FixtureRequest) -> int:
     return int(request.param)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_pair(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Sessions of ``pair`` start quickly, in modules that do not look at how they start."""
+    with ideal_transfers(request.node.name):
+        yield

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from cofit.arithmetic import FixedPoint, RingArray
 from cofit.learn.base_plan import Plan
 from cofit.learn.checked_rows import verdicts
-from cofit.learn.inputs import FEATURES, LABELS, Holders, gathered
+from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders, gathered
+from cofit.learn.weights import weight_facts
 from cofit.roles.local.member import Contribution
 from cofit.roles.local.run import run_local
 from cofit.secret import Party, SecretArray
@@ -47,7 +48,7 @@ def lying() -> Iterator[None]:
 
 
 def contributions(
-    plan: Plan, blocks: Sequence[Integers], labels: Sequence[Integers]
+    plan: Plan, blocks: Sequence[Integers], labels: Sequence[Integers], weights: Sequence[Integers] = ()
 ) -> tuple[dict[str, Mapping[str, Contribution]], Holders]:
     """Each owner's integers as contributions: blocks of rows with their labels, or of columns with all labels first.
 
@@ -62,15 +63,24 @@ def contributions(
     for i, block in enumerate(blocks):
         given[f"owner-{i}"] = {FEATURES: Contribution(shared(block, formats.data), 1.0, formats.of(formats.data))}
         if i < len(labels):
-            given[f"owner-{i}"][LABELS] = Contribution(shared(labels[i], 0), 1.0, FixedPoint(0, formats.ring))
+            format = plan.target.format(formats.ring)
+            given[f"owner-{i}"][LABELS] = Contribution(shared(labels[i], format.fraction_bits), 1.0, format)
+        if i < len(weights):
+            format = weight_facts(len(weights[i]), formats.ring).format
+            given[f"owner-{i}"][WEIGHTS] = Contribution(shared(weights[i], format.fraction_bits), 1.0, format)
     return dict(given), Holders(tuple(given), tuple(given)[: len(labels)])
 
 
 def verdicts_on(
-    plan: Plan, blocks: Sequence[Integers], labels: Sequence[Integers], scheme: str, coin: bytes = COIN
+    plan: Plan,
+    blocks: Sequence[Integers],
+    labels: Sequence[Integers],
+    scheme: str,
+    coin: bytes = COIN,
+    weights: Sequence[Integers] = (),
 ) -> npt.NDArray[np.int64]:
     """What the check says of each record: opened, for the test."""
-    given, holders = contributions(plan, blocks, labels)
+    given, holders = contributions(plan, blocks, labels, weights)
 
     def program(party: Party) -> npt.NDArray[Any]:
         x, y = gathered(party, plan, holders, plan.constant)

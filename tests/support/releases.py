@@ -59,7 +59,9 @@ def grid_of(plan: DescentPlan, name: str) -> int:
 @functools.cache
 def certified(plan: DescentPlan) -> tuple[CertifiedRelease, ...]:
     """The releases as a certificate of this plan states them."""
-    shapes = {"owner-0": {"features": (plan.facts.rows, plan.facts.cols), "labels": (plan.facts.rows,)}}
+    shapes = {"owner-0": {"features": (plan.facts.rows, plan.facts.cols), "labels": plan.target.shape(plan.facts.rows)}}
+    if plan.facts.weight_bound is not None:
+        shapes["owner-0"]["weights"] = (plan.facts.rows,)
     return certify(plan, parties=("a", "b", "c"), owners=shapes, openings=(), created="2026-03-01").releases
 
 

@@ -34,6 +34,7 @@ from cofit.study.document import Study
 from cofit.study.plan import study_plan
 from cofit.transport import Identity, generate_identity
 from support.nursery import Child, Nursery, until
+from support.proxy import Shape, ShapingProxy
 from support.study_process import identity_of
 from support.training import minimiser
 
@@ -60,6 +61,8 @@ class Lab:
     ``rows``: of every owner (horizontal), or how many all have (vertical). ``owners``: a name of a party makes it both.
     ``count``: of the parties; without it, the number that the scheme has by default. Where the scheme has a dealer, it
     is a participant and a process like the parties. ``nursery`` is needed by those who start processes only.
+    ``shape``: with it all addresses of the study are those of proxies (``proxies``, by name), and servers listen behind
+    them. ``classes``: where there are more than two, the largest feature tells.
     """
 
     root: Path
@@ -75,6 +78,8 @@ class Lab:
     compute: Mapping[str, Any] = field(default_factory=dict)
     hosts: Sequence[str] = ()
     seed: int = 1
+    shape: Shape | None = None
+    classes: int = 2
     children: dict[str, Child] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,11 +90,14 @@ class Lab:
         )
         self.dealers = (DEALER,) if info.dealer else ()
         self.servers = (*self.parties, *self.dealers)
+        self.proxies: dict[str, ShapingProxy] = {}
         self.names = tuple(dict.fromkeys((*self.servers, *self.owners, "analyst")))
         rng = np.random.default_rng(self.seed)
         n = sum(self.rows) if self.partition == "horizontal" else self.rows[0]
         self.X: Reals = rng.uniform(-1, 1, (n, self.features))
         self.y = (self.X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(np.int64)
+        if self.classes > 2:
+            self.y = self.X[:, : self.classes].argmax(axis=1)
         public = self.root / "public"
         public.mkdir()
         for name in self.names:
@@ -109,6 +117,10 @@ class Lab:
     def write_study(self, folder: Path, **changes: Any) -> None:
         """Write study.toml; ``changes``: sections to replace."""
         ports = free_ports(len(self.servers))
+        if self.shape is not None:
+            behind = zip(self.servers, ports, strict=True)
+            self.proxies = {name: ShapingProxy(("127.0.0.1", port), self.shape) for name, port in behind}
+            ports = [proxy.port for proxy in self.proxies.values()]
         hosts = self.hosts or ["127.0.0.1"] * len(self.servers)
         servers = [
             {"name": name, "address": f"{host}:{port}", "certificate": f"{name}.pem"}
@@ -124,7 +136,7 @@ class Lab:
             "data": {
                 "partition": self.partition,
                 "label": "y",
-                "label_values": [0, 1],
+                "label_values": list(range(self.classes)),
                 **({"row_key": "id", "rows": self.rows[0], "norm_floor": 0.05} if vertical else {}),
             },
             "compute": {"scheme": self.scheme, "timeout": 10, "connect_timeout": 10, **self.compute},
@@ -204,7 +216,8 @@ class Lab:
     def start(self, *servers: str, **job: Any) -> None:
         """Start parties and the dealer (all, if none is named)."""
         for name in servers or self.servers:
-            self.children[name] = self._launch("dealer" if name in self.dealers else "party", name, job)
+            behind = {"listen": self.proxies[name].target[1]} if self.proxies else {}
+            self.children[name] = self._launch("dealer" if name in self.dealers else "party", name, {**behind, **job})
 
     def contribute(self, owner: str, *, table: str = "", **job: Any) -> Child:
         """Start the process of an owner that contributes."""
@@ -236,7 +249,7 @@ class Lab:
     def up(self, *servers: str) -> None:
         """Wait until parties and the dealer answer (all, if none is named)."""
         for name in servers or self.servers:
-            host, port = self.address(name)
+            host, port = self.proxies[name].target if self.proxies else self.address(name)
             until(lambda host=host, port=port: _answers(host, port), f"'{name}' answers")  # type: ignore[misc]
 
     def address(self, server: str) -> tuple[str, int]:
@@ -363,6 +376,20 @@ class Lab:
             time for other in self.parties for time, point in self.timed_trace(other) if point == "before begin opening"
         ]
         assert all(digest == record for time, digest in stored if time > min(opened)), "a second draw after an opening"
+        kept = [(time, point) for time, point in self.timed_trace(party) if point.endswith("checkpoint")]
+        dropped = [time for time, point in self.timed_trace(party) if point == "after drop checkpoints"]
+        assert dropped and min(dropped) < min(opened), "checkpoints are deleted before anybody opens"
+        assert all(time < min(opened) for time, _ in kept), "a checkpoint after an opening"
+        assert not (self.state(party) / "checkpoints").exists()
+
+    def sessions(self, party: str) -> list[list[str]]:
+        """The points that each session of a party has reached."""
+        found: list[list[str]] = [[]]
+        for point in self.trace(party):
+            if point == "after audit session begins":
+                found.append([])
+            found[-1].append(point)
+        return found[1:]
 
     def first_epochs(self, party: str) -> list[int]:
         """At which epoch each training session of a party began."""
@@ -393,3 +420,5 @@ def lab_of(root: Path, nursery: Nursery, **settings: Any) -> Iterator[Lab]:
     finally:
         for child in lab.children.values():
             child.kill()
+        for proxy in lab.proxies.values():
+            proxy.close()

@@ -41,11 +41,14 @@ from cofit.roles.dealer.desk import DealerDesk
 from cofit.roles.dealer.service import DealerService
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.program_tables import read_inputs
 from cofit.roles.files.release_store import FileStore
-from cofit.roles.files.studies import load_study
+from cofit.roles.files.studies import load_program_study, load_study
 from cofit.roles.files.tables import read_owner_table
+from cofit.roles.jobs.of_study import served_job
+from cofit.roles.jobs.program import ProgramJob
 from cofit.roles.jobs.training import Training
-from cofit.roles.owner.contribute import align_table, contribute_table
+from cofit.roles.owner.contribute import align_table, contribute_table, prepare_inputs, send
 from cofit.roles.party.coin import CoinFile
 from cofit.roles.party.service import PartyService
 from cofit.roles.party.state import PartyState
@@ -67,18 +70,22 @@ def identity_of(name: str, folder: Path) -> Identity:
 
 def run_party(job: Job) -> None:
     """Serve until killed. The working directory holds study.toml and the key."""
-    study = load_study("study.toml")
-    service = PartyService(Training(study), identity_of(job["name"], Path()), job.get("state", "state"))
+    identity = identity_of(job["name"], Path())
+    service = PartyService(served_job(Path("study.toml")), identity, job.get("state", "state"), _behind(job))
     signal.signal(signal.SIGTERM, lambda *_: service.stop())
     service.run()
 
 
 def run_dealer(job: Job) -> None:
     """The same for a dealer."""
-    study = load_study("study.toml")
-    service = DealerService(Training(study), identity_of(job["name"], Path()), "state")
+    service = DealerService(served_job(Path("study.toml")), identity_of(job["name"], Path()), "state", _behind(job))
     signal.signal(signal.SIGTERM, lambda *_: service.stop())
     service.run()
+
+
+def _behind(job: Job) -> tuple[str, int] | None:
+    """Where it listens, if that is not where the study says: behind a proxy."""
+    return ("127.0.0.1", job["listen"]) if "listen" in job else None
 
 
 def run_owner(job: Job) -> None:
@@ -108,7 +115,16 @@ def _lie(lies: dict[str, int]) -> None:
     FixedPoint.encode = encode  # type: ignore[method-assign]
 
 
-_MAINS = {"party": run_party, "dealer": run_dealer, "owner": run_owner}
+def run_program_owner(job: Job) -> None:
+    """Contribute the inputs of a study's program."""
+    study = load_program_study("study.toml")
+    owner = study.owner(job["name"])
+    assert owner is not None
+    prepared = prepare_inputs(ProgramJob(study), owner.name, read_inputs(owner, Path(job["table"])))
+    send(prepared, identity_of(owner.name, Path()), Path("owner-state"), "data")
+
+
+_MAINS = {"party": run_party, "dealer": run_dealer, "owner": run_owner, "program owner": run_program_owner}
 
 
 # --- points at which to die --------------------------------------------------------------------------------
@@ -161,9 +177,11 @@ def _instrument(points: _Points) -> None:
     around(PartyState, "append", lambda *_: "append")
     around(PartyState, "commit", lambda *_: "commit")
     around(PartyState, "save_checkpoint", lambda *_: "checkpoint")
+    around(PartyState, "drop_checkpoints", lambda *_: "drop checkpoints")
     around(CoinFile, "save", lambda *_: "save coin")
     around(FileStore, "save", lambda *_: "save release", release_digest)
     around(Ledger, "charge", lambda *_: "charge")
+    around(Ledger, "expose", lambda *_: "charge")
     around(Party, "open", lambda *_, **__: "open")
     around(Party, "barrier", lambda *_, **__: "barrier")
     around(AuditFile, "write", lambda _, event, **__: f"audit {event}")

@@ -17,11 +17,12 @@ import numpy.typing as npt
 from cofit import Contribution, Party, SecretArray, run_local
 from cofit.arithmetic import FixedPoint, IntegerRing, Ring, RingArray, Shape
 from cofit.learn.contribution import prepared_features
-from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
 from cofit.learn.losses import Loss
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.recipes.minimiser.planning import plan_minimiser
 from cofit.learn.recipes.minimiser.program import train
+from cofit.learn.weights import weight_facts
 from cofit.privacy.mechanisms import Mechanism
 from cofit.sharing import Scheme, Share
 from cofit.sharing.clear.party import Clear
@@ -81,7 +82,12 @@ def labels(kind: str, rng: np.random.Generator, x: Reals) -> npt.NDArray[np.int6
 
 
 def contributions(
-    plan: MinimiserPlan, x: npt.ArrayLike, y: npt.NDArray[np.int64], owners: int = 2
+    plan: MinimiserPlan,
+    x: npt.ArrayLike,
+    y: npt.NDArray[Any],
+    weights: npt.NDArray[np.float64] | None = None,
+    *,
+    owners: int = 2,
 ) -> tuple[Contributions, Holders]:
     """Split rows or columns among owners; the first owner of a vertical study holds the labels."""
     formats = plan.formats
@@ -95,7 +101,11 @@ def contributions(
         for name, block in zip(names, blocks, strict=True)
     }
     for name, part in zip(names, parts, strict=False):
-        result[name][LABELS] = Contribution(part.astype(np.int64), 1.0, FixedPoint(0, formats.ring))
+        result[name][LABELS] = Contribution(plan.target.encoded(part), 1.0, plan.target.format(formats.ring))
+    if weights is not None:
+        shared = [weights] if vertical else np.split(weights, np.cumsum([len(b) for b in blocks])[:-1])
+        for name, part in zip(names, shared, strict=False):
+            result[name][WEIGHTS] = Contribution(part, 1.0, weight_facts(len(part), formats.ring).format)
     return result, Holders(names, names[: len(parts)])
 
 
@@ -115,12 +125,17 @@ def trained(plan: MinimiserPlan, x: npt.ArrayLike, y: npt.NDArray[np.int64], sch
 
 WIDTHS = {"huber_hinge": 1 / 2, "hinge": 1 / 4}
 """h of the Huberised hinges."""
+CLIPS = {"huber": 1 / 8, "clipped_squares": 1 / 4}
+"""c of the Huber losses."""
 
 
 def loss_value(loss: Loss, y: Reals, z: Reals) -> Reals:
     """l(y, z) in the clear."""
     if loss.name == "logistic":
         return np.asarray(np.logaddexp(0, z) - y * z)
+    if loss.name in CLIPS:
+        c, u = CLIPS[loss.name], np.abs(z - y)
+        return np.asarray(np.where(u < c, u**2 / (2 * c), u - c / 2))
     h = WIDTHS[loss.name]
     m = (2 * y - 1) * z
     return np.asarray(np.where(m > 1 + h, 0, np.where(m < 1 - h, 1 - m, (1 + h - m) ** 2 / (4 * h))))
@@ -131,6 +146,8 @@ def curvature(loss: Loss, y: Reals, z: Reals) -> Reals:
     if loss.name == "logistic":
         s = 0.5 * (1 + np.tanh(z / 2))
         return np.asarray(s * (1 - s))
+    if loss.name in CLIPS:
+        return np.asarray(np.where(np.abs(z - y) < CLIPS[loss.name], 1 / CLIPS[loss.name], 0.0))
     h = WIDTHS[loss.name]
     return np.asarray(np.where(np.abs(1 - (2 * y - 1) * z) < h, 1 / (2 * h), 0.0))
 

@@ -21,7 +21,7 @@ from cofit.cli.release_table import names_of, release_table
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.privacy.strict_fields import encode
 from cofit.roles.files.directory_kinds import check_owner_directory
-from cofit.roles.files.ledger import Cap, Charge, Ledger
+from cofit.roles.files.ledger import Cap, Charge, Exposure, Ledger
 from cofit.roles.owner.contribute import LEDGER, open_ledger
 from cofit.roles.owner.directory import ENDING, owner_directory
 from cofit.roles.party.state import LEDGER as PARTY_LEDGER
@@ -61,6 +61,8 @@ def budget(
 
     A charge is one epsilon and delta for all noisy releases of the study together. The ledger lists them, as the
     certificate does: their names are shown below the charges, all their numbers with --releases.
+
+    Studies that run a program open values without differential privacy: they are listed below, with what they open.
 
     \b
     Examples:
@@ -150,6 +152,7 @@ class _Account:
     charges: list[Charge]
     spent: Cap
     cap: Cap | None
+    exposures: list[Exposure]
 
     @property
     def sums(self) -> dict[str, Cap | None]:
@@ -168,7 +171,10 @@ def _accounts(state: Path, dataset: str | None) -> list[_Account]:
     if dataset is not None and dataset not in names:
         raise parameter_error("dataset", "cofit budget", f"one of {names}", dataset)
     shown = [name for name in names if dataset in (None, name)]
-    return [_Account(name, ledger.charges(name), ledger.spent(name), ledger.cap(name)) for name in shown]
+    return [
+        _Account(name, ledger.charges(name), ledger.spent(name), ledger.cap(name), ledger.exposures(name))
+        for name in shown
+    ]
 
 
 def _damage(charge: Charge) -> InvalidInputError | None:
@@ -196,6 +202,7 @@ def _plain(account: _Account) -> dict[str, Any]:
             }
             for charge in account.charges
         ],
+        **({"not_private": [vars(one) for one in account.exposures]} if account.exposures else {}),
         **{
             key: None if sums is None else {"epsilon": float(sums.epsilon), "delta": float(sums.delta)}
             for key, sums in account.sums.items()
@@ -225,7 +232,18 @@ def _print(console: Console, account: _Account, in_full: bool) -> None:
             "\nSensitivity: how far one record can move a release. Scale: of the noise of each, in the same units. "
             "Share: of the privacy budget, of all releases in a line together."
         )
+    _print_exposures(console, account.exposures)
     console.print()
+
+
+def _print_exposures(console: Console, exposures: list[Exposure]) -> None:
+    if exposures:
+        console.print("NOT differentially private, so in no sum and under no cap:")
+    for one in exposures:
+        when = one.time[:16].replace("T", " ")
+        console.print(Padding(Text(f"'{one.name}' {one.study[:16]}, {when}"), (0, 0, 0, 2)))
+        for line in one.openings:
+            console.print(Padding(Text(line), (0, 0, 0, 4)))
 
 
 def _print_releases(console: Console, charge: Charge, in_full: bool) -> None:

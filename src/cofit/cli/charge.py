@@ -13,6 +13,7 @@ import click
 from cofit.cli.release_table import names_of
 from cofit.errors import InvalidInputError
 from cofit.roles.files.ledger import Cap, Ledger
+from cofit.roles.jobs.job import ReleasePolicy
 from cofit.roles.owner.contribute import LEDGER, NO_MEMORY, PreparedContribution, charge_due
 
 _NOTHING = "Nothing was charged or sent."
@@ -23,13 +24,14 @@ class Account:
     """A contribution, and the data set in an owner's ledger that it is charged to."""
 
     contribution: PreparedContribution
+    policy: ReleasePolicy
     state: Path
     dataset: str
 
     @property
     def cost(self) -> Cap:
         """What the study costs."""
-        return Cap(self.contribution.epsilon, self.contribution.delta)
+        return Cap(self.policy.epsilon, self.policy.delta)
 
     @property
     def spent(self) -> Cap:
@@ -54,7 +56,7 @@ def show_charge(account: Account, study: Path) -> None:
     """Say what is charged, and the ledger before and after; raise if the cap would be exceeded."""
     due = account.due()
     click.echo(f"\nThe charge to data set '{account.dataset}' in the ledger {account.state / LEDGER}")
-    click.echo(f"  one for all noisy releases of the study: {names_of(account.contribution.releases)}")
+    click.echo(f"  one for all noisy releases of the study: {names_of(account.policy.releases)}")
     if due:
         click.echo(f"  {_in_words(account.cost)}")
     else:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -13,19 +12,24 @@ from rich.table import Table
 from rich.text import Text
 
 from cofit.cli.check_accuracy import accuracy_of, print_accuracy
+from cofit.cli.check_lists import participant_list, print_list, print_participants
+from cofit.cli.check_program import check_program
 from cofit.cli.plan_table import print_plan
 from cofit.cli.scheme_table import choice_table
 from cofit.cli.table_options import table_options
+from cofit.errors import InvalidInputError
 from cofit.learn.comparison import compare_schemes, usual_parties
-from cofit.learn.forecast import LOCAL_LATENCY, Contributors, forecast
+from cofit.learn.forecast import LOCAL_LATENCY, forecast
 from cofit.learn.plan import Plan
-from cofit.roles.files.studies import load_study
+from cofit.roles.files.studies import load_agreement
 from cofit.roles.files.text_tables import TextLayout
-from cofit.study.document import OwnerEntry, Participant, PartyEntry, Study, value_text
-from cofit.study.expected import expected_contributions, holders, party_ranks
-from cofit.study.in_words import features_in_words
-from cofit.study.plan import study_plan
+from cofit.roles.jobs.training import Training
+from cofit.secret.checkpoints import KeptState
+from cofit.study.document import OwnerEntry, Participant, Study, value_text
+from cofit.study.in_words import feature_in_words, features_in_words
+from cofit.study.program import ProgramStudy
 from cofit.study.statement import expected_certificate, learned
+from cofit.units import size
 
 
 @click.command()
@@ -51,6 +55,8 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     What accuracy to expect is simulated with made-up rows or with that sample, for both recipes and several epsilons,
     with suggestions. Never give real records of the study as a sample. Times assume the latency that is shown.
 
+    In a study with a [job]: what its program takes, by which source, what it opens to whom, and no forecast.
+
     Everybody who takes part runs this. Compare the hash and the fingerprints with the others over a channel that you
     trust: equal hashes mean that all agreed to the same study, and connections with another hash are refused.
 
@@ -61,13 +67,24 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
 
     Exit codes: 0 the study is valid, 2 it is not.
     """
-    loaded = load_study(study)
-    plan = study_plan(loaded)
+    loaded = load_agreement(study)
+    if isinstance(loaded, ProgramStudy):
+        if sample is not None or simulate:
+            raise InvalidInputError("--sample and --forecast are for studies that train a model; this one has a [job].")
+        check_program(loaded, as_json)
+        return
+    job = Training(loaded)
+    plan = job.plan
     expected = accuracy_of(loaded, sample, simulate, layout)
     owners = sum(1 for owner in loaded.owners if owner.columns)
-    given = Contributors(expected_contributions(loaded, plan), holders(loaded), party_ranks(loaded))
     told, parties = loaded.compute.latency, len(loaded.parties)
-    cost = forecast(plan, owners=given, parties=parties, latency=LOCAL_LATENCY if told is None else told)
+    cost = forecast(
+        plan,
+        owners=job.contributors,
+        parties=parties,
+        latency=LOCAL_LATENCY if told is None else told,
+        kept=job.state,
+    )
     choices = compare_schemes(plan.facts, owners, usual_parties() | {plan.facts.scheme: parties})
     certificate = expected_certificate(loaded, plan)
     if as_json:
@@ -76,12 +93,13 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
                 {
                     "name": loaded.name,
                     "hash": loaded.hash,
-                    "participants": _participants(loaded),
+                    "participants": participant_list(loaded, partial(_part, loaded)),
                     "learned": learned(loaded),
                     "privacy": certificate.headline,
                     "assumptions": certificate.assumptions,
                     "plan": {**plan.to_dict(), "hash": plan.hash},
                     "forecast": cost.to_dict(),
+                    "checkpoints": None if job.state is None else job.state.to_dict(),
                     "accuracy": {"reason": expected} if isinstance(expected, str) else expected.to_dict(),
                     "schemes": [choice.to_dict() for choice in choices],
                     "study": json.loads(loaded.canonical()),
@@ -93,39 +111,22 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     console.print(Text(f"Study '{loaded.name}'", style="bold"))
     console.print(Text(f"Study hash: {loaded.hash}", style="bold"), soft_wrap=True)
     _print_head(console, loaded, plan)
-    _print_participants(console, loaded)
+    print_participants(console, participant_list(loaded, partial(_part, loaded)))
     print_plan(console, plan, cost)
+    print_list(console, "Checkpoints", [_checkpoints(job.state)])
     console.print()
     console.print(choice_table(choices, "this study", plan.facts.scheme))
     print_accuracy(console, expected)
-    _print_list(
+    print_list(
         console, "What everybody will learn", [f"{w}: {f}" for w, facts in learned(loaded).items() for f in facts]
     )
-    _print_list(console, "Privacy", [text for text in (certificate.headline, certificate.about_others) if text])
-    _print_list(console, "This holds if", certificate.assumptions)
+    print_list(console, "Privacy", [text for text in (certificate.headline, certificate.about_others) if text])
+    print_list(console, "This holds if", certificate.assumptions)
     console.print(Text(f"\nStudy hash: {loaded.hash}", style="bold"), soft_wrap=True)
-
-
-def _participants(study: Study) -> list[dict[str, Any]]:
-    roles: dict[str, Sequence[Participant]] = {
-        "party": study.parties,
-        "dealer": () if study.dealer is None else (study.dealer,),
-        "owner": study.owners,
-        "analyst": study.analysts,
-    }
-    return [
-        {"role": role, "name": entry.name, "fingerprint": entry.fingerprint, "part": _part(study, entry)}
-        for role, entries in roles.items()
-        for entry in entries
-    ]
 
 
 def _part(study: Study, entry: Participant) -> str:
     """Return what one participant brings, in a few words."""
-    if isinstance(entry, PartyEntry):
-        return (
-            f"listens at [{entry.host}]:{entry.port}" if ":" in entry.host else f"listens at {entry.host}:{entry.port}"
-        )
     if not isinstance(entry, OwnerEntry):
         return "may fetch the model"
     label = f", label '{study.data.label}'" if entry.holds_label else ""
@@ -134,12 +135,17 @@ def _part(study: Study, entry: Participant) -> str:
 
 def _print_head(console: Console, study: Study, plan: Plan) -> None:
     """Print what the columns hold, and what the study may spend: what everybody agrees to first."""
-    data, classes = study.data, " or ".join(map(value_text, study.data.label_values))
+    data = study.data
+    held = (
+        " or ".join(map(value_text, data.label_values))
+        if data.label_feature is None
+        else feature_in_words(data.label_feature)
+    )
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
-    for names, held in (*features_in_words(data.features), (data.label, f"{classes}: the label")):
-        table.add_row(Text(f"  {names}"), Text(held))
+    for names, meant in (*features_in_words(data.features), (data.label, f"{held}: the label")):
+        table.add_row(Text(f"  {names}"), Text(meant))
     console.print(f"\nColumns: {len(data.features):,} features and the label", style="bold")
     console.print(table)
     epsilon, delta = (f"{float(value):.6g}" for value in (plan.facts.epsilon, plan.total_delta))
@@ -147,22 +153,12 @@ def _print_head(console: Console, study: Study, plan: Plan) -> None:
     console.print(f"  epsilon {epsilon}, delta {delta}: charged to every owner's ledger, once\n", highlight=False)
 
 
-def _print_participants(console: Console, study: Study) -> None:
-    for one in _participants(study):
-        table = Table(box=None, show_header=False, pad_edge=False)
-        table.add_column(width=8)
-        table.add_column(overflow="fold")
-        table.add_row(f"{one['role']}", Text.assemble((one["name"], "bold"), f"  {one['part']}"))
-        console.print(table)
-        console.print(Text(f"         {one['fingerprint']}", style="dim"), soft_wrap=True)
-    console.print()
-
-
-def _print_list(console: Console, title: str, lines: Any) -> None:
-    console.print(f"\n{title}", style="bold")
-    for line in lines:
-        table = Table(box=None, show_header=False, pad_edge=False)
-        table.add_column(width=3)
-        table.add_column(overflow="fold")
-        table.add_row("  -", Text(line))
-        console.print(table)
+def _checkpoints(kept: KeptState | None) -> str:
+    if kept is None:
+        return "none: a run takes less than a minute, and begins again after an interruption"
+    element = kept.ring.element_bytes
+    most = max(map(kept.size, kept.due))
+    return (
+        f"{len(kept.due)}, from which a run goes on after an interruption; a party stores at most {most:,} numbers "
+        f"at each, {size(most * element)} for every part of a share, and the last two"
+    )

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 TITLE = "What accuracy to expect (simulated, no private data)"
 _NOT_ASKED = "Not simulated, as --no-forecast asks."
-_OF_BEST = ("partition", "recipe", "loss", "epsilon", "delta", "fit_intercept", "feature_bound", "feature_lower",
-            "row_nonzeros", "norm_floor")  # fmt: skip
+_OF_BEST = ("partition", "recipe", "loss", "classes", "epsilon", "delta", "fit_intercept", "feature_bound",
+            "feature_lower", "row_nonzeros", "norm_floor")  # fmt: skip
 _OF_PAPER = ("l2", "mechanism", "sensitivity", "intercept_scaling", "allow_unproven")
 
 
@@ -41,7 +41,7 @@ def accuracy_of(
             raise InvalidInputError("--sample is for the forecast, which --no-forecast leaves out: give one of them.")
         return _NOT_ASKED
     from cofit.experiments import utility  # noqa: PLC0415 - SciPy takes a second to import
-    from cofit.experiments.public_rows import made_up_rows  # noqa: PLC0415
+    from cofit.experiments.public_rows import rows_like  # noqa: PLC0415
     from cofit.experiments.simulation import too_large  # noqa: PLC0415
 
     largest = utility.LARGEST_SIZE if simulate else utility.QUICK_SIZE
@@ -51,7 +51,7 @@ def accuracy_of(
         return f"{reason} Ask for it with --forecast: it may take minutes."
     if reason is not None and sample is None:
         return f"{reason} Give a public or made-up table with --sample, for recipe 'paper'."
-    rows = made_up_rows(facts.rows, facts.cols) if sample is None else study_sample(study, sample, layout)
+    rows = rows_like(facts) if sample is None else study_sample(study, sample, layout)
     with _shown_progress() as progress:
         return utility.simulated_forecast(
             facts.rows,
@@ -107,10 +107,11 @@ def print_accuracy(console: Console, expected: AccuracyForecast | str) -> None:
     console.print(table)
     console.print(
         Text(
-            f"  Accuracy on {expected.held_out:,} rows held out, median of {expected.draws} draws of the noise, with "
-            f"the noise of {expected.rows:,} records; at delta = {expected.delta:.2g} where none is named. The first "
-            f"column is this study. Without privacy: {100 * expected.without_privacy:.1f}%. Always the more "
-            f"common class: {100 * expected.majority:.1f}%. Real data may be easier or harder."
+            f"  {expected.title} on {expected.held_out:,} rows held out, median of {expected.draws} draws of the "
+            f"noise, with the noise of {expected.rows:,} records; at delta = {expected.delta:.2g} where none is named. "
+            f"The first "
+            f"column is this study. Without privacy: {100 * expected.without_privacy:.1f}%. {expected.chance}: "
+            f"{100 * expected.majority:.1f}%. Real data may be easier or harder."
         )
     )
     for line in (*expected.suggestions, *expected.notes):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,16 @@ from rich.progress import (
 )
 
 from cofit.cli.charge import Account, check_person, confirm_charge, show_charge, show_if_again
+from cofit.cli.program_contribution import check_accepted, confirm_exposure, prepared_inputs, show_exposure
 from cofit.cli.table_options import table_options
-from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError
+from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError, parameter_error
 from cofit.roles.analyst.fetch import statuses
 from cofit.roles.files.directory_kinds import check_owner_directory
 from cofit.roles.files.keys import load_identity_for
-from cofit.roles.files.studies import load_study
+from cofit.roles.files.studies import load_agreement
 from cofit.roles.files.tables import read_owner_table
 from cofit.roles.files.text_tables import TextLayout
+from cofit.roles.jobs.job import ReleasePolicy
 from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import (
     PreparedContribution,
@@ -41,9 +44,11 @@ from cofit.roles.owner.contribute import (
 )
 from cofit.roles.owner.directory import owner_directory
 from cofit.roles.owner.upload import UploadProgress
+from cofit.study.agreement import Agreement
 from cofit.study.document import Study
 from cofit.study.encode import EncodedTable, encode_table, owner_named
 from cofit.study.plan import study_plan
+from cofit.study.program import ProgramStudy
 from cofit.study.range_use import WARNING, range_warning
 from cofit.study.statement import expected_certificate, learned
 from cofit.transport import Identity, RequestRefusedError
@@ -75,6 +80,11 @@ _AGAIN = "Repeat the command: it resumes, and the ledger is not charged again fo
     help='Vertical studies: the row file of another owner, once for each; needed where unmatched = "drop".',
 )
 @table_options
+@click.option(
+    "--accept-not-private",
+    is_flag=True,
+    help="Studies with a [job]: agree that what its program opens is not differentially private. Read it first.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask: charge the ledger and send. Needed where there is no terminal.")
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be sent; charge and send nothing.")
 def contribute(
@@ -86,6 +96,7 @@ def contribute(
     dataset: str | None,
     secret: Path | None,
     rows_of: tuple[Path, ...],
+    accept_not_private: bool,
     yes: bool,
     dry_run: bool,
     layout: TextLayout,
@@ -101,6 +112,9 @@ def contribute(
     command is run. Keep that directory, and use the same one for every study: a second ledger knows nothing of what
     the first has spent.
 
+    A study with a [job] runs a program, and opens what it declares without noise that anybody has proven. No epsilon
+    covers that: the command lists what will be opened, and demands --accept-not-private. The ledger lists the study.
+
     \b
     Look first, then contribute:
         cofit contribute study.toml --key hospital-a.key --data patients.csv --dry-run
@@ -109,26 +123,41 @@ def contribute(
     Exit codes: 0 all parties have everything on disk, 1 it failed, was refused, or exceeds the budget, 2 wrong input,
     or no terminal and no --yes, 130 interrupted.
     """
-    loaded = load_study(study)
+    loaded = load_agreement(study)
     identity = load_identity_for(loaded, key, owner)
-    owner = owner_named(loaded, identity.name).name
-    folder = owner_directory(owner, key, Path(), study.parent) if state is None else state
+    if identity.name not in [one.name for one in loaded.owners]:
+        raise parameter_error("owner", "a study", f"one of {[one.name for one in loaded.owners]}", identity.name)
+    folder = owner_directory(identity.name, key, Path(), study.parent) if state is None else state
     check_owner_directory(folder)
-    known_as = owner if dataset is None else dataset
-    contribution = _prepared(loaded, owner, data, layout, secret, rows_of)
-    _show(contribution)
-    account = Account(contribution, folder, known_as)
-    show_charge(account, study)
+    known_as = identity.name if dataset is None else dataset
+    confirm: Callable[[Collection[str]], None]
+    if isinstance(loaded, ProgramStudy):
+        if secret is not None or rows_of:
+            raise InvalidInputError("--secret and --rows-of are for vertical studies that train a model.")
+        contribution = prepared_inputs(loaded, identity.name, data, layout)
+        _show_amounts(contribution)
+        show_exposure(loaded, contribution, folder, known_as)
+        confirm = partial(confirm_exposure, ask=not yes)
+    else:
+        if accept_not_private:
+            raise InvalidInputError(
+                "--accept-not-private is for studies with a [job]; this one is differentially private. Leave it out."
+            )
+        contribution, policy = _prepared(loaded, identity.name, data, layout, secret, rows_of)
+        _show(loaded, contribution)
+        account = Account(contribution, policy, folder, known_as)
+        show_charge(account, study)
+        confirm = partial(_confirm, account, ask=not yes)
     if dry_run:
         click.echo("\nThis was a dry run: nothing was charged or sent.")
         return
+    if isinstance(loaded, ProgramStudy):
+        check_accepted(loaded, accept_not_private)
     if not yes:
         check_person()
     try:
         parties = ask_parties(loaded, identity)
-        show_if_again(account, parties.values())
-        if not yes:
-            confirm_charge(account, parties.values())
+        confirm(parties.values())
         with _display() as progress:
             upload = send(contribution, identity, folder, known_as, progress, parties)
     except KeyboardInterrupt as interrupt:
@@ -139,21 +168,27 @@ def contribute(
     click.echo(f"{_what_comes_next(loaded, identity)} `cofit status` tells how far the study has got.")
 
 
-def _what_comes_next(study: Study, identity: Identity) -> str:
+def _confirm(account: Account, parties: Collection[str], *, ask: bool) -> None:
+    show_if_again(account, parties)
+    if ask:
+        confirm_charge(account, parties)
+
+
+def _what_comes_next(study: Agreement, identity: Identity) -> str:
     """Say whether this contribution can still be replaced, as the parties tell it."""
     told = statuses(study, identity)
     answers = [one for party in study.parties if isinstance(one := told[party.name], dict)]
     waiting = [_waited_for(study, answer) for answer in answers]
     if waiting and not all(waiting):
-        return "Every owner has contributed: nothing can be replaced any more, and the parties train."
+        return "Every owner has contributed: nothing can be replaced any more, and the parties compute."
     missing = f"Not there yet: {', '.join(waiting[0])}. " if waiting else ""
     return (
         f"{missing}Until every owner has contributed you may replace yours by contributing again; then nothing can be "
-        "replaced any more, and the parties train."
+        "replaced any more, and the parties compute."
     )
 
 
-def _waited_for(study: Study, answer: dict[str, Any]) -> list[str]:
+def _waited_for(study: Agreement, answer: dict[str, Any]) -> list[str]:
     """Return the owners without whom a party cannot begin, as it tells; nobody once it has sealed."""
     found = answer.get("contributions")
     if answer.get("phase") != "collecting" or not isinstance(found, dict):
@@ -163,12 +198,13 @@ def _waited_for(study: Study, answer: dict[str, Any]) -> list[str]:
 
 def _prepared(
     study: Study, owner: str, data: Path, layout: TextLayout, secret: Path | None, rows_of: tuple[Path, ...]
-) -> PreparedContribution:
-    """Read, check, align and encode the table."""
+) -> tuple[PreparedContribution, ReleasePolicy]:
+    """Read, check, align and encode the table; return it, and what may be released of it."""
+    job = Training(study)
     if study.data.partition != "vertical":
         if secret is not None or rows_of:
             raise InvalidInputError("--secret and --rows-of are for vertical studies; this one is horizontal.")
-        return prepare(Training(study), owner, _encoded(study, owner, data, layout))
+        return prepare(job, owner, _encoded(study, owner, data, layout)), job.policy
     if secret is None:
         raise InvalidInputError(
             "In a vertical study the owners order their rows by a secret that they share: give its file with --secret. "
@@ -183,7 +219,7 @@ def _prepared(
             f"{', '.join(missing)} with --rows-of. They make them with `cofit align --out`."
         )
     aligned, digest = align_table(study, _encoded(study, owner, data, layout), key, others)
-    return prepare(Training(study), owner, aligned, digest)
+    return prepare(job, owner, aligned, digest), job.policy
 
 
 def _encoded(study: Study, owner: str, data: Path, layout: TextLayout) -> EncodedTable:
@@ -195,15 +231,29 @@ def _encoded(study: Study, owner: str, data: Path, layout: TextLayout) -> Encode
     return table
 
 
-def _show(contribution: PreparedContribution) -> None:
+def _show(study: Study, contribution: PreparedContribution) -> None:
     """Say what will be sent to whom, and what the release will reveal."""
-    study = contribution.study
     entry = owner_named(study, contribution.owner)
     count = len(entry.columns)
     label = " and the label" if entry.holds_label else ""
     brought = f"{count:,} feature{'' if count == 1 else 's'}{label}"
     click.echo(f"Study '{study.name}', hash {study.hash}")
     click.echo(f"The table of '{entry.name}' is as the study says: {entry.rows:,} rows, {brought}.")
+    _show_amounts(contribution)
+    click.echo("\nWhat the release will reveal")
+    certificate = expected_certificate(study, study_plan(study))
+    click.echo(f"  {certificate.headline}")
+    if certificate.about_others:
+        click.echo(f"  {certificate.about_others}")
+    for assumption in certificate.assumptions:
+        click.echo(f"  This holds if {assumption}.")
+    for fact in learned(study)["parties"]:
+        click.echo(f"  A computing party learns: {fact}.")
+
+
+def _show_amounts(contribution: PreparedContribution) -> None:
+    """Say what will be sent to whom."""
+    study = contribution.study
     click.echo("\nTo be sent, over TLS, to")
     shares = " of random shares" if study.spec.secret else ", NOT SECRET to it"
     for rank, party in enumerate(study.parties):
@@ -219,15 +269,6 @@ def _show(contribution: PreparedContribution) -> None:
         click.echo(
             "  and to each a keyed digest of the row keys, which tells only whether all owners have the same rows"
         )
-    click.echo("\nWhat the release will reveal")
-    certificate = expected_certificate(study, study_plan(study))
-    click.echo(f"  {certificate.headline}")
-    if certificate.about_others:
-        click.echo(f"  {certificate.about_others}")
-    for assumption in certificate.assumptions:
-        click.echo(f"  This holds if {assumption}.")
-    for fact in learned(study)["parties"]:
-        click.echo(f"  A computing party learns: {fact}.")
 
 
 @contextmanager

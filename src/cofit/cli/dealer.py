@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from cofit.cli.serving import listen_option, log_to_stderr, run_until_signalled
+from cofit.cli.serving import listen_option, log_to_stderr, program_option, run_until_signalled
 from cofit.roles.dealer.service import DealerService
 from cofit.roles.files.keys import load_identity_for
-from cofit.roles.files.studies import load_study
-from cofit.roles.jobs.training import Training
+from cofit.roles.jobs.of_study import served_job
 
 
 @click.command()
@@ -24,7 +23,10 @@ from cofit.roles.jobs.training import Training
     help="Its private directory, for the audit log; made if it does not exist, and used for this study only.",
 )
 @listen_option
-def dealer(study: Path, key: Path, name: str | None, state: Path, listen: tuple[str, int] | None) -> None:
+@program_option
+def dealer(
+    study: Path, key: Path, name: str | None, state: Path, listen: tuple[str, int] | None, program: Path | None
+) -> None:
     """Run the dealer of STUDY: hand out correlated randomness to the computing parties, session by session.
 
     The scheme semi2k needs one. It sees no data and no masked data, but together with any one computing party it could
@@ -37,8 +39,8 @@ def dealer(study: Path, key: Path, name: str | None, state: Path, listen: tuple[
 
     Exit codes: 0 stopped, 1 it failed, 2 wrong usage or input.
     """
-    loaded = load_study(study)
-    identity = load_identity_for(loaded, key, name)
+    job = served_job(study, program)
+    identity = load_identity_for(job.study, key, name)
     log_to_stderr(identity.name)
-    service = DealerService(Training(loaded), identity, state, listen)
+    service = DealerService(job, identity, state, listen)
     run_until_signalled(service.run, service.stop)

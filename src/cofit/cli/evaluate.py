@@ -15,8 +15,9 @@ from cofit.cli.model import about_shrinkage
 from cofit.cli.predict import THRESHOLD_HELP
 from cofit.cli.table_options import table_options
 from cofit.models.decisions import one_class
-from cofit.models.evaluation import Evaluation, evaluate
+from cofit.models.evaluation import Evaluation, RegressionEvaluation, evaluate, evaluate_numbers
 from cofit.models.study_model import StudyModel
+from cofit.models.target_range import refuse_threshold
 from cofit.roles.files.tables import read_study_table
 from cofit.roles.files.text_tables import TextLayout
 from cofit.study.document import value_text
@@ -42,7 +43,8 @@ def evaluate_model(
 ) -> None:
     """Compare what MODEL predicts for the rows of TABLE with their labels. Everything happens on this machine.
 
-    Prints accuracy, AUC, the confusion matrix and, for logistic regression, the calibration in ten bins. Publishing
+    Prints accuracy, AUC (of several classes the mean of each against the rest), the confusion matrix and, for logistic
+    regression, the calibration in ten bins; where the label is a number, R squared and errors in its units. Publishing
     these figures is outside the guarantee of the model: they come from the rows of the table, without noise.
 
     \b
@@ -57,9 +59,15 @@ def evaluate_model(
     rows = read_study_table(table, loaded.features, loaded.label, loaded.model.classes, layout)
     labels, encoded = loaded.labels(rows), loaded.encode(rows)
     scores = loaded.model.decision_function(encoded)
-    probabilities = loaded.model.probabilities(scores)[:, 1] if loaded.model.has_probabilities else None
-    second = loaded.model.is_second(scores, threshold)
-    result = evaluate(labels, scores, probabilities, second)
+    if loaded.model.target_range is not None:
+        refuse_threshold(threshold)
+        _show_numbers(evaluate_numbers(labels, loaded.model.numbers(scores)), loaded.label, as_json)
+        return
+    probabilities = loaded.model.probabilities(scores) if loaded.model.has_probabilities else None
+    if probabilities is not None and scores.ndim == 1:
+        probabilities = probabilities[:, 1]
+    places = loaded.model.places(scores, threshold)
+    result = evaluate(labels, scores, probabilities, places, len(loaded.model.classes))
     classes = [value_text(value) for value in loaded.model.classes]
     if as_json:
         click.echo(
@@ -76,22 +84,43 @@ def evaluate_model(
     else:
         _print(Console(), result, classes)
         click.echo(f"\n{about_shrinkage(loaded.model)}")
-    warning = one_class(second, classes, "--threshold")
+    warning = one_class(places, classes, "--threshold")
     if warning is not None:
         click.echo(f"Warning: {warning}", err=True)
+
+
+def _calibrated(classes: list[str]) -> str:
+    return f"Calibration of '{classes[1]}'" if len(classes) == 2 else "Calibration of the predicted class"
+
+
+def _show_numbers(result: RegressionEvaluation, label: str, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"label": label, **asdict(result), "note": OUTSIDE}))
+        return
+    found = "none (all rows have one target)" if result.r_squared is None else f"{result.r_squared:.4f}"
+    console = Console()
+    console.print(f"{result.rows:,} rows, R squared {found}\n", highlight=False)
+    table = Table("error", Column(Text(f"in units of '{label}'"), justify="right"))
+    table.add_row("root mean square", f"{result.root_mean_square_error:.6g}")
+    table.add_row("mean absolute", f"{result.mean_absolute_error:.6g}")
+    table.add_row("median absolute", f"{result.median_absolute_error:.6g}")
+    table.add_row("always naming the mean (root mean square)", f"{result.error_of_mean:.6g}")
+    console.print(table)
+    console.print(f"\n{OUTSIDE}")
 
 
 def _print(console: Console, result: Evaluation, classes: list[str]) -> None:
     auc = "none (all rows are of one class)" if result.auc is None else f"{result.auc:.4f}"
     commoner = max(map(sum, result.confusion)) / result.rows
     console.print(f"{result.rows:,} rows, accuracy {result.accuracy:.4f}, AUC {auc}", highlight=False)
-    console.print(f"Always naming the more common class has an accuracy of {commoner:.4f}.\n", highlight=False)
+    most = "more" if len(classes) == 2 else "most"
+    console.print(f"Always naming the {most} common class has an accuracy of {commoner:.4f}.\n", highlight=False)
     confusion = Table("", *(Column(Text(f"predicted {name}")) for name in classes), title="Confusion matrix")
     for name, counts in zip(classes, result.confusion, strict=True):
         confusion.add_row(Text(f"is {name}"), *map(str, counts))
     console.print(confusion)
     if result.calibration_error is not None:
-        table = Table("probability", "rows", "mean", "observed", title=Text(f"Calibration of '{classes[1]}'"))
+        table = Table("probability", "rows", "mean", "observed", title=Text(_calibrated(classes)))
         for one in result.calibration:
             span = f"{one.lower:.1f} to {one.upper:.1f}"
             table.add_row(span, str(one.rows), f"{one.mean_probability:.3f}", f"{one.observed:.3f}")

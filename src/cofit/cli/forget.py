@@ -11,7 +11,7 @@ from cofit.errors import InvalidInputError, StateError
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.directory_kinds import PARTY_FACTS
 from cofit.roles.files.state_directory import holder_of
-from cofit.roles.files.studies import load_study
+from cofit.roles.files.studies import load_agreement
 from cofit.roles.party.state import PartyState
 
 
@@ -39,7 +39,7 @@ def forget(study: Path, name: str | None, state: Path, yes: bool, force: bool) -
 
     Exit codes: 0 deleted, 1 refused, 2 wrong usage or input.
     """
-    loaded = load_study(study)
+    loaded = load_agreement(study)
     if not (state / PARTY_FACTS).is_file():
         raise InvalidInputError(f"'{state}' is no state directory of a party.")
     name = holder_of(state) if name is None else name

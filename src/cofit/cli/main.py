@@ -31,6 +31,8 @@ SECTIONS = {
         "keygen": ("keygen:keygen", "Make a key and its certificate."),
         "check": ("check:check", "Check a study file, and see what it means."),
         "run": ("run_study:run_study", "Rehearse a whole study on this machine."),
+        "program-hash": ("program_hash:program_hash", "Print what a study says of a program's source."),
+        "run-program": ("run_program:run_program", "Rehearse a study that runs a program, on this machine."),
     },
     "Bring data": {
         "align": ("align:align", "Compare rows before a vertical study."),
@@ -42,6 +44,9 @@ SECTIONS = {
         "dealer": ("dealer:dealer", "Run the dealer of correlated randomness."),
         "status": ("status:status", "Show how far every party has got."),
         "forget": ("forget:forget", "Delete the shares that a party holds."),
+    },
+    "Use the results of a program": {
+        "result": ("result:result", "Fetch what a program has opened, or check a file of it."),
     },
     "Use the model": {
         "model": ("model:model", "Fetch the released model."),

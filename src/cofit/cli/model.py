@@ -73,7 +73,7 @@ def tell_of_shrinkage(model: StudyModel) -> None:
     if one.shrinkage:
         left = int(np.count_nonzero(one.weights))
         click.echo(
-            f"The release shows that few columns matter: predictions use the {left:,} of {len(one.coef):,} weights "
+            f"The release shows that few columns matter: predictions use the {left:,} of {np.size(one.coef):,} weights "
             f"that exceed {one.shrinkage:.3g} standard deviations of the noise, moved towards 0. That costs no "
             f"privacy. The file has the weights as released; `--raw` of predict and evaluate uses them.\n"
         )

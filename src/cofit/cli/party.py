@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
-from cofit.cli.serving import listen_option, log_to_stderr, run_until_signalled
+from cofit.cli.serving import listen_option, log_to_stderr, program_option, run_until_signalled
 from cofit.errors import StateError
 from cofit.roles.files.keys import load_identity_for
-from cofit.roles.files.studies import load_study
-from cofit.roles.jobs.training import Training
+from cofit.roles.jobs.of_study import served_job
 from cofit.roles.party.service import PartyService
 
 
@@ -31,10 +30,21 @@ from cofit.roles.party.service import PartyService
     help="Stop when every party has the model; by default it goes on answering, so that analysts can fetch it.",
 )
 @listen_option
+@program_option
 def party(
-    study: Path, key: Path, name: str | None, state: Path, until_released: bool, listen: tuple[str, int] | None
+    study: Path,
+    key: Path,
+    name: str | None,
+    state: Path,
+    until_released: bool,
+    listen: tuple[str, int] | None,
+    program: Path | None,
 ) -> None:
     """Run one computing party of STUDY: wait for contributions and for the other parties, train, release, answer.
+
+    In a study with a [job] the parties run its program instead. Each has the source at hand (--program) and has read
+    it; a file with another hash than the study's is refused. Results go to analysts (`cofit result`); what is opened
+    to this party alone goes to result.json in its state directory.
 
     Parties may start in any order and stop at any time; what they have acknowledged is on disk in the state directory,
     and a party that starts again resumes. Events go to the standard error, one line each, and to the
@@ -46,13 +56,14 @@ def party(
     \b
     Example:
         cofit party study.toml --key party-a.key --state party-a.party
+        cofit party study.toml --key party-a.key --state party-a.party --program programs
 
     Exit codes: 0 stopped, or released with --until-released; 1 it failed, or, with --until-released, another party
     says that no release can come any more; 2 wrong usage or input.
     """
-    loaded = load_study(study)
-    identity = load_identity_for(loaded, key, name)
+    job = served_job(study, program)
+    identity = load_identity_for(job.study, key, name)
     log_to_stderr(identity.name)
-    service = PartyService(Training(loaded), identity, state, listen)
+    service = PartyService(job, identity, state, listen)
     if run_until_signalled(partial(service.run, until_released=until_released), service.stop) == "failed":
         raise StateError("A check failed in this study: nothing is resumed here. The log above says which one.")

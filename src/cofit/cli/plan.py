@@ -15,6 +15,7 @@ from cofit.learn.facts import PARTITIONS, training_facts
 from cofit.learn.forecast import LOCAL_LATENCY, forecast
 from cofit.learn.losses import LOSSES
 from cofit.learn.route import routed_plan
+from cofit.units import MEGABIT_BYTES
 
 
 @click.command()
@@ -48,6 +49,11 @@ from cofit.learn.route import routed_plan
     help="Forecast: bytes per second, of all members together.",
 )
 @click.option(
+    "--line",
+    type=float,
+    help="Forecast: megabits a second that each party can send, instead of --bandwidth; such as 20.",
+)
+@click.option(
     "--processors", default=2, show_default=True, type=int, help="Forecast: cores that the parties have, all together."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
@@ -59,6 +65,7 @@ def plan(
     owners: int,
     latency: float | None,
     bandwidth: float,
+    line: float | None,
     processors: int,
     as_json: bool,
     **facts: Any,
@@ -77,6 +84,8 @@ def plan(
         cofit plan --rows 20000 --cols 300 --scheme pair --latency 0.02
     Five parties in five cities:
         cofit plan --rows 20000 --cols 300 --scheme shamir --parties 5 --latency 0.02
+    Three hospitals with lines of 20 Mb/s, 50 ms there and back:
+        cofit plan --rows 2000 --cols 8 --latency 0.025 --line 20
     The paper's method, honestly calibrated:
         cofit plan --rows 1713 --cols 1874 --recipe paper --l2 1
 
@@ -91,6 +100,7 @@ def plan(
         parties=parties,
         latency=LOCAL_LATENCY if latency is None else latency,
         bandwidth=bandwidth,
+        line=None if line is None else line * MEGABIT_BYTES,
         processors=processors,
     )
     if as_json:

@@ -12,9 +12,10 @@ from cofit.learn.sections import Row, Section, as_number
 from cofit.learn.usefulness import shown
 from cofit.sharing import scheme_of
 from cofit.sharing.spec import DIRECT, KING
-from cofit.units import duration, size
+from cofit.units import MEGABIT_BYTES, duration, size
 
 _BETWEEN_CITIES = 0.02
+_SLOW_LINE = 20
 _ROUTES = {
     DIRECT: "every party sends to those who need it: the fewest rounds",
     KING: "through one party, which tells the others: more rounds, fewer bytes",
@@ -92,11 +93,15 @@ def _cost(cost: Forecast) -> Section:
     if cost.verify.rounds:
         phases.append(row("of these, checks", cost.verify, "; made before anything is opened or stored"))
     total = row("whole run", cost.total, "; rounds and bytes are counted")
+    cores = f"{cost.processors} cores of all parties together"
+    rates = f"{size(cost.bandwidth)} a second, {cores}"
+    if cost.line is not None:
+        rates = f"{cost.line / MEGABIT_BYTES:g} Mb/s of each party, {cores}"
     assumed = Row(
         "assumes",
         f"{duration(cost.latency)} latency",
-        f"{size(cost.bandwidth)} a second, {cost.processors} cores of all parties together; with a latency of "
-        f"{duration(_BETWEEN_CITIES)}, as between cities, the whole run takes about "
-        f"{duration(cost.seconds_at(_BETWEEN_CITIES))}",
+        f"{rates}; with a latency of {duration(_BETWEEN_CITIES)}, as between cities, the whole run takes about "
+        f"{duration(cost.seconds_at(_BETWEEN_CITIES))}, and with lines of {_SLOW_LINE} Mb/s as well about "
+        f"{duration(cost.seconds_at(_BETWEEN_CITIES, _SLOW_LINE * MEGABIT_BYTES))}",
     )
     return Section("Cost forecast", (*computed, total, *phases, row("one epoch", cost.epoch), assumed))

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import click
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from cofit.cli.model import about_shrinkage
@@ -18,12 +20,13 @@ from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.models.decisions import one_class
 from cofit.models.table_model import TableModel
+from cofit.models.target_range import refuse_threshold
 from cofit.roles.files.tables import read_study_table
 from cofit.roles.files.text_tables import TextLayout
 from cofit.study.document import value_text
 
 THRESHOLD_HELP = (
-    "Predict the second class where its probability (linear SVM: the score) is above this."
+    "Of two classes, predict the second where its probability (linear SVM: the score) is above this."
     "  [default: 0.5; linear SVM: 0]"
 )
 
@@ -42,7 +45,9 @@ def predict(model: Path, table: Path, out: Path | None, raw: bool, threshold: fl
     units; they are scaled and encoded as the study says. Other columns are ignored. Nothing leaves this machine.
 
     Writes CSV with the study's row key, if the table has it, the score, the probability of the second class (logistic
-    regression only: sigmoid of twice the score with recipe 'best', of the score with recipe 'paper'), and the class.
+    regression only: sigmoid of twice the score with recipe 'best', of the score with recipe 'paper'), and the class. Of
+    more than two classes, a score and a probability for each, named after it; the largest score tells the class. Where
+    the label is a number, the row key and the prediction.
     An existing file is overwritten only if it holds such scores. Which weights were used is said on standard
     error, and a warning where 100 rows or more get one class only.
 
@@ -71,18 +76,28 @@ def _scored(
 ) -> tuple[list[str], Iterable[tuple[Any, ...]], str | None]:
     """Return the header, the lines, and a warning if there is one class only."""
     scores = model.model.decision_function(model.encode(table))
-    second = model.model.is_second(scores, threshold)
     columns: list[tuple[str, Iterable[Any]]] = []
     if model.row_key is not None and table.column_names.count(model.row_key) == 1:
         columns.append((model.row_key, table.column(model.row_key).to_pylist()))
-    columns.append(("score", (repr(score) for score in scores.tolist())))
+    if model.model.target_range is not None:
+        refuse_threshold(threshold)
+        columns.append(("prediction", (repr(number) for number in model.model.numbers(scores).tolist())))
+        return [name for name, _ in columns], zip(*(values for _, values in columns), strict=True), None
+    places, words = model.model.places(scores, threshold), [value_text(value) for value in model.model.classes]
+    columns += _numbers("score", scores, words)
     if model.model.has_probabilities:
-        probabilities = model.model.probabilities(scores)[:, 1]
-        columns.append(("probability", (repr(probability) for probability in probabilities.tolist())))
-    words = [value_text(value) for value in model.model.classes]
-    columns.append(("class", (words[int(place)] for place in second.tolist())))
+        found = model.model.probabilities(scores)
+        columns += _numbers("probability", found[:, 1] if scores.ndim == 1 else found, words)
+    columns.append(("class", (words[place] for place in places.tolist())))
     lines = zip(*(values for _, values in columns), strict=True)
-    return [name for name, _ in columns], lines, one_class(second, words, "--threshold")
+    return [name for name, _ in columns], lines, one_class(places, words, "--threshold")
+
+
+def _numbers(name: str, values: npt.NDArray[np.float64], words: list[str]) -> list[tuple[str, Iterable[Any]]]:
+    """Return a column of numbers, or one for each of several classes."""
+    if values.ndim == 1:
+        return [(name, map(repr, values.tolist()))]
+    return [(f"{name} {word}", map(repr, values[:, k].tolist())) for k, word in enumerate(words)]
 
 
 @contextmanager

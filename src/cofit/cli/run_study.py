@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.status import Status
 
 from cofit.cli.model import CERTIFICATE_TEXT, model_of_release, tell_of_shrinkage, write_model
+from cofit.cli.rehearsal_options import rehearsal_options
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.roles.files.text_tables import TextLayout
@@ -22,26 +23,7 @@ MODEL = "model.json"
 
 @click.command("run")
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option(
-    "--data",
-    "tables",
-    multiple=True,
-    required=True,
-    metavar="OWNER=FILE",
-    help="An owner's table; once for each owner.",
-)
-@click.option(
-    "--keys",
-    required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Directory with NAME.key of every party, every owner and one analyst.",
-)
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Directory for the model, the logs and the state of everybody.",
-)
+@rehearsal_options
 @click.option("--secret", type=click.Path(path_type=Path), help="Vertical studies: the secret of the owners.")
 @table_options
 def run_study(
@@ -59,13 +41,13 @@ def run_study(
 
     Exit codes: 0 the model is there, 1 somebody failed (the message says whose log to read), 2 wrong usage or input.
     """
-    rehearsal = Rehearsal.of(study, keys, _tables(tables), out, secret, layout)
+    rehearsal = Rehearsal.of(study, keys, tables_of(tables), out, secret, layout)
     rehearsal.check_tables()
     console = Console(stderr=True)
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, terminated)
     try:
         with console.status("") as status:
-            signed = run_rehearsal(rehearsal, click.echo, lambda told: _watch(status, told))
+            signed = run_rehearsal(rehearsal, click.echo, lambda told: watch_progress(status, told))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("Everybody was stopped; the same command resumes, and releases once.") from None
     model = model_of_release(rehearsal.study, signed)
@@ -80,12 +62,13 @@ def run_study(
     click.echo(f"Model: {out / MODEL}, certificate: {out / CERTIFICATE_TEXT}, logs: {out / 'logs'}")
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
+def terminated(number: int, frame: FrameType | None) -> None:
     """Leave as after an error, so that the processes are stopped."""
     raise SystemExit(1)
 
 
-def _tables(given: tuple[str, ...]) -> dict[str, Path]:
+def tables_of(given: tuple[str, ...]) -> dict[str, Path]:
+    """Return the table of each owner, from OWNER=FILE."""
     tables: dict[str, Path] = {}
     for one in given:
         owner, equals, path = one.partition("=")
@@ -97,7 +80,8 @@ def _tables(given: tuple[str, ...]) -> dict[str, Path]:
     return tables
 
 
-def _watch(status: Status, told: dict[str, dict[str, Any] | str]) -> None:
+def watch_progress(status: Status, told: dict[str, dict[str, Any] | str]) -> None:
+    """Show how far the first party is that says so."""
     for one in told.values():
         progress = one.get("progress") if isinstance(one, dict) else None
         if isinstance(progress, dict) and progress:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -63,6 +64,16 @@ def log_to_stderr(name: str) -> None:
     log.handlers[:] = [handler]
     log.setLevel(logging.INFO)
     log.propagate = False
+
+
+def program_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option --program."""
+    return click.option(
+        "--program",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Studies with a [job]: the folder with the source of the program.  [default: the study's folder, or else "
+        "the installed module]",
+    )(command)
 
 
 def listen_option(command: Callable[..., Any]) -> Callable[..., Any]:

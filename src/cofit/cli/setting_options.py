@@ -75,5 +75,6 @@ def shares_of(_context: click.Context, _parameter: click.Parameter, value: Seque
 
 _PARSED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "epochs": (("--epochs",), {"callback": epochs_of, "metavar": "N|auto"}),
+    "class_weights": (("--class-weights",), {"nargs": 2, "type": float, "default": None, "metavar": "FIRST SECOND"}),
     "budget_shares": (("--share",), {"multiple": True, "metavar": "NAME=SHARE", "callback": shares_of}),
 }

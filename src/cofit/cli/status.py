@@ -17,8 +17,9 @@ from rich.text import Text
 
 from cofit.roles.analyst.fetch import statuses
 from cofit.roles.files.keys import load_identity_for
-from cofit.roles.files.studies import load_study
-from cofit.study.document import Study
+from cofit.roles.files.studies import load_agreement
+from cofit.study.agreement import Agreement
+from cofit.units import duration
 
 _SECONDS = 1.0
 _LAST_PHASES = ("released", "failed")
@@ -34,7 +35,8 @@ Told = dict[str, dict[str, Any] | str]
 def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool) -> None:
     """Ask every party of STUDY, and its dealer, how far it has got: phase, contributions, progress of its job.
 
-    Everybody who takes part may ask. The answers hold public facts only.
+    Everybody who takes part may ask. The answers hold public facts only. While a session runs, every party says how
+    long it will still take, from the latency and the rate of its lines, which it measured when the session began.
 
     \b
     Example:
@@ -42,7 +44,7 @@ def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool)
 
     Exit codes: 0 all parties answered and none has failed, 1 otherwise, 2 wrong usage or input.
     """
-    loaded = load_study(study)
+    loaded = load_agreement(study)
     identity = load_identity_for(loaded, key, name)
     console = Console()
     told = statuses(loaded, identity)
@@ -56,14 +58,14 @@ def status(study: Path, key: Path, name: str | None, as_json: bool, watch: bool)
         raise click.exceptions.Exit(1)
 
 
-def _over(study: Study, told: Told) -> bool:
+def _over(study: Agreement, told: Told) -> bool:
     """Whether every party has released or failed; a dealer does neither."""
     answers = [told[party.name] for party in study.parties]
     return all(isinstance(one, dict) and one.get("phase") in _LAST_PHASES for one in answers)
 
 
 @contextmanager
-def _display(console: Console, study: Study, as_json: bool, watch: bool) -> Iterator[Callable[[Told], None]]:
+def _display(console: Console, study: Agreement, as_json: bool, watch: bool) -> Iterator[Callable[[Told], None]]:
     """Give what shows one round of answers: a line of JSON, a table, or a table that is replaced by the next one."""
     if as_json:
         yield lambda told: click.echo(json.dumps({"study": study.hash, "parties": _as_json(told)}))
@@ -78,7 +80,7 @@ def _as_json(told: Told) -> dict[str, Any]:
     return {name: {"unreachable": one} if isinstance(one, str) else one for name, one in told.items()}
 
 
-def _table(study: Study, told: Told) -> Table:
+def _table(study: Agreement, told: Told) -> Table:
     table = Table("party", "phase", "contributions", "progress", title=Text(f"Study '{study.name}' {study.hash[:16]}"))
     for name, one in told.items():
         if isinstance(one, str):
@@ -95,4 +97,8 @@ def _contributions(told: dict[str, Any]) -> str:
 
 def _progress(told: dict[str, Any]) -> str:
     found = told.get("progress")
-    return str(found.get("said")) if isinstance(found, dict) and found else ""
+    if not isinstance(found, dict) or not found:
+        return ""
+    left = found.get("seconds_left")
+    known = isinstance(left, int | float) and not isinstance(left, bool)
+    return f"{found.get('said')}{f', about {duration(left)} left' if known else ''}"

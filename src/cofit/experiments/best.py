@@ -71,8 +71,8 @@ def best_claims(plan: DescentPlan) -> dict[str, Any]:
 
 def _scores(plan: DescentPlan, released: Reals, data: DataSet, rows: Places, raw: bool) -> Reals:
     """<w, z> + beta b for every row, block by block."""
-    weights = released[: plan.facts.cols] if raw else plan.used_weights(released)
+    weights = released[: plan.facts.cols] if raw else plan.used_weights(released)[:, 0]
     mapped = plan.row_map(released)
     step = max(1, _BLOCK // plan.facts.cols)
     blocks = [mapped(data.features[rows[i : i + step]]) @ weights for i in range(0, len(rows), step)]
-    return np.asarray(np.concatenate(blocks) + plan.intercept(released))
+    return np.asarray(np.concatenate(blocks) + plan.intercepts(released)[0])

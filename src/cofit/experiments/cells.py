@@ -99,10 +99,10 @@ class RunCell:
 Cell = AccuracyCell | TimingCell | RunCell
 
 
-def key_of(cell: Cell, digest: str) -> dict[str, Any]:
+def key_of(cell: Any, digest: str) -> dict[str, Any]:
     """Return all that a cell's result depends on; ``digest``: of its data set, whose name says nothing."""
     key: dict[str, Any] = {"version": VERSION, "kind": type(cell).__name__, **asdict(cell), "data": digest}
-    if not isinstance(cell, TimingCell):
+    if isinstance(cell, AccuracyCell | RunCell):
         key["method"] = type(cell.contender).__name__
     return key
 

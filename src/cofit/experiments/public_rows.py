@@ -15,15 +15,20 @@ import numpy.typing as npt
 
 from cofit.errors import InvalidInputError
 from cofit.experiments.claims import claims
+from cofit.learn.facts import Facts
+from cofit.learn.losses import loss_named
 
 Reals = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
+Labels = npt.NDArray[Any]
+"""0 and 1; or targets from -1 to 1."""
 FEWEST_ROWS = 40
 MOST_SAMPLE_CELLS = 20_000_000
 _HELD_OUT = 1000
 _HELD_OUT_SHARE = 0.3
 _DENSITY, _CODES = 0.03, 8  # a made-up record has 3 % of all codes, but 8 of them on average where there are few
+_DEVIATION, _EXPLAINED = 0.35, 2 / 3  # of made-up targets, in units of half of their range; the part of its square
 _SEED = 1
+_UNSURE = 0.3  # deviation of what is added to scores of several classes, of their own
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,7 +36,7 @@ class PublicRows:
     """Labelled rows that are not private. ``origin``: one phrase on where they come from.
 
     ``given``: whether they are somebody's sample, of which only that person knows that it is public or made up.
-    ``held_out``: how many rows are kept from training; None: 30 %.
+    ``held_out``: how many rows are kept from training; None: 30 %. ``numbers``: whether labels are real targets.
     """
 
     features: Reals
@@ -39,6 +44,7 @@ class PublicRows:
     origin: str
     given: bool = False
     held_out: int | None = None
+    numbers: bool = False
 
     def __repr__(self) -> str:
         return f"<PublicRows, {self.features.shape[0]} rows, {self.features.shape[1]} columns: {self.origin}>"
@@ -52,11 +58,11 @@ class PublicRows:
         test, train = shuffled[:rest], shuffled[rest:][:rows]
         for part in (train, test):
             if len(set(self.labels[part].tolist())) < 2:
-                raise InvalidInputError(
-                    "The sample must have rows of both classes, and enough of them to hold some out."
-                )
+                what = "different targets" if self.numbers else "both classes"
+                raise InvalidInputError(f"The sample must have rows of {what}, and enough of them to hold some out.")
         again = rng.integers(0, len(train), rows - len(train)) if rows > len(train) else np.zeros(0, dtype=np.int64)
-        return Split(self.features, self.labels, train, np.concatenate([train, train[again]]), test)
+        filled = np.concatenate([train, train[again]])
+        return Split(self.features, self.labels, train, filled, test, self.numbers)
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,31 +75,90 @@ class Split:
     train: npt.NDArray[np.int64]
     filled: npt.NDArray[np.int64]
     test: npt.NDArray[np.int64]
+    numbers: bool = False
 
     @property
-    def truth(self) -> npt.NDArray[np.bool_]:
-        """Which of the rows held out are of the second class."""
-        return np.asarray(self.labels[self.test] == 1)
+    def truth(self) -> Labels:
+        """The classes of the rows held out."""
+        return np.asarray(self.labels[self.test])
 
     @property
     def majority(self) -> float:
-        """The accuracy of always naming the class that is commoner among the rows held out."""
-        return float(max(self.truth.mean(), 1 - self.truth.mean()))
+        """The accuracy of always naming the commonest class of the rows held out; of the mean, R squared."""
+        return 0.0 if self.numbers else float(np.bincount(self.truth.astype(np.int64)).max() / len(self.truth))
+
+    def quality(self, scores: Reals) -> Reals:
+        """Return the accuracy of scores of the rows held out, R squared where they are of a real target; a draw in each
+        column. Of several classes the third axis are these."""
+        if not self.numbers:
+            found = scores > 0 if scores.ndim == 2 else scores.argmax(axis=2)
+            return np.asarray((found == self.truth[:, np.newaxis]).mean(axis=0))
+        targets = self.labels[self.test]
+        errors = np.square(np.clip(scores, -1, 1) - targets[:, np.newaxis])
+        return np.asarray(1 - errors.mean(axis=0) / np.var(targets))
 
 
-def made_up_rows(rows: int, cols: int, scale: float = 1.0) -> PublicRows:
-    """Return made-up rows, as many to train on as a study has, and others to hold out; values are 0 and ``scale``."""
+def made_up_rows(rows: int, cols: int, scale: float = 1.0, classes: int = 2) -> PublicRows:
+    """Return made-up rows, as many to train on as a study has, and others to hold out; values are 0 and ``scale``.
+
+    More than two classes: that with the largest of as many planted scores, with noise.
+    """
     density = min(max(_DENSITY, _CODES / cols), 0.5)
     data = claims(rows + _HELD_OUT, cols, density=density, prevalence=0.5, seed=_SEED)
     origin = (
         f"made-up 0/1 data, like medical claims, with as many rows to train on ({rows:,}) and columns ({cols:,}) as "
         f"the study, both classes equally common"
     )
-    return PublicRows(scale * data.features.astype(np.float64), data.labels, origin, held_out=_HELD_OUT)
+    labels = data.labels
+    if classes > 2:
+        origin = origin.replace("both classes equally common", f"{classes} classes about equally common")
+        labels = _several(data.features, classes)
+    return PublicRows(scale * data.features.astype(np.float64), labels, origin, held_out=_HELD_OUT)
 
 
-def public_sample(features: Any, labels: Any, cols: int, name: str = "the sample") -> PublicRows:
-    """Return a sample in the study's columns with labels 0 and 1, checked; of a very large one some rows, at random."""
+def _several(features: npt.NDArray[np.uint8], classes: int) -> Labels:
+    """Return the class whose planted score, one of independent normal weights each, is the largest."""
+    rng = np.random.default_rng(_SEED)
+    weights = rng.normal(size=(features.shape[1], classes))
+    scores = (features - features.mean(axis=0)) @ weights
+    scores /= np.maximum(scores.std(axis=0), np.finfo(float).tiny)
+    return np.asarray((scores + _UNSURE * rng.normal(size=scores.shape)).argmax(axis=1), dtype=np.int64)
+
+
+def made_up_numbers(rows: int, cols: int, scale: float = 1.0) -> PublicRows:
+    """Return the same for a real target: columns that are uniform from -``scale`` to ``scale``, a tenth of which, and
+    three at least, matter, and a target two thirds of whose variance they explain."""
+    rng = np.random.default_rng(_SEED)
+    features = rng.uniform(-1, 1, (rows + _HELD_OUT, cols))
+    matter = min(cols, max(3, cols // 10))
+    signal = features[:, :matter] @ rng.standard_normal(matter)
+    signal *= _DEVIATION * np.sqrt(_EXPLAINED) / signal.std()
+    targets = signal + _DEVIATION * np.sqrt(1 - _EXPLAINED) * rng.standard_normal(len(signal))
+    origin = (
+        f"made-up columns with as many rows to train on ({rows:,}) and columns ({cols:,}) as the study, and a target "
+        f"of which they explain two thirds"
+    )
+    return PublicRows(scale * features, np.clip(targets, -1, 1), origin, held_out=_HELD_OUT, numbers=True)
+
+
+def rows_like(facts: Facts, scale: float = 1.0) -> PublicRows:
+    """Return made-up rows for a plan with these facts, of the kind of its target."""
+    if loss_named(facts.loss).target.ranged:
+        return made_up_numbers(facts.rows, facts.cols, scale)
+    return made_up_rows(facts.rows, facts.cols, scale, facts.classes)
+
+
+def public_sample(
+    features: Any,
+    labels: Any,
+    cols: int,
+    name: str = "the sample",
+    *,
+    numbers: bool = False,
+    classes: int = 2,
+) -> PublicRows:
+    """Return a sample in the study's columns with labels from 0 on (``numbers``: targets from -1 to 1), checked; of
+    a very large one some rows, at random."""
     x, y = np.asarray(features), np.asarray(labels)
     if x.ndim != 2 or x.shape[1] != cols or x.dtype.kind not in "biuf":
         raise InvalidInputError(
@@ -104,8 +169,11 @@ def public_sample(features: Any, labels: Any, cols: int, name: str = "the sample
         raise InvalidInputError(f"The features of {name} must be finite numbers only.")
     if y.shape != x.shape[:1]:
         raise InvalidInputError(f"There must be one label for each of the {len(x)} rows of {name}.")
-    if not set(np.unique(y).tolist()) <= {0, 1}:
-        raise InvalidInputError(f"The labels of {name} must be 0 and 1.")
+    if numbers and (y.dtype.kind not in "biuf" or not (np.abs(y) <= 1).all()):
+        raise InvalidInputError(f"The targets of {name} must be numbers from -1 to 1, scaled from their public range.")
+    if not numbers and not set(np.unique(y).tolist()) <= set(range(classes)):
+        wanted = "0 and 1" if classes == 2 else f"from 0 to {classes - 1}"
+        raise InvalidInputError(f"The labels of {name} must be {wanted}.")
     count = len(y)
     if count < FEWEST_ROWS:
         raise InvalidInputError(f"There must be at least {FEWEST_ROWS} rows in {name}. Got {count} instead.")
@@ -114,4 +182,5 @@ def public_sample(features: Any, labels: Any, cols: int, name: str = "the sample
         chosen = np.random.default_rng(_SEED).permutation(count)[: max(FEWEST_ROWS, MOST_SAMPLE_CELLS // cols)]
         x, y = x[chosen], y[chosen]
         origin += f"; {len(chosen):,} of them, drawn at random, were used"
-    return PublicRows(x.astype(np.float64), y.astype(np.int64), origin, given=True)
+    values = y.astype(np.float64 if numbers else np.int64)
+    return PublicRows(x.astype(np.float64), values, origin, given=True, numbers=numbers)

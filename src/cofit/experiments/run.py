@@ -18,9 +18,11 @@ from typing import Any
 from cofit import kernels
 from cofit.errors import CofitError, InvalidInputError
 from cofit.experiments.ask import Answering, Ask, Collecting
-from cofit.experiments.cells import AccuracyCell, Best, Cell, CellStore, Cofit, RunCell, key_of
+from cofit.experiments.cells import AccuracyCell, Best, CellStore, Cofit, RunCell, key_of
+from cofit.experiments.cells import Cell as SharedCell
 from cofit.experiments.datasets import DataSet, load_data_set
 from cofit.experiments.folds import folds
+from cofit.experiments.learners.measured import PROBLEMS, LearnerAsk, LearnerCell, measure_learner
 from cofit.experiments.measure import measure
 from cofit.experiments.render import to_csv, to_markdown
 from cofit.experiments.result import TableResult
@@ -29,6 +31,7 @@ from cofit.experiments.tables.accuracy import table1, table2, table4, table5, ta
 from cofit.experiments.tables.best import table9
 from cofit.experiments.tables.cost import table3, table8
 from cofit.experiments.tables.data_sets import table7
+from cofit.experiments.tables.learners import table10
 from cofit.roles.files.durable import write_durably
 
 EACH: Mapping[str, Callable[[Ask], TableResult]] = {
@@ -44,7 +47,12 @@ EACH: Mapping[str, Callable[[Ask], TableResult]] = {
 """Tables of one data set."""
 ACROSS: Mapping[str, Callable[[Sequence[Ask]], TableResult]] = {"table7": table7}
 """Tables over all data sets."""
-TABLES = tuple(sorted({**EACH, **ACROSS}))
+OWN: Mapping[str, Callable[[LearnerAsk], TableResult]] = {"table10": table10}
+"""Tables that have data sets of their own, whatever else is asked for."""
+TABLES = tuple(sorted({**EACH, **ACROSS, **OWN}, key=lambda name: int(name.removeprefix("table"))))
+
+
+Cell = SharedCell | LearnerCell
 
 
 @dataclass(frozen=True)
@@ -96,12 +104,14 @@ def run_experiments(
     refused: dict[Cell, dict[str, Any]] = {}
 
     def load(cell: Cell) -> dict[str, Any] | None:
-        return refused.get(cell) or store.load(key_of(cell, digests[cell.data]))
+        return refused.get(cell) or store.load(_key(cell, digests))
 
     collectors = [Collecting(data, settings) for data in sets.values()]
-    for _ in _assembled(tables, collectors):
+    learned: dict[LearnerCell, None] = {}
+    for _ in _assembled(tables, collectors, LearnerAsk(settings, learned.setdefault)):
         pass
-    cells = list(dict.fromkeys(cell for collector in collectors for cell in collector.cells))
+    cells: list[Cell] = list(dict.fromkeys(cell for collector in collectors for cell in collector.cells))
+    cells += learned
     missing = [cell for cell in cells if load(cell) is None]
     done = len(cells) - len(missing)
     advance(Advance(done, len(cells), "found" if done else "begins"))
@@ -109,17 +119,24 @@ def run_experiments(
         if "refused" in result:
             refused[cell] = result
         else:
-            store.save(key_of(cell, digests[cell.data]), result)
+            store.save(_key(cell, digests), result)
         done += 1
         advance(Advance(done, len(cells), _described(cell)))
-    finished = list(_assembled(tables, [Answering(data, settings, load) for data in sets.values()]))
+    answering = [Answering(data, settings, load) for data in sets.values()]
+    finished = list(_assembled(tables, answering, LearnerAsk(settings, load)))
     _write(out, finished)
     return finished
 
 
-def _assembled(tables: Sequence[str], asks: Sequence[Ask]) -> Iterator[TableResult]:
-    for name in sorted(set(tables)):
-        if name in ACROSS:
+def _key(cell: Cell, digests: Mapping[str, str]) -> dict[str, Any]:
+    return key_of(cell, PROBLEMS[cell.data].digest if isinstance(cell, LearnerCell) else digests[cell.data])
+
+
+def _assembled(tables: Sequence[str], asks: Sequence[Ask], learners: LearnerAsk) -> Iterator[TableResult]:
+    for name in [name for name in TABLES if name in tables]:
+        if name in OWN:
+            yield OWN[name](learners)
+        elif name in ACROSS:
             yield ACROSS[name](asks)
         else:
             for ask in asks:
@@ -132,7 +149,7 @@ def _assembled(tables: Sequence[str], asks: Sequence[Ask]) -> Iterator[TableResu
 def _measured(
     cells: Sequence[Cell], sources: Sequence[Source], sets: Mapping[str, DataSet], workers: int
 ) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    apart = [cell for cell in cells if isinstance(cell, AccuracyCell) and workers > 1]
+    apart = [cell for cell in cells if isinstance(cell, AccuracyCell | LearnerCell) and workers > 1]
     if apart:
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(workers, context, initializer=_prepare, initargs=(tuple(sources),))
@@ -149,7 +166,7 @@ def _measured(
             pool.shutdown(wait=True, cancel_futures=True)
     for cell in cells:
         if cell not in apart:
-            yield cell, measure(cell, sets[cell.data])
+            yield cell, measure_learner(cell) if isinstance(cell, LearnerCell) else measure(cell, sets[cell.data])
 
 
 _SETS: dict[str, DataSet] = {}
@@ -166,10 +183,12 @@ def _prepare(sources: tuple[Source, ...]) -> None:
 
 
 def _in_worker(cell: Cell) -> dict[str, Any]:
-    return measure(cell, _SETS[cell.data])
+    return measure_learner(cell) if isinstance(cell, LearnerCell) else measure(cell, _SETS[cell.data])
 
 
 def _described(cell: Cell) -> str:
+    if isinstance(cell, LearnerCell):
+        return f"{cell.data}: {cell.contender}, fold {cell.fold + 1}"
     if isinstance(cell, AccuracyCell):
         who = "cofit" if isinstance(cell.contender, Cofit | Best) else cell.contender.name
         return f"{cell.data}: {who}, fold {cell.fold + 1}"
@@ -193,7 +212,7 @@ def _write(out: Path, tables: Sequence[TableResult]) -> None:
 def _write_files(out: Path, tables: Sequence[TableResult]) -> None:
     texts = []
     for table in tables:
-        stem = table.name if table.name in ACROSS else f"{table.name}-{table.data.partition(':')[0]}"
+        stem = table.name if table.name in (*ACROSS, *OWN) else f"{table.name}-{table.data.partition(':')[0]}"
         markdown = to_markdown(table)
         texts.append(markdown)
         for suffix, text in ((".json", table.to_json()), (".md", markdown), (".csv", to_csv(table))):

@@ -59,13 +59,18 @@ class Simulation:
             scores = self._scores(plan)
         except CofitError as error:
             return str(error)
-        return self._hits(scores)
+        return self.data.quality(scores)
 
     def without_privacy(self, facts: Facts) -> float:
-        """Return the accuracy without noise: the same loss, penalty 1 / n (scikit-learn's C = 1), rows of length 1."""
+        """Return the accuracy without noise: the same loss, penalty 1 / n (scikit-learn's C = 1), rows of length 1
+        (each of several classes against the rest); of a real target rows as they are."""
         train, test = (_unit_rows(self.data.features[part], facts) for part in (self.data.train, self.data.test))
-        weights = minimum(loss_named(facts.loss), train, self.data.labels[self.data.train], 1 / len(train))
-        return float(self._hits((test @ weights)[:, np.newaxis])[0])
+        loss, labels = loss_named(facts.loss), self.data.labels[self.data.train]
+        if facts.classes > 2:
+            each = [minimum(loss, train, (labels == k).astype(np.int64), 1 / len(train)) for k in range(facts.classes)]
+            return float(self.data.quality((test @ np.column_stack(each))[:, np.newaxis])[0])
+        weights = minimum(loss, train, labels, 1 / len(train))
+        return float(self.data.quality((test @ weights)[:, np.newaxis])[0])
 
     def _scores(self, plan: Plan) -> Reals:
         data = self.data
@@ -78,13 +83,12 @@ class Simulation:
         )
         return plan.simulated_scores(rows, self.draws, np.random.default_rng(_SEED), self._kept)
 
-    def _hits(self, scores: Reals) -> Reals:
-        return np.asarray(((scores > 0) == self.data.truth[:, np.newaxis]).mean(axis=0))
-
 
 def _unit_rows(features: npt.NDArray[Any], facts: Facts) -> Reals:
     x = np.asarray(features, dtype=np.float64) / float(facts.feature_bound)
     if facts.fit_intercept:
         x = np.hstack([x, np.full((len(x), 1), 1.0)])
+    if loss_named(facts.loss).target.ranged:  # least squares of the columns as they are
+        return x
     lengths = np.linalg.norm(x, axis=1, keepdims=True)
     return np.asarray(np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cofit.learn.facts import Facts
+from cofit.learn.losses import loss_named
 
 NEAR = 0.02
 """'Within 2 points' of the accuracy without privacy."""
@@ -30,13 +31,16 @@ def suggestions(
 ) -> list[str]:
     """Return sentences. ``curves``: first the setting that was asked about. ``in_ranges``: it, with agreed ranges."""
     epsilon = float(asked.epsilon)
+    target = loss_named(asked.loss).target
+    chance = f"{target.chance if target.ranged else 'always naming the more common class'} ({_percent(majority)})"
+    measure = "R squared" if target.ranged else "accuracy"
     own = curves[0]
     with_delta = [curve for curve in curves if curve.label.startswith("best, delta")]
     same_delta = [curve for curve in curves if curve not in with_delta]
     found = [
         *_best_setting(epsilon, own, same_delta),
-        *_useless(epsilon, own, majority),
-        _enough(own, plain),
+        *_useless(epsilon, own, majority, chance),
+        _enough(own, plain, measure),
         *_other_enough(own, same_delta, plain),
         *_delta(asked, own, with_delta),
         *_ranges(epsilon, own, in_ranges),
@@ -61,28 +65,28 @@ def _best_setting(epsilon: float, own: Compared, curves: Sequence[Compared]) -> 
     ]
 
 
-def _useless(epsilon: float, own: Compared, majority: float) -> list[str]:
+def _useless(epsilon: float, own: Compared, majority: float, chance: str) -> list[str]:
     mine = own.accuracies.get(epsilon)
     if mine is None or mine >= majority + NEAR:
         return []
     return [
-        f"At epsilon = {epsilon:g} your setting is hardly better than always naming the more common class "
-        f"({_percent(majority)}). More records, fewer columns or a larger epsilon would be needed."
+        f"At epsilon = {epsilon:g} your setting is hardly better than {chance}. More records, fewer columns or a "
+        f"larger epsilon would be needed."
     ]
 
 
-def _enough(own: Compared, plain: float) -> str:
+def _enough(own: Compared, plain: float, measure: str) -> str:
     reached = _reached(own, plain)
     if reached is not None:
         return (
-            f"Your setting comes within 2 points of the accuracy without privacy ({_percent(plain)}) at epsilon = "
+            f"Your setting comes within 2 points of the {measure} without privacy ({_percent(plain)}) at epsilon = "
             f"{reached:g}; a larger one would buy little."
         )
     if not own.accuracies:
         return f"Without privacy: {_percent(plain)}."
     most = max(own.accuracies)
     return (
-        f"No epsilon up to {most:g} brings your setting within 2 points of the accuracy without privacy "
+        f"No epsilon up to {most:g} brings your setting within 2 points of the {measure} without privacy "
         f"({_percent(plain)}); at {most:g} it has {_percent(own.accuracies[most])}."
     )
 

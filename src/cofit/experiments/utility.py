@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.experiments.public_rows import PublicRows, made_up_rows, public_sample
+from cofit.experiments.public_rows import PublicRows, public_sample, rows_like
 from cofit.experiments.simulation import Simulation, too_large
 from cofit.experiments.suggestions import Compared, suggestions
 from cofit.learn.facts import PARAMETERS, Facts, training_facts
+from cofit.learn.losses import loss_named
 from cofit.learn.plan import plan_training
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0)
@@ -32,6 +33,7 @@ _DRAWS, _FEWEST_DRAWS, _DRAWN_ROWS = 24, 6, 200_000
 _COMMON = (
     "partition", "loss", "fit_intercept", "feature_bound", "feature_lower", "row_nonzeros", "norm_floor",
 )  # fmt: skip
+ACCURACY, R_SQUARED = "accuracy", "R squared"
 Progress = Callable[[int, int], None]
 """Called with how many of all simulations are done."""
 
@@ -64,7 +66,8 @@ class AccuracyForecast:
 
     origin: where the rows come from; given: whether they are somebody's sample. trained_on: different rows that
     training saw; held_out: rows that were scored. without_privacy: the same loss without noise. majority: always naming
-    the more common class. notes: what could not be simulated, and why.
+    the more common class. notes: what could not be simulated, and why. measure: what all figures are, ``ACCURACY`` or,
+    of a real target, ``R_SQUARED``.
     """
 
     origin: str
@@ -80,6 +83,22 @@ class AccuracyForecast:
     curves: tuple[AccuracyCurve, ...]
     suggestions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    measure: str = ACCURACY
+
+    @property
+    def title(self) -> str:
+        """The measure, as a sentence begins with it."""
+        return "R squared (the part of the variance explained)" if self.measure == R_SQUARED else "Accuracy"
+
+    @property
+    def chance(self) -> str:
+        """What ``majority`` is the figure of."""
+        return "Always the more common class" if self.measure == ACCURACY else "Always the mean"
+
+    @property
+    def naming(self) -> str:
+        """The same within a sentence."""
+        return "always naming the more common class" if self.measure == ACCURACY else "always naming the mean"
 
     @property
     def asked(self) -> float | None:
@@ -117,7 +136,7 @@ def forecast_accuracy(
     ----------
     rows, cols : int
         Records and columns of the study, of all owners together, without the intercept.
-    X, y : table and labels 0 and 1, default=None
+    X, y : table and labels 0 and 1 (from 0 on with ``classes``; of a regression targets from -1 to 1), default=None
         A **public or made-up** sample in the study's columns. Never records of the study: what this function shows
         would be a release of its own. None: made-up 0/1 data of the study's size.
     epsilons : sequence of float
@@ -143,7 +162,8 @@ def forecast_accuracy(
     if reason := too_large(rows, cols, LARGEST_SIZE) if X is None else None:
         raise InvalidInputError(f"{reason} Give a public or made-up sample, X and y, for recipe 'paper'.")
     bound = float(asked.feature_bound)
-    sample = made_up_rows(rows, cols, bound) if X is None else public_sample(X, y, cols)
+    of_numbers, classes = loss_named(asked.loss).target.ranged, asked.classes
+    sample = rows_like(asked, bound) if X is None else public_sample(X, y, cols, numbers=of_numbers, classes=classes)
     given = {name: value for name, value in facts.items() if value is not None}
     return simulated_forecast(rows, cols, given, sample, settings=all_settings, epsilons=epsilons, progress=progress)
 
@@ -165,6 +185,8 @@ Settings = Callable[[Facts, Mapping[str, Any]], list[Setting]]
 def all_settings(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
     """Return the setting that was asked about, the other recipe, other penalties, and a delta where there is none."""
     found = [*own_and_other(asked, given)]
+    if asked.classes > 2:
+        return found
     penalties = [l2 for l2 in PENALTIES if f"paper, l2 = {l2:g}" not in [setting.label for setting in found]]
     found += [_paper(asked, given, l2) for l2 in penalties]
     if not asked.delta:
@@ -173,10 +195,12 @@ def all_settings(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
 
 
 def own_and_other(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
-    """Return the setting that was asked about, and the other recipe with the same delta."""
+    """Return the setting that was asked about, and the other recipe with the same delta, which several classes lack."""
     own = {name: value for name, value in given.items() if name != "epsilon"}
     if own.get("mechanism") == "knorm":
         del own["mechanism"]  # where it cannot be sampled, at large epsilons, the plan takes Laplace noise instead
+    if asked.classes > 2:
+        return [Setting("best", own)]
     if asked.recipe == "best":
         return [Setting("best", own), _paper(asked, given, 1.0)]
     return [Setting(f"paper, l2 = {float(asked.l2):g}", own), _best(given, float(asked.delta))]
@@ -275,6 +299,7 @@ def simulated_forecast(
         curves=tuple(curves),
         suggestions=tuple(suggestions(asked, compared, plain, data.majority, in_ranges)),
         notes=tuple(notes),
+        measure=R_SQUARED if sample.numbers else ACCURACY,
     )
 
 

@@ -180,7 +180,7 @@ class Plan(ABC):
     @property
     def target(self) -> Target:
         """What is predicted."""
-        return loss_named(self.facts.loss).target
+        return loss_named(self.facts.loss).target.among(self.facts.classes)
 
     # --- what it opens and states ----------------------------------------------------------------------------
 
@@ -238,9 +238,9 @@ class Plan(ABC):
         return None
 
     @property
-    def state(self) -> KeptState | None:
-        """What checkpoints hold; None where training is short, and begins again."""
-        return None
+    @abstractmethod
+    def state(self) -> KeptState:
+        """What checkpoints hold."""
 
     @abstractmethod
     def noisy_release(

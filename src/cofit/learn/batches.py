@@ -5,7 +5,9 @@ elements for every row while it runs: powers, bits as ring elements, masks. For 
 times the shares of the data themselves. So rows go in batches: what a batch holds is at most half of the shares of the
 data, or 32 MiB where that is more (with two summands an element, as in ``rep3``). Data of many columns need one batch.
 
-Each batch costs the rounds of the function; the bytes are the same. How many there are follows from public shapes.
+Each batch costs the rounds of the function; the bytes are the same. How many there are follows from public shapes. What
+holds a few elements a row, about as many as a truncated product does, goes at once: so do the steps of noisy descent
+where the scheme clips sums (``sharing/sums.py``).
 """
 
 from __future__ import annotations

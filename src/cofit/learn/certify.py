@@ -12,7 +12,7 @@ from importlib.metadata import version
 from cofit.arithmetic import Shape
 from cofit.errors import parameter_error
 from cofit.learn.base_plan import Plan
-from cofit.learn.inputs import FEATURES, LABELS
+from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS
 from cofit.learn.losses import loss_named
 from cofit.learn.stated_facts import facts_as_stated
 from cofit.privacy.certificate import Certificate, CertifiedOpening
@@ -57,7 +57,7 @@ def certify(
         check_delta=plan.check_delta,
         recipe=facts.recipe,
         n=facts.rows,
-        d=plan.cols,
+        d=plan.opened.weights,
         partition=facts.partition,
         normalised_by=facts.normalised_by,
         epochs=plan.epochs,
@@ -81,28 +81,33 @@ def _check_shapes(plan: Plan, owners: Mapping[str, Mapping[str, Shape]]) -> None
     facts = plan.facts
     features = {owner: shapes[FEATURES] for owner, shapes in owners.items() if FEATURES in shapes}
     labels = {owner: shapes[LABELS] for owner, shapes in owners.items() if LABELS in shapes}
-    width, known = facts.cols + plan.own_columns, {FEATURES, LABELS}
+    weights = {owner: shapes[WEIGHTS] for owner, shapes in owners.items() if WEIGHTS in shapes}
+    width, known = facts.cols + plan.own_columns, {FEATURES, LABELS, WEIGHTS}
     sound = all(shapes and set(shapes) <= known for shapes in owners.values())
-    sound &= all(len(shape) == 2 for shape in features.values()) and all(len(shape) == 1 for shape in labels.values())
+    sound &= all(len(shape) == 2 for shape in features.values())
+    sound &= all(shape and shape == plan.target.shape(shape[0]) for shape in labels.values())
     if sound and facts.partition == "horizontal":
-        sound = {owner: shape[:1] for owner, shape in features.items()} == labels
+        sound = {owner: shape[0] for owner, shape in features.items()} == {o: shape[0] for o, shape in labels.items()}
         sound = sound and {shape[1] for shape in features.values()} == {width}
         sound = sound and sum(shape[0] for shape in features.values()) == facts.rows
     elif sound:
         rows = {shape[0] for shape in (*features.values(), *labels.values())}
         sound = rows == {facts.rows} and len(labels) == 1 and sum(shape[1] for shape in features.values()) == width
+    sound = sound and weights == ({} if facts.weight_bound is None else {o: (shape[0],) for o, shape in labels.items()})
     if not sound:
-        must_be = f"shapes that make up {facts.rows} rows, {width} columns and {facts.rows} labels ({facts.partition})"
+        labelled = f"{facts.rows} labels" + ("" if facts.weight_bound is None else " with their weights")
+        must_be = f"shapes that make up {facts.rows} rows, {width} columns and {labelled} ({facts.partition})"
         got = [dict(shapes) for shapes in owners.values()][:_MOST_SHOWN]
         raise parameter_error("owners", "a certificate", must_be, got)
 
 
 def _assumptions(plan: Plan, spec: Spec) -> tuple[str, ...]:
     chosen = "penalty" if plan.facts.recipe == "paper" else "how the budget is divided"
+    agreed = f"rows, columns, bounds, {chosen}, {plan.target.agreed}"
     return (
         f"computing parties, corrupted at most: {spec.corrupted}; {spec.protects}; {spec.assumptions}",
         "every person is in the data with at most one record",
-        f"the study itself (rows, columns, bounds, {chosen}, classes) was not chosen by looking at the data",
+        f"the study itself ({agreed}) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
         "SHA-256 and AES-256 make the coin that rows and labels are checked by as good as random",
         *_from_outside(plan),
@@ -115,7 +120,7 @@ def _from_outside(plan: Plan) -> list[str]:
     loss = loss_named(plan.facts.loss)
     parts: dict[str, type] = {
         f"loss {loss.name!r}": type(loss),
-        f"target {loss.target.name!r}": type(loss.target),
+        f"target {plan.target.name!r}": type(plan.target),
         f"mechanism {plan.mechanism_name!r}": mechanism_named(plan.mechanism_name),
     }
     return [f"{name} {said}" for name, kind in parts.items() if kind.__module__.partition(".")[0] != "cofit"]
@@ -124,7 +129,7 @@ def _from_outside(plan: Plan) -> list[str]:
 def _learned(plan: Plan, spec: Spec, dealer: str | None) -> dict[str, tuple[str, ...]]:
     nothing_else = "nothing else of anybody's data"
     weights = plan.opened.in_words()
-    facts = "the public facts: rows, columns, who contributed how many, the classes, and the plan"
+    facts = f"the public facts: rows, columns, who contributed how many, the {plan.target.agreed}, and the plan"
     dealt = {} if dealer is None else {"dealer": (facts, "nothing of anybody's data, and not the weights")}
     return {
         **dealt,

@@ -1,4 +1,4 @@
-"""The check of rows and labels on secrets: one secret bit a record, 1 where its owner kept to the study.
+"""The check of rows, labels and weights on secrets: one secret bit a record, 1 where its owner kept to the study.
 
 What is tested, and what it proves: ``row_check_proof.md``. Who learns what: nobody anything. A liar's values have no
 proven range, so every test here holds for all integers of the ring.
@@ -18,8 +18,8 @@ integer of the ring, whatever public bound travels with it. A comparison of it m
   comparing them costs what their range needs.
 
 Cost a row, beside that of matrix products with public numbers: a sign test of about 40 of 64 bits for every projection
-(or two for every value, where there are few columns), one of 64 bits for the length, two for the label, one for the
-mean, and an AND of them all. Rounds, once for every batch of rows: with ``rep3`` about 28.
+(or two for every value, where there are few columns), one of 64 bits for the length, two for the label, two for a
+weight, one for the mean, and an AND of them all. Rounds, once for every batch of rows: with ``rep3`` about 28.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ import numpy.typing as npt
 
 from cofit.learn.base_plan import Plan
 from cofit.learn.batches import batch_count, even_parts
-from cofit.learn.inputs import FEATURES, Holders
+from cofit.learn.inputs import FEATURES, Holders, gathered_weights
 from cofit.learn.row_check import BlockCheck, check_of, projection_matrix
+from cofit.learn.weights import not_negative
 from cofit.secret import Party, SecretArray, SecretBits, bits_to_array, concatenate
 
 _HELD_A_TEST = 8  # shared elements that are held for every test of a row
@@ -46,9 +47,10 @@ def verdicts(
 
     features, labels: of all owners (``gathered``). coin: drawn when all contributions were fixed (``common_coin``).
     """
-    blocks = _blocks(party, plan, holders, features)
+    blocks, weights = _blocks(party, plan, holders, features), gathered_weights(party, plan, holders)
     matrices = [projection_matrix(coin, i, check) for i, (_, check) in enumerate(blocks)]
     tests = sum(check.tests for _, check in blocks)
+    tests += 2 * (plan.target.outputs - 1)
     count = batch_count(features.format.ring, len(labels), _HELD_A_TEST * tests, features.size)
     batches = _even_words(len(labels), count)
     found = []
@@ -60,6 +62,8 @@ def verdicts(
                 _test_block(tested, _integers(features.block(slice(start, end), columns)), check, matrix)
             _test_mean(tested, plan, _integers(features.block(slice(start, end), _all_columns(blocks))))
             tested.exact(*plan.target.not_negative(_integers(labels[start:end])))
+            if weights is not None:
+                tested.exact(*not_negative(_integers(weights[start:end])))
             found.append(tested.passed())
             party.progress("check", done + 1, len(batches))
     return concatenate(found)

@@ -16,6 +16,8 @@ from cofit.learn.recipes.descent.settings import DescentSettings
 from cofit.learn.recipes.descent.shares import Shares, checked_shares, refuse_clipped, refuse_level
 from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS, MinimiserSettings
 from cofit.learn.settings import RECIPES, WHO_SCALES, CommonSettings, unset_of
+from cofit.learn.targets import MOST_CLASSES
+from cofit.learn.weights import checked_class_weights
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.privacy.release_names import CENTRE, LEVEL
@@ -29,7 +31,8 @@ _MOST_EPOCHS = 1_000_000
 _MOST_PARTIES = 1 << 16
 AUTO_PURE = "auto"
 """The K-norm mechanism, or Laplace where epsilon is so large that K-norm noise cannot be sampled closely enough."""
-DEFAULT_NORM_FLOOR = Fraction(CommonSettings.norm_floor)
+DEFAULT_NORM_FLOOR, NUMBER_NORM_FLOOR = Fraction(1, 16), Fraction(1)
+"""Directions tell classes apart. Of a real target the length of a row says as much, so that short ones stay short."""
 DEFAULT_DELTA = 1e-6
 """Of recipe 'best': a delta of 0 costs much accuracy, and this one is far below 1 / n for most data."""
 DESCENT, MINIMISER = "descent", "minimiser"
@@ -42,6 +45,8 @@ class Facts:
     """Public facts; make them with ``training_facts``, which checks them and fills in defaults.
 
     threshold: None is the most corrupted parties that the scheme withstands. route: None is the scheme's usual one.
+    weight_bound: records have weights, none larger. class_weights: by the names of ``weights.CLASS_NAMES``.
+    classes: how many the target has, where it has classes.
     """
 
     rows: int
@@ -74,17 +79,20 @@ class Facts:
     allow_unproven: bool
     threshold: int | None = field(default=None, metadata=ADDED)
     route: str | None = field(default=None, metadata=ADDED)
+    weight_bound: Fraction | None = field(default=None, metadata=ADDED)
+    class_weights: Shares = field(default=(), metadata=ADDED)
+    classes: int = field(default=2, metadata=ADDED)
 
     @property
     def method(self) -> str:
         """'descent': noise in every step. 'minimiser': noise on the minimiser, as in the paper.
 
         Recipe 'best' falls back on the latter for delta = 0, but where rows are said to be sparse and the owners scale
-        them (the parties would have to compare every value with 0).
+        them (the parties would have to compare every value with 0), and what is predicted are classes.
         """
         if self.recipe == "paper":
             return MINIMISER
-        sparse = self.row_nonzeros is not None and 2 * self.row_nonzeros < self.cols
+        sparse = self.row_nonzeros is not None and 2 * self.row_nonzeros < self.cols and not _of_numbers(self.loss)
         return DESCENT if self.delta or (sparse and self.normalised_by == "owners") else MINIMISER
 
     def spec(self, parties: int | None = None) -> Spec:
@@ -113,7 +121,8 @@ class Facts:
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, under the names of ``training_facts``."""
         plain = {name: float(v) if isinstance(v, Fraction) else v for name, v in self.__dict__.items()}
-        plain["budget_shares"] = {name: float(share) for name, share in self.budget_shares} or None
+        for name in ("budget_shares", "class_weights"):
+            plain[name] = {one: float(share) for one, share in getattr(self, name)} or None
         del plain["epochs"], plain["solver"]
         if self.method == DESCENT:
             return {name: value for name, value in plain.items() if name not in PAPER_DEFAULTS}
@@ -128,7 +137,7 @@ class TrainingSettings(MinimiserSettings, DescentSettings, CommonSettings):
 
 
 SETTINGS = tuple(one.name for one in fields(TrainingSettings))
-PARAMETERS = ("rows", "cols", "partition", "loss", "route", *SETTINGS)
+PARAMETERS = ("rows", "cols", "partition", "loss", "route", "classes", *SETTINGS)
 """Of ``training_facts``."""
 
 
@@ -139,22 +148,24 @@ def training_facts(
     partition: str = "horizontal",
     loss: str = "logistic",
     route: str | None = None,
+    classes: int = 2,
     **settings: Any,
 ) -> Facts:
     """Check the facts and fill in defaults. ``settings``: those of ``TrainingSettings``.
 
     rows, cols: of the joint data, without the intercept. partition: 'horizontal' (owners hold rows) or 'vertical'
     (columns). route: of the products, where the scheme has a choice (``routed_plan``); None: the usual one.
+    classes: how many, agreed on and not counted in the data. More than two: recipe 'best' with delta > 0.
     threshold: how many computing parties may be corrupted together, where the scheme withstands more; it must fit the
     number of parties, which is no fact of the plan.
     recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
     method, calibrated honestly). delta: None takes 1e-6 with recipe 'best', and 0 with recipe 'paper'.
     normalised_by: 'owners' or 'parties'. None takes the parties where rows are not whole, and, with recipe 'best',
-    where the features have agreed ranges whose level is worth its price; else the owners.
+    where the features have agreed ranges whose level is worth its price, or the target is a number; else the owners.
     feature_bound, feature_lower: no value is larger in magnitude than the first, and the mean of a row is never below
     the second (minus the first by default). Where they are given, features have agreed ranges; where the parties
     normalise, the bound is 1 by default. norm_floor: where the parties normalise, rows shorter than this (times
-    feature_bound) are not stretched further.
+    feature_bound) are not stretched further; None: 1/16, and 1 for a real target.
     clip_rows: recipe 'best' with delta > 0: whether rows are not scaled to length 1, but centred by a private mean,
     stretched by private spreads and clipped at a private radius, so that it matters little how the columns are scaled.
     None: where there are few columns and many rows for that (``clipping_pays``). Facts have ``row_limit`` then: the
@@ -164,7 +175,9 @@ def training_facts(
     with delta = 0 only, for the accuracy and not for the guarantee. calibrate_intercept: recipe 'best' with delta > 0
     spends 5 % of its budget on three steps for the intercept alone, after the weights. budget_shares: shares of the
     budget (of mu^2) for 'level', 'centre' and 'intercept' that replace the recipe's; 0: no such release. The steps have
-    what is left. Recipe 'best' with delta > 0 only.
+    what is left. Recipe 'best' with delta > 0 only. weight_bound: records have weights, from 0 to this one; the noise
+    is that of a record with the largest. class_weights: a public weight for each of two classes, in their order. Both
+    with recipe 'best' and delta > 0 only, and one of them at most.
 
     With recipe 'paper' only (None: the default):
     l2: Lambda, the penalty of the mean loss, 1. mechanism: None takes 'knorm' when delta is 0 ('laplace' where epsilon
@@ -209,6 +222,7 @@ def training_facts(
     if flag("calibrate_intercept", calibrate_intercept) and not (recipe == "best" and exact_delta and fit_intercept):
         must_be = "False unless recipe='best', delta > 0 and there is an intercept"
         raise parameter_error("calibrate_intercept", OWNER, must_be, calibrate_intercept)
+    _check_weights(asked, loss, recipe == "best" and bool(exact_delta), classes)
     shares = checked_shares(
         asked.budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
     )
@@ -218,6 +232,8 @@ def training_facts(
         by = "owners" if partition == "horizontal" else "parties"
         if clips:
             by = by if feature_bound is None else "parties"
+        elif recipe == "best" and exact_delta and _of_numbers(loss):
+            by = "parties"
         elif recipe == "best" and exact_delta and feature_bound is not None:
             budget = spend(rows, cols, exact_epsilon, exact_delta, ranges=True, chosen=shares)
             by = "parties" if budget.level is not None else by
@@ -241,7 +257,9 @@ def training_facts(
     if not -bound <= lower < bound:
         must_be = f"from minus feature_bound to below it (feature_bound is {float(bound):g})"
         raise parameter_error("feature_lower", OWNER, must_be, feature_lower)
-    floor = real("norm_floor", asked.norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1)
+    default = float(NUMBER_NORM_FLOOR if _of_numbers(loss) else DEFAULT_NORM_FLOOR)
+    norm_floor = default if asked.norm_floor is None else asked.norm_floor
+    floor = real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1)
     if recipe == "best":
         scaling = min(scaling, bound)
     elif by == "parties" and fit_intercept and scaling > bound:
@@ -284,7 +302,32 @@ def training_facts(
         allow_unproven=flag("allow_unproven", given["allow_unproven"]),
         threshold=None if asked.threshold is None else integer("threshold", asked.threshold, 1, _MOST_PARTIES),
         route=_other_route(scheme, route),
+        weight_bound=None if asked.weight_bound is None else positive("weight_bound", asked.weight_bound),
+        class_weights=checked_class_weights(asked.class_weights),
+        classes=_classes(classes, loss, recipe, exact_delta),
     )
+
+
+def _check_weights(asked: TrainingSettings, loss: str, descends: bool, classes: int) -> None:
+    """Refuse weights where a plan cannot have them."""
+    for name in ("weight_bound", "class_weights"):
+        if getattr(asked, name) is not None and not descends:
+            must_be = "left out (None) unless recipe='best' and delta > 0"
+            raise parameter_error(name, OWNER, must_be, getattr(asked, name))
+        if getattr(asked, name) is not None and classes != 2:
+            must_be = "left out (None) with more than two classes"
+            raise parameter_error(name, OWNER, must_be, getattr(asked, name))
+    if asked.class_weights is not None and _of_numbers(loss):
+        must_be = f"left out (None) with the loss '{loss}', whose target has no classes"
+        raise parameter_error("class_weights", OWNER, must_be, asked.class_weights)
+    if asked.class_weights is not None and asked.weight_bound is not None:
+        must_be = "left out (None) where records have weights of their own: let owners multiply those by the class's"
+        raise parameter_error("class_weights", OWNER, must_be, asked.class_weights)
+
+
+def _of_numbers(loss: str) -> bool:
+    """Return whether a loss is of a real target, and not of classes."""
+    return loss in LOSSES and LOSSES[loss].target.ranged
 
 
 def _other_route(scheme: str, route: str | None) -> str | None:
@@ -293,6 +336,16 @@ def _other_route(scheme: str, route: str | None) -> str | None:
     if route is not None:
         one_of(routes, "route", route)
     return None if route == routes[0] else route
+
+
+def _classes(classes: int, loss: str, recipe: str, delta: Fraction) -> int:
+    """Return how many classes there are, or refuse what is not made for more than two."""
+    count = integer("classes", classes, 2, MOST_CLASSES)
+    LOSSES[loss].target.among(count)
+    if count > 2 and not (recipe == "best" and delta):
+        must_be = "2 unless recipe='best' and delta > 0 (for example 1e-6): several classes need noise in every step"
+        raise parameter_error("classes", OWNER, must_be, classes)
+    return count
 
 
 def _clips(asked: bool | None, rows: int, cols: int, epsilon: Fraction, delta: Fraction, shares: Shares) -> bool:

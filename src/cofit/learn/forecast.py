@@ -12,7 +12,8 @@ share ``processors`` cores:
               in Python and for each round; and one for each byte that anybody sends (masks, truncation, copies), for
               each transfer and for each transform under encryption (two parties alone)
     latency   rounds times ``latency``; an owner's stream counts as one round, however many messages it has
-    transfer  bytes of all together, over ``bandwidth``
+    transfer  bytes of all together, over ``bandwidth``; or, where parties are far from each other, over what each of
+              them can send (``line``), all at the same time
 
 The constants come from the processor time of runs of different shapes; a slow test holds them to a factor of 3.
 """
@@ -20,14 +21,16 @@ The constants come from the processor time of runs of different shapes; a slow t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from cofit.errors import parameter_error
 from cofit.learn.base_plan import Plan
-from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
 from cofit.learn.private_training import private_training
+from cofit.learn.weights import weight_facts
 from cofit.secret import InputFacts, Party
+from cofit.secret.checkpoints import CHECKPOINT, KeptState, UnsavedCheckpoints
 from cofit.sharing import Scheme, Spec, meter_of, scheme_of
 from cofit.sharing.meter import Meter, Tally
 
@@ -66,13 +69,13 @@ class Forecast:
     it. ``train``: up to the secret weights. ``noise``:
     drawn and added. ``release``: announced, stored and opened. ``epoch``: one of the epochs in ``train`` (the first may
     cost less). ``verify``: checks that the scheme puts off; ``prepare``: what two parties alone make before they use
-    it, in stocks. The phases in which these are made have them, too.
+    it, in stocks. The phases in which these are made have them, too. ``checkpoints``: all of them, where some are kept.
 
     Bytes are exact: what the counters of a run say over all members. Rounds are messages that wait for one another:
     what the party that waits most counts or, where parties wait in turn (``repn``, ``shamir`` from five parties on),
     more. Seconds are an estimate for the reference machine, with this ``latency`` (seconds a message), ``bandwidth``
     (bytes a second, of all members together) and so many ``processors``. ``spec``: the scheme, in the form that was
-    counted.
+    counted. ``line``: bytes a second that each party can send; None: ``bandwidth`` says it all.
     """
 
     share: Phase
@@ -87,22 +90,25 @@ class Forecast:
     bandwidth: float
     processors: int
     spec: Spec
+    line: float | None = None
+    checkpoints: Phase | None = None
 
     @property
     def phases(self) -> dict[str, Phase]:
         """The phases in their order, by name; together they are the whole run."""
-        return {
+        found = {
             "share": self.share,
             "check": self.check,
             "train": self.train,
             "noise": self.noise,
             "release": self.release,
         }
+        return found if self.checkpoints is None else {**found, "checkpoints": self.checkpoints}
 
     @property
     def total(self) -> Phase:
         """The whole run."""
-        return self.share + self.check + self.train + self.noise + self.release
+        return sum(self.phases.values(), Phase(0, 0, 0.0))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -114,13 +120,42 @@ class Forecast:
             "prepare": self.prepare,
         }
         assumed = {"latency": self.latency, "bandwidth": self.bandwidth, "processors": self.processors}
+        assumed |= {} if self.line is None else {"line": self.line}
         spec = {name: getattr(self.spec, name) for name in ("name", "parties", "threshold", "route")}
         return {**{name: dict(phase.__dict__) for name, phase in named.items()}, "assumed": assumed, "scheme": spec}
 
-    def seconds_at(self, latency: float) -> float:
-        """Return the seconds of the whole run at another latency, about: the same work, and longer waits."""
-        rounds = sum(phase.rounds for phase in (self.check, self.train, self.noise, self.release)) + _SHARE_ROUNDS
-        return self.total.seconds + rounds * (latency - self.latency)
+    def seconds_at(self, latency: float, line: float | None = None) -> float:
+        """Return the seconds of the whole run over other lines."""
+        return self.at(latency, line).total.seconds
+
+    def at(self, latency: float, line: float | None = None) -> Forecast:
+        """Return the same run over other lines, about: this latency, and so many bytes a second of each party.
+
+        It is the same work with other waits. line: None keeps the transfers as they are.
+        """
+        slower = 0.0 if line is None else self._seconds_a_byte(line) - self._seconds_a_byte(self.line)
+
+        def there(phase: Phase, rounds: int | None = None) -> Phase:
+            waits = (phase.rounds if rounds is None else rounds) * (latency - self.latency)
+            return replace(phase, seconds=phase.seconds + waits + phase.bytes * slower)
+
+        return replace(
+            self,
+            share=there(self.share, _SHARE_ROUNDS),
+            check=there(self.check),
+            train=there(self.train),
+            noise=there(self.noise),
+            release=there(self.release),
+            epoch=there(self.epoch),
+            verify=there(self.verify),
+            prepare=there(self.prepare),
+            checkpoints=None if self.checkpoints is None else there(self.checkpoints),
+            latency=latency,
+            line=self.line if line is None else line,
+        )
+
+    def _seconds_a_byte(self, line: float | None) -> float:
+        return 1 / (self.bandwidth if line is None else self.spec.parties * line)
 
 
 @dataclass(frozen=True)
@@ -140,6 +175,8 @@ def forecast(
     latency: float = LOCAL_LATENCY,
     bandwidth: float = 1e9,
     processors: int = 2,
+    line: float | None = None,
+    kept: KeptState | None = None,
 ) -> Forecast:
     """Return what a run of this plan costs. Rounds and bytes are counted; seconds estimate the reference machine.
 
@@ -147,16 +184,20 @@ def forecast(
     labels), as far as there is a row (or a column) for each; or who contributes what.
     parties: how many compute; None takes the scheme's usual number.
     latency: seconds from the sending of a small message to its receipt. bandwidth: bytes a second, of all members
-    together. processors: how many cores the parties have, all together.
+    together. processors: how many cores the parties have, all together. line: bytes a second that each party can send,
+    instead of ``bandwidth``.
+    kept: what the parties of a study keep at checkpoints, and when; None: nothing, as in a run on one machine.
     """
     _check_positive("latency", latency, zero=True)
     _check_positive("bandwidth", bandwidth)
     _check_positive("processors", processors)
+    if line is not None:
+        _check_positive("line", line)
     given = owners if isinstance(owners, Contributors) else Contributors(*_inputs(plan, owners), {})
     inputs, holders = given.inputs, given.holders
     spec = plan.facts.spec(parties)
     scheme = scheme_of(spec)
-    machine = _Machine(spec.parties, latency, bandwidth, processors)
+    machine = _Machine(spec.parties, latency, bandwidth if line is None else spec.parties * line, processors)
 
     meter = meter_of(scheme, spec)
     party = Party(meter, inputs)
@@ -175,11 +216,16 @@ def forecast(
     # Where checks come late, or stocks are filled up, when that is due depends on all that was done before: no epoch is
     # left out.
     further, epoch = (Tally(), None) if irregular else plan.left_out(other, again, holders)
-    private_training(party, plan if irregular else plan.shortest, holders, {party.name: _NoStore()}, "forecast")
+    counted = plan if irregular else plan.shortest
+    checkpoints = None if kept is None else UnsavedCheckpoints(kept)
+    private_training(party, counted, holders, {party.name: _NoStore()}, "forecast", checkpoints)
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
     checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())
-    rest = meter.tally - shared - trained - noise - checked
+    storing = meter.tally_of(CHECKPOINT)
+    rest = meter.tally - shared - trained - noise - checked - storing
+    if kept is not None and counted.epochs < plan.epochs:
+        storing += _further_checkpoints(other, kept, counted.epochs)
     if epoch is None:
         epoch = Tally(*(count // plan.epochs for count in astuple(meter.tally_of("epoch"))))
     receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
@@ -196,7 +242,18 @@ def forecast(
         bandwidth=bandwidth,
         processors=processors,
         spec=spec,
+        line=line,
+        checkpoints=None if kept is None else machine.phase(storing),
     )
+
+
+def _further_checkpoints(meter: Meter, kept: KeptState, done: int) -> Tally:
+    """Return what the checkpoints cost that are due after steps that were not run."""
+    start = meter.tally
+    for step in kept.due:
+        if step > done:
+            meter.refresh(meter.constant(kept.ring, kept.ring.zeros((kept.size(step),))))
+    return meter.tally - start
 
 
 def _collect(party: Party, meter: Meter, scheme: type[Scheme], given: Contributors) -> None:
@@ -260,6 +317,8 @@ def _inputs(plan: Plan, owners: int) -> tuple[dict[str, Mapping[str, InputFacts]
         own = {FEATURES: plan.features((rows, part) if vertical else (part, cols))}
         if not vertical or i == 0:
             own[LABELS] = plan.target.facts(rows if vertical else part, formats.ring)
+            if plan.facts.weight_bound is not None:
+                own[WEIGHTS] = weight_facts(rows if vertical else part, formats.ring)
         inputs[f"owner-{i}"] = own
     names = tuple(inputs)
     return inputs, Holders(names, names[:1] if vertical else names)

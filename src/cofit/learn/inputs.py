@@ -11,11 +11,15 @@ from cofit.secret.ranges import Bound
 
 FEATURES = "features"
 LABELS = "labels"
+WEIGHTS = "weights"
 
 
 @dataclass(frozen=True)
 class Holders:
-    """Who contributes what: owners of features in the order of rows (or columns), owners of labels in that of rows."""
+    """Who contributes what: owners of features in the order of rows (or columns), owners of labels in that of rows.
+
+    Where records have weights, they come from whoever has their labels.
+    """
 
     features: tuple[str, ...]
     labels: tuple[str, ...]
@@ -32,6 +36,17 @@ def gathered(
     with party.label("hold"):
         x = party.joined(pieces, int(by_columns), constant=constant, held=plan.epochs)
     return x, party.joined([(owner, LABELS) for owner in holders.labels], 0)
+
+
+def gathered_weights(party: Party, plan: Plan, holders: Holders) -> SecretArray | None:
+    """Return the weights of all records, as they were shared; None where the plan has none."""
+    if plan.facts.weight_bound is None:
+        return None
+    for owner in holders.labels:
+        counts = [party.facts(owner, name).shape[:1] for name in (LABELS, WEIGHTS)]
+        if counts[0] != counts[1]:
+            raise InvalidInputError(f"Owner '{owner}' brings {counts[0][0]} labels and {counts[1][0]} weights.")
+    return party.joined([(owner, WEIGHTS) for owner in holders.labels], 0)
 
 
 def _refuse_misaligned(party: Party, holders: Holders) -> None:

@@ -35,11 +35,16 @@ class OpenedPart:
 
 @dataclass(frozen=True)
 class Opened:
-    """``weights``: how many. ``steps``: how many steps of theirs make 1. ``parts``: what follows, in order."""
+    """``weights``: how many. ``steps``: how many steps of theirs make 1. ``parts``: what follows, in order.
+
+    outputs: how many numbers there are for every column of the data, and for the intercept: one for every class where
+    there are several. The weights of a column are side by side, and so are the numbers of a part.
+    """
 
     weights: int
     steps: float = 1.0
     parts: tuple[OpenedPart, ...] = ()
+    outputs: int = 1
 
     @property
     def count(self) -> int:
@@ -65,6 +70,11 @@ class Opened:
                 return released[..., start : start + part.count]
             start += part.count
         return released[..., :0]
+
+    def by_output(self, released: Reals) -> Reals:
+        """Return the weights of what ``in_units`` returned, of several releases those of each: the last axes are
+        columns, with the intercept, and outputs."""
+        return released[..., : self.weights].reshape(*released.shape[:-1], -1, self.outputs)
 
     def blank(self) -> tuple[float, ...]:
         """Return what a release might be, of weights 0: for models that are not scored."""

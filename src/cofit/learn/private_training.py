@@ -15,6 +15,7 @@ import numpy.typing as npt
 from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import Holders
 from cofit.secret import Party, SecretArray
+from cofit.secret.checkpoints import Checkpoints
 from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore
@@ -26,18 +27,20 @@ def private_training(
     holders: Holders,
     stores: Mapping[str, ReleaseStore],
     key: str,
+    checkpoints: Checkpoints | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return the noisy weights, opened to all parties; after the weights the intercept's, then the parts of ``opened``.
 
     ``stores``: each party's own, by name (a dealer has none). The noisy shares are in all of them before anything is
     opened, and a restart with the same ``key`` opens those, without training or drawing again.
     The coin of the check of rows is the run's own: owners deal anew in each run, before it is tossed.
+    ``checkpoints``: None, but where somebody counts what they would cost.
     """
 
     toss = partial(common_coin, party, MemoryCoinStore(), plan.hash.encode())
 
     def draw() -> SecretArray:
-        released = plan.noisy_release(party, holders, toss, None)
+        released = plan.noisy_release(party, holders, toss, checkpoints)
         party.progress("release", 0, 1)
         return released
 

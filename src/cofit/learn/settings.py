@@ -85,10 +85,11 @@ class CommonSettings:
         kw_only=True,
         metadata=setting("Agreed range: no row's mean is below this.  [default: minus the bound]"),
     )
-    norm_floor: float = field(
-        default=1 / 16,
+    norm_floor: float | None = field(
+        default=None,
         kw_only=True,
         metadata=setting(
-            "If the parties normalise: rows shorter than this, relative to the bound, are not stretched to length 1."
+            "If the parties normalise: rows shorter than this, relative to the bound, are not stretched to length 1.  "
+            "[default: 0.0625; 1 for a real target]"
         ),
     )

@@ -54,6 +54,7 @@ def parameters_of(facts: Facts) -> dict[str, Any]:
     gaussian_steps = facts.recipe == "best" and facts.delta > 0
     asked["clip_rows"] = facts.row_limit is not None if gaussian_steps else None
     asked["budget_shares"] = dict(facts.budget_shares) or None
+    asked["class_weights"] = tuple(weight for _, weight in facts.class_weights) or None
     if facts.recipe == "best":
         asked |= dict.fromkeys(PAPER_DEFAULTS)
     else:

@@ -37,15 +37,15 @@ def wanted_strength(cols: int) -> float:
     return _LEAST + _PER_ROOT * math.sqrt(cols)
 
 
-def few_rows(rows: int, cols: int, strength: float) -> tuple[str, ...]:
-    """Return a warning where the noise hides nearly all that the rows can say."""
+def few_rows(rows: int, cols: int, strength: float, chance: str = "always naming one class") -> tuple[str, ...]:
+    """Return a warning where the noise hides nearly all that the rows can say. chance: what needs no model."""
     if strength >= _HARDLY * wanted_strength(cols):
         return ()
     needed = rows_needed(rows, cols, strength)
     columns = f"{cols:,} column{'s' * (cols > 1)}"
     return (
         f"{rows:,} rows with {columns} are few for this epsilon and delta: unless the columns have much in common, "
-        f"expect a model that is hardly better than always naming one class. A useful model needs about "
+        f"expect a model that is hardly better than {chance}. A useful model needs about "
         f"{shown(needed)} rows, or a larger epsilon",
     )
 

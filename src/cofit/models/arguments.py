@@ -17,14 +17,14 @@ _INSTEAD = {
     "alpha": _NO_PENALTY + "with recipe='paper' give l2",
     "penalty": _NO_PENALTY + "recipe='paper' has the penalty l2",
     "l1_ratio": _NO_PENALTY + "recipe='paper' has the penalty l2",
-    "class_weight": "every record counts alike; where classes are unequal, decide by predict(X, threshold=...), or "
-    "train with calibrate_intercept=True",
+    "class_weight": "give class_weights=(weight of the first class, weight of the second), public numbers: 'balanced' "
+    "would be computed from the labels. Or decide by predict(X, threshold=...)",
     "random_state": "leave it out: whoever knew the seed could subtract the noise",
     "seed": "leave it out: whoever knew the seed could subtract the noise",
     "max_iter": "recipe 'best' takes 20 steps; with recipe='paper' give epochs",
     "tol": "recipe 'best' takes 20 steps; with recipe='paper' give tolerance",
     "warm_start": "leave it out: every fit is a release of its own",
-    "multi_class": "leave it out: there are two classes",
+    "multi_class": "leave it out: of more than two classes, each is learned against the rest",
     "dual": "leave it out: there is one way to train",
     "loss": "LogisticRegression has the logistic loss, LinearSVC the hinge, rounded at its corner",
     "n_jobs": "give threads, with processes=True",

@@ -1,187 +1,79 @@
-"""What the private linear classifiers have in common: a scikit-learn estimator whose parameters are settings."""
+"""What the private linear classifiers have in common: classes, decisions and probabilities."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin
 
-from cofit.errors import PlanWarning, parameter_error
-from cofit.learn.facts import SETTINGS, TrainingSettings, training_facts
-from cofit.learn.plan import plan_training
-from cofit.learn.unlike_scales import scale_warnings
+from cofit.errors import InvalidInputError
 from cofit.models.arguments import taught
 from cofit.models.decisions import warn_of_one_class
-from cofit.models.feature_columns import refuse_other_than_numbers, without_values
 from cofit.models.linear_model import LinearModel, Reals
-from cofit.models.progress_display import progress_context
-from cofit.models.settings import AUTO, check_shrinkage, stated_parameters
-from cofit.models.tables import refuse_beyond, tables
-from cofit.roles.local.progress import Progress
-from cofit.roles.local.training import run_training
+from cofit.models.private_linear import PrivateLinearEstimator
+from cofit.models.tables import Tables, tables
+from cofit.roles.local.training import TrainingRun
 
 CLASSES_FROM_DATA = (
     "the two classes were taken from the labels instead of being agreed on: which ones occur is no secret"
 )
-REHEARSAL = "this is a rehearsal: one program on one machine started everybody and held all of the data"
+SEVERAL_FROM_DATA = CLASSES_FROM_DATA.replace("two ", "")
 
 
 @taught
 @dataclass(eq=False, repr=False, kw_only=True)
-class PrivateLinearClassifier(TrainingSettings, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: everything but the loss, which a subclass names in ``_loss``; in ``_loss_of_descent``
-    that of noisy descent, where it is another one.
+class PrivateLinearClassifier(ClassifierMixin, PrivateLinearEstimator):  # type: ignore[misc]
+    """A classifier. Its parameters are those of every estimator, and the classes."""
 
-    Its parameters are the settings of a training run, and those below, of which ``LogisticRegression`` tells.
-    """
-
-    _loss: ClassVar[str]
-    _loss_of_descent: ClassVar[str | None] = None
-
-    shrinkage: float | str = AUTO
     classes: Sequence[Any] | None = None
-    parties: int | None = None
-    processes: bool = False
-    threads: int | None = None
-    state: str | Path | None = None
-    timeout: float = 60.0
-    progress: bool | Callable[[Progress], None] | None = None
-
-    def fit(self, owners: Any, y: Any = None, *, partition: str = "horizontal") -> Self:
-        """Train on the joint data and release the noisy weights, once.
-
-        Parameters
-        ----------
-        owners : list, mapping or matrix
-            Horizontal: a list of (X, y) pairs, or a mapping from owner to (X, y), with the same columns. Vertical: a
-            list or mapping of column blocks with the same rows. With ``y``, and horizontal: the matrix of one owner,
-            or a list or mapping of matrices.
-        y : labels, default=None
-            One owner's labels, or with partition='vertical' those of the owner 'label-owner'; for a list or mapping
-            of matrices a list or mapping of their labels.
-        partition : {'horizontal', 'vertical'}, default='horizontal'
-            Whether the owners hold rows or columns.
-
-        Returns
-        -------
-        self
-        """
-        name = type(self).__name__
-        check_shrinkage(self.shrinkage, name)
-        given = tables(owners, y, partition, name, self.classes)
-        facts = {fact: getattr(self, fact) for fact in SETTINGS}
-        loss = self._chosen_loss()
-        asked = training_facts(given.rows, given.cols, partition=partition, loss=loss, **facts)
-        plan = plan_training(asked.among(self.parties))
-        if plan.facts.normalised_by == "parties":
-            refuse_beyond(given, float(plan.facts.feature_bound), vertical=partition == "vertical")
-        for unlike in scale_warnings(
-            given.features,
-            given.feature_names,
-            vertical=partition == "vertical",
-            bound=float(plan.facts.feature_bound) if plan.facts.normalised_by == "parties" else None,
-            whole_rows=plan.penalty is None and plan.floor is None and plan.facts.row_limit is None,
-            limit=plan.facts.cut_length,
-        ):
-            warnings.warn(unlike, UserWarning, stacklevel=2)
-        for poor in plan.warnings:
-            warnings.warn(f"{poor.rstrip('.')}.", PlanWarning, stacklevel=2)
-        with progress_context(self.progress, name) as listener:
-            run = run_training(
-                plan,
-                given.owners,
-                parties=self.parties,
-                processes=self.processes,
-                threads=self.threads,
-                state=self.state,
-                timeout=self.timeout,
-                progress=listener,
-                warnings=(REHEARSAL, *(() if self.classes is not None else (CLASSES_FROM_DATA,))),
-            )
-        self.plan_ = plan
-        self.openings_ = run.run.openings
-        self.traffic_ = run.run.traffic
-        model = LinearModel.from_training(run, given.classes.tolist(), given.feature_names)
-        self._take(model if self.shrinkage == AUTO else model.shrunk(float(self.shrinkage)), given.classes)
-        return self
 
     def decision_function(self, X: Any) -> Reals:
-        """Return the score of each row, shape (n,), as in training: positive for the second class."""
+        """Return the score of each row, shape (n,), as in training: positive for the second class. Of several classes
+        one for each, shape (n, classes)."""
         rows = self._rows(X)
         return self.model_.decision_function(rows)
 
     def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
-        """Return the predicted class of each row, shape (n,): the second one where the score is above 0.
+        """Return the predicted class of each row, shape (n,): the second one where the score is above 0, or of several
+        that with the largest score.
 
-        threshold: instead, the second class where its probability (``predict_proba``) is above this one;
-        without probabilities, where the score is. Warns where 100 rows or more get one class only.
+        threshold: of two classes, instead, the second class where its probability (``predict_proba``) is above this
+        one; without probabilities, where the score is. Warns where 100 rows or more get one class only.
         """
         scores = self.decision_function(X)
-        second = self.model_.is_second(scores, threshold)
-        warn_of_one_class(second, self.classes_)
-        return np.asarray(self.classes_[second.astype(np.intp)])
+        places = self.model_.places(scores, threshold)
+        warn_of_one_class(places, self.classes_)
+        return np.asarray(self.classes_[places])
 
-    def save(self, path: str | Path) -> None:
-        """Write the model and its certificate to a file, as JSON. ``load`` and ``cofit.load_model`` read it."""
-        check_is_fitted(self)
-        self.model_.save(path)
+    def _tables(self, owners: Any, y: Any, partition: str) -> Tables:
+        given = tables(owners, y, partition, type(self).__name__, self.classes)
+        if len(given.classes) > 2 and not self._descends:
+            raise InvalidInputError(
+                f"Only binary classification is supported with recipe='paper' and with delta=0. The labels of all "
+                f"owners together have {len(given.classes)} classes: use recipe='best' with a delta above 0."
+            )
+        return given
 
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Return a fitted estimator from a file that ``save`` wrote.
+    def _model(self, run: TrainingRun, given: Tables) -> LinearModel:
+        return LinearModel.from_training(run, given.classes.tolist(), given.feature_names)
 
-        Its parameters are those that the certificate states, and the defaults otherwise; predictions have the shrinkage
-        of the file (``model_.shrinkage``). What belongs to the run and
-        not to the model (``plan_``, ``openings_``, ``traffic_``) is not in the file; the certificate lists the
-        openings.
-        """
-        model = LinearModel.load(path)
-        losses = [loss for loss in (cls._loss_of_descent, cls._loss) if loss is not None]
-        if model.loss not in losses:
-            must_be = "a model with the loss " + " or ".join(map(repr, losses))
-            raise parameter_error("path", f"{cls.__name__}.load", must_be, model.loss)
-        estimator = cls(**stated_parameters(model))
-        estimator._take(model, np.asarray(model.classes))
-        return estimator
+    def _caveats(self, given: Tables) -> tuple[str, ...]:
+        if self.classes is not None:
+            return ()
+        return (CLASSES_FROM_DATA if len(given.classes) == 2 else SEVERAL_FROM_DATA,)
 
-    def _chosen_loss(self) -> str:
-        """Return the loss to train with: with delta = 0 noise is hardly ever in the steps."""
-        descends = self.recipe == "best" and self.delta != 0
-        return self._loss_of_descent if descends and self._loss_of_descent is not None else self._loss
-
-    def _take(self, model: LinearModel, classes: npt.NDArray[Any]) -> None:
-        self.model_ = model
-        self.certificate_ = model.certificate
-        self.coef_ = np.array([model.weights])
-        self.released_coef_ = np.array([model.coef])
-        self.intercept_ = np.array([model.intercept])
-        self.classes_ = classes
-        self.n_iter_ = model.certificate.epochs
-        self.n_features_in_ = len(model.coef)
-        if model.feature_names is not None:
-            self.feature_names_in_ = np.array(model.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        refuse_other_than_numbers(X, "X")
-        if hasattr(X, "column_names"):  # Arrow, whose names scikit-learn does not see: the model compares them
-            return X
-        return without_values("X", lambda: np.asarray(validate_data(self, X, reset=False, ensure_all_finite=False)))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+    def _take(self, model: LinearModel, given: Tables | None) -> None:
+        super()._take(model, given)
+        self.coef_ = np.atleast_2d(np.array(model.weights))
+        self.released_coef_ = np.atleast_2d(np.array(model.coef))
+        self.intercept_ = np.atleast_1d(np.array(model.intercept))
+        self.classes_ = np.asarray(model.classes) if given is None else given.classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._descends
         return tags

@@ -3,6 +3,8 @@
 Without a threshold a row is of the second class where its score is above 0. A threshold replaces that. With the
 logistic loss it is a probability: a row is of the second class where ``predict_proba`` is above it. With other losses,
 which have no probabilities, it is a score: a row is of the second class where its score is above it.
+
+Of several classes a row is of that with the largest score, and there is no threshold.
 """
 
 from __future__ import annotations
@@ -46,23 +48,45 @@ def second_class(scores: Reals, probabilities: Reals | None, threshold: float | 
     return np.asarray((scores if probabilities is None else probabilities) > threshold)
 
 
-def one_class(second: npt.NDArray[np.bool_], classes: Any, how: str) -> str | None:
+def refuse_threshold_of_several(threshold: Any) -> None:
+    """Raise unless it is None."""
+    if threshold is not None:
+        must_be = "left out: of several classes the one with the largest score is predicted"
+        raise parameter_error("threshold", "predict", must_be, threshold)
+
+
+def one_of_several(each: Reals) -> Reals:
+    """Return probabilities of classes, a row for each record, from those of each class against the rest: over their
+    sum, and all alike where no class has any."""
+    totals = each.sum(axis=1, keepdims=True)
+    alike = np.full_like(each, 1 / each.shape[1])
+    return np.asarray(np.divide(each, totals, out=alike, where=totals > 0))
+
+
+def one_class(places: npt.NDArray[np.intp], classes: Any, how: str) -> str | None:
     """Return a warning if many rows, and all of them, are of one class. how: the way to give a threshold."""
-    if len(second) < MANY_ROWS or 0 < np.count_nonzero(second) < len(second):
+    if len(places) < MANY_ROWS or (places != places[0]).any():
         return None
-    named, other = str(classes[int(second[0])]), str(classes[1 - int(second[0])])
-    move = "higher" if second[0] else "lower"
+    first = int(places[0])
+    named = str(classes[first])
+    if len(classes) > 2:
+        return (
+            f"All {len(places):,} rows are predicted to be of the class '{named}', of {len(classes)}. Where the others "
+            f"are rare that is usual, and the scores still rank the rows. Where they are common, the model may be "
+            f"mostly noise."
+        )
+    other, move = str(classes[1 - first]), "higher" if first else "lower"
     return (
-        f"All {len(second):,} rows are predicted to be of the class '{named}'. Where '{other}' is rare that is usual, "
+        f"All {len(places):,} rows are predicted to be of the class '{named}'. Where '{other}' is rare that is usual, "
         f"and the scores still rank the rows: set a {move} threshold ({how}), for example one that as many rows exceed "
         f"as you can look into. In training, calibrate_intercept may bring probabilities nearer to the shares of the "
         f"classes. Where both are common, the model may be mostly noise."
     )
 
 
-def warn_of_one_class(second: npt.NDArray[np.bool_], classes: Any) -> None:
+def warn_of_one_class(places: npt.NDArray[np.intp], classes: Any) -> None:
     """Warn whoever called ``predict``, which calls this."""
-    text = one_class(second, classes, "predict(X, threshold=...)")
+    text = one_class(places, classes, "predict(X, threshold=...)")
     if text is not None:
         warnings.warn(text, OneClassWarning, stacklevel=3)
 

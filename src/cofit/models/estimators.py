@@ -20,6 +20,11 @@ class LogisticRegression(PrivateLinearClassifier):
     proportional to sigmoid(-margin), cut at a quarter. There is no penalty and nothing to tune: step and noise follow
     from rows, columns, epsilon and delta.
 
+    **Several classes** (recipe 'best' with delta > 0): each has weights of its own, against the rest, and the class
+    with the largest score is predicted. A record counts 1 in the sum of its own class and 1 / sqrt(n_classes - 1) in
+    those of the others, so that it moves all of them together by at most sqrt(2), however many classes there are: one
+    account, and not one for each class.
+
     Recipe 'paper': approximates the minimiser of
 
         J(w) = (1/n) sum_i log(1 + exp(-s_i <w, x_i>)) + (l2 / 2) ||w||^2,    ||x_i|| <= 1,
@@ -103,8 +108,8 @@ class LogisticRegression(PrivateLinearClassifier):
         How near the minimiser 'auto' epochs come, as a part of what one record can move it (1e-3).
     allow_unproven : bool, default=None
         Train even where the guarantee is not proven (False). The certificate then says so in its first line.
-    classes : pair of labels, default=None
-        The two classes, agreed on beforehand; a label that is neither is refused, and one of them may be absent. None
+    classes : list of labels, default=None
+        The classes, agreed on beforehand; a label that is none of them is refused, and one of them may be absent. None
         takes them from the labels, which are then not secret: the certificate says so.
     parties : int, default=None
         How many computing parties, where the scheme has a choice. None: as many as is usual with the scheme.
@@ -124,13 +129,13 @@ class LogisticRegression(PrivateLinearClassifier):
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features)
+    coef_ : array of shape (1, n_features), or (n_classes, n_features) for more than two classes
         The weights that predictions use: noisy, and moved towards 0 where ``shrinkage`` says so.
-    released_coef_ : array of shape (1, n_features)
+    released_coef_ : array of the same shape
         The noisy weights as they were released.
-    intercept_ : array of shape (1,)
+    intercept_ : array of shape (1,), or (n_classes,)
         The noisy intercept, already multiplied by its constant; 0 without one.
-    classes_ : array of shape (2,)
+    classes_ : array of shape (n_classes,)
         The two labels, sorted. They come from the labels of all owners and are public: agree on them beforehand.
     n_features_in_ : int
         The number of features.
@@ -176,9 +181,10 @@ class LogisticRegression(PrivateLinearClassifier):
     _loss = "logistic"
 
     def predict_proba(self, X: Any) -> Reals:
-        """Return the probability of the second class for each row as the second column, shape (n, 2).
+        """Return the probability of each class for each row, shape (n, n_classes).
 
-        sigmoid(2 score) with recipe 'best', whose score is half a margin; sigmoid(score) with recipe 'paper'.
+        sigmoid(2 score) with recipe 'best', whose score is half a margin; sigmoid(score) with recipe 'paper'. Of
+        several classes, that of each over the sum of all.
         """
         rows = self._rows(X)
         return self.model_.predict_proba(rows)

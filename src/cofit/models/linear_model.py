@@ -19,6 +19,15 @@ without an intercept scores 0. The divisor is never negative, so the sign, and w
 The weights are those that were released (``coef``), after a threshold where there is a ``shrinkage``: by default
 where noise is normal, of recipe 'best', and the release itself shows that it helps (``recipes.descent.shrinkage``).
 
+A model of a real target has its range, [lower, upper], and no classes: it predicts
+
+    (lower + upper) / 2 + (upper - lower) / 2 * score
+
+and never a number beyond the range.
+
+Where there are several classes each has weights and an intercept of its own, and so a score; the largest one tells the
+class. Of two classes the score tells the second from the first.
+
 A model with ``bounds`` scales the columns of a row by them first; x above is the scaled row.
 
 Everything in a model is public: it is the noisy release and its certificate. Reading is strict and executes nothing.
@@ -44,11 +53,29 @@ from cofit.learn.losses import loss_named
 from cofit.learn.plan import Plan
 from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.learn.recipes.descent.shrinkage import shrunk_weights
+from cofit.learn.targets import MOST_CLASSES
 from cofit.models.column_bounds import Bounds, checked_bounds, scaled_rows
-from cofit.models.decisions import checked_threshold, second_class, warn_of_one_class, warn_of_other_units
+from cofit.models.columns_of_weights import (
+    Coef,
+    Intercept,
+    checked_coef,
+    checked_intercept,
+    checked_number,
+    coef_of,
+    lines_of,
+)
+from cofit.models.decisions import (
+    checked_threshold,
+    one_of_several,
+    refuse_threshold_of_several,
+    second_class,
+    warn_of_one_class,
+    warn_of_other_units,
+)
 from cofit.models.model_text import model_text, written_by
 from cofit.models.planned import check_planned
 from cofit.models.row_fields import check_rows, read_rows
+from cofit.models.target_range import TargetRange, checked_range, refuse_threshold, unscaled
 from cofit.privacy.certificate import Certificate
 from cofit.roles.local.training import TrainingRun
 
@@ -62,27 +89,29 @@ _FIELDS = (
     "loss", "classes", "coef", "intercept", "constant", "norm_floor", "rows", "shrinkage", "feature_names",
     "certificate",
 )  # fmt: skip
+_LATER = ("bounds", "target_range")
 _OWNER = "a LinearModel"
 
 
 @dataclass(frozen=True, repr=False)
 class LinearModel:
-    """A released linear classifier of two classes.
+    """A released linear classifier, or a regressor.
 
-    loss: 'logistic', 'hinge' or 'huber_hinge'. classes: the two labels, of one type; a positive score means the 2nd.
-    coef: one weight for each feature, as released. intercept: already multiplied by its constant. constant: the entry c
-    of the intercept's column, 0.0 without one. norm_floor: the shortest length that a row is divided by, in units of
-    the features; 0.0 where the owners normalised. rows: how recipe 'best' prepares a row; None with recipe 'paper'.
-    shrinkage: the threshold for weights in predictions, in standard deviations of the noise (``shrunk``); 0.0 for the
-    weights as they were released. feature_names: the names of the columns, if they have any. bounds: the public lower
-    and upper bound of each column, where the model itself scales rows by them to [-1, 1]; None where whoever calls it
-    does.
+    loss: its name. classes: two labels or more, of one type; of two a positive score means the 2nd; of a regressor
+    none. coef: one weight for each feature, as released; of several classes a line of them for each. intercept: already
+    multiplied by its constant. constant: the entry c of the intercept's column, 0.0 without one. norm_floor: the
+    shortest length that a row is divided by, in units of the features; 0.0 where the owners normalised. rows: how
+    recipe 'best' prepares a row; None with recipe 'paper'. shrinkage: the threshold for weights in predictions, in
+    standard deviations of the noise (``shrunk``); 0.0 for the weights as they were released. feature_names: the names
+    of the columns, if they have any. bounds: the public lower and upper bound of each column, where the model itself
+    scales rows by them to [-1, 1]; None where whoever calls it does. target_range: of a regressor, the public range of
+    what it predicts.
     """
 
     loss: str
-    classes: tuple[Label, Label]
-    coef: tuple[float, ...]
-    intercept: float
+    classes: tuple[Label, ...]
+    coef: Coef
+    intercept: Intercept
     constant: float
     norm_floor: float
     feature_names: tuple[str, ...] | None
@@ -90,49 +119,72 @@ class LinearModel:
     rows: RowMap | None = None
     shrinkage: float = 0.0
     bounds: Bounds | None = None
+    target_range: TargetRange | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.certificate, Certificate):
             _refuse("certificate", "a Certificate", type(self.certificate).__name__)
         if not isinstance(self.loss, str):
             _refuse("loss", "the name of a loss", self.loss)
-        loss_named(self.loss)
-        check_classes(self.classes)
-        if not isinstance(self.coef, tuple) or not self.coef:
-            _refuse("coef", "a tuple of floats, at least one", self.coef)
-        for name in ("intercept", "constant", "norm_floor", "shrinkage"):
-            object.__setattr__(self, name, _number(name, getattr(self, name)))
-            if name != "intercept" and getattr(self, name) < 0:
+        if loss_named(self.loss).target.ranged:
+            object.__setattr__(self, "target_range", checked_range(self.target_range, _OWNER))
+            if self.classes != ():
+                _refuse("classes", f"empty with the loss '{self.loss}', whose target is a number", self.classes)
+        else:
+            check_classes(self.classes)
+            if self.target_range is not None:
+                _refuse("target_range", f"left out with the loss '{self.loss}', which is of classes", self.target_range)
+        for name in ("constant", "norm_floor", "shrinkage"):
+            object.__setattr__(self, name, checked_number(name, getattr(self, name), _refuse))
+            if getattr(self, name) < 0:
                 _refuse(name, "at least 0", getattr(self, name))
-        object.__setattr__(self, "coef", tuple(_number(f"coef[{i}]", v) for i, v in enumerate(self.coef)))
-        if not self.constant and self.intercept:
+        object.__setattr__(self, "coef", checked_coef(self.coef, self.lines, _refuse))
+        object.__setattr__(self, "intercept", checked_intercept(self.intercept, self.lines, _refuse))
+        if not self.constant and np.any(self.intercept):
             _refuse("intercept", "0.0 without an intercept (constant 0.0)", self.intercept)
         if self.certificate.loss != self.loss:
             _refuse("certificate", f"that of a model with the loss '{self.loss}'", self.certificate.loss)
-        weights = len(self.coef) + bool(self.constant)
+        weights = self.lines * (self.features + bool(self.constant))
         if self.certificate.d != weights:
             _refuse(
                 "coef", f"as long as the certificate says: {self.certificate.d} weights with the intercept", weights
             )
         self._check_names()
         if self.bounds is not None:
-            object.__setattr__(self, "bounds", checked_bounds(self.bounds, len(self.coef)))
-        check_rows(self.rows, len(self.coef), self.certificate)
+            object.__setattr__(self, "bounds", checked_bounds(self.bounds, self.features))
+        check_rows(self.rows, self.features, self.certificate)
         descent = self.certificate.descent
         if descent is not None and self.constant != float(descent.constant):
             _refuse("constant", f"{float(descent.constant)}, as the certificate says", self.constant)
 
+    @property
+    def lines(self) -> int:
+        """How many lines of weights there are: one, or one for each of several classes."""
+        return lines_of(len(self.classes))
+
+    @property
+    def features(self) -> int:
+        """How many features there are."""
+        first = self.coef[0]
+        return len(first) if isinstance(first, tuple) else len(self.coef)
+
     def __repr__(self) -> str:
-        return f"<LinearModel, {self.loss}, {len(self.coef)} features, classes {self.classes}>"
+        target = f"classes {self.classes}" if self.target_range is None else f"a target in {list(self.target_range)}"
+        return f"<LinearModel, {self.loss}, {self.features} features, {target}>"
 
     # --- from and to ------------------------------------------------------------------------------------
 
     @classmethod
     def from_training(
-        cls, run: TrainingRun, classes: Sequence[Label], feature_names: Sequence[str] | None = None
+        cls,
+        run: TrainingRun,
+        classes: Sequence[Label],
+        feature_names: Sequence[str] | None = None,
+        target_range: TargetRange | None = None,
     ) -> LinearModel:
-        """Return the model of a training run whose labels 0 and 1 stood for ``classes``."""
-        return cls.from_weights(run.plan, run.weights.tolist(), run.certificate, classes, feature_names)
+        """Return the model of a training run whose labels 0 and 1 stood for ``classes``; of a real target, none, whose
+        -1 and 1 were the ends of ``target_range``."""
+        return cls.from_weights(run.plan, run.weights.tolist(), run.certificate, classes, feature_names, target_range)
 
     @classmethod
     def from_weights(
@@ -142,27 +194,31 @@ class LinearModel:
         certificate: Certificate,
         classes: Sequence[Label],
         feature_names: Sequence[str] | None = None,
+        target_range: TargetRange | None = None,
     ) -> LinearModel:
         """Return the model of what a training run by ``plan`` released: weights, intercept, level, centre.
 
         With the shrinkage that the release speaks for; ``shrunk(0)`` is the model without.
         """
         facts = plan.facts
-        first, second = classes
         return cls(
             loss=facts.loss,
-            classes=(first, second),
-            coef=tuple(weights[: facts.cols]),
+            classes=tuple(classes),
+            coef=coef_of(weights, facts.cols, plan.target.outputs),
             **vars(plan.scoring(np.asarray(weights))),
             feature_names=None if feature_names is None else tuple(feature_names),
             certificate=certificate,
+            target_range=target_range,
         )
 
+    def again(self, plan: Plan, weights: Sequence[float]) -> LinearModel:
+        """Return the model that these released numbers of its plan give, with what this one states of its columns."""
+        return self.from_weights(plan, weights, self.certificate, self.classes, self.feature_names, self.target_range)
+
     def to_json(self) -> str:
-        """Return the model and its certificate as JSON, version 4; bounds are left out where there are none."""
+        """Return the model and its certificate as JSON, version 4; bounds and target_range are left out if None."""
         fields = {name: getattr(self, name) for name in _FIELDS}
-        if self.bounds is not None:
-            fields["bounds"] = self.bounds
+        fields |= {name: getattr(self, name) for name in _LATER if getattr(self, name) is not None}
         fields["rows"] = None if self.rows is None else asdict(self.rows)
         fields["certificate"] = json.loads(self.certificate.to_json())
         return json.dumps({"kind": KIND, "version": VERSION, **fields}, indent=2, allow_nan=False) + "\n"
@@ -191,7 +247,7 @@ class LinearModel:
             _refuse("version", f"{VERSION}, the version that this release can read{written_by(fields)}", version)
         for name in sorted(set(_FIELDS) - set(fields)):
             _refuse(name, "stated", None)
-        for name in sorted(set(fields) - {*_FIELDS, "bounds"}):
+        for name in sorted(set(fields) - {*_FIELDS, *_LATER}):
             _refuse(name, f"left out, because version {VERSION} lacks it", fields[name])
         for name in ("classes", "coef", "feature_names"):
             if isinstance(fields[name], list):
@@ -223,13 +279,14 @@ class LinearModel:
     # --- predictions ------------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Reals:
-        """Return the score of each row of X, shape (n,): positive for the second class."""
+        """Return the score of each row of X, shape (n,): positive for the second class. Of several classes one for
+        each, shape (n, classes)."""
         x = self._checked(X)
         if self.bounds is not None:
             x = scaled_rows(x, self.bounds)
         if self.rows is not None:
             warn_of_other_units(x, self.rows)
-            return np.asarray(self.rows(x) @ self.weights + self.intercept)
+            return np.asarray(self.rows(x) @ self.weights.T + np.asarray(self.intercept))
         largest = np.maximum(np.abs(x).max(axis=1), self.constant)
         unit = np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
         scaled = x / unit[:, np.newaxis]
@@ -240,20 +297,31 @@ class LinearModel:
         return np.asarray(np.divide(scores, divisors, out=np.zeros(len(x)), where=divisors > 0))
 
     def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
-        """Return the predicted class of each row of X: the second one where the score is above 0.
+        """Return the predicted class of each row of X: the second one where the score is above 0, or of several that
+        with the largest score. Of a regressor, the predicted number, and no threshold.
 
         threshold: instead, the second class where its probability is above this one; without
         probabilities (``has_probabilities``), where the score is. Warns where 100 rows or more get one class only.
         """
-        second = self.is_second(self.decision_function(X), threshold)
-        warn_of_one_class(second, self.classes)
-        return np.asarray(self.classes)[second.astype(np.intp)]
+        if self.target_range is not None:
+            refuse_threshold(threshold)
+            return self.numbers(self.decision_function(X))
+        places = self.places(self.decision_function(X), threshold)
+        warn_of_one_class(places, self.classes)
+        return np.asarray(self.classes)[places]
+
+    def numbers(self, scores: Reals) -> Reals:
+        """Return what a regressor predicts for rows with these scores, within the range of its target."""
+        if self.target_range is None:
+            raise InvalidInputError(f"A model with the loss '{self.loss}' predicts classes, and no numbers.")
+        return unscaled(scores, self.target_range)
 
     def predict_proba(self, X: Any) -> Reals:
         """Return sigmoid(score) for each row of X as the second of two columns, and 1 minus that as the first.
 
-        With recipe 'best' sigmoid(2 score). They rank rows, and are not calibrated risks: noise may make them more
-        certain than they should be, and where one class is rare they are far less certain.
+        With recipe 'best' sigmoid(2 score). Of several classes that of each, over the sum of them. They rank rows, and
+        are not calibrated risks: noise may make them more certain than they should be, and where one class is rare they
+        are far less certain.
         """
         return self.probabilities(self.decision_function(X))
 
@@ -264,16 +332,21 @@ class LinearModel:
 
     def probabilities(self, scores: Reals) -> Reals:
         """Return what ``predict_proba`` does, for rows with these scores."""
-        found = loss_named(self.loss).probabilities(scores * (1 if self.rows is None else 2))
+        found = loss_named(self.loss).probabilities(scores.ravel() * (1 if self.rows is None else 2))
         if found is None:
             raise InvalidInputError(f"A model with the loss '{self.loss}' has no probabilities. Use decision_function.")
-        return found
+        return found if scores.ndim == 1 else one_of_several(found[:, 1].reshape(scores.shape))
 
-    def is_second(self, scores: Reals, threshold: float | None = None) -> npt.NDArray[np.bool_]:
-        """Return which rows with these scores are predicted to be of the second class; see ``predict``."""
+    def places(self, scores: Reals, threshold: float | None = None) -> npt.NDArray[np.intp]:
+        """Return the place of the predicted class, among ``classes``, for rows with these scores; see ``predict``."""
+        if self.target_range is not None:
+            raise InvalidInputError(f"A model with the loss '{self.loss}' predicts numbers, and no classes.")
+        if self.lines > 1:
+            refuse_threshold_of_several(threshold)
+            return np.asarray(scores.argmax(axis=1) if len(scores) else np.zeros(0, np.intp))
         limit = checked_threshold(threshold, probability=self.has_probabilities)
         likely = self.probabilities(scores)[:, 1] if limit is not None and self.has_probabilities else None
-        return second_class(scores, likely, limit)
+        return second_class(scores, likely, limit).astype(np.intp)
 
     @property
     def deviation(self) -> float:
@@ -309,9 +382,9 @@ class LinearModel:
         array = np.asarray(X)
         if array.ndim != 2:
             raise parameter_error("X", "predict", "a table with rows and columns", f"shape {array.shape}", ShapeError)
-        if array.shape[1] != len(self.coef):
+        if array.shape[1] != self.features:
             got = f"{array.shape[1]} columns"
-            raise parameter_error("X", "predict", f"a table with {len(self.coef)} columns", got, ShapeError)
+            raise parameter_error("X", "predict", f"a table with {self.features} columns", got, ShapeError)
         if array.dtype.kind in "biuf":
             values = array.astype(np.float64)
         else:
@@ -334,30 +407,24 @@ class LinearModel:
             return
         if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
             _refuse("feature_names", "a tuple of texts, or None", names)
-        if len(names) != len(self.coef):
-            _refuse("feature_names", f"as many as there are features, {len(self.coef)}", f"{len(names)} names")
+        if len(names) != self.features:
+            _refuse("feature_names", f"as many as there are features, {self.features}", f"{len(names)} names")
 
 
 def check_classes(classes: object) -> None:
-    """Raise InvalidInputError unless these are two labels that a model can have."""
-    if not isinstance(classes, tuple) or len(classes) != 2:
-        _refuse("classes", "a tuple of two labels", classes)
+    """Raise InvalidInputError unless these are labels that a model can have: two, or several."""
+    if not isinstance(classes, tuple) or not 2 <= len(classes) <= MOST_CLASSES:
+        _refuse("classes", f"a tuple of 2 to {MOST_CLASSES} labels", classes)
     kinds = {type(label) for label in classes}
     if len(kinds) != 1 or kinds.pop() not in (str, int, float, bool):
-        _refuse("classes", "two labels of one type: str, int, float or bool", classes)
+        _refuse("classes", "labels of one type: str, int, float or bool", classes)
     for label in classes:
         if isinstance(label, float) and not math.isfinite(label):
             _refuse("classes", "finite", label)
         if isinstance(label, int) and not -(1 << 63) <= label < 1 << 63:
             _refuse("classes", "integers of at most 64 bits", label)
-    if classes[0] == classes[1]:
-        _refuse("classes", "two different labels", classes)
-
-
-def _number(name: str, value: object) -> float:
-    if not isinstance(value, float) or not math.isfinite(value):
-        _refuse(name, "a finite float", value)
-    return float(value)
+    if len(set(classes)) != len(classes):
+        _refuse("classes", "all different", classes)
 
 
 def _real(cell: object) -> float:

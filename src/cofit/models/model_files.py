@@ -15,20 +15,23 @@ from cofit.models.study_model import StudyModel
 
 if TYPE_CHECKING:
     from cofit.models.study_classifier import StudyClassifier
+    from cofit.models.study_regressor import StudyRegressor
 
 
-def load_model(path: str | Path) -> LinearModel | StudyClassifier:
+def load_model(path: str | Path) -> LinearModel | StudyClassifier | StudyRegressor:
     """Return the model in a file, ready to predict.
 
     The model of a study (`cofit model`, `cofit run`) is a fitted scikit-learn classifier of raw tables, a
-    ``StudyClassifier``. What ``save`` of an estimator or of a model wrote is a ``LinearModel``, without scikit-learn.
+    ``StudyClassifier``, or a ``StudyRegressor`` where the label is a number. What ``save`` of an estimator or of a
+    model wrote is a ``LinearModel``, without scikit-learn.
     """
     model = read_model(path)
     if isinstance(model, LinearModel):
         return model
     from cofit.models.study_classifier import StudyClassifier  # noqa: PLC0415 - takes a second
+    from cofit.models.study_regressor import StudyRegressor  # noqa: PLC0415
 
-    return StudyClassifier(model)
+    return StudyClassifier(model) if model.model.target_range is None else StudyRegressor(model)
 
 
 def read_model(path: str | Path) -> LinearModel | StudyModel:

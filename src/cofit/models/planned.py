@@ -22,10 +22,10 @@ def check_planned(model: LinearModel) -> Plan | None:
     if plan is None:
         warnings.warn(of_another_release(model.certificate), OtherReleaseWarning, stacklevel=4)
         return None
-    blank = model.from_weights(plan, plan.opened.blank(), model.certificate, model.classes, model.feature_names)
+    blank = model.again(plan, plan.opened.blank())
     for name in ("loss", "constant", "norm_floor"):
         _require(name, getattr(model, name), getattr(blank, name))
-    _require("number of weights", len(model.coef), len(blank.coef))
+    _require("number of weights", (model.lines, model.features), (blank.lines, blank.features))
     if blank.rows is not None and model.rows is not None:
         for name in ("norm", "bound", "floor"):
             _require(f"rows.{name}", getattr(model.rows, name), getattr(blank.rows, name))

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 
-from cofit.errors import InvalidInputError
 from cofit.models.decisions import warn_of_one_class
-from cofit.models.linear_model import LinearModel, Reals
-from cofit.models.raw_tables import raw_table
-from cofit.models.study_model import StudyModel
-from cofit.privacy.certificate import Certificate
-from cofit.study.document import Feature
-from cofit.study.encode import encode_columns
-from cofit.study.problems import Problems, TableError
+from cofit.models.linear_model import Reals
+from cofit.models.study_estimator import StudyEstimator
 
 
 def _has_probabilities(classifier: StudyClassifier) -> bool:
     return classifier.study_model.model.has_probabilities
 
 
-class StudyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class StudyClassifier(ClassifierMixin, StudyEstimator):  # type: ignore[misc]
     """A fitted classifier of raw rows: what ``cofit.load_model`` returns for the model of a study.
 
     Rows are given as the owners have them: a pandas or polars data frame, an Arrow table, or the path of a CSV, TSV,
@@ -42,8 +35,8 @@ class StudyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    classes_ : array of shape (2,)
-        The two labels, in the study's order: a positive score means the second one.
+    classes_ : array of shape (classes,)
+        The labels, in the study's order: of two a positive score means the second one.
     feature_names_in_ : array of shape (n_features_in_,)
         The names of the study's features, as the columns of a table must be named.
     n_features_in_ : int
@@ -59,127 +52,40 @@ class StudyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ``sklearn.frozen.FrozenEstimator``.
     """
 
-    def __init__(self, study_model: StudyModel) -> None:
-        self.study_model = study_model
-
-    # --- predictions -------------------------------------------------------------------------------------
-
     def decision_function(self, X: Any) -> Reals:
-        """Return the score of each row, shape (n,): positive for the second class."""
+        """Return the score of each row, shape (n,): positive for the second class; of several one for each, shape
+        (n, classes)."""
         return self._scores(self._table(X))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Reals:
-        """Return the probability of the second class for each row as the second column, shape (n, 2).
+        """Return the probability of each class for each row, shape (n, classes).
 
         With logistic regression only.
         """
         return self.model_.probabilities(self.decision_function(X))
 
     def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
-        """Return the predicted class of each row, shape (n,): the second one where the score is above 0.
+        """Return the predicted class of each row, shape (n,): the second one where the score is above 0, or of several
+        that with the largest score.
 
-        threshold: instead, the second class where its probability (``predict_proba``) is above this one;
-        without probabilities, where the score is. Warns where 100 rows or more get one class only.
+        threshold: of two classes, instead, the second class where its probability (``predict_proba``) is above this
+        one; without probabilities, where the score is. Warns where 100 rows or more get one class only.
         """
-        second = self.model_.is_second(self.decision_function(X), threshold)
-        warn_of_one_class(second, self.classes_)
-        return np.asarray(self.classes_[second.astype(np.intp)])
+        places = self.model_.places(self.decision_function(X), threshold)
+        warn_of_one_class(places, self.classes_)
+        return np.asarray(self.classes_[places])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy of ``predict``. y: the labels; None takes the study's label column of the table."""
         table = self._table(X)
-        second = self.model_.is_second(self._scores(table))
-        warn_of_one_class(second, self.classes_)
+        places = self.model_.places(self._scores(table))
+        warn_of_one_class(places, self.classes_)
         if y is None:
-            return float(accuracy_score(self.study_model.labels(table), second, sample_weight=sample_weight))
-        return float(accuracy_score(y, self.classes_[second.astype(np.intp)], sample_weight=sample_weight))
-
-    def fit(self, X: Any, y: Any = None) -> NoReturn:
-        """Raise InvalidInputError: the parties of the study trained this model."""
-        raise InvalidInputError(
-            f"The model of the study '{self.study_model.study[0]}' was trained by the study's parties and cannot be "
-            f"fitted again. It can predict as it is; where a tool calls fit, wrap it: sklearn.frozen.FrozenEstimator."
-        )
-
-    # --- what it is --------------------------------------------------------------------------------------
+            return float(accuracy_score(self.study_model.labels(table), places, sample_weight=sample_weight))
+        return float(accuracy_score(y, self.classes_[places], sample_weight=sample_weight))
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
-        """The two labels."""
+        """The labels."""
         return np.asarray(self.model_.classes)
-
-    @property
-    def feature_names_in_(self) -> npt.NDArray[Any]:
-        """The names of the study's features."""
-        return np.array([feature.name for feature in self.study_model.features], dtype=object)
-
-    @property
-    def n_features_in_(self) -> int:
-        """How many features there are."""
-        return len(self.study_model.features)
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The certificate of the release."""
-        return self.model_.certificate
-
-    @property
-    def model_(self) -> LinearModel:
-        """The linear model of encoded rows."""
-        return self.study_model.model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = any(feature.missing is not None for feature in self.study_model.features)
-        return tags
-
-    # --- tables ------------------------------------------------------------------------------------------
-
-    def _table(self, X: Any) -> pa.Table:
-        study = self.study_model
-        return raw_table(X, study.features, study.label, study.model.classes)
-
-    def _scores(self, table: pa.Table) -> Reals:
-        try:
-            return np.asarray(self.model_.decision_function(self.study_model.encode(table)))
-        except TableError:
-            missing = [name for name in self.feature_names_in_ if table.column_names.count(name) != 1]
-        if missing:
-            raise InvalidInputError(
-                f"The table must have every feature of the study '{self.study_model.study[0]}' as a column, once. "
-                f"Missing, or there more than once: {missing}."
-            )
-        raise InvalidInputError(self._misfits(table))  # outside of the handler: what it caught shows values
-
-    def _misfits(self, table: pa.Table) -> str:
-        """Return which columns do not fit the study, and what it says of them; without a value."""
-        told = []
-        for feature in self.study_model.features:
-            problems = Problems("The table")
-            encode_columns((feature,), table, problems)
-            try:
-                problems.raise_any()
-            except TableError:
-                told.append(f"column '{feature.name}' must hold {_agreed(feature)}")
-        return (
-            f"The table does not fit the study '{self.study_model.study[0]}': {'; '.join(told)}. `cofit predict MODEL "
-            f"TABLE` names the rows, at your own terminal."
-        )
-
-
-def _agreed(feature: Feature) -> str:
-    """Return what the study says of a feature's values."""
-    if feature.type == "number":
-        text = "finite numbers" if feature.clip else f"numbers from {feature.lower:g} to {feature.upper:g}"
-    elif feature.type == "boolean":
-        text = "true or false, or 1 and 0"
-    else:
-        text = f"one of {', '.join(map(str, feature.values[:10]))}" + (", ..." if len(feature.values) > 10 else "")
-    return text + (" in every row" if feature.missing is None else ", or be missing")

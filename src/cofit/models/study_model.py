@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from cofit.errors import CofitError, InvalidInputError, VerificationError, parameter_error
 from cofit.learn.rebuild import rebuilt_plan
+from cofit.models.columns_of_weights import coef_of
 from cofit.models.linear_model import KIND as LINEAR
 from cofit.models.linear_model import LinearModel
 from cofit.models.model_text import CUT_OFF, model_text, written_by
@@ -28,6 +29,7 @@ from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import PartySignature, check_signatures
 from cofit.study.columns import UNKNOWN, WrongTypeError, matches, plain_column
 from cofit.study.document import Feature, Study
+from cofit.study.encode import encode_columns
 from cofit.study.encoding import encoding
 from cofit.study.plan import study_plan
 from cofit.study.problems import UNKNOWN_VALUE, Problems
@@ -84,7 +86,9 @@ class StudyModel:
     ) -> StudyModel:
         """Return the model of a study's released weights, in the order of ``Study.weight_names``."""
         data = study.data
-        model = LinearModel.from_weights(study_plan(study), weights, certificate, data.label_values, study.weight_names)
+        model = LinearModel.from_weights(
+            study_plan(study), weights, certificate, data.label_values, study.weight_names, data.label_range
+        )
         named = (study.name, study.hash)
         return cls(named, data.label, data.row_key, data.features, model, tuple(weights), signatures)
 
@@ -92,7 +96,8 @@ class StudyModel:
     def encoding(self) -> dict[str, Any]:
         """What the columns of a table mean, as the parties have signed it."""
         one = self.model
-        return encoding(self.study[0], self.label, self.row_key, one.classes, self.features, one.feature_names or ())
+        names, columns = one.feature_names or (), self.features
+        return encoding(self.study[0], self.label, self.row_key, one.classes, columns, names, one.target_range)
 
     def check_signatures(self) -> None:
         """Raise VerificationError, which names the party, unless all parties have signed what this model rests on."""
@@ -112,12 +117,18 @@ class StudyModel:
         """
         return encoded_rows(self.features, self.model.feature_names or (), table)
 
-    def labels(self, table: pa.Table) -> npt.NDArray[np.int64]:
-        """Return the classes of a table's rows as 0 and 1, or raise TableError."""
+    def labels(self, table: pa.Table) -> npt.NDArray[Any]:
+        """Return the places of the rows' classes among those of the model, from 0 on, of a regressor their targets; or
+        raise TableError."""
         problems = Problems("The table")
         if table.column_names.count(self.label) != 1:
             problems.add(f"column '{self.label}', the label, must be there once")
             problems.raise_any()
+        if self.model.target_range is not None:
+            label = Feature(self.label, "number", *self.model.target_range)
+            scaled = encode_columns([label], table, problems)[:, 0]
+            problems.raise_any()
+            return self.model.numbers(scaled)
         words = " or ".join(str(value) for value in self.model.classes)
         column = plain_column(table, self.label)
         try:
@@ -200,9 +211,9 @@ class StudyModel:
         if len(self.released) != one.certificate.released:
             raise parameter_error("released", _OWNER, f"{one.certificate.released} numbers", len(self.released))
         if plan is None:
-            again, names = replace(one, coef=self.released[: len(one.coef)]), ["coef"]
+            again, names = replace(one, coef=coef_of(self.released, one.features, one.lines)), ["coef"]
         else:
-            again = LinearModel.from_weights(plan, self.released, one.certificate, one.classes, one.feature_names)
+            again = one.again(plan, self.released)
             names = ["coef", "intercept", "constant", "norm_floor", "rows"]
         for name in names:
             if getattr(one, name) != getattr(again, name):

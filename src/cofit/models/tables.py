@@ -1,9 +1,10 @@
-"""From what ``fit`` is given to the owners' tables: names, features, and labels as 0 and 1."""
+"""From what ``fit`` is given to the owners' tables: names, features, and labels as places among the classes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from cofit.errors import InvalidInputError, RangeError, ShapeError, parameter_error
 from cofit.learn.bounds import beyond
 from cofit.learn.facts import PARTITIONS
+from cofit.learn.targets import MOST_CLASSES
 from cofit.models.feature_columns import (
     column_names,
     missing_objects,
@@ -46,18 +48,29 @@ class Tables:
         return [table.features for table in self.owners.values() if table.features is not None]
 
 
+Read = Callable[
+    [Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any]]
+]
+"""From the labels that each owner gave, and features of the same rows, to those of ``OwnerTable``, and the classes."""
+
+
 def tables(owners: Any, y: Any, partition: str, estimator: str, classes: Any = None) -> Tables:
     """Read the arguments of ``fit``, or raise InvalidInputError with the owner and what is wrong.
 
-    ``classes``: the two labels that were agreed on; None takes them from the labels.
+    ``classes``: the labels that were agreed on, two or several; None takes them from the labels.
     """
     agreed = None if classes is None else _agreed(classes, estimator)
+    return read_tables(owners, y, partition, estimator, partial(_read_classes, agreed=agreed))
+
+
+def read_tables(owners: Any, y: Any, partition: str, estimator: str, read: Read) -> Tables:
+    """The same, for any target."""
     if partition not in PARTITIONS:
         raise parameter_error("partition", f"{estimator}.fit", f"one of {list(PARTITIONS)}", partition)
     if partition == "vertical":
-        return _vertical(owners, y, estimator, agreed)
+        return _vertical(owners, y, estimator, read)
     if y is not None:
-        return _horizontal(_paired(owners, y, estimator), agreed)
+        return _horizontal(_paired(owners, y, estimator), read)
     pairs = _named(owners, estimator, _PAIRS)
     for name, pair in pairs.items():
         if not isinstance(pair, tuple | list) or len(pair) != 2:
@@ -65,7 +78,7 @@ def tables(owners: Any, y: Any, partition: str, estimator: str, classes: Any = N
                 f"{estimator}.fit requires y to be passed, but the target y is None: give fit(X, y) for one owner, or "
                 f"{_PAIRS}. Owner '{name}' has no such pair."
             )
-    return _horizontal(pairs, agreed)
+    return _horizontal(pairs, read)
 
 
 def _paired(owners: Any, y: Any, estimator: str) -> dict[str, Any]:
@@ -110,9 +123,8 @@ def _named(owners: Any, estimator: str, must_be: str) -> dict[str, Any]:
     return named
 
 
-def _horizontal(pairs: Mapping[str, Any], agreed: npt.NDArray[Any] | None) -> Tables:
+def _horizontal(pairs: Mapping[str, Any], read: Read) -> Tables:
     features = {name: _features(name, x) for name, (x, _) in pairs.items()}
-    labels = {name: _labels(name, y, features[name]) for name, (_, y) in pairs.items()}
     first, *others = features
     for name in others:
         counts = features[first].shape[1], features[name].shape[1]
@@ -128,12 +140,12 @@ def _horizontal(pairs: Mapping[str, Any], agreed: npt.NDArray[Any] | None) -> Ta
                 f"All owners must have the same columns in the same order. Owner '{first}' has {names[first]}, and "
                 f"owner '{name}' has {names[name]}."
             )
-    classes = _classes(labels, agreed)
-    owners = {name: OwnerTable(features[name], _encoded(labels[name], classes)) for name in pairs}
+    labels, classes = read({name: y for name, (_, y) in pairs.items()}, features)
+    owners = {name: OwnerTable(features[name], labels[name]) for name in pairs}
     return Tables(owners, sum(map(len, features.values())), features[first].shape[1], classes, names[first])
 
 
-def _vertical(owners: Any, y: Any, estimator: str, agreed: npt.NDArray[Any] | None) -> Tables:
+def _vertical(owners: Any, y: Any, estimator: str, read: Read) -> Tables:
     if y is None:
         raise InvalidInputError(
             f"{estimator}.fit requires y to be passed, but the target y is None: with partition='vertical' the labels "
@@ -153,13 +165,12 @@ def _vertical(owners: Any, y: Any, estimator: str, agreed: npt.NDArray[Any] | No
                 f"All owners must have the same rows. Owner '{first}' has {counts[0]} rows, and owner '{name}' has "
                 f"{counts[1]}."
             )
-    labels = _labels(LABEL_OWNER, y, features[first])
-    classes = _classes({LABEL_OWNER: labels}, agreed)
+    labels, classes = read({LABEL_OWNER: y}, {LABEL_OWNER: features[first]})
     result = {name: OwnerTable(features=block) for name, block in features.items()}
-    result[LABEL_OWNER] = OwnerTable(labels=_encoded(labels, classes))
+    result[LABEL_OWNER] = OwnerTable(labels=labels[LABEL_OWNER])
     names = [column_names(block) for block in blocks.values()]
     joint = None if any(n is None for n in names) else tuple(name for n in names for name in n or ())
-    return Tables(result, len(labels), sum(x.shape[1] for x in features.values()), classes, joint)
+    return Tables(result, len(features[first]), sum(x.shape[1] for x in features.values()), classes, joint)
 
 
 def _features(owner: str, x: Any) -> npt.NDArray[Any]:
@@ -170,12 +181,21 @@ def _features(owner: str, x: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _labels(owner: str, y: Any, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _read_classes(
+    given: Mapping[str, Any], features: Mapping[str, npt.NDArray[Any]], agreed: npt.NDArray[Any] | None
+) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any]]:
+    labels = {name: _labels(name, y, features[name]) for name, y in given.items()}
+    classes = _classes(labels, agreed)
+    return {name: _encoded(own, classes) for name, own in labels.items()}, classes
+
+
+def target_column(owner: str, y: Any, features: npt.NDArray[Any], must_be: str) -> npt.NDArray[Any]:
+    """Return labels or targets, one for each row, of which none is missing. must_be: what they must be."""
     whose = f"Owner '{owner}'"
     labels = without_values(whose, lambda: np.asarray(column_or_1d(y, warn=True)))
     without_values(whose, lambda: check_consistent_length(features, labels))
     if labels.dtype.kind in "mM":
-        raise InvalidInputError(f"{whose}: the labels are dates or times. They must be two classes.")
+        raise InvalidInputError(f"{whose}: the labels are dates or times. They must be {must_be}.")
     missing = missing_objects(labels)
     if missing.any():
         raise InvalidInputError(
@@ -183,21 +203,26 @@ def _labels(owner: str, y: Any, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
             f"{int(np.argmax(missing))} (counted from 0). Remove these rows: every record needs a label."
         )
     without_values(whose, lambda: assert_all_finite(labels, input_name="y"))
-    without_values(whose, lambda: check_classification_targets(labels))
+    return labels
+
+
+def _labels(owner: str, y: Any, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    labels = target_column(owner, y, features, "classes")
+    without_values(f"Owner '{owner}'", lambda: check_classification_targets(labels))
     return labels
 
 
 def _agreed(classes: Any, estimator: str) -> npt.NDArray[Any]:
     """Return the classes that were agreed on, sorted, or refuse them."""
     array = np.unique(np.asarray(classes)) if isinstance(classes, list | tuple | np.ndarray) else None
-    if array is None or array.shape != (2,):
-        raise parameter_error("classes", estimator, "two different labels, or None", classes)
+    if array is None or not 2 <= len(array) <= MOST_CLASSES or np.shape(classes) != array.shape:
+        raise parameter_error("classes", estimator, f"2 to {MOST_CLASSES} different labels, or None", classes)
     check_classes(tuple(array.tolist()))
     return array
 
 
 def _classes(labels: Mapping[str, npt.NDArray[Any]], agreed: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
-    """Return the two classes, sorted: those agreed on, or those of all owners together."""
+    """Return the classes, sorted: those agreed on, or those of all owners together."""
     if agreed is not None:
         for owner, own in labels.items():
             if not np.isin(own, agreed).all():
@@ -213,20 +238,21 @@ def _classes(labels: Mapping[str, npt.NDArray[Any]], agreed: npt.NDArray[Any] | 
     classes = np.unique(np.concatenate(list(labels.values())))
     if len(classes) == 1:
         raise InvalidInputError(
-            "The labels of all owners together must have two classes. Got one class instead. If the other one may be "
-            "absent, agree on both: classes=(...)."
+            "The labels of all owners together must have two classes or more. Got one class instead. If others may be "
+            "absent, agree on all of them: classes=(...)."
         )
-    if len(classes) > 2:
+    if len(classes) > MOST_CLASSES:
         raise InvalidInputError(
-            f"Only binary classification is supported. The labels of all owners together must have two classes. Got "
-            f"{len(classes)} classes instead."
+            f"The labels of all owners together must have at most {MOST_CLASSES} classes. Got {len(classes):,} classes "
+            f"instead: are they numbers that RidgeRegression should predict?"
         )
     check_classes(tuple(classes.tolist()))
     return classes
 
 
 def _encoded(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    return np.asarray(labels == classes[1], dtype=np.int64)
+    """Return the place of every label among the classes, which are sorted."""
+    return np.asarray(np.searchsorted(classes, labels), dtype=np.int64)
 
 
 def refuse_beyond(given: Tables, bound: float, *, vertical: bool) -> None:

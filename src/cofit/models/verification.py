@@ -149,7 +149,7 @@ def _rebuilt(certificate: Certificate, caveats: list[str]) -> tuple[bool, list[s
 def _check_shrinkage(model: StudyModel) -> None:
     plan, one = rebuilt_plan(model.model.certificate), model.model
     if plan is not None:
-        own = one.from_weights(plan, model.released, one.certificate, one.classes, one.feature_names).shrinkage
+        own = one.again(plan, model.released).shrinkage
         if one.shrinkage != own:
             raise VerificationError(
                 f"The shrinkage of the model must be {own!r}, which its release speaks for. Got {one.shrinkage!r}: the "

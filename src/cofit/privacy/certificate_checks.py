@@ -31,7 +31,7 @@ from cofit.privacy.release_names import (
     WEIGHTS,
     numbered,
 )
-from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
+from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.privacy.zcdp import LARGEST_EPSILON, total_delta
 from cofit.sampling.discrete_gaussian import LARGEST_SIGMA
 from cofit.sampling.parameters import LARGEST_PRECISION
@@ -258,7 +258,8 @@ def _check_descent(c: Certificate, descent: CertifiedDescent) -> None:
         _require_part(f"{path}.norm", law is not None and release.norm == law[1], "that of the noise", release.norm)
         one_grid = release.name in (LEVEL, RADIUS) or release.grid == c.releases[-1].grid
         _require_part(f"{path}.grid", one_grid, "the same for all but level and radius", release.grid)
-        wanted = 1 if release.name in (LEVEL, RADIUS) or release.name.startswith(INTERCEPT) else c.d
+        wanted = 1 if release.name in (LEVEL, RADIUS) else c.d
+        wanted = descent.outputs if release.name.startswith(INTERCEPT) else wanted
         wanted = _features(c, descent) if release.name in (CENTRE, MEAN, SHIFT, SPREAD) else wanted
         _require_part(f"{path}.dimension", release.dimension == wanted, str(wanted), release.dimension)
         least = _least_sensitivity(descent, release)
@@ -275,15 +276,22 @@ def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[s
     _require_part("statement.averaged", descent.averaged <= descent.steps, "at most steps", descent.averaged)
     _require_part("statement.row_bound", 1 <= descent.row_bound <= 2, "from 1 to 2", descent.row_bound)
     _require_part("statement.constant", 0 <= descent.constant <= 1, "from 0 to 1", descent.constant)
-    _require_part("statement.constant", not descent.constant or c.d > 1, "0 with one weight", descent.constant)
-    factor, unit = _factor(descent)
+    _require_part("statement.outputs", descent.outputs >= 1, "at least 1", descent.outputs)
+    _require(c, "d", c.d % descent.outputs == 0, "as many for every column of weights")
+    one = c.d == descent.outputs
+    _require_part("statement.constant", not (descent.constant and one), "0 with one weight", descent.constant)
+    factor, unit = descent.factor
     known = Fraction(1, 2) <= factor <= 1 and unit.numerator == 1 and unit.denominator & (unit.denominator - 1) == 0
     must_be = "step_size times a power of two, from 1/2 to 1, and a unit 2^-s for its rounding"
     _require_part("statement.residual_bound", known, must_be, descent.residual_bound)
+    own = descent.others == 0 if descent.outputs == 1 else 0 < descent.others <= factor
+    _require_part("statement.others", own, "0 with one column of weights, else above 0 and at most a", descent.others)
     by_parties = c.normalised_by == "parties"
     longest = root_up(Fraction(_features(c, descent)), ROOT_BITS) if by_parties else Fraction(int(CENTRE in extras))
     longest = _LEAST_STRETCHED if MEAN in extras else longest
     least = (longest + int(CENTRE in extras)) * unit
+    if descent.outputs > 1:
+        least *= root_up(Fraction(descent.outputs), ROOT_BITS)
     _require_part("statement.rounding", descent.rounding >= least, f"at least {float(least):.6g}", descent.rounding)
     width = descent.mean_width
     if LEVEL in extras or RADIUS in extras:
@@ -301,14 +309,8 @@ def _check_numbers(c: Certificate, descent: CertifiedDescent, extras: Sequence[s
         _require_part("statement.mean_width", width == 0, "0 without a level or a radius", width)
 
 
-def _factor(descent: CertifiedDescent) -> tuple[Fraction, Fraction]:
-    """Return (a, u): step_size is a times a power of two, and the residual, times a, is at most a + u."""
-    factor = descent.step_size * Fraction(2) ** floor_log2(descent.residual_bound / descent.step_size)
-    return factor, descent.residual_bound - factor
-
-
 def _features(c: Certificate, descent: CertifiedDescent) -> int:
-    return c.d - int(descent.constant > 0)
+    return c.d // descent.outputs - int(descent.constant > 0)
 
 
 def _least_sensitivity(descent: CertifiedDescent, release: CertifiedRelease) -> Fraction:
@@ -318,7 +320,7 @@ def _least_sensitivity(descent: CertifiedDescent, release: CertifiedRelease) -> 
         return descent.mean_width * steps
     length = Fraction(1) if release.name in (CENTRE, MEAN, SHIFT) else descent.reach
     length = root_up(Fraction(1, 2), ROOT_BITS) if release.name == SPREAD else length
-    length = descent.residual_bound if release.name.startswith(INTERCEPT) else length
+    length = descent.joint_bound if release.name.startswith(INTERCEPT) else length
     ones = Fraction(release.dimension) if descent.norm == "l1" else root_up(Fraction(release.dimension), ROOT_BITS)
     return 2 * length * steps + 2 * ones
 
@@ -327,7 +329,7 @@ def _noise_of_weights(c: Certificate, descent: CertifiedDescent) -> float:
     """Return the root mean square of the noise's length in the weights, if the gradients did not answer to it."""
     steps = [release for release in c.releases if release.name.startswith(STEP)]
     counts = [min(descent.averaged, descent.steps - t) / descent.averaged for t in range(descent.steps)]
-    unit = float(_step(steps[0].grid) * descent.step_size / _factor(descent)[0])
+    unit = float(_step(steps[0].grid) * descent.step_size / descent.factor[0])
     spread = math.sqrt(2) if descent.norm == "l1" else 1.0
     lengths = [unit * count * float(step.scale) for count, step in zip(counts, steps, strict=True)]
     return spread * math.sqrt(c.d) * math.hypot(*lengths)

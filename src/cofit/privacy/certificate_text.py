@@ -9,13 +9,14 @@ import decimal
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from cofit.privacy.certified import CertifiedDescent, CertifiedOpening, CertifiedRelease
+from cofit.privacy.strict_fields import stated_parts
 from cofit.sharing.spec import chance_in_words, soundness_in_words
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _value(c: Certificate, name: str) -> object:
 def _entry(label: str, value: object) -> Iterator[str]:
     """Yield the lines of one field: a value beside its label, several values below it."""
     if isinstance(value, CertifiedDescent):
-        value = {field.name.replace("_", " "): getattr(value, field.name) for field in fields(value)}
+        value = {field.name.replace("_", " "): getattr(value, field.name) for field in stated_parts(value)}
         del value["method"]  # which the text has beside the recipe
     if isinstance(value, Mapping):
         value = tuple(f"{name}: {_shown(value[name])}" for name in sorted(value))

@@ -7,13 +7,14 @@ with a tag of its own, and a check in ``certificate_checks``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from cofit.privacy.events import Event
 from cofit.privacy.mechanisms import mechanism_named
-from cofit.privacy.safe_rounding import ROOT_BITS, root_up
+from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
+from cofit.privacy.strict_fields import LATER
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,13 @@ class CertifiedMinimiser:
 class CertifiedDescent:
     """Where the sensitivity of a step comes from: one record adds at most ``reach`` to the sum of gradients.
 
-    residual_bound: of its clipped residual, times the step's factor. row_bound: of its row's length, with the errors
-    of scaling. rounding: what truncations of its factors add. constant: its entry in the intercept's column.
-    mean_width: the length of the interval that the mean of a row lies in, where there is a level; of clipped rows, the
-    length of a row, where there is a radius; else 0. The weights are the mean
-    of the last ``averaged`` of all ``steps``; step_size: what the sum of rows times residuals of at most 1 is
-    multiplied by, noise included.
+    residual_bound: of its clipped residual, times the step's factor. row_bound: of its row's length, with the errors of
+    scaling. rounding: what truncations of its factors add. constant: its entry in the intercept's column. mean_width:
+    the length of the interval that the mean of a row lies in, where there is a level; of clipped rows, the length of a
+    row, where there is a radius; else 0. outputs: how many columns of weights there are, one for every class where
+    there are several; others: what a record counts in the column of a class that is not its own, at most, times the
+    step's factor. The weights are the mean of the last ``averaged`` of all ``steps``; step_size: what the sum of rows
+    times residuals of at most 1 is multiplied by, noise included.
     """
 
     norm: str
@@ -97,12 +99,29 @@ class CertifiedDescent:
     constant: Fraction
     mean_width: Fraction
     method: Literal["descent"] = "descent"
+    outputs: int = field(default=1, metadata=LATER)
+    others: Fraction = field(default=Fraction(0), metadata=LATER)
+
+    @property
+    def factor(self) -> tuple[Fraction, Fraction]:
+        """(a, u): step_size is a times a power of two, and the residual, times a, is at most a + u."""
+        factor = self.step_size * Fraction(2) ** floor_log2(self.residual_bound / self.step_size)
+        return factor, self.residual_bound - factor
+
+    @property
+    def joint_bound(self) -> Fraction:
+        """The Euclidean length of a record's residuals in all columns of weights together, at most."""
+        if self.outputs == 1:
+            return self.residual_bound
+        own, unit = self.factor
+        exact = root_up(own**2 + (self.outputs - 1) * self.others**2, ROOT_BITS)
+        return exact + root_up(Fraction(self.outputs), ROOT_BITS) * unit
 
     @property
     def reach(self) -> Fraction:
         """The length of what one record adds, at most."""
-        row = self.residual_bound * self.row_bound + self.rounding
-        constant = self.constant * self.residual_bound
+        row = self.joint_bound * self.row_bound + self.rounding
+        constant = self.constant * self.joint_bound
         return row + constant if self.norm == "l1" else root_up(row**2 + constant**2, ROOT_BITS)
 
 

@@ -3,6 +3,9 @@
 A field is text, a flag, a number, a Fraction (as its exact text and the nearest float), or a tuple, mapping or
 dataclass of such. Of several dataclasses the tag tells which: a field that can have one text only (Literal). Whatever
 is not exactly of its type is an InvalidInputError with the path of the field.
+
+A field of a dataclass that later releases added has the metadata ``LATER`` and a default, which is what held before: it
+is stated only where it is something else.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from fractions import Fraction
 from functools import cache
 from types import UnionType
@@ -19,6 +22,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
 
+_LATER = "later"
+LATER = {_LATER: True}
 LARGEST_BITS = 1000  # of a numerator or denominator: short enough to print, and a float can hold the quotient
 
 
@@ -39,12 +44,17 @@ def encode(value: object) -> Any:
             return f"one of {bits} bits"  # which ``decode`` refuses, and shows
         return {"exact": exact_text(value), "float": float(value)}
     if is_dataclass(value) and not isinstance(value, type):
-        value = vars(value)
+        value = {one.name: getattr(value, one.name) for one in stated_parts(value)}
     if isinstance(value, Mapping):
         return {key: encode(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [encode(item) for item in value]
     return value
+
+
+def stated_parts(value: Any) -> list[Field[Any]]:
+    """Return the fields of a dataclass that are stated: all but later ones that have their default."""
+    return [one for one in fields(value) if _LATER not in one.metadata or getattr(value, one.name) != one.default]
 
 
 def decode(kind: Any, value: Any, path: str) -> Any:
@@ -70,8 +80,12 @@ def decode(kind: Any, value: Any, path: str) -> Any:
         return {decode(str, key, path): decode(item_kind, item, f"{path}.{key}") for key, item in value.items()}
     if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, dict):
         kinds = kinds_of(kind)
-        check_names(value, set(kinds), f"{path}.")
-        return kind(**{key: decode(kinds[key], item, f"{path}.{key}") for key, item in value.items()})
+        later = {one.name: one.default for one in fields(kind) if _LATER in one.metadata}
+        check_names(value, {name for name in kinds if name not in later or name in value}, f"{path}.")
+        made = {key: decode(kinds[key], item, f"{path}.{key}") for key, item in value.items()}
+        for name in sorted(name for name in later if name in made and made[name] == later[name]):
+            raise parameter_error(f"{path}.{name}", "a certificate", f"left out where it is {later[name]}", value[name])
+        return kind(**made)
     raise parameter_error(path, "a certificate", _described(kind), value)
 
 

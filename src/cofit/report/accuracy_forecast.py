@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cofit.errors import InvalidInputError
-from cofit.experiments.public_rows import PublicRows, made_up_rows
+from cofit.experiments.public_rows import PublicRows, made_up_numbers, made_up_rows
 from cofit.experiments.simulation import too_large
 from cofit.experiments.utility import (
     QUICK_SIZE,
@@ -40,7 +40,17 @@ __all__ = [
 
 _RANGES = ("feature_bound", "feature_lower", "norm_floor")
 _SETTING = (
-    *("partition", "recipe", "loss", "delta", "fit_intercept", "normalised_by", "clip_rows", "calibrate_intercept"),
+    *(
+        "partition",
+        "recipe",
+        "loss",
+        "classes",
+        "delta",
+        "fit_intercept",
+        "normalised_by",
+        "clip_rows",
+        "calibrate_intercept",
+    ),
     *("budget_shares", "l2", "sensitivity", "intercept_scaling", *_RANGES),
 )
 """The parameters of ``training_facts`` that are simulated; solvers and tolerances hardly matter for the accuracy."""
@@ -56,15 +66,21 @@ class NoForecast:
 def forecast_on_made_up_rows(model: LinearModel | StudyModel) -> AccuracyForecast | NoForecast:
     """Return the forecast that needs nothing but the model."""
     one = linear(model)
-    if reason := too_large(one.certificate.n, len(one.coef), QUICK_SIZE):
+    if reason := too_large(one.certificate.n, one.features, QUICK_SIZE):
         return NoForecast(f"No forecast was made. {reason} Give a public or made-up table with --sample.")
     if rebuilt_plan(one.certificate) is None:
         return NoForecast(f"No forecast was made. {of_another_release(one.certificate)}")
     scale = 1.0 if one.rows is None else one.rows.bound
     try:
-        return _forecast(model, made_up_rows(one.certificate.n, len(one.coef), scale))
+        return _forecast(model, _made_up(one, scale))
     except InvalidInputError:
         return NoForecast("No forecast was made: there are too few rows to simulate. Give a table with --sample.")
+
+
+def _made_up(model: LinearModel, scale: float) -> PublicRows:
+    if model.target_range is not None:
+        return made_up_numbers(model.certificate.n, model.features, scale)
+    return made_up_rows(model.certificate.n, model.features, scale, len(model.classes))
 
 
 def forecast_on_sample(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyForecast:
@@ -91,7 +107,7 @@ def _forecast(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyFo
         facts |= {"mechanism": c.mechanism, "allow_unproven": not c.proven}
     if c.descent is not None and c.descent.norm == "l1":
         facts["row_nonzeros"] = _typical_nonzeros(sample)
-    return simulated_forecast(c.n, len(one.coef), facts, sample, settings=own_and_other, largest=QUICK_SIZE)
+    return simulated_forecast(c.n, one.features, facts, sample, settings=own_and_other, largest=QUICK_SIZE)
 
 
 def _paper_ranges(model: LinearModel, sample: PublicRows) -> dict[str, Any]:

@@ -78,15 +78,15 @@ def accuracy_plot(forecast: AccuracyForecast, epsilon: float) -> Markup:
             axes.plot([epsilon], [forecast.asked], "o", color=ALARM, markersize=5)
         _logarithmic(axes)
         axes.set_xlabel("epsilon (logarithmic; smaller is more private)")
-        axes.set_ylabel("accuracy, forecast")
+        axes.set_ylabel(f"{forecast.measure}, forecast")
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         own = forecast.curves[0]
-        text = "Forecast accuracy against epsilon; nothing could be simulated for this setting."
+        text = f"Forecast {forecast.measure} against epsilon; nothing could be simulated for this setting."
         if own.epsilons:
             released = "" if forecast.asked is None else f"; {forecast.asked:.0%} at the released epsilon {epsilon:g}"
             text = (
-                f"Forecast accuracy on {rows_in_words(forecast)} against epsilon, from {own.median[0]:.0%} at epsilon "
-                f"{own.epsilons[0]:g} to "
+                f"Forecast {forecast.measure} on {rows_in_words(forecast)} against epsilon, from {own.median[0]:.0%} "
+                f"at epsilon {own.epsilons[0]:g} to "
                 f"{own.median[-1]:.0%} at epsilon {own.epsilons[-1]:g}{released}."
             )
         return to_svg(figure, "forecast", text)

@@ -9,11 +9,15 @@ import numpy as np
 
 from cofit.errors import InvalidInputError
 from cofit.experiments.public_rows import PublicRows, public_sample
+from cofit.learn.bounds import beyond
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
+from cofit.models.target_range import TargetRange
+from cofit.report.source import linear
 from cofit.roles.files.plain_arrays import plain_arrays
 from cofit.roles.files.tables import read_study_table
 from cofit.roles.files.text_tables import ANY_LAYOUT, TextLayout
+from cofit.study.columns import scaled_by_bounds
 from cofit.study.problems import TableError
 
 
@@ -21,7 +25,7 @@ def load_sample(path: Path, model: LinearModel | StudyModel, layout: TextLayout 
     """Return the rows of a file, or raise InvalidInputError with what does not fit.
 
     For a study's model: a table as owners have it, with features and label. For a plain model: .npz with X, one column
-    for each feature, and y, the model's classes or 0 and 1.
+    for each feature, and y, the model's classes or their places from 0 on; of a regressor targets in their own units.
     """
     if isinstance(model, StudyModel):
         table = read_study_table(path, model.features, model.label, model.model.classes, layout)
@@ -31,7 +35,11 @@ def load_sample(path: Path, model: LinearModel | StudyModel, layout: TextLayout 
             raise TableError(f"The sample '{path}' does not fit the model. {error}") from None
     else:
         features, labels = _plain(path, model)
-    return public_sample(features, labels, features.shape[1], f"the sample {path.name}")
+    one = linear(model)
+    if one.target_range is not None:
+        labels = scaled_by_bounds(np.asarray(labels, dtype=np.float64), *one.target_range)
+    name, numbers = f"the sample {path.name}", one.target_range is not None
+    return public_sample(features, labels, features.shape[1], name, numbers=numbers, classes=len(one.classes))
 
 
 def _plain(path: Path, model: LinearModel) -> tuple[Any, Any]:
@@ -45,16 +53,29 @@ def _plain(path: Path, model: LinearModel) -> tuple[Any, Any]:
     if not {"X", "y"} <= set(found):
         raise InvalidInputError(f"'{path}' must hold the arrays X and y. Got {sorted(found)} instead.")
     x, y = found["X"], found["y"]
-    if x.ndim != 2 or x.shape[1] != len(model.coef) or x.dtype.kind not in "biuf":
+    if x.ndim != 2 or x.shape[1] != model.features or x.dtype.kind not in "biuf":
         raise InvalidInputError(
-            f"The array X of '{path}' must be a table of numbers with the model's {len(model.coef)} columns. Got "
+            f"The array X of '{path}' must be a table of numbers with the model's {model.features} columns. Got "
             f"{x.dtype} of shape {x.shape} instead."
         )
     if not np.isfinite(x).all():
         raise InvalidInputError(f"The array X of '{path}' must hold finite numbers only.")
     if y.shape != x.shape[:1]:
         raise InvalidInputError(f"The array y of '{path}' must have one label for each of the {len(x)} rows of X.")
-    for classes in (model.classes, (0, 1)):
+    if model.target_range is not None:
+        return x.astype(np.float64), _numbers(path, y, model.target_range)
+    for classes in (model.classes, tuple(range(len(model.classes)))):
         if set(y.tolist()) <= set(classes):
-            return x.astype(np.float64), (y == classes[1]).astype(np.int64)
-    raise InvalidInputError(f"The labels y of '{path}' must be {model.classes[0]} and {model.classes[1]}, or 0 and 1.")
+            return x.astype(np.float64), np.array([classes.index(label) for label in y.tolist()], dtype=np.int64)
+    words = f"{model.classes[0]} and {model.classes[1]}, or 0 and 1"
+    if len(model.classes) > 2:
+        words = f"{', '.join(map(str, model.classes))}, or integers from 0 to {len(model.classes) - 1}"
+    raise InvalidInputError(f"The labels y of '{path}' must be {words}.")
+
+
+def _numbers(path: Path, y: Any, target_range: TargetRange) -> Any:
+    """Return targets, or refuse them."""
+    lower, upper = target_range
+    if y.dtype.kind not in "biuf" or not np.isfinite(y).all() or beyond(y.astype(np.float64), lower, upper).any():
+        raise InvalidInputError(f"The targets y of '{path}' must be numbers from {lower:g} to {upper:g}.")
+    return y

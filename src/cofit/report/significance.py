@@ -34,6 +34,7 @@ import numpy.typing as npt
 from cofit.models.linear_model import LinearModel
 from cofit.privacy.certificate import Certificate
 from cofit.report.noise_law import NoiseLaw, noise_law
+from cofit.study.document import value_text
 
 Reals = npt.NDArray[np.float64]
 LEVEL = 0.05
@@ -99,12 +100,16 @@ def shown_weights(model: LinearModel) -> list[ShownWeight]:
 
 
 def published_weights(model: LinearModel) -> tuple[Reals, tuple[str, ...]]:
-    """Return the weights as they were released, the intercept's last, and their names."""
-    names = model.feature_names or tuple(f"column {i + 1}" for i in range(len(model.coef)))
+    """Return the weights as they were released, the intercept's last, and their names; of several classes one after the
+    other."""
+    names = model.feature_names or tuple(f"column {i + 1}" for i in range(model.features))
     weights = np.array(model.coef)
     if model.constant:
-        weights, names = np.append(weights, model.intercept / model.constant), (*names, INTERCEPT)
-    return weights, names
+        last = np.asarray(model.intercept) / model.constant
+        weights, names = np.append(weights, last[..., np.newaxis], axis=-1), (*names, INTERCEPT)
+    if model.lines > 1:
+        names = tuple(f"{name} for {value_text(label)}" for label in model.classes for name in names)
+    return weights.ravel(), names
 
 
 def signal_norm(weights: Reals, certificate: Certificate) -> SignalNorm:

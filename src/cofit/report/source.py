@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.models.linear_model import LinearModel
 from cofit.models.model_files import read_model
@@ -55,5 +57,6 @@ def _check_sizes(model: LinearModel) -> None:
         )
     if any(abs(value) > _LARGEST for value in extras):
         raise parameter_error("rows", "a model to report on", f"numbers of at most {_LARGEST:g}", "more")
-    if abs(model.intercept) > _LARGEST * min(model.constant or 1.0, 1.0) or max(map(abs, model.coef)) > _LARGEST:
+    largest = np.abs(model.intercept).max(), np.abs(model.coef).max()
+    if largest[0] > _LARGEST * min(model.constant or 1.0, 1.0) or largest[1] > _LARGEST:
         raise parameter_error("coef", "a model to report on", f"at most {_LARGEST:g}, and so the intercept", "more")

@@ -189,5 +189,7 @@ def rows_for_use(c: Certificate) -> str | None:
         return None
     averaged, steps = c.descent.averaged, c.descent.steps
     counts = sum(min(averaged, steps - t) / averaged for t in range(steps))
-    strength = float(c.descent.step_size) * c.n * counts * math.sqrt(c.d) / c.noise_expected_norm
-    return shown(rows_needed(c.n, c.d - int(c.descent.constant > 0), strength))
+    outputs, own = c.descent.outputs, 1 / c.descent.outputs
+    counted = own + (1 - own) * float(c.descent.others / c.descent.factor[0])
+    strength = float(c.descent.step_size) * c.n * counts * counted * math.sqrt(c.d) / c.noise_expected_norm
+    return shown(rows_needed(c.n, c.d // outputs - int(c.descent.constant > 0), strength))

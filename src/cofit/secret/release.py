@@ -6,7 +6,7 @@ must never be drawn again; a restart opens the stored shares of the first draw.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,21 @@ _LABEL = "release"
 
 
 def release_once(
-    party: Party, draw: Callable[[], SecretArray], store: ReleaseStore | None, *, reason: str, key: str
+    party: Party,
+    draw: Callable[[], SecretArray],
+    store: ReleaseStore | None,
+    *,
+    reason: str,
+    key: str,
+    to: Sequence[str] | None = None,
 ) -> npt.NDArray[Any]:
-    """Open one secret value to all parties, the same one however often the parties start again.
+    """Open one secret value, the same one however often the parties start again.
 
     draw: computes the value, noise included. Called only if no party has stored one.
     store: this party's own, empty or with the record of an earlier attempt at this release. None at a dealer, which
         holds no shares: it hears what the parties found, and takes part in ``draw``.
     key: public text that names the release (such as the study's hash and the run); a record of another key is refused.
+    to: the parties that learn it, and None: all. At the others, as at a dealer, an empty array is returned.
 
     Every party looks into its store and tells all others what it found (1 round). Then:
 
@@ -78,7 +85,10 @@ def release_once(
     if store is not None:
         store.confirm()
     party.barrier(_LABEL)
-    return np.zeros(0) if value is None else party.open(value, reason=reason)
+    if value is None:
+        return np.zeros(0)
+    opened = party.open(value, reason=reason) if to is None else party.open(value, reason=reason, to=to)
+    return np.zeros(0) if opened is None else opened
 
 
 def _read(party: Party, data: bytes, key: str) -> tuple[bytes, SecretArray]:

@@ -136,8 +136,11 @@ class SecretValue:
             raise parameter_error("shape", "reshape", f"a shape of {self.size} elements", wanted) from None
 
     def repeated(self, count: int) -> Self:
-        """Return one element ``count`` times, all in one place in memory."""
-        return self._like(self._share.linear(lambda part: np.broadcast_to(part.reshape(1), (count,))), self._limit)
+        """Return one element, or an array of them along a new first axis, ``count`` times, in one place in memory."""
+        own = () if self.size == 1 else self.shape
+        return self._like(
+            self._share.linear(lambda part: np.broadcast_to(part.reshape(own), (count, *own))), self._limit
+        )
 
     @property
     def T(self) -> Self:  # noqa: N802

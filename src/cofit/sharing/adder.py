@@ -84,14 +84,14 @@ def top_bit_from_signals(boolean: Boolean, generate: BitShare, propagate: BitSha
     top = generate.rows - 1
     if not top:
         return propagate
-    carry = _carry_out(boolean, generate, propagate, top)
+    carry = carry_out(boolean, generate, propagate, top)
     return boolean.xor(boolean.select_rows(propagate, slice(top, top + 1)), carry)
 
 
 def top_two_from_signals(boolean: Boolean, generate: BitShare, propagate: BitShare) -> BitShare:
     """Return the two top sum bits, the lower one first: the carry between them takes one more AND."""
     top = generate.rows - 1
-    carry = _carry_out(boolean, generate, propagate, top - 1)
+    carry = carry_out(boolean, generate, propagate, top - 1)
     below = slice(top - 1, top)
     g, p = boolean.select_rows(generate, below), boolean.select_rows(propagate, below)
     into_top = boolean.xor(g, boolean.and_(p, carry))
@@ -99,8 +99,8 @@ def top_two_from_signals(boolean: Boolean, generate: BitShare, propagate: BitSha
     return boolean.xor(boolean.select_rows(propagate, slice(top - 1, top + 1)), sums)
 
 
-def _carry_out(boolean: Boolean, generate: BitShare, propagate: BitShare, positions: int) -> BitShare:
-    """Return the carry out of the lowest positions."""
+def carry_out(boolean: Boolean, generate: BitShare, propagate: BitShare, positions: int) -> BitShare:
+    """Return the carry out of the lowest positions; the propagate signal of the lowest is never looked at."""
     if not positions:
         lowest = boolean.select_rows(generate, slice(0, 1))
         return boolean.xor(lowest, lowest)

@@ -134,6 +134,20 @@ class BitCosts:
 
 
 @dataclass(frozen=True)
+class ClipCosts:
+    """The costs of ``clipped_sum``: what is opened of every element, and how often every word of the
+    tables is sent with that; of every word of signals; and to share the result, of every element, truncated or not. The
+    ANDs between are those of ``adder.py``.
+    """
+
+    opened: Cost
+    tables: int
+    signals: Cost
+    result: Cost
+    exact_result: Cost
+
+
+@dataclass(frozen=True)
 class Costs:
     """The costs of a scheme among a given number of parties.
 
@@ -150,9 +164,10 @@ class Costs:
     among what it adds. ``high_part``: of the operation of that name. ``compared``: what the parties exchange to see
     that an owner dealt them one value; what the owner sends follows from ``Inputs.layout``. ``hold``: what preparing a
     value for many products takes; None if nothing. ``hold_known``: the same for a part of it that one party knows.
-    ``listeners``: how many hear announcements beside the parties.
-    ``mask_digits``: what every digit of the masks of ``from_numbers`` takes, and ``mask_bits``: how many more than its
-    digits there are. ``late``: makes an empty list of checks, where the scheme checks late.
+    ``listeners``: how many hear announcements beside the parties. ``mask_digits``: what every digit of the masks of
+    ``from_numbers`` takes, and ``mask_bits``: how many more than its digits there are. ``joins_sums``: whether a sum of
+    products costs what one product does, and several sums as many rounds as the longest. ``clip``: of ``clipped_sum``;
+    None where the scheme has no such operation. ``late``: makes an empty list of checks, where the scheme checks late.
     """
 
     setup_rounds: int
@@ -183,5 +198,7 @@ class Costs:
     listeners: int = 0
     mask_digits: Cost = Cost(0, 0)
     mask_bits: int = 0
+    joins_sums: bool = False
+    clip: ClipCosts | None = None
     late: Callable[[], LateChecks] | None = None
     in_stocks: bool = False

@@ -36,6 +36,7 @@ from cofit.sharing.placed import PlacedShare
 from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Share
 from cofit.sharing.spec import Spec
 from cofit.sharing.summands import joined
+from cofit.sharing.sums import Clip, Kind, Product, ProductSum, repeated_to
 
 _PIECE = 1 << 19  # elements of a matrix whose high parts travel at once
 
@@ -259,6 +260,47 @@ class Scheme(Member, Conversion):
         shape = inner_shape(a.shape, b.shape)
         check_shift(ring, shift)
         return self._inner(ring, a, b, shape, shift)
+
+    def product_sums(self, wanted: Sequence[ProductSum]) -> list[Share]:
+        """Return sums of products; here one product after the other. See ``sums.py``."""
+        return [self._sum_in_turn(one) for one in wanted]
+
+    def _sum_in_turn(self, one: ProductSum) -> Share:
+        main, *others = one.products
+        plus = one.plus
+        for other in others:
+            term = repeated_to(self._product_of(other, 0, None), one.shape)
+            plus = term if plus is None else self.add(plus, term)
+        return self._product_of(main, one.shift, plus)
+
+    def _product_of(self, product: Product, shift: int, plus: Share | None) -> Share:
+        if product.kind is Kind.PAIRS:
+            a, b = (self._columns(side) for side in (product.lefts, product.rights))
+        else:
+            (a,), (b,) = product.lefts, product.rights
+        if product.kind is Kind.MUL:
+            return self.mul(a, b, shift, plus)
+        if product.kind is Kind.MATMUL:
+            return self.matmul(a, b, shift, plus)
+        if plus is None:
+            return self.inner(a, b, shift)
+        return self.truncate(self.add(self.inner(a, b), plus), shift)
+
+    def _columns(self, vectors: Sequence[Share]) -> Share:
+        """Return vectors as the columns of a table, each in one piece of memory."""
+        rows = [vector.map(lambda part: part.reshape(1, -1)) for vector in vectors]
+        return self.concatenate(rows, 0).map(np.transpose)
+
+    @property
+    def clips(self) -> bool:
+        """Whether ``clipped_sum`` is an operation of this scheme. Public."""
+        return False
+
+    def clipped_sum(self, one: ProductSum, clip: Clip) -> Share:
+        """Return a sum of products, truncated, and clipped to [lower, upper]: a vector. Exactly so, of the truncated
+        sum.
+        """
+        raise InvalidInputError(f"Scheme '{self.info.name}' has no clipped sums: compare, and multiply.")
 
     def squared_distances(self, a: Share, row: Share) -> Share:
         """Return (a - row)^2 element-wise, for every row of a. Sends what a product does."""

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from cofit.errors import InvalidInputError
 from cofit.sharing import scheme_named
-from cofit.study.document import Data, OwnerEntry, Participant, Study
+from cofit.study.agreement import Agreement
+from cofit.study.document import Data, OwnerEntry, Participant
 from cofit.study.fields import field_error
 
 _SHOWN = 5
@@ -46,7 +47,7 @@ def check_owners(data: Data, owners: Sequence[OwnerEntry], *, stated: bool) -> D
     return data
 
 
-def check_parties(study: Study) -> None:
+def check_parties(study: Agreement) -> None:
     """Raise unless the scheme runs with as many computing parties as the study names, and has its dealer."""
     dealer = study.dealer
     info, count = scheme_named(study.compute.scheme).info, len(study.parties)
@@ -78,7 +79,7 @@ def check_parties(study: Study) -> None:
             )
 
 
-def check_identities(study: Study) -> None:
+def check_identities(study: Agreement) -> None:
     """Raise unless every name stands for one certificate and every certificate for one name, in all roles together."""
     roles: dict[str, Sequence[Participant]] = {
         "parties": study.parties,

@@ -9,13 +9,11 @@ Nothing here is a secret. Nothing here reads a file.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from cofit.sharing import Spec, scheme_named
+from cofit.study.hashed import HashedStudy
 
 FORMAT = 1
 Value = str | int | bool
@@ -26,7 +24,8 @@ Value = str | int | bool
 class Model:
     """What is trained, and how. The numbers are those of ``cofit.learn.facts.training_facts``.
 
-    What recipe 'best' does not have is None with it.
+    What recipe 'best' does not have is None with it. class_weights: in the order of the label's values; None: both
+    count alike.
     """
 
     kind: str
@@ -42,6 +41,7 @@ class Model:
     initial: str | None
     tolerance: float | None
     allow_unproven: bool | None
+    class_weights: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,15 @@ class Feature:
 class Data:
     """What the owners hold. ``rows`` counts the records of the joint data; ``row_key`` names a column, or is None.
 
-    normalised_by, clip_rows: None leaves it to the plan.
+    label_values: the classes; none where the label is a number, whose public ends are ``label_range``.
+    normalised_by, clip_rows: None leaves it to the plan. weight, weight_bound: the column with the records' weights, at
+    the owner of their label, and what none exceeds; None: all count alike.
     """
 
     partition: str
     rows: int
     label: str
-    label_values: tuple[Value, Value]
+    label_values: tuple[Value, ...]
     normalised_by: str | None
     norm_floor: float
     clip_rows: bool | None
@@ -107,12 +109,23 @@ class Data:
     unmatched: str | None
     ignore_extra: bool
     features: tuple[Feature, ...]
+    label_range: tuple[float, float] | None = None
+    weight: str | None = None
+    weight_bound: float | None = None
+
+    @property
+    def label_feature(self) -> Feature | None:
+        """The label as a column of numbers; None where it has classes."""
+        if self.label_range is None:
+            return None
+        return Feature(self.label, "number", *self.label_range)
 
 
 @dataclass(frozen=True)
 class Compute:
-    """How the parties compute. ``checkpoint_epochs``: None keeps no checkpoints. Times are in seconds.
+    """How the parties compute. Times are in seconds.
 
+    checkpoint_epochs: a checkpoint is kept after so many; None: when a minute of work is done, as forecasts have it.
     threshold: None is the most corrupted parties that the scheme withstands. latency: of a message between two parties,
     by which the plan chooses how products travel; None: as is usual with the scheme.
     """
@@ -163,7 +176,7 @@ class AnalystEntry(Participant):
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(HashedStudy):
     """The whole agreement. Make it with ``parse_study``; ``cofit.roles.files.studies`` reads it from a file."""
 
     name: str
@@ -179,14 +192,20 @@ class Study:
     def canonical(self) -> str:
         """Return the resolved study as JSON with sorted keys and no spaces: equal studies, equal texts."""
         data = vars(self.data) | {"features": [vars(feature) for feature in self.data.features]}
-        if self.data.clip_rows is None:  # studies from before there was such a field keep their hash
-            del data["clip_rows"]
+        for name in (
+            "clip_rows",
+            "label_range",
+            "weight",
+            "weight_bound",
+        ):  # studies from before there were such fields keep their hash
+            if data[name] is None:
+                del data[name]
         later = ("threshold", "latency")  # likewise
         compute = {name: v for name, v in vars(self.compute).items() if v is not None or name not in later}
         resolved = {
             "format": FORMAT,
             "name": self.name,
-            "model": vars(self.model),
+            "model": {name: v for name, v in vars(self.model).items() if v is not None or name != "class_weights"},
             "privacy": vars(self.privacy),
             "data": data,
             "compute": compute,
@@ -198,15 +217,10 @@ class Study:
             resolved["dealer"] = self.dealer.to_dict()
         return json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
-    @cached_property
-    def spec(self) -> Spec:
-        """The scheme, among the computing parties that the study names. How products travel is in the plan."""
-        return scheme_named(self.compute.scheme).info.spec(len(self.parties), self.compute.threshold)
-
-    @cached_property
-    def hash(self) -> str:
-        """SHA-256 of ``canonical()``, in hex: the name of the study."""
-        return hashlib.sha256(self.canonical().encode()).hexdigest()
+    @property
+    def common_rows(self) -> bool:
+        """Whether all owners bring the same rows, in one order."""
+        return self.data.partition == "vertical"
 
     def owner(self, name: str) -> OwnerEntry | None:
         """Return the owner of that name, or None."""

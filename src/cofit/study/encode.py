@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ from cofit.study.columns import (
     row_keys,
     scaled_by_bounds,
 )
-from cofit.study.document import Feature, OwnerEntry, Study, Value, value_text
+from cofit.study.document import Data, Feature, OwnerEntry, Study, Value, value_text
 from cofit.study.fields import suggestion
 from cofit.study.problems import (
     DATE,
@@ -59,13 +60,15 @@ _LABEL_IN = "fill it in, or remove the row: every record needs a label"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class EncodedTable:
-    """One owner's data, ready to be shared. ``features`` (rows x columns), ``labels`` (0, 1) and ``keys``, each None
-    where the owner has none. ``moved``: how many values of a column were moved to a bound, for the owner alone."""
+    """One owner's data, ready to be shared. ``features`` (rows x columns), ``labels`` (0 and 1, or numbers from -1 to
+    1), ``keys`` and ``weights`` (0 to the bound), each None where the owner has none. ``moved``: how many values of a
+    column were moved to a bound, for the owner alone."""
 
     features: Reals | None
-    labels: npt.NDArray[np.int64] | None
+    labels: npt.NDArray[Any] | None
     keys: tuple[str, ...] | None
     moved: Mapping[str, int] = field(default_factory=dict)
+    weights: Reals | None = None
 
     def __repr__(self) -> str:
         shapes = [None if part is None else part.shape for part in (self.features, self.labels)]
@@ -77,6 +80,7 @@ class EncodedTable:
             None if self.features is None else self.features[order],
             None if self.labels is None else self.labels[order],
             None if self.keys is None else tuple(self.keys[i] for i in order.tolist()),
+            weights=None if self.weights is None else self.weights[order],
         )
 
 
@@ -91,6 +95,8 @@ def owner_named(study: Study, name: str) -> OwnerEntry:
 def expected_columns(study: Study, owner: OwnerEntry) -> tuple[str, ...]:
     """Return the columns that the owner's table must have: its features, the label if it holds it, the row key."""
     special = [study.data.label] if owner.holds_label else []
+    if study.data.weight is not None and owner.holds_label:
+        special.append(study.data.weight)
     if study.data.row_key is not None:
         special.append(study.data.row_key)
     return (*owner.columns, *special)
@@ -110,10 +116,21 @@ def encode_table(study: Study, owner: str, table: pa.Table) -> EncodedTable:
     encoded = encode_columns(features, table, problems) if features else None
     labels = None
     if entry.holds_label and study.data.label in present:
-        labels = _matched(study.data.label, table, study.data.label_values, problems, remedy=_LABEL_IN)
+        labels = _labels(study.data, table, problems)
+    weights = None
+    if entry.holds_label and study.data.weight is not None and study.data.weight in present:
+        column = Feature(study.data.weight, "number", 0.0, study.data.weight_bound or 0.0)
+        weights = (encode_columns([column], table, problems)[:, 0] + 1) / 2 * column.upper
     problems.raise_any()
     kept = None if keys is None else tuple(key for key in keys if key is not None)
-    return EncodedTable(encoded, labels, kept, problems.moved)
+    return EncodedTable(encoded, labels, kept, problems.moved, weights)
+
+
+def _labels(data: Data, table: pa.Table, problems: Problems) -> npt.NDArray[Any]:
+    """Return the places of classes, or numbers scaled from their range to [-1, 1]."""
+    if data.label_feature is not None:
+        return encode_columns([data.label_feature], table, problems)[:, 0]
+    return _matched(data.label, table, data.label_values, problems, remedy=_LABEL_IN)
 
 
 def encode_columns(features: Sequence[Feature], table: pa.Table, problems: Problems) -> Reals:

@@ -12,7 +12,9 @@ from cofit.study.document import Feature, Study
 def study_encoding(study: Study) -> dict[str, Any]:
     """Return the encoding of a study's tables, in JSON's types."""
     data = study.data
-    return encoding(study.name, data.label, data.row_key, data.label_values, data.features, study.weight_names)
+    return encoding(
+        study.name, data.label, data.row_key, data.label_values, data.features, study.weight_names, data.label_range
+    )
 
 
 def encoding(
@@ -22,9 +24,13 @@ def encoding(
     classes: Sequence[object],
     features: Sequence[Feature],
     weights: Sequence[str],
+    target_range: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Return the same from its parts. weights: the encoded columns in the order of the weights."""
+    """Return the same from its parts. weights: the encoded columns in the order of the weights. target_range: of a
+    label that is a number; left out where it has classes."""
+    ranged = {} if target_range is None else {"range": list(target_range)}
     return {
+        **ranged,
         "study": name,
         "label": label,
         "row_key": row_key,

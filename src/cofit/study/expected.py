@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
 from cofit.learn.plan import Plan
+from cofit.learn.weights import weight_facts
 from cofit.secret import InputFacts
+from cofit.study.agreement import Agreement
 from cofit.study.document import Study
 
 
@@ -21,11 +23,13 @@ def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, Inpu
             inputs[FEATURES] = plan.features((owner.rows, width))
         if owner.holds_label:
             inputs[LABELS] = plan.target.facts(owner.rows, plan.formats.ring)
+            if plan.facts.weight_bound is not None:
+                inputs[WEIGHTS] = weight_facts(owner.rows, plan.formats.ring)
         expected[owner.name] = inputs
     return expected
 
 
-def party_ranks(study: Study) -> dict[str, int]:
+def party_ranks(study: Agreement) -> dict[str, int]:
     """Return the ranks of those owners that are computing parties too: a name stands for one certificate in a study."""
     ranks = {party.name: rank for rank, party in enumerate(study.parties)}
     return {owner.name: ranks[owner.name] for owner in study.owners if owner.name in ranks}

@@ -47,14 +47,15 @@ def column_name(path: str, name: object) -> str:
     return name
 
 
-def parse_values(table: Table, name: str, kinds: tuple[type, ...], count: int | None = None) -> tuple[Value, ...]:
-    """Return distinct values of one of ``kinds``: exactly ``count`` of them, or at least two."""
+def parse_values(table: Table, name: str, kinds: tuple[type, ...], most: int | None = None) -> tuple[Value, ...]:
+    """Return distinct values of one of ``kinds``: at least two, and at most ``most`` of them."""
     words = {str: "texts", int: "whole numbers", bool: "booleans"}
-    of = f"{count or 'at least two'} different values, all of them {' or all '.join(words[kind] for kind in kinds)}"
+    many = "at least two" if most is None else f"2 to {most}"
+    of = f"{many} different values, all of them {' or all '.join(words[kind] for kind in kinds)}"
     values = table.items(name, of=of)
     if len({type(value) for value in values}) != 1 or type(values[0]) not in kinds:
         raise field_error(table.at(name), f"a list of {of}", values)
-    if len(values) < 2 or (count is not None and len(values) != count):
+    if len(values) < 2 or (most is not None and len(values) > most):
         raise field_error(table.at(name), f"a list of {of}", values)
     for i, value in enumerate(values):
         if isinstance(value, str) and (not value or value != value.strip() or not value.isprintable()):

@@ -7,34 +7,50 @@ numbers of the plan are checked by ``training_facts`` itself, so that study and 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from cofit.errors import InvalidInputError
-from cofit.learn.facts import DEFAULT_DELTA, DEFAULT_NORM_FLOOR, PAPER_DEFAULTS, PARAMETERS, PARTITIONS
-from cofit.learn.losses import kinds
+from cofit.learn.facts import (
+    DEFAULT_DELTA,
+    DEFAULT_NORM_FLOOR,
+    NUMBER_NORM_FLOOR,
+    PAPER_DEFAULTS,
+    PARAMETERS,
+    PARTITIONS,
+)
+from cofit.learn.losses import kinds, loss_named
 from cofit.learn.recipes.descent.shares import SHARED
 from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS
 from cofit.learn.settings import RECIPES, WHO_SCALES
+from cofit.learn.targets import MOST_CLASSES
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES
 from cofit.study.crosschecks import check_identities, check_owners, check_parties
-from cofit.study.document import FORMAT, AnalystEntry, Compute, Data, Model, PartyEntry, Privacy, Study
+from cofit.study.document import FORMAT, AnalystEntry, Compute, Data, Model, Privacy, Study, Value
 from cofit.study.features import FEATURE_FIELDS, column_name, parse_features, parse_values
 from cofit.study.fields import OWNER, Table, field_error
-from cofit.study.participants import ROLE_FIELDS, parse_owners, parse_parties, participant_name, participants
+from cofit.study.participants import (
+    ROLE_FIELDS,
+    parse_dealer,
+    parse_owners,
+    parse_parties,
+    participant_name,
+    participants,
+)
 from cofit.study.plan import study_facts
 
 _DOCUMENT = ("format", "name", "model", "privacy", "data", "compute", "parties", "owners", "analysts", "dealer")
 _MODEL_OF_PAPER = tuple(one.name for one in fields(Model) if one.name in PAPER_DEFAULTS)
-_MODEL = ("kind", "recipe", "intercept", "calibrate_intercept", *_MODEL_OF_PAPER)
+_MODEL = ("kind", "recipe", "intercept", "calibrate_intercept", "class_weights", *_MODEL_OF_PAPER)
 _PRIVACY = ("epsilon", "delta", "budget_shares", "mechanism", "sensitivity")
 _DATA = (
     "partition", "label", "label_values", "normalised_by", "norm_floor", "row_nonzeros", "row_key", "unmatched", "rows",
-    "clip_rows",
+    "clip_rows", "label_range", "weight", "weight_bound",
     "ignore_extra", "schema", "features",
 )  # fmt: skip
 _COMPUTE = ("scheme", "threshold", "latency", "timeout", "connect_timeout", "checkpoint_epochs")
@@ -58,7 +74,7 @@ def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) ->
         raise field_error("format", f"{FORMAT}, the only format that this release of cofit reads", top.raw("format"))
     data_table = top.table("data", _DATA)
     model = _model(top.table("model", _MODEL))
-    data = _data(data_table, model.recipe)
+    data = _data(data_table, model)
     owners = parse_owners(top.tables("owners", ROLE_FIELDS["owners"]), certificates, data)
     analysts = participants(top.tables("analysts", ROLE_FIELDS["analysts"]), certificates)
     study = Study(
@@ -66,23 +82,16 @@ def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) ->
         model=model,
         privacy=_privacy(top.table("privacy", _PRIVACY), model.recipe),
         data=check_owners(data, owners, stated="rows" in data_table),
-        compute=_compute(top.table("compute", _COMPUTE), model.recipe),
+        compute=_compute(top.table("compute", _COMPUTE)),
         parties=parse_parties(top.tables("parties", ROLE_FIELDS["parties"]), certificates),
         owners=owners,
         analysts=tuple(AnalystEntry(*analyst) for analyst in analysts),
-        dealer=_dealer(top, certificates),
+        dealer=parse_dealer(top, certificates),
     )
     check_parties(study)
     check_identities(study)
     _check_facts(study)
     return study
-
-
-def _dealer(top: Table, certificates: Mapping[str, str]) -> PartyEntry | None:
-    if "dealer" not in top:
-        return None
-    (dealer,) = parse_parties([top.table("dealer", ROLE_FIELDS["dealer"])], certificates)
-    return dealer
 
 
 def _model(table: Table) -> Model:
@@ -96,6 +105,9 @@ def _model(table: Table) -> Model:
         intercept=table.boolean("intercept", True),
         calibrate_intercept=table.boolean("calibrate_intercept", False),
         **(_of_paper(table) if paper else dict.fromkeys(_MODEL_OF_PAPER)),
+        class_weights=_pair(table, "class_weights", "the weights of the two classes")
+        if "class_weights" in table
+        else None,
     )
 
 
@@ -142,8 +154,9 @@ def _shares(table: Table) -> tuple[tuple[str, float], ...]:
     return chosen
 
 
-def _data(table: Table, recipe: str) -> Data:
+def _data(table: Table, model: Model) -> Data:
     """Return the data section; ``rows`` is 0 where it is to be summed up from the owners."""
+    recipe, of_numbers = model.recipe, loss_named(kinds()[model.kind]).target.ranged
     partition = table.text("partition", choices=PARTITIONS)
     vertical = partition == "vertical"
     table.absent(["schema"], "the features of the schema file must stand in its place (load_study does that)")
@@ -158,34 +171,67 @@ def _data(table: Table, recipe: str) -> Data:
     features = parse_features(table.tables("features", FEATURE_FIELDS))
     taken = {feature.name for feature in features}
     special = {}
-    for name in ("label", "row_key"):
+    for name in ("label", "row_key", "weight"):
         if name in table or name == "label":
             special[name] = column_name(table.at(name), table.raw(name, must_be="the name of a column"))
             if special[name] in taken:
                 raise field_error(
-                    table.at(name), "another column than the features, the label and the key", table.raw(name)
+                    table.at(name),
+                    "another column than the features, the label, the key and the weight",
+                    table.raw(name),
                 )
             taken.add(special[name])
-    negative, positive = parse_values(table, "label_values", (str, int, bool), count=2)
+    label_values, label_range = _label(table, model.kind, of_numbers)
     return Data(
         partition=partition,
         rows=table.integer("rows") if vertical or "rows" in table else 0,
         label=special["label"],
-        label_values=(negative, positive),
+        label_values=label_values,
         normalised_by=by,
-        norm_floor=table.number("norm_floor", float(DEFAULT_NORM_FLOOR)),
+        norm_floor=table.number("norm_floor", float(NUMBER_NORM_FLOOR if of_numbers else DEFAULT_NORM_FLOOR)),
         clip_rows=table.boolean("clip_rows", False) if "clip_rows" in table else None,
         row_nonzeros=table.integer("row_nonzeros") if "row_nonzeros" in table else None,
         row_key=special.get("row_key"),
         unmatched=table.text("unmatched", "refuse", choices=("refuse", "drop")) if vertical else None,
         ignore_extra=table.boolean("ignore_extra", False),
         features=features,
+        label_range=label_range,
+        weight=special.get("weight"),
+        weight_bound=_weight_bound(table),
     )
 
 
-def _compute(table: Table, recipe: str) -> Compute:
-    if recipe == "best":
-        table.absent(["checkpoint_epochs"], "recipe 'best' has few epochs, and starts over after an interruption")
+def _weight_bound(table: Table) -> float | None:
+    """Return the bound of the records' weights, which goes with the name of their column."""
+    for name, other in (("weight", "weight_bound"), ("weight_bound", "weight")):
+        if name in table and other not in table:
+            raise field_error(table.at(other), f"stated, because {name} is", None)
+    return table.number("weight_bound") if "weight_bound" in table else None
+
+
+def _label(table: Table, kind: str, of_numbers: bool) -> tuple[tuple[Value, ...], tuple[float, float] | None]:
+    """Return the classes of the label, or none and the range of its numbers."""
+    if not of_numbers:
+        table.absent(["label_range"], f"the label of a model of kind '{kind}' has classes: label_values")
+        return parse_values(table, "label_values", (str, int, bool), most=MOST_CLASSES), None
+    table.absent(["label_values"], f"the label of a model of kind '{kind}' is a number: give label_range")
+    lower, upper = _pair(table, "label_range", "the lower end of what the label can be and the upper one")
+    if not lower < upper or not math.isfinite(upper - lower):
+        must_be = "two numbers, the first of them smaller, as in [0, 400]"
+        raise field_error(table.at("label_range"), must_be, table.raw("label_range"))
+    return (), (lower, upper)
+
+
+def _pair(table: Table, name: str, what: str) -> tuple[float, float]:
+    """Return two numbers of a list."""
+    given = table.raw(name, must_be=f"a list of two numbers: {what}")
+    sound = isinstance(given, list) and len(given) == 2
+    if not sound or any(isinstance(v, bool) or not isinstance(v, int | float) or not math.isfinite(v) for v in given):
+        raise field_error(table.at(name), f"a list of two numbers: {what}", given)
+    return float(given[0]), float(given[1])
+
+
+def _compute(table: Table) -> Compute:
     return Compute(
         scheme=table.text("scheme", choices=sorted(SCHEMES)),
         timeout=table.number("timeout", 60.0, 1.0, _LONGEST_TIMEOUT),
@@ -202,6 +248,9 @@ def _check_facts(study: Study) -> None:
         study_facts(study)
     except InvalidInputError as error:
         found = re.match(r"The '(\w+)' parameter of a plan ", str(error))
+        if found is not None and found[1] == "classes":
+            must_be = "two classes unless model.recipe is 'best' and privacy.delta is above 0 (for example 1e-6)"
+            raise field_error("data.label_values", must_be, list(study.data.label_values)) from None
         if found is None or found[1] not in _SECTION_OF_FACT:
             raise InvalidInputError(f"The study cannot be planned: {error}") from None
         path = f"{_SECTION_OF_FACT[found[1]]}.{found[1]}"

@@ -70,6 +70,14 @@ def parse_parties(tables: Sequence[Table], certificates: Mapping[str, str]) -> t
     return tuple(PartyEntry(*who, *where) for who, where in zip(named, addresses, strict=True))
 
 
+def parse_dealer(top: Table, certificates: Mapping[str, str]) -> PartyEntry | None:
+    """Return the dealer of a document, if it has one."""
+    if "dealer" not in top:
+        return None
+    (dealer,) = parse_parties([top.table("dealer", ROLE_FIELDS["dealer"])], certificates)
+    return dealer
+
+
 def parse_owners(tables: Sequence[Table], certificates: Mapping[str, str], data: Data) -> tuple[OwnerEntry, ...]:
     """Return the owners; in a horizontal study each has all features and the label."""
     named = participants(tables, certificates)

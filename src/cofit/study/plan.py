@@ -28,6 +28,7 @@ def study_facts(study: Study) -> Facts:
         cols,
         partition=data.partition,
         loss=kinds()[model.kind],
+        classes=max(2, len(data.label_values)),
         **{
             **{name: value for part in parts for name, value in vars(part).items() if name in SETTINGS},
             "fit_intercept": model.intercept,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cofit.arithmetic import Shape
 from cofit.errors import InvalidInputError
 from cofit.learn.certify import certify
-from cofit.learn.inputs import FEATURES, LABELS
+from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS
 from cofit.learn.plan import Plan
 from cofit.learn.rebuild import compare_certificates, of_another_release, rebuilt_plan
 from cofit.privacy.certificate import Certificate
@@ -24,7 +24,9 @@ def expected_certificate(study: Study, plan: Plan) -> Certificate:
     """
     shapes: dict[str, dict[str, Shape]] = {}
     for owner in study.owners:
-        shapes[owner.name] = {LABELS: (owner.rows,)} if owner.holds_label else {}
+        shapes[owner.name] = {LABELS: plan.target.shape(owner.rows)} if owner.holds_label else {}
+        if owner.holds_label and plan.facts.weight_bound is not None:
+            shapes[owner.name][WEIGHTS] = (owner.rows,)
         if owner.columns:
             width = sum(feature.width for feature in study.features_of(owner)) + plan.own_columns
             shapes[owner.name][FEATURES] = (owner.rows, width)

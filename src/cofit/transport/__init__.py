@@ -2,7 +2,8 @@
 
 ``memory_meshes`` joins threads, ``connect_mesh`` joins processes and machines over mutual TLS 1.3 with pinned
 certificates, and ``faulty_links`` makes either of them misbehave on purpose. A ``Reception`` answers at one port for
-both the mesh and conversations, which ``converse`` begins: requests and answers of everybody who takes part.
+both the mesh and conversations, which ``converse`` begins: requests and answers of everybody who takes part. Behind a
+reception the connections of a mesh may break: its lines outlive them (``resume_proof.md``).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from cofit.transport.frames import HEADER_BYTES, MAX_FRAME_BYTES, PROTOCOL_VERSI
 from cofit.transport.identity import Identity, fingerprint, generate_identity
 from cofit.transport.link import Wrap
 from cofit.transport.listener import Acceptor, Listener, listen
+from cofit.transport.measure import LineSpeed, measure_lines
 from cofit.transport.memory_mesh import memory_meshes
 from cofit.transport.mesh import Mesh
 from cofit.transport.rates import TokenBuckets
@@ -58,6 +60,7 @@ __all__ = [
     "Identity",
     "LabelCounts",
     "Limits",
+    "LineSpeed",
     "Listener",
     "Mesh",
     "Peer",
@@ -77,5 +80,6 @@ __all__ = [
     "fingerprint",
     "generate_identity",
     "listen",
+    "measure_lines",
     "memory_meshes",
 ]

@@ -9,13 +9,13 @@ import select
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from cofit.errors import HandshakeError, SessionMismatchError, TransportError
 from cofit.transport.authentication import (
     MESH_PROTOCOL,
-    SERVICE_PROTOCOL,
     Authentication,
     DroppedError,
     Peer,
@@ -33,14 +33,29 @@ _Place = tuple[int, int, int, str, Any]
 """What getaddrinfo tells of one address."""
 
 
+class Opening(Protocol):
+    """What the two ends say first on an authenticated connection, in steps that do not block."""
+
+    @property
+    def sending(self) -> bool:
+        """Whether our part is not yet fully handed over."""
+
+    def step(self) -> bool:
+        """Go on as far as possible; True when the link may be used."""
+
+
 @dataclass(frozen=True)
 class Own:
-    """What we bring to every connection: who we are, our terms, a replacement for links, and what we dial for."""
+    """What we bring to every connection: who we are, our terms, a replacement for links, and what we dial for.
+
+    ``opening`` is what we say first; None: the greeting.
+    """
 
     identity: Identity
     terms: Terms
     wrap: Wrap | None = None
     protocol: str = MESH_PROTOCOL
+    opening: Callable[[Link], Opening] | None = None
 
 
 class Attempt(Authentication):
@@ -64,8 +79,7 @@ class Attempt(Authentication):
         super().__init__(connection, context, pins, server_side=server_side, deadline=deadline)
         self._own = own
         self._may_be_stale = self._tls is not None
-        self._greeting: Greeting | None = None
-        self.link: Link | None = None
+        self._greeting: Opening | None = None
         self.ready = False
         self.failed = False
 
@@ -93,9 +107,9 @@ class Attempt(Authentication):
             self.link.close()
         super().close()
 
-    def _begin_greeting(self, peer: Peer, tls: ssl.SSLSocket) -> Greeting:
+    def _begin_greeting(self, peer: Peer, tls: ssl.SSLSocket) -> Opening:
         own = self._own
-        if not self._server_side and own.protocol == SERVICE_PROTOCOL != self.protocol:
+        if not self._server_side and own.protocol not in (MESH_PROTOCOL, self.protocol):
             raise HandshakeError(
                 peer.name,
                 f"{peer.name!r} takes no requests at {peer.host}:{peer.port}. Check the address, and that the same "
@@ -103,9 +117,11 @@ class Attempt(Authentication):
             )
         link: Link = TlsLink(tls)
         self.link = link if own.wrap is None else own.wrap(peer.name, link)
+        if own.opening is not None:
+            return own.opening(self.link)
         return Greeting(self.link, own.identity.name, peer.name, own.terms)
 
-    def _greet(self, greeting: Greeting) -> bool:
+    def _greet(self, greeting: Opening) -> bool:
         try:
             done = greeting.step()
         except NoGreetingError:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cofit.errors import CertificateError, HandshakeError
 from cofit.transport.identity import Identity, load_identity
+from cofit.transport.link import Link
 from cofit.transport.refusals import Refused
 from cofit.transport.terms import check_name
 
@@ -19,7 +20,16 @@ MESH_PROTOCOL = "cofit-mesh/1"
 """What a dialler of the training mesh asks for by ALPN. A plain listener, which serves nothing else, ignores it."""
 SERVICE_PROTOCOL = "cofit-service/1"
 """What a dialler asks for by ALPN who wants a conversation; the other end must confirm it."""
+RESUME_PROTOCOL = "cofit-resume/1"
+"""What a dialler asks for by ALPN who goes on with a line of a session."""
 
+_KEPT_ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 20),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6),
+)
+"""The system speaks for a connection that is idle for 20 seconds: firewalls forget one after a minute."""
 _INVALID_NOW = {9: "is not valid yet", 10: "has expired"}
 """OpenSSL's X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED."""
 
@@ -70,8 +80,8 @@ class Authentication:
 
     ``pins`` maps the acceptable certificates (DER) to peers: one for a connection that we dial. At the listening
     end ``peer`` is set when the other end has shown one of them. ``events`` says what to poll for, and
-    ``address`` where the other end is, if it was there from the beginning. A connection that is a TLS socket already
-    has its handshake behind it.
+    ``address`` where the other end is, if it was there from the beginning. ``last_word`` is what to say if it is
+    refused, ``link`` what to say it on. A connection that is a TLS socket already has its handshake behind it.
     """
 
     def __init__(
@@ -91,6 +101,8 @@ class Authentication:
         self.address = _address_of(connection)
         self.authentic = False
         self.deadline = deadline
+        self.link: Link | None = None
+        self.last_word = b""
         self.peer: Peer | None = None if server_side else next(iter(pins.values()))
         self.events = select.POLLIN if server_side and self._tls is None else select.POLLOUT
 
@@ -125,6 +137,8 @@ class Authentication:
         try:
             connection.getpeername()
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for level, option, value in _KEPT_ALIVE:
+                connection.setsockopt(level, option, value)
             self._tls = self._context.wrap_socket(
                 connection, server_side=self._server_side, do_handshake_on_connect=False
             )

@@ -27,7 +27,7 @@ from cofit.transport.frames import (
     pack_blame,
     unpack_blame,
 )
-from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError
+from cofit.transport.link import Link, LinkClosedError, LinkFaultyError, LinkRefusedError, LinkTamperedError
 from cofit.transport.terms import REFUSE_BYTES, Refusal, Terms, refusal_error
 
 SMALL_BYTES = 16384 - HEADER_BYTES
@@ -233,6 +233,10 @@ class Channel:
             return self._receive_body()
         except (LinkClosedError, LinkRefusedError):
             raise self._closed() from None
+        except LinkFaultyError as error:
+            raise FrameError(
+                self.peer, f"{self.peer!r} sent {error}: it is broken or misbehaves. Look at its log, then start anew."
+            ) from None
         except LinkTamperedError:
             raise FrameError(
                 self.peer,

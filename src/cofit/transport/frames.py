@@ -27,6 +27,8 @@ from enum import IntEnum
 
 MAGIC = b"cfit"
 PROTOCOL_VERSION = 1
+LINE_VERSION = 2
+"""The version of a mesh whose frames travel over lines (``resume_proof.md``)."""
 MAX_FRAME_BYTES = 1 << 30
 MAX_CONTROL_BYTES = 1024
 MAX_NAME_BYTES = 64
@@ -51,6 +53,10 @@ class Kind(IntEnum):
     """The sender is alive, and waits itself for the named party."""
     MESSAGE = 6
     """A request or an answer of a conversation; the label tag is the length of its JSON header."""
+    RESUME = 7
+    """A process wants to go on with a line on a new connection (``resume_proof.md``)."""
+    RESUMED = 8
+    """The answer to it, and the last proof."""
 
 
 def label_tag(label: str) -> int:

@@ -20,6 +20,10 @@ class LinkTamperedError(Exception):
     """The stream failed its integrity check (a TLS record that does not authenticate)."""
 
 
+class LinkFaultyError(LinkTamperedError):
+    """The peer broke the rules of the stream itself; the text says how."""
+
+
 class LinkRefusedError(Exception):
     """The peer rejected our certificate."""
 

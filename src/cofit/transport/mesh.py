@@ -30,6 +30,7 @@ from cofit.transport.terms import Terms, check_name
 
 if TYPE_CHECKING:
     from cofit.transport.buffers import Bytes
+    from cofit.transport.keeper import Keeper
 
 _FAREWELL_SECONDS = 0.5
 _NOTICE_AFTER = 0.25
@@ -49,7 +50,7 @@ class Mesh:
     ``timeout`` is how long (seconds) an awaited peer may send nothing, or a peer accept nothing, before the
     run is given up. After an error the mesh is dead. ``members`` are the parties of the run that we have no link
     to: a peer may blame them as it may blame our peers and us. A name that is none of these is quoted, never
-    blamed.
+    blamed. ``keeper``: keeps the links alive, where they are lines; a peer that computes is then not silent.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Mesh:
         timeout: float = 60.0,
         max_frame_bytes: int = MAX_FRAME_BYTES,
         members: Collection[str] = (),
+        keeper: Keeper | None = None,
     ) -> None:
         for each in (name, *links, *members):
             check_name("name", "Mesh", each)
@@ -76,6 +78,7 @@ class Mesh:
         self._patience = timeout * _NOTICE_AFTER
         self._max_frame_bytes = max_frame_bytes
         self._waiter = waiter
+        self._keeper = keeper
         self._members = frozenset((name, *links, *members))
         self._channels = {peer: Channel(link, name, peer, terms, self._members) for peer, link in links.items()}
         self._counters = Counters()
@@ -170,6 +173,8 @@ class Mesh:
                 receiving.append(channel)
             if sending or receiving:
                 self._run(label, sending, receiving)
+                if self._keeper is not None:
+                    self._keeper.waits_since = None
         except TransportError as error:
             self._die(error)
             raise
@@ -187,7 +192,10 @@ class Mesh:
         """Close after a completed run: what was sent last still arrives. Closing twice is fine."""
         if self._closed is None:
             self._closed = MeshClosedError(self.name, "The mesh was closed.")
-            part([channel.link for channel in self._channels.values()], self._waiter, 0.0)
+            if self._keeper is None:
+                part([channel.link for channel in self._channels.values()], self._waiter, 0.0)
+            else:
+                self._keeper.leave()
 
     # --- the loop ------------------------------------------------------------------------------------------
 
@@ -198,6 +206,8 @@ class Mesh:
                 receiving = [each for each in receiving if not each.pump_receive()]
                 break
         start = now = time.monotonic()
+        if self._keeper is not None:
+            self._keeper.waits_since = start
         for _ in range(_SHORT_WAITS):
             if not sending and not receiving:
                 return
@@ -227,6 +237,10 @@ class Mesh:
                 if channel.progress:
                     channel.progress = False
                     channel.last = now
+                elif self._keeper is not None:
+                    channel.last = max(channel.last, self._keeper.news(channel.peer))
+            if self._keeper is not None:
+                self._keeper.waits_since = min(channel.last for channel in waiting)
             wake_at = min(channel.last for channel in waiting) + self.timeout
             if now >= wake_at:
                 raise self._silent(label, now, waiting)
@@ -273,6 +287,8 @@ class Mesh:
         direct = ", ".join(sorted({channel.peer for channel in stuck}))
         through = "" if direct == roots else f" (found through {direct}, waiting for it)"
         unknown = sorted({c.waits_for for c in stuck if c.waits_for} - self._members)
+        if self._keeper is not None and (away := [c.peer for c in stuck if self._keeper.away(c.peer)]):
+            through += f" (the connection to {', '.join(sorted(away))} broke, and could not be brought back)"
         claimed = f" (it says that it waits for {', '.join(unknown)}, unknown to this party)" if unknown else ""
         return PeerSilentError(
             self._root(stuck[0]),
@@ -285,6 +301,8 @@ class Mesh:
         self._closed = error
         culprit = error.culprit if isinstance(error, PeerAbortedError) else error.peer
         with contextlib.ExitStack() as closing:
+            if self._keeper is not None:
+                closing.callback(self._keeper.stop)
             for channel in self._channels.values():
                 closing.callback(channel.link.close)
             with contextlib.suppress(Exception):

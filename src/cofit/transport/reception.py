@@ -16,6 +16,7 @@ from cofit.errors import InvalidInputError, TransportError, parameter_error
 from cofit.transport.attempt import Attempt, Own
 from cofit.transport.authentication import (
     MESH_PROTOCOL,
+    RESUME_PROTOCOL,
     SERVICE_PROTOCOL,
     Authentication,
     DroppedError,
@@ -24,8 +25,9 @@ from cofit.transport.authentication import (
 )
 from cofit.transport.conversation import Conversation
 from cofit.transport.farewell import Departure
-from cofit.transport.frames import NO_TAG, Kind, control_frame
+from cofit.transport.frames import LINE_VERSION, NO_TAG, Kind, control_frame
 from cofit.transport.held import HANG_UP, HeldConnections
+from cofit.transport.homecoming import LineRegistry, Welcome
 from cofit.transport.identity import Identity, certificate_der
 from cofit.transport.link import Link
 from cofit.transport.listener import Listener
@@ -43,7 +45,7 @@ _CLOSE_SECONDS = 2.0
 _PAUSE_SECONDS = 0.05
 """How long no connection is accepted after accepting failed, as it does when there are no more descriptors."""
 
-A = TypeVar("A", bound=Authentication)
+A = TypeVar("A", Authentication, Attempt, Welcome)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Reception:
 
     ``participants`` maps the names of all who may connect to their pinned certificates (PEM); those named in
     ``parties`` may also ask for the mesh. By ALPN a connection asks for ``cofit-mesh/1``: it then waits in
-    ``mesh_listener`` for ``connect_mesh``; or for ``cofit-service/1``: after the greeting under ``terms`` (its session
+    ``mesh_listener`` for ``connect_mesh``; or for ``cofit-resume/1``: it then goes on with one of ``lines``, if it can
+    prove that it may (``resume_proof.md``); or for ``cofit-service/1``: after the greeting under ``terms`` (its session
     does not count) ``handler`` is called with the Conversation, in a thread; beyond the ``limits`` the answer is an
     error of kind ``busy``. Everybody else is turned away, learns nothing but our certificate, and can neither hold
     up nor keep out the others.
@@ -110,7 +113,7 @@ class Reception:
         self._own = Own(identity, without_session(terms))
         self._timeout = timeout
         self._limits = limits or Limits()
-        protocols = [MESH_PROTOCOL, SERVICE_PROTOCOL]
+        protocols = [MESH_PROTOCOL, SERVICE_PROTOCOL, RESUME_PROTOCOL]
         self._context = tls_context(identity, list(self._pins), server_side=True, protocols=protocols)
         self._refusals = Refusals(on_refusal)
         self._service = Service(
@@ -120,6 +123,8 @@ class Reception:
         self._peer_rates = TokenBuckets(self._limits.peer_rate, self._limits.peer_burst)
         self._strangers: list[Authentication] = []
         self._guests: list[Attempt] = []
+        self._returning: list[Welcome] = []
+        self.lines = LineRegistry()
         self._departures: list[Departure] = []
         self._accept_after = 0.0
         self._closing = False
@@ -174,6 +179,9 @@ class Reception:
                 for guest in list(self._guests):
                     if self._step(self._guests, guest, ready, now):
                         self._receive(guest)
+                for welcome in list(self._returning):
+                    if self._step(self._returning, welcome, ready, now) and not welcome.resumed:
+                        self._departures.append(Departure(welcome.link, now + _DEPARTURE_SECONDS))
                 self._departures = [departure for departure in self._departures if not departure.step(now)]
                 if self._listener.fileno() in ready:
                     self._take_in(now)
@@ -183,7 +191,7 @@ class Reception:
         finally:
             self._listener.close()
             self.mesh_listener.close()
-            for attempt in (*self._strangers, *self._guests):
+            for attempt in self._incoming():
                 attempt.close()
             for departure in self._departures:
                 departure.link.close()
@@ -198,12 +206,15 @@ class Reception:
             until = self._accept_after
         for descriptor in self.mesh_listener.waiting():
             poll.register(descriptor, HANG_UP)
-        for attempt in (*self._strangers, *self._guests):
+        for attempt in self._incoming():
             poll.register(attempt, attempt.events)
             until = min(until, attempt.deadline)
         for departure in self._departures:
             poll.register(departure.link, departure.events)
         return {descriptor for descriptor, _ in poll.poll(max(0.0, until - now) * 1000 + 1)}
+
+    def _incoming(self) -> list[Authentication | Welcome]:
+        return [*self._strangers, *self._guests, *self._returning]
 
     def _take_in(self, now: float) -> None:
         def begin(connection: socket.socket) -> Authentication | None:
@@ -241,7 +252,7 @@ class Reception:
                 incoming.remove(attempt)
             return done
         incoming.remove(attempt)
-        self._refuse(attempt, kind)
+        self._refuse(attempt, kind, attempt.last_word)
         return False
 
     def _route(self, stranger: Authentication, now: float) -> None:
@@ -255,6 +266,8 @@ class Reception:
             self._guests.append(
                 Attempt(tls, self._context, self._pins, self._own, server_side=True, deadline=stranger.deadline)
             )
+        elif stranger.protocol == RESUME_PROTOCOL:
+            self._returning.append(Welcome(tls, peer, stranger.address, self.lines, LINE_VERSION, stranger.deadline))
         elif stranger.protocol != MESH_PROTOCOL:
             self._refuse(stranger, Refused.PROTOCOL)
         elif peer.name in self._parties:
@@ -279,10 +292,10 @@ class Reception:
             conversation.queue_error("busy", f"{own.identity.name!r} holds too many conversations. Try again later.")
             self._refuse(guest, Refused.BUSY)
 
-    def _refuse(self, attempt: Authentication, kind: Refused, last_word: bytes = b"") -> None:
+    def _refuse(self, attempt: Authentication | Welcome, kind: Refused, last_word: bytes = b"") -> None:
         """Count and report a refusal, and close the connection such that the last word arrives, if there is one."""
         self._refusals.add(kind, None if attempt.peer is None else attempt.peer.name, attempt.address)
-        link: Link | None = attempt.link if isinstance(attempt, Attempt) else None
+        link: Link | None = attempt.link
         if link is None and attempt.tls is not None:
             link = TlsLink(attempt.tls)
         crowded = len(self._departures) >= self._limits.strangers

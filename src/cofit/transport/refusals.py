@@ -60,6 +60,8 @@ class Refused(StrEnum):
     SESSION = "session"
     GREETING = "greeting"
     """Another fault of the greeting, such as a wrong name."""
+    RESUMPTION = "resumption"
+    """It wanted to go on with a line, and could not prove that it is the process at its other end."""
     FRAME = "frame"
     """A participant sent bytes that are not a valid message."""
     FAILED = "failed"

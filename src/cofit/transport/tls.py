@@ -153,10 +153,12 @@ class PollWaiter:
     keep it, a party that sleeps is served sooner than one that asks for its turn: then the next waits are asleep at
     once, twice as many each time that others still keep the core.
     The links of a mesh are waited for in few combinations, again and again, so each has a ``poll`` object of its own.
+    ``bell``: a descriptor that wakes it, whatever it waits for.
     """
 
-    def __init__(self, spin: float = 0.0) -> None:
+    def __init__(self, spin: float = 0.0, bell: int = -1) -> None:
         self._spin = spin
+        self._bell = bell
         self._questions: dict[Any, _Question] = {}
         self._sleeps = 0
         self._longest_sleeps = _FEWEST_SLEEPS
@@ -168,7 +170,7 @@ class PollWaiter:
         if question is None:
             if len(self._questions) >= _MOST_QUESTIONS:  # many peers, each slow in its own way
                 self._questions.clear()
-            question = self._questions[key] = _Question(receiving, sending)
+            question = self._questions[key] = _Question(receiving, sending, self._bell)
         for fileno in question.filenos:
             if fileno() < 0:
                 return None
@@ -202,8 +204,8 @@ class PollWaiter:
 class _Question:
     """Which of some links can go on: ``ask`` takes the milliseconds to wait for an answer."""
 
-    def __init__(self, receiving: Sequence[Link], sending: Sequence[Link]) -> None:
-        wanted: dict[int, int] = {}
+    def __init__(self, receiving: Sequence[Link], sending: Sequence[Link], bell: int) -> None:
+        wanted: dict[int, int] = {bell: select.POLLIN}
         for links, event in (receiving, select.POLLIN), (sending, select.POLLOUT):
             for link in links:
                 descriptor = link.fileno()

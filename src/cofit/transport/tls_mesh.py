@@ -11,6 +11,7 @@ import select
 import socket
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from cofit.errors import (
     CertificateError,
@@ -25,8 +26,12 @@ from cofit.transport.attempt import Attempt, Dial, Own
 from cofit.transport.authentication import DroppedError, Peer, tls_context
 from cofit.transport.channel import Channel
 from cofit.transport.farewell import part
-from cofit.transport.frames import MAX_FRAME_BYTES
+from cofit.transport.frames import LINE_VERSION, MAX_FRAME_BYTES
+from cofit.transport.homecoming import LineRegistry
 from cofit.transport.identity import Identity, certificate_der
+from cofit.transport.keeper import Keeper
+from cofit.transport.line import Line
+from cofit.transport.line_waiter import LineWaiter
 from cofit.transport.link import Link, Wrap
 from cofit.transport.listener import Acceptor
 from cofit.transport.mesh import Mesh
@@ -52,6 +57,7 @@ def connect_mesh(
     max_frame_bytes: int = MAX_FRAME_BYTES,
     wrap: Wrap | None = None,
     members: Collection[str] = (),
+    lines: LineRegistry | None = None,
 ) -> Mesh:
     """Connect to all peers and greet them; the parties may start in any order.
 
@@ -59,7 +65,9 @@ def connect_mesh(
     there are dropped without disturbing the others. It may be the ``mesh_listener`` of a Reception: connections of
     other sessions, which may have waited there for long, are then dropped too. ``wrap`` may replace links (to
     inject faults). The listener stays open and is the caller's to close. ``members``: the parties of the run that
-    we have no link to; peers may blame them.
+    we have no link to; peers may blame them. ``lines``: those of our Reception; with it connections that break are
+    brought back (``resume_proof.md``), for as long as a peer is not away for ``timeout`` seconds. All parties of a mesh
+    must give it, or none.
 
     Raises CertificateError or another HandshakeError naming the peer, or PeerSilentError if one is not there
     after ``connect_timeout`` seconds. Peers that were already connected are told.
@@ -71,16 +79,27 @@ def connect_mesh(
         raise InvalidInputError(f"Party names must differ. Got {[identity.name, *names]} instead.")
     if accept and listener is None:
         raise InvalidInputError("The 'listener' parameter of connect_mesh must be given to accept peers.")
+    if lines is not None:
+        terms = replace(terms, version=LINE_VERSION)
     links = Connector(Own(identity, terms, wrap), listener, dial, accept, connect_timeout).links()
     ordered = {name: links[name] for name in names}
+    waiter, keeper = PollWaiter(spin), None
+    if lines is not None:
+        dialled = {peer.name for peer in dial}
+        drawn = {n: Line(link, identity.name, n, terms, dials=n in dialled) for n, link in ordered.items()}
+        waiter = LineWaiter(spin, list(drawn.values()))
+        peers = {peer.name: peer for peer in (*dial, *accept)}
+        keeper = Keeper(identity, peers, drawn, terms, waiter, lines, timeout)
+        ordered = {**drawn}
     return Mesh(
         identity.name,
         ordered,
         terms,
-        PollWaiter(spin),
+        waiter,
         timeout=timeout,
         max_frame_bytes=max_frame_bytes,
         members=members,
+        keeper=keeper,
     )
 
 

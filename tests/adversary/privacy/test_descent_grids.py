@@ -5,8 +5,6 @@ steps of the same grid; and all that is opened is a public function of these sum
 noise of the first there is a noise of the second, no further away than the sensitivity, with which the second opens the
 same, to the last bit. Here it is computed, and handed to the program. What is then left to an observer of low-order
 bits is tested with the samplers' own noise: their distribution is that of the neighbour.
-
-Level of the tests: alpha = 1e-6 for all p-values of a test together.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from cofit.learn.recipes.descent import program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.sampling.discrete_gaussian import largest_draw
 from cofit.sampling.discrete_laplace import largest_draw as largest_laplace
-from statistical.sampling.checks import accept, reject
+from support.chance import ALPHA, accept, reject, shared
 from support.descent import Integers, Table, fixed_noise, masked_truncation, opened, plan_of
 from support.releases import Releases, certified, drawn, first_steps, grid_of, met, opened_from, opened_of
 
@@ -57,7 +55,7 @@ def first_table(plan: DescentPlan) -> Table:
 
 def other_table(plan: DescentPlan, how: str) -> Table:
     """One record is another: where rounding to the grid of the data, or to that of a release, could show."""
-    x, y = first_table(plan)
+    x, y = first_table(plan)[:2]
     bound, lower = float(plan.facts.feature_bound), float(plan.facts.feature_lower)
     unit = bound * 2.0**-plan.formats.data
     places = np.arange(plan.facts.cols)
@@ -210,7 +208,7 @@ RELEASES = [
 ]
 
 
-@cache
+@shared
 def noise_for(kind: str, factor: int) -> dict[str, npt.NDArray[np.int64]]:
     """The samplers' own, in multiples of ``factor`` steps; drawn once for all releases."""
     with coarser_noise(factor):
@@ -229,7 +227,7 @@ def test_low_bits_of_a_release_are_distributed_as_those_of_its_neighbour(kind: s
 def test_noise_on_a_coarser_grid_shows_in_what_is_released_and_opened(kind: str, name: str) -> None:
     p_values = low_bits(short_plan(kind), all_coupled(kind), noise_for(kind, COARSE), name)
     for view in {key.split(", ")[-2] for key in p_values}:
-        assert min(p for key, p in p_values.items() if view in key) < 1e-6 / len(p_values), view
+        assert min(p for key, p in p_values.items() if view in key) < ALPHA / len(p_values), view
 
 
 @contextmanager
@@ -244,22 +242,29 @@ def broken(*changes: tuple[str, str]) -> Iterator[None]:
         yield
 
 
+def level_of(noisy_sum: str) -> str:
+    """The level, from a noisy sum of the rows' means."""
+    return f"tighten(noisy.divided({noisy_sum}, plan.layout.rows, MEAN_BITS).reshape(1), level_bound(plan))"
+
+
 _MEANS = "(x.sum(axis=1) * round(Fraction(1 << 20, x.shape[1]))).ldexp(-20).truncate(20).sum()"
-_LEVEL = "_sum_of_means(offset, passed, plan) + noise.of(LEVEL)"
+_LEVEL = "_level(offset, passed, plan, noise)"
 _CENTRE = "_sum(rows, passed, plan) + noise.of(CENTRE)"
 _TO_GRID = ("rows.x.T.matmul(scale, formats.grid,", "rows.x.T.matmul(scale, exact,")
 _FINE = "plan.formats.data + plan.formats.scaled"
 _EXACT = f"formats.argument + {STEP_BITS}"
 _RESIDUALS = (
-    "gradient = _sum_of_residuals(rows, plan, residuals)",
+    "gradient = with_bits(_sum_of_residuals(rows, plan, residuals).value(), formats.grid).reshape(plan.layout.outputs)",
     f"gradient = rows.sign.inner(residuals, {_EXACT}).reshape(1)",
 )
-_OFFSET = ("formats.of(formats.grid + formats.offset_exponent)", f"formats.of({_EXACT} + formats.offset_exponent)")
+_OFFSET = ("tighten(offset + ", f"tighten(offset.widen({_EXACT} + formats.offset_exponent) + ")
 _INTERCEPT = "(gradient + noise).ldexp(-formats.offset_exponent)"
 _WIDER = f"(gradient + noise.widen({_EXACT}))"
 FINER: dict[str, tuple[tuple[str, str], ...]] = {
-    "level, more bits than its noise": ((_LEVEL, f"{_MEANS} + noise.of(LEVEL).widen(20)"),),
-    "level, rounded after its noise": ((_LEVEL, f"({_MEANS} + noise.of(LEVEL).widen(20)).truncate(MEAN_BITS)"),),
+    "level, more bits than its noise": ((_LEVEL, level_of(f"{_MEANS} + noise.of(LEVEL).widen(20)")),),
+    "level, rounded after its noise": (
+        (_LEVEL, level_of(f"({_MEANS} + noise.of(LEVEL).widen(20)).truncate(MEAN_BITS)")),
+    ),
     "centre, more bits than its noise": (_TO_GRID, (_CENTRE, _CENTRE + f".widen({_FINE})")),
     "centre, rounded after its noise": (
         _TO_GRID,
@@ -292,7 +297,7 @@ def test_a_value_finer_than_its_noise_is_noticed(name: str) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [((_LEVEL, f"{_MEANS} + noise.of(LEVEL)"),), (_TO_GRID,), (_RESIDUALS,)],
+    [((_LEVEL, level_of(f"{_MEANS} + noise.of(LEVEL)")),), (_TO_GRID,), (_RESIDUALS,)],
     ids=["level", "centre", "intercept"],
 )
 def test_the_program_cannot_add_noise_of_another_grid(changes: tuple[tuple[str, str], ...]) -> None:
@@ -301,14 +306,14 @@ def test_the_program_cannot_add_noise_of_another_grid(changes: tuple[tuple[str, 
 
 
 LEAKS = {
-    "level": ("extras[LEVEL] = level.reshape(1)", "extras[LEVEL] = (level + offset.sum()).reshape(1)"),
+    "level": ("extras[LEVEL] = level\n", "extras[LEVEL] = level + offset.sum().reshape(1)\n"),
     "centre": (
         "extras[CENTRE] = centre\n",
         "extras[CENTRE] = centre + with_bits(_sum(rows, passed, plan), plan.formats.data)\n",
     ),
     "intercept": (
-        "    return offset\n\n",
-        "    return offset + with_bits(margins[:1], offset.format.fraction_bits)\n\n",
+        "descent.prepared[INTERCEPT] = offset\n",
+        "descent.prepared[INTERCEPT] = offset + with_bits(margins[:1], offset.format.fraction_bits)\n",
     ),
 }
 

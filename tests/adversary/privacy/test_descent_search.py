@@ -22,9 +22,11 @@ import numpy.typing as npt
 import pytest
 
 from cofit import SecretArray
+from cofit.learn import checked_rows
 from cofit.learn.recipes.descent import program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.rows import Rows, means, scaled_rows
+from cofit.secret.sums import Sum
 from support.descent import (
     Reals,
     Table,
@@ -34,14 +36,22 @@ from support.descent import (
     integers,
     masked_truncation,
     opened,
+    opposite,
     plan_of,
+    targets_of,
 )
 from support.lies import all_pass
 from support.releases import certified, first_steps
 
-KINDS = ("calibrated", "parties, level, centred", "owners, centred", "pure", "hinge")
-FAST = ("calibrated", "pure", "hinge")
-"""Every release, with both norms."""
+KINDS = (
+    *("calibrated", "parties, level, centred", "owners, centred", "pure", "hinge", "numbers", "weights"),
+    *("weights of classes", "four classes", "three classes, owners"),
+)
+FAST = ("calibrated", "four classes", "pure", "numbers", "weights")
+"""Every release, with both norms; a real target, weights, several classes."""
+LEAST = {"four classes": 0.75, "three classes, owners": 0.97}
+"""What moves the columns of several classes furthest, the opposite row of the same class, leaves the intercepts alone;
+and another class moves these by sqrt(2) (a + b) at most."""
 Alone = dict[str, npt.NDArray[np.int64]]
 """For every release, what it is with one record alone: a line for every record, in steps of the grid."""
 
@@ -54,17 +64,29 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
     step, intercept_step = program._step, program._intercept_step
 
     def one(rows: Rows, i: int) -> Rows:
-        parts = {name: getattr(rows, name) for name in ("x", "offset", "scale", "tilt", "signs")}
+        names = (
+            "x",
+            "offset",
+            "scale",
+            "tilt",
+            "signs",
+            "targets",
+            "counts",
+            "summed_scale",
+            "summed_tilt",
+            "summed_sign",
+        )
+        parts = {name: getattr(rows, name) for name in names}
         return replace(rows, **{name: part[i : i + 1] for name, part in parts.items() if part is not None})
 
     def note(name: str, values: list[SecretArray]) -> None:
-        found[name] = np.array([np.atleast_1d(integers(value)) for value in values]).astype(np.int64)
+        found[name] = np.array([integers(value).ravel() for value in values]).astype(np.int64)
 
-    def spied_prepared(x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: Any) -> Any:
+    def spied_prepared(x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: Any, known: Any) -> Any:
         if plan.level is not None:
             alone = [(row_means(x[i : i + 1]), passed[i : i + 1]) for i in range(len(x))]
             note("level", [program._sum_of_means(*one_record, plan) for one_record in alone])
-        return prepared(x, passed, plan, noise)
+        return prepared(x, passed, plan, noise, known)
 
     def spied_sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
         note("centre", [total(one(rows, i), passed[i : i + 1], plan) for i in range(len(rows.x))])
@@ -120,7 +142,14 @@ def first_candidates(plan: DescentPlan, count: int, rng: np.random.Generator) ->
         unit * rng.integers(-3, 4, (count, d)) / 2 + max(lower, 0.0) / 2,
     ]
     x = np.stack(kinds)[rng.integers(0, len(kinds), count), np.arange(count)]
-    return np.clip(x, lower, bound), rng.integers(0, 2, count)
+    return with_weights(plan, np.clip(x, lower, bound), targets_of(plan, count, rng), rng)
+
+
+def with_weights(plan: DescentPlan, x: Reals, y: npt.NDArray[Any], rng: np.random.Generator) -> Table:
+    """The records, with weights where the plan has them, many of them as large as they may be."""
+    if plan.facts.weight_bound is None:
+        return x, y
+    return x, y, np.where(rng.random(len(y)) < 0.7, 1.0, rng.integers(0, 257, len(y)) / 256)
 
 
 def changed(plan: DescentPlan, x: Reals, y: npt.NDArray[Any], rng: np.random.Generator) -> Table:
@@ -133,12 +162,12 @@ def changed(plan: DescentPlan, x: Reals, y: npt.NDArray[Any], rng: np.random.Gen
         if move == 0:
             x[i, rng.integers(x.shape[1])] = rng.choice([lower, bound, rng.uniform(lower, bound)])
         elif move == 1:
-            y[i] = 1 - y[i]
+            y[i] = opposite(plan, y[i])
         elif move == 2:
             x[i] = lower + bound - x[i]
         else:
             x[i] = x[i] + unit * rng.uniform(-2, 2, x.shape[1])
-    return np.clip(x, lower, bound), y
+    return with_weights(plan, np.clip(x, lower, bound), y, rng)
 
 
 @contextmanager
@@ -156,10 +185,30 @@ def liars(count: int, seed: int) -> Iterator[None]:
             if rng.random() < 0.7:
                 rows[i, rng.random(rows.shape[1]) < rng.choice([0.2, 1.0])] = lie * int(rng.choice([-1, 1]))
             if rng.random() < 0.5:
-                answers[i] = int(rng.choice([2, -1, 30_001, lie]))
+                one = 1 << labels.format.fraction_bits
+                lied = int(rng.choice([one + 1, -one - (one > 1), 30_001, lie]))
+                if answers.ndim == 1:
+                    answers[i] = lied
+                else:  # one entry, several, or all of them; or more than one 1
+                    answers[i, rng.random(answers.shape[1]) < rng.choice([0.4, 1.0])] = int(rng.choice([1, lied]))
         return holding(y, rows), holding(labels, answers)
 
-    with mock.patch.object(program, "gathered", gathered):
+    def weighed(*given: Any) -> SecretArray | None:
+        weights = weigh(*given)
+        if weights is None:
+            return None
+        lies = integers(weights).copy()
+        seeded = np.random.default_rng(seed)  # asked for twice: by the check and by the steps
+        for i in range(len(lies) - count, len(lies), 2):
+            lies[i] = int(seeded.choice([257, -1, 30_001, 1 << 40, (1 << 63) - 5]))
+        return holding(weights, lies)
+
+    weigh = vars(program)["gathered_weights"]
+    with (
+        mock.patch.object(program, "gathered", gathered),
+        mock.patch.object(program, "gathered_weights", weighed),
+        mock.patch.object(checked_rows, "gathered_weights", weighed),
+    ):
         yield
 
 
@@ -180,8 +229,9 @@ def searched(plan: DescentPlan, generations: int, seed: int, noise: str = "usual
             best[stated.name] = max(best[stated.name], float(distance / stated.sensitivity**power) ** (1 / power))
             kept |= set(pair)
         parents = np.array(sorted(kept))[rng.integers(0, len(kept), len(table[0]) - len(kept))]
-        x, y = changed(plan, table[0][parents], table[1][parents], rng)
-        table = np.vstack([table[0][sorted(kept)], x]), np.concatenate([table[1][sorted(kept)], y])
+        children = changed(plan, table[0][parents], table[1][parents], rng)
+        best_yet = [part[sorted(kept)] for part in table]
+        table = tuple(np.concatenate(both) for both in zip(best_yet, children, strict=True))  # type: ignore[assignment]
     return best
 
 
@@ -192,14 +242,14 @@ def plan_for(kind: str, rows: int = 64, **facts: Any) -> DescentPlan:
 @pytest.mark.parametrize("kind", [pytest.param(k, marks=[] if k in FAST else [pytest.mark.slow]) for k in KINDS])
 def test_the_best_record_of_a_search_moves_every_release_by_its_sensitivity_and_no_further(kind: str) -> None:
     best = searched(plan_for(kind), 2, 41)
-    assert all(0.99 < share <= 1 for share in best.values()), best
+    assert all(LEAST.get(kind, 0.99) < share <= 1 for share in best.values()), best
 
 
 @pytest.mark.parametrize("kind", [pytest.param(k, marks=[] if k in FAST[:2] else [pytest.mark.slow]) for k in KINDS])
 def test_nor_does_any_record_beside_liars_or_their_own(kind: str) -> None:
     """Of all pairs of records: honest ones, lies, and one of each."""
     best = searched(plan_for(kind), 2, 41, lying=20)
-    assert all(0.9 < share <= 1 for share in best.values()), best
+    assert all(min(0.9, LEAST.get(kind, 0.9)) < share <= 1 for share in best.values()), best
 
 
 @pytest.mark.parametrize("kind", FAST[:2])
@@ -253,7 +303,7 @@ def longer_rows(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: 
 _RESIDUALS = program._residuals
 
 
-def longer_residuals(rows: Rows, plan: DescentPlan, margins: SecretArray) -> SecretArray:
+def longer_residuals(rows: Rows, plan: DescentPlan, margins: Sum) -> SecretArray:
     return longer(_RESIDUALS(rows, plan, margins))
 
 

@@ -26,6 +26,7 @@ from cofit.learn.recipes.descent.rows import Rows, scaled_rows
 from support.descent import (
     FEW,
     KINDS,
+    SEVERAL,
     TABLES,
     Integers,
     Table,
@@ -33,20 +34,24 @@ from support.descent import (
     fixed_noise,
     masked_truncation,
     no_noise,
+    opposite,
     plan_of,
     seen,
     table_of,
+    targets_of,
     truncating,
 )
 from support.lies import all_pass
 from support.schemes import also_slow
 
+EVERY_KIND = also_slow((*FEW, "four classes"), *(k for k in (*KINDS, *SEVERAL) if k not in (*FEW, "four classes")))
 REPLACED = ("opposite", "zeros", "extreme", "flipped label", "one-hot", "another")
 
 
 def replaced(table: Table, how: str, plan: DescentPlan, rng: np.random.Generator) -> Table:
     """The neighbour: one record is another one."""
     x, y = table[0].copy(), table[1].copy()
+    weights = table[2].copy() if len(table) == 3 else None
     i, d = int(rng.integers(len(x))), x.shape[1]
     high, low = float(plan.facts.feature_bound), float(plan.facts.feature_lower)
     if how == "opposite":
@@ -55,15 +60,17 @@ def replaced(table: Table, how: str, plan: DescentPlan, rng: np.random.Generator
         x[i] = max(low, 0.0)
     elif how == "extreme":
         x[i] = high if x[i].mean() < (high + low) / 2 else low
-        y[i] = 1 - y[i]
+        y[i] = opposite(plan, y[i])
     elif how == "flipped label":
-        y[i] = 1 - y[i]
+        y[i] = opposite(plan, y[i])
     elif how == "one-hot":
         x[i] = np.where(np.arange(d) == 0, high, max(low, 0.0))
     else:
         x[i] = rng.uniform(low, high, d)
-        y[i] = rng.integers(2)
-    return x, y
+        y[i] = targets_of(plan, 1, rng)[0]
+        if weights is not None:
+            weights[i] = rng.integers(0, 257) / 256
+    return (x, y) if weights is None else (x, y, weights)
 
 
 def length(move: Integers, norm: str) -> Fraction:
@@ -99,14 +106,14 @@ def all_cases() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("noise", ["usual", *(pytest.param(n, marks=pytest.mark.slow) for n in ("none", "largest"))])
-@pytest.mark.parametrize("kind", [k if k in FEW else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_no_record_moves_a_release_beyond_its_sensitivity(kind: str, noise: str) -> None:
     plan = plan_of(kind)
     shares = largest_shares(plan, all_cases()[:: 11 if noise == "usual" else 29], noise, 31)
     assert max(shares.values()) <= 1, f"a record moves a release further than its noise covers: {shares}"
 
 
-@pytest.mark.parametrize("kind", [k if k in FEW else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_no_record_moves_a_release_further_where_scores_have_truncated_weights(kind: str) -> None:
     shares = largest_shares(truncating(plan_of(kind)), all_cases()[::17], "usual", 34)
     assert max(shares.values()) <= 1, f"a record moves a release further than its noise covers: {shares}"
@@ -115,7 +122,7 @@ def test_no_record_moves_a_release_further_where_scores_have_truncated_weights(k
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("facts", [{}, {"rows": 2}, {"cols": 40}, {"norm_floor": 1e-5}, {"norm_floor": 1.0}], ids=str)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *SEVERAL])
 def test_no_record_moves_a_release_beyond_its_sensitivity_long(kind: str, facts: dict[str, Any]) -> None:
     if facts.get("rows") == 2 and kind == "clipped, columns":
         facts = {"rows": 20}  # with fewer, the noise in their mean may be longer than the rows: refused
@@ -126,10 +133,23 @@ def test_no_record_moves_a_release_beyond_its_sensitivity_long(kind: str, facts:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_sensitivity_of_a_step_is_nearly_attained(kind: str) -> None:
-    """A label against the other, far from the margin (the first step): both contributions in full."""
+    """A label against the other, far from the margin (the first step): both contributions in full. Where classes have
+    weights, a row against its opposite, both of the class that counts more."""
     plan = plan_of(kind)
-    shares = largest_shares(plan, [(table, "all 1", "flipped label") for table in ("signs", "one-hot")], "usual", 33)
+    cases = [(table, "all 1", "flipped label") for table in ("signs", "one-hot")]
+    if plan.facts.class_weights:
+        cases = [("signs", "all 0", "opposite")]
+    shares = largest_shares(plan, cases, "usual", 33)
     assert 0.97 < shares["step 1"] <= 1
+
+
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_the_sensitivity_of_a_step_of_several_classes_is_nearly_attained(kind: str) -> None:
+    """Not by another label, which leaves most columns as they are, but by the opposite row with the same one."""
+    plan = plan_of(kind)
+    cases = [(table, "all 1", "opposite") for table in ("signs", "extremes")]
+    assert 0.93 < largest_shares(plan, cases, "usual", 33)["step 1"] <= 1
+    assert largest_shares(plan, [("signs", "all 1", "flipped label")], "usual", 33)["step 1"] < 0.9
 
 
 def test_the_sensitivities_of_level_and_centre_are_nearly_attained() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,8 @@ from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.row_check import check_of, largest_square
+from cofit.learn.targets import SeveralClasses
+from cofit.secret import SecretArray
 from support.lies import verdicts_on
 from support.schemes import also_slow, form
 
@@ -144,6 +147,43 @@ LABELS: dict[str, int] = {
 }
 
 
+NUMBERS: dict[str, int] = {
+    "a unit above the range": 4097,
+    "a unit below": -4097,
+    "twice the range": 8192,
+    "2^63": 1 << 63,
+    "2^63 + 1": (1 << 63) + 1,
+    "2^62": 1 << 62,
+    "2^32": 1 << 32,
+    "-2^40": -(1 << 40),
+}
+WEIGHTS: dict[str, int] = {
+    "a unit above the bound": 257,
+    "a unit below 0": -1,
+    "minus the bound": -256,
+    "a thousand times the bound": 256_000,
+    "2^63": 1 << 63,
+    "2^63 + 128": (1 << 63) + 128,
+    "2^62 + 1": (1 << 62) + 1,
+    "2^32": 1 << 32,
+}
+
+
+@pytest.mark.parametrize("scheme", also_slow(SCHEMES, FIVE, "pair", "repn"))
+def test_every_planted_lie_in_a_real_target_or_a_weight_is_found(scheme: str) -> None:
+    """And nothing that keeps to the rules: the ends of both ranges."""
+    facts: dict[str, Any] = {"loss": "huber", "weight_bound": 10.0, "clip_rows": False, "feature_bound": 1.0}
+    plan = plan_training(training_facts(ROWS, 6, scheme=form(scheme).spec.name, **facts))
+    rng = np.random.default_rng(7)
+    targets = rng.integers(-4096, 4097, ROWS).astype(object)
+    weights = rng.integers(0, 257, ROWS).astype(object)
+    targets[:3], weights[:3] = [4096, -4096, 0], [256, 0, 1]
+    of_targets, of_weights = range(10, 10 + len(NUMBERS)), range(40, 40 + len(WEIGHTS))
+    targets[list(of_targets)], weights[list(of_weights)] = list(NUMBERS.values()), list(WEIGHTS.values())
+    found = verdicts_on(plan, [honest(plan, rng)], [targets], scheme, weights=[weights])
+    assert set(np.flatnonzero(found == 0).tolist()) == {*of_targets, *of_weights}
+
+
 def test_few_columns_are_checked_by_shifted_squares_too() -> None:
     plan = planned("paper, parties, few columns")
     assert check_of(plan.facts, plan.formats.ring.bits, plan.formats.data, plan.formats.rounded, 6).shift > 0
@@ -177,6 +217,59 @@ def test_every_planted_lie_is_found(geometry: str, scheme: str) -> None:
     assert not missed
     assert refused == {*bad, *wrong}
     assert set(np.unique(found)) == {0, 1}
+
+
+THIRD = (1 << 64) // 3
+SEVERAL: dict[str, tuple[int, ...]] = {
+    "a 2": (2, 0, 0),
+    "a -1": (0, -1, 0),
+    "two ones": (1, 1, 0),
+    "two ones at the ends": (1, 0, 1),
+    "all ones": (1, 1, 1),
+    "1 and -1, whose sum is 0": (1, -1, 0),
+    "2 and -1, whose sum is 1": (2, -1, 0),
+    "2^63": (0, 1 << 63, 0),
+    "2^63 twice, whose sum is 0": (1 << 63, 1 << 63, 0),
+    "2^63 twice and a 1": (1 << 63, 1 << 63, 1),
+    "2^63 + 1": (0, 0, (1 << 63) + 1),
+    "2^62 four times too much": (1 << 62, 1 << 62, 1 << 62),
+    "three thirds of the ring, none negative, whose sum is 1": (THIRD, THIRD, THIRD + 2),
+    "three thirds of the ring, whose sum is 0": (THIRD, THIRD, THIRD + 1),
+    "2^63 - 1 twice and a 2": ((1 << 63) - 1, (1 << 63) - 1, 2),
+    "2^63 - 1 twice and a 3": ((1 << 63) - 1, (1 << 63) - 1, 3),
+    "2^32": (1 << 32, 0, 0),
+    "30,001": (0, 30_001, 0),
+    "30,001 and what takes it back": (30_001, -30_000, 0),
+}
+"""Of four classes. The entry of the first is one minus the sum of these: there is no label of no class."""
+
+
+@pytest.mark.parametrize("scheme", also_slow(SCHEMES, FIVE, "shamir", "pair", "repn"))
+@pytest.mark.parametrize("geometry", ["owners scale, few columns", "level"])
+def test_every_planted_label_of_several_classes_is_found(geometry: str, scheme: str) -> None:
+    assert sum(1 for row in SEVERAL.values() if sum(row) % (1 << 64) in (0, 1) and min(row) >= 0) >= 4, "they wrap"
+    plan = planned(geometry, scheme=form(scheme).spec.name, classes=4)
+    rng = np.random.default_rng(6)
+    labels = plan.target.encoded(rng.integers(0, 4, ROWS)).astype(object)
+    wrong = list(range(5, 5 + len(SEVERAL)))
+    labels[wrong] = list(SEVERAL.values())
+    found = verdicts_on(plan, [honest(plan, rng)], [labels], scheme)
+    refused = set(np.flatnonzero(found == 0).tolist())
+    assert not [name for i, name in zip(wrong, SEVERAL, strict=True) if i not in refused]
+    assert refused == set(wrong)
+
+
+def test_labels_of_several_classes_without_the_test_of_single_entries_would_pass() -> None:
+    """Broken on purpose: not negative, and a sum of at most 1, is not enough in a ring."""
+
+    def too_few(self: SeveralClasses, labels: SecretArray) -> tuple[SecretArray, ...]:
+        return (*(labels[:, k] for k in range(self.classes - 1)), -labels.sum(axis=1) + 1)
+
+    plan = planned("owners scale, few columns", scheme="clear", classes=4)
+    labels = plan.target.encoded(np.arange(ROWS) % 4).astype(object)
+    labels[7] = (THIRD, THIRD, THIRD + 2)
+    with mock.patch.object(SeveralClasses, "not_negative", too_few):
+        assert verdicts_on(plan, [honest(plan, np.random.default_rng(6))], [labels], "clear").all()
 
 
 @pytest.mark.parametrize("scheme", also_slow(SCHEMES, FIVE))

@@ -1,7 +1,4 @@
-"""A whole private training run with ``rep3``: one opening, uniform messages before it, traffic that data cannot move.
-
-Level of the tests: alpha = 1e-6 for each p-value.
-"""
+"""A whole private training with ``rep3``: one opening, uniform messages before it, traffic that data cannot move."""
 
 from __future__ import annotations
 
@@ -20,11 +17,11 @@ from cofit.learn.recipes.minimiser.program import train
 from cofit.roles import LocalRun
 from cofit.roles.files.release_store import MemoryStore
 from cofit.secret.stored import ReleaseStore
+from support.chance import ALPHA, accept
 from support.masks import without_zero_sharing
 from support.training import COIN, contributions, planned
 from support.views import Views, p_uniform_bytes, watched
 
-ALPHA = 1e-6
 PARTIES = ("party-a", "party-b", "party-c")
 Table = tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]
 SETTINGS: list[dict[str, Any]] = [
@@ -63,7 +60,8 @@ def is_public(label: str) -> bool:
 def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(facts: dict[str, Any]) -> None:
     plan = planned(**facts)
     seen = [observed(plan, data(plan)) for data in (plain, lively)]
-    for run, views in seen:
+    found = {}
+    for i, (run, views) in enumerate(seen):
         (opening,) = run.openings
         assert opening.reason == REASON
         assert opening.shape == (plan.geometry.cols,)
@@ -71,9 +69,10 @@ def test_one_opening_uniform_messages_and_the_same_traffic_for_all_data(facts: d
         for party in PARTIES:
             masked = b"".join(data for _, label, data in views.received[party] if not is_public(label))
             assert len(masked) > 20_000
-            assert p_uniform_bytes(masked) > ALPHA, f"{party} sees structure in its messages"
+            found[f"messages to {party}, run {i}"] = p_uniform_bytes(masked)
             opened = [data for _, label, data in views.received[party] if label.split("/")[-1] == "open"]
             assert [len(data) for data in opened] == [plan.geometry.cols * plan.formats.ring.bits // 8]
+    accept(found)
     shapes = [
         {party: [(sender, label, len(data)) for sender, label, data in views.received[party]] for party in PARTIES}
         for _, views in seen
@@ -86,15 +85,15 @@ def test_the_messages_of_every_step_are_uniform() -> None:
     """Label by label, so that a short unmasked message cannot hide behind long masked ones."""
     plan = planned(24, 5)
     _, views = observed(plan, plain(plan))
-    tested = set()
+    tested = {}
     for party in PARTIES:
         labels = {label for _, label, data in views.received[party] if not is_public(label)}
         for label in labels:
             data = views.of(party, label)
             if len(data) >= 2_000:
-                tested.add(label)
-                assert p_uniform_bytes(data) > ALPHA, f"{party} sees structure under '{label}'"
-    assert len(tested) > 5
+                tested[f"'{label}' to {party}"] = p_uniform_bytes(data)
+    assert len(tested) > 5 * len(PARTIES)
+    accept(tested)
 
 
 def test_unmasked_products_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from cofit.baselines.method import Part, Reals
-from statistical.sampling.checks import ALPHA
+from support.chance import ALPHA
 
 _QUANTILES = np.concatenate([[0.002, 0.01], np.linspace(0.05, 0.95, 19), [0.99, 0.998]])
 

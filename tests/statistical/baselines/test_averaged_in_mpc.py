@@ -9,7 +9,7 @@ from scipy import stats
 from cofit.baselines.averaged import Averaged, Jayaraman, Pathak
 from cofit.baselines.averaged_in_mpc import average_in_mpc
 from cofit.baselines.method import Reals
-from statistical.sampling.checks import PValues, accept, reject
+from support.chance import PValues, accept, reject
 from support.schemes import also_slow
 from unit.baselines.neighbours import random_part
 

@@ -20,7 +20,8 @@ from cofit.baselines.federated_output import FederatedOutput
 from cofit.baselines.method import Method, Part, Reals
 from cofit.baselines.noise import GaussianNoise, KNormNoise, LaplaceNoise, gaussian_sigma
 from cofit.baselines.perturbed import Perturbed
-from statistical.sampling.checks import PValues, accept, reject, unrelated
+from statistical.sampling.checks import unrelated
+from support.chance import PValues, accept, reject
 from unit.baselines.neighbours import random_part
 
 COUNT = 30_000

@@ -10,7 +10,8 @@ from scipy import stats
 
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.privacy.mechanisms import Mechanism
-from statistical.sampling.checks import PValues, Values, accept, count_of, mean_of, reject, unrelated
+from statistical.sampling.checks import Values, count_of, mean_of, unrelated
+from support.chance import PValues, accept, reject
 from support.training import planned, published
 
 MECHANISMS = ("knorm", "laplace", "gaussian")

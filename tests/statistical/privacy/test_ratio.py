@@ -15,7 +15,8 @@ from scipy import stats
 
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.privacy.mechanisms import Mechanism
-from statistical.sampling.checks import ALPHA, Values
+from statistical.sampling.checks import Values
+from support.chance import ALPHA, believe
 from support.training import planned, published
 
 EPSILON = 1.0
@@ -87,7 +88,7 @@ def largest_excess(mechanism: Mechanism, plan: MinimiserPlan, direction: str, st
 @pytest.mark.parametrize("name", ["knorm", "laplace", "gaussian"])
 def test_no_outcome_tells_neighbours_apart_beyond_epsilon(name: str, d: int, direction: str) -> None:
     plan = plan_of(name, d)
-    assert largest_excess(plan.mechanism, plan, direction, plan.mechanism) <= 0
+    believe(largest_excess(plan.mechanism, plan, direction, plan.mechanism) <= 0, "less privacy than stated")
 
 
 @pytest.mark.parametrize("d", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -1,7 +1,7 @@
-"""What every sampler is tested with: many draws, p-values, and the level at which a draw is called wrong.
+"""What every sampler is tested with: many draws, and p-values.
 
 A battery is a function from draws to named p-values. A right sampler keeps all of them above ALPHA divided by their
-number; a slightly wrong one must push at least one of them below.
+number, or does so at a second look (``support/chance.py``); a slightly wrong one must push at least one of them below.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ import pytest
 from scipy import stats
 
 from cofit import Party, SecretArray, SecretBits, run_local
+from support.chance import PValues
 from support.schemes import local
 
-ALPHA = 1e-6
 CHUNK = 20_000
 Values: TypeAlias = npt.NDArray[Any]
-PValues: TypeAlias = Mapping[str, float]
 Draw: TypeAlias = Callable[[Party, int], "SecretArray | SecretBits"]
 
 AMOUNTS = [
@@ -48,17 +47,6 @@ def draws(draw: Draw, scheme: str, count: int) -> Values:
 
     form = local("clear/1" if scheme == "clear" else scheme)
     return next(iter(run_local(program, **form, timeout=300).results.values()))
-
-
-def accept(p_values: PValues) -> None:
-    """All tests pass. ALPHA is the level of the whole battery (Bonferroni)."""
-    failed = {name: p for name, p in p_values.items() if not p > ALPHA / len(p_values)}
-    assert not failed
-
-
-def reject(p_values: PValues) -> None:
-    """At least one test fails: the battery notices."""
-    assert min(p_values.values()) < ALPHA / len(p_values)
 
 
 def chi_square(values: Values, probabilities: Mapping[int, float]) -> float:

@@ -12,7 +12,8 @@ import pytest
 from cofit import Party, SecretBits
 from cofit.sampling import coin
 from cofit.sampling.coin import coins
-from statistical.sampling.checks import AMOUNTS, PValues, Values, accept, count_of, draws, neighbours, reject
+from statistical.sampling.checks import AMOUNTS, Values, count_of, draws, neighbours
+from support.chance import PValues, accept, reject
 
 BIASES = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 1000), Fraction(999, 1000), 1 / (1 + mpmath.e), Fraction(5, 7)]
 

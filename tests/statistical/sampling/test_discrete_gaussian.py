@@ -25,18 +25,16 @@ from statistical.sampling.broken_bits import share_among_draws, share_among_tabl
 from statistical.sampling.checks import (
     AMOUNTS,
     Draw,
-    PValues,
     Values,
-    accept,
     chi_square,
     count_of,
     draws,
     mean_of,
     neighbours,
-    reject,
     unrelated,
     variance_of,
 )
+from support.chance import PValues, accept, reject
 from support.schemes import also_slow
 
 SIGMAS = [Fraction(3, 5), Fraction(3), Fraction(50), Fraction(1 << 20)]  # tables: 1, 1, 1, 3

@@ -17,17 +17,15 @@ from cofit.sampling.sums import TableSum
 from statistical.sampling.broken_bits import share_among_tables, without_digit
 from statistical.sampling.checks import (
     AMOUNTS_OF_ALL,
-    PValues,
     Values,
-    accept,
     chi_square,
     count_of,
     draws,
     mean_of,
     neighbours,
-    reject,
     unrelated,
 )
+from support.chance import PValues, accept, reject
 
 SMALL, LARGE = Fraction(5, 2), Fraction(1 << 20)
 

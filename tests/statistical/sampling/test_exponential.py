@@ -12,17 +12,15 @@ from cofit.sampling.gamma import gamma
 from statistical.sampling.broken_bits import without_digit
 from statistical.sampling.checks import (
     AMOUNTS,
-    PValues,
     Values,
-    accept,
     count_of,
     draws,
     mean_of,
     neighbours,
-    reject,
     unrelated,
     variance_of,
 )
+from support.chance import PValues, accept, reject
 
 FORMAT = FixedPoint(60, Z128)
 

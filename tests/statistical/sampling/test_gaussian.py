@@ -15,16 +15,14 @@ from cofit.sampling.gaussian import gaussian
 from cofit.secret import SecretBits
 from statistical.sampling.checks import (
     AMOUNTS_AND_DEALER,
-    PValues,
     Values,
-    accept,
     count_of,
     draws,
     mean_of,
     neighbours,
-    reject,
     unrelated,
 )
+from support.chance import PValues, accept, reject
 
 FORMAT = FixedPoint(52, Z128)
 

@@ -18,7 +18,8 @@ from cofit.secret import SecretBits
 from cofit.sharing import Share
 from cofit.sharing.packed_bits import words_of
 from cofit.sharing.rep3.party import Rep3
-from statistical.sampling.checks import PValues, accept, count_of, reject
+from statistical.sampling.checks import count_of
+from support.chance import PValues, accept, reject
 
 COUNT = 20_000
 

@@ -10,8 +10,9 @@ from cofit import Z128, FixedPoint, Party, SecretArray
 from cofit.sampling import sphere as module
 from cofit.sampling.sphere import unit_vectors
 from cofit.secret import concatenate
-from statistical.sampling.checks import PValues, Values, accept, count_of, mean_of, reject, unrelated
+from statistical.sampling.checks import Values, count_of, mean_of, unrelated
 from statistical.sampling.checks import draws as draws_of
+from support.chance import PValues, accept, reject
 
 FORMAT = FixedPoint(52, Z128)
 AMOUNTS = [  # in d = 30: 120,000 coordinates, and more than a million

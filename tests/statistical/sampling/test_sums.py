@@ -15,17 +15,8 @@ from cofit.sampling import sums
 from cofit.sampling.sums import TableSum, draw_sums
 from cofit.sampling.tables import alias_table, rounded_weights
 from statistical.sampling.broken_bits import share_among_draws, share_among_tables
-from statistical.sampling.checks import (
-    AMOUNTS_OF_ALL,
-    PValues,
-    Values,
-    accept,
-    chi_square,
-    draws,
-    neighbours,
-    reject,
-    unrelated,
-)
+from statistical.sampling.checks import AMOUNTS_OF_ALL, Values, chi_square, draws, neighbours, unrelated
+from support.chance import PValues, accept, reject
 
 SHARES = [7, 1, 1, 1]
 PRECISION = 20

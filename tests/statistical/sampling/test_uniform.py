@@ -8,18 +8,8 @@ from scipy import stats
 
 from cofit import FixedPoint, Party, SecretArray, SecretBits
 from cofit.sampling.uniform import uniform
-from statistical.sampling.checks import (
-    AMOUNTS,
-    PValues,
-    Values,
-    accept,
-    count_of,
-    draws,
-    mean_of,
-    neighbours,
-    reject,
-    unrelated,
-)
+from statistical.sampling.checks import AMOUNTS, Values, count_of, draws, mean_of, neighbours, unrelated
+from support.chance import PValues, accept, reject
 
 F = 48
 

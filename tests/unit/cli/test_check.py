@@ -89,6 +89,21 @@ def test_the_latency_that_the_cost_assumes(study: Path) -> None:
     assert re.search(r"assumes +0.1 ms latency +1 GB a second, 2 cores", shown(study))
 
 
+def test_the_checkpoints_that_are_kept(study: Path) -> None:
+    assert "Checkpoints\n  -  none: a run takes less than a minute" in shown(study)
+    assert json.loads(shown(study, "--json"))["checkpoints"] is None
+    study.write_text(re.sub(r"\[compute\]\n", "[compute]\ncheckpoint_epochs = 8\n", study.read_text()))
+    kept = study_plan(load_study(study)).state
+    text, told = shown(study), json.loads(shown(study, "--json"))
+    assert told["checkpoints"] == {"steps": [0, 8, 16], "numbers": kept.size(0)}
+    assert told["forecast"]["checkpoints"]["rounds"] == 3, "one each, with rep3"
+    assert (
+        f"  -  3, from which a run goes on after an interruption; a party stores at most {kept.size(0):,} numbers"
+        in text
+    )
+    assert re.search(r"- checkpoints +3 rounds", text)
+
+
 def test_narrow_terminals_keep_the_hash_in_one_line(study: Path) -> None:
     result = CliRunner().invoke(cli, ["check", "--no-forecast", str(study)], env={"COLUMNS": "40"})
     assert result.output.rstrip().splitlines()[-1] == f"Study hash: {load_study(study).hash}"

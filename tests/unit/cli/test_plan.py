@@ -34,7 +34,7 @@ SECTIONS = (
     "Noise against signal",
     "Cost forecast",
 )
-FORECAST = {"dealer", "owners", "parties", "latency", "bandwidth", "processors"}
+FORECAST = {"dealer", "owners", "parties", "latency", "bandwidth", "line", "processors"}
 
 
 def planned(*arguments: str) -> str:
@@ -213,7 +213,7 @@ def test_warnings_stand_below() -> None:
 
 def test_the_examples_of_the_help_work() -> None:
     examples = re.findall(r"^ +cofit (plan .*)$", inspect.getdoc(command.callback) or "", re.MULTILINE)
-    assert len(examples) == 5
+    assert len(examples) == 6
     for example in examples:
         assert CliRunner().invoke(cli, shlex.split(example)).exit_code == 0
 

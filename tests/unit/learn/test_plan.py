@@ -39,6 +39,7 @@ BAD: dict[str, list[Any]] = {
     "fit_intercept": ["no", 2, None],
     "intercept_scaling": [0, -1.0, "x"],
     "normalised_by": ["nobody", "", 0],
+    "classes": [1, 0, 257, "x", 2.0, True, None, 3],
     "feature_bound": [0, -1.0, "x"],
     "feature_lower": [-2.0, 1.0, NAN, "x"],
     "calibrate_intercept": ["yes", 1, None, True],
@@ -46,7 +47,7 @@ BAD: dict[str, list[Any]] = {
     "row_nonzeros": [0, -1, 4, 1.5, "x", True],
     "recipe": ["worst", None, ["best"]],
     "clip_rows": ["yes", 1, True],
-    "norm_floor": [0, 2, -1, "x", None],
+    "norm_floor": [0, 2, -1, "x"],
     "tolerance": [0, 0.2, -1, "x"],
     "allow_unproven": ["false", 1],
 }

@@ -15,9 +15,9 @@ from cofit.errors import InvalidInputError, PlanWarning, RangeError
 from cofit.learn.rebuild import rebuilt_plan
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.shrinkage import believed_shrinkage
-from cofit.models.classifier import REHEARSAL
 from cofit.models.estimators import LinearSVC, LogisticRegression
 from cofit.models.linear_model import LinearModel
+from cofit.models.private_linear import REHEARSAL
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(-1, 1, (800, 4))

@@ -93,9 +93,8 @@ HORIZONTAL: list[tuple[Any, Any, str]] = [
     ({"north": (X, Y[:5])}, None, "Owner 'north': .*inconsistent numbers of samples"),
     ({"north": (X[0], Y)}, None, "Owner 'north': Expected 2D array, got 1D array"),
     ({"north": (X[:0], Y[:0])}, None, "Owner 'north': Found array with 0 sample"),
-    ({"north": (X, Y * 0)}, None, "two classes. Got one class"),
-    ({"north": (X, np.arange(6))}, None, "two classes. Got 6 classes"),
-    ({"north": (X, Y), "south": (X, Y + 1)}, None, "two classes. Got 3 classes"),
+    ({"north": (X, Y * 0)}, None, "two classes or more. Got one class"),
+    ({"north": (np.zeros((600, 2)), np.arange(600) % 257)}, None, "at most 256 classes. Got 257 classes"),
     ({"north": (X, Y + 0.5)}, None, "Owner 'north': Unknown label type"),
     ({"north": (X, [0, 1, None, 1, 1, 0])}, None, "Owner 'north': 1 of 6 labels are missing, first in row 2"),
     ({"north": (X, [0.0, 1.0, np.nan, 1.0, 1.0, 0.0])}, None, "Owner 'north': Input y contains NaN"),
@@ -150,6 +149,10 @@ def test_agreed_classes_may_be_absent_and_nothing_else_may_occur() -> None:
     assert given.owners["owner-1"].labels.tolist() == [0, 0, 0]
     with pytest.raises(InvalidInputError, match=r"Owner 'owner-1': the label of row 1 is none of the agreed"):
         tables([(x, ["no", "maybe", "no"])], None, "horizontal", "E", ("yes", "no"))
-    for bad in (("a",), ("a", "a"), "ab", 3, ("a", "b", "c")):
+    several = tables([(x, ["no", "yes", "no"])], None, "horizontal", "E", ("yes", "no", "maybe"))
+    assert several.classes.tolist() == ["maybe", "no", "yes"]
+    assert several.owners["owner-1"].labels is not None
+    assert several.owners["owner-1"].labels.tolist() == [1, 2, 1]
+    for bad in (("a",), ("a", "a"), "ab", 3, ("a", "b", "b"), tuple(range(257))):
         with pytest.raises(InvalidInputError, match="'classes' parameter of E"):
             tables([(x, ["no", "no", "no"])], None, "horizontal", "E", bad)

@@ -23,6 +23,7 @@ from cofit.privacy.certificate import (
     CertifiedRelease,
 )
 from cofit.privacy.certificate_text import text_of
+from cofit.privacy.strict_fields import stated_parts
 from cofit.sharing import scheme_named
 from unit.privacy.arbitrary_certificates import certificates
 from unit.privacy.certificates import DESCENT, EXAMPLE, UNPROVEN, changed, encoded, planned, restated
@@ -193,7 +194,7 @@ def test_a_value_of_another_type_is_named(wrong: object) -> None:
 @pytest.mark.parametrize(
     ("certificate", "name"),
     [
-        *((DESCENT, field.name) for field in fields(CertifiedDescent)),
+        *((DESCENT, field.name) for field in stated_parts(DESCENT.statement)),
         *((EXAMPLE, field.name) for field in fields(CertifiedMinimiser)),
     ],
     ids=lambda value: value if isinstance(value, str) else value.method,

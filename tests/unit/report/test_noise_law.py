@@ -11,9 +11,9 @@ from scipy.integrate import quad
 from scipy.special import gammaln, kve
 
 from cofit.report.noise_law import LAWS, GaussianNoise, KNormNoise, LaplaceNoise, NoiseLaw, noise_law
+from support.chance import ALPHA
 from unit.report.models import MECHANISMS, planned, released
 
-ALPHA = 1e-6
 SCALE = 0.37
 CASES = [("knorm", 1), ("knorm", 2), ("knorm", 3), ("knorm", 12), ("knorm", 400), ("laplace", 7), ("gaussian", 7)]
 

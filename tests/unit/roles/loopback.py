@@ -16,7 +16,7 @@ from cofit.errors import CofitError
 from cofit.roles.files.keys import load_key, write_identity
 from cofit.roles.files.studies import load_study
 from cofit.roles.files.tables import read_owner_table
-from cofit.roles.jobs.job import Job
+from cofit.roles.jobs.job import Job, TableJob
 from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import contribute_table
 from cofit.roles.party.service import PartyService
@@ -99,7 +99,7 @@ def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
 class Loopback:
     """The parties of a study in a folder, each with its state directory ``NAME.state``."""
 
-    def __init__(self, folder: Path, epochs: int = 6, make_job: Callable[[Study], Job] = Training) -> None:
+    def __init__(self, folder: Path, epochs: int = 6, make_job: Callable[[Study], TableJob] = Training) -> None:
         self.folder = folder
         self.study: Study = load_study(make_folder(folder, epochs))
         self.job = make_job(self.study)
@@ -149,7 +149,7 @@ class Loopback:
 
 
 @contextmanager
-def loopback(folder: Path, epochs: int = 6, make_job: Callable[[Study], Job] = Training) -> Iterator[Loopback]:
+def loopback(folder: Path, epochs: int = 6, make_job: Callable[[Study], TableJob] = Training) -> Iterator[Loopback]:
     """Parties that are stopped at the end."""
     site = Loopback(folder, epochs, make_job)
     try:

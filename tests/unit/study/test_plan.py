@@ -60,7 +60,7 @@ def test_a_study_says_which_hinge(kind: str, loss: str) -> None:
     [
         ("model__l2", 1.0), ("model__epochs", 5), ("model__solver", "auto"), ("model__tolerance", 1e-3),
         ("model__intercept_scaling", 1.0), ("model__allow_unproven", False), ("privacy__mechanism", "gaussian"),
-        ("privacy__sensitivity", "tight"), ("compute__checkpoint_epochs", 10),
+        ("privacy__sensitivity", "tight"),
     ],
 )  # fmt: skip
 def test_what_the_default_recipe_does_not_have_is_refused(path: str, value: object) -> None:

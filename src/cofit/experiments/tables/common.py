@@ -19,7 +19,7 @@ from cofit.baselines.noise import gaussian_sigma
 from cofit.experiments.ask import Answer, Ask, rounded_up
 from cofit.experiments.cells import Contender
 from cofit.experiments.result import Curve, Figure, Row, TableResult
-from cofit.experiments.settings import DELTA
+from cofit.experiments.settings import DELTA, Settings
 from cofit.privacy.accountant import sigma_for, split
 
 PAPER = "paper: "
@@ -177,7 +177,11 @@ def table(
 
 def facts(ask: Ask) -> dict[str, Any]:
     """Return the settings and the software of an experiment, for whoever repeats it."""
-    s = ask.settings
+    return settings_facts(ask.settings)
+
+
+def settings_facts(s: Settings) -> dict[str, Any]:
+    """Return the same from the settings."""
     software = {name: version(name) for name in ("cofit", "numpy", "scipy", "scikit-learn", "dp-accounting")}
     return {
         "seed": s.seed,

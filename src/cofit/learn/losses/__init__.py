@@ -1,10 +1,12 @@
 """Losses of generalised linear models, one file each, by name. Another one is one file and a ``register_loss``."""
 
 from cofit.errors import parameter_error
+from cofit.learn.losses.clipped_difference import ClippedDifference
 from cofit.learn.losses.clipped_residual import ClippedResidual
 from cofit.learn.losses.huber_hinge import Hinge, HuberHinge
 from cofit.learn.losses.logistic import Logistic
 from cofit.learn.losses.loss import Evaluation, Loss
+from cofit.learn.losses.regression import ClippedSquares, Huber
 
 LOSSES: dict[str, Loss] = {}
 
@@ -23,7 +25,7 @@ def kinds() -> dict[str, str]:
     return {loss.kind: loss.name for loss in reversed(LOSSES.values())}
 
 
-for _loss in (Logistic(), HuberHinge(), Hinge()):
+for _loss in (Logistic(), HuberHinge(), Hinge(), ClippedSquares(), Huber()):
     register_loss(_loss)
 
 
@@ -36,9 +38,12 @@ def loss_named(name: str) -> Loss:
 
 __all__ = [
     "LOSSES",
+    "ClippedDifference",
     "ClippedResidual",
+    "ClippedSquares",
     "Evaluation",
     "Hinge",
+    "Huber",
     "HuberHinge",
     "Logistic",
     "Loss",

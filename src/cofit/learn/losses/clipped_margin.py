@@ -2,6 +2,9 @@
 
 With u = edge - slope m and the bits a = [u < 0], b = [u < 1], where a <= b, r = (b - a) u + (1 - b): one product, for
 a slope of few bits. Then the factor c, exact or truncated.
+
+Where margins are still to be summed up and truncated, and the scheme clips sums (``sharing/sums.py``), all of it is one
+operation: r = edge - slope clip(m, (edge - 1) / slope, edge / slope), if both ends are integers in units of m.
 """
 
 from __future__ import annotations
@@ -10,11 +13,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from cofit.arithmetic import IntegerRing
+from cofit.learn.batches import in_batches
 from cofit.learn.exact import ADDED
 from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import STEP_BITS, Evaluation, times_scale
 from cofit.protocols import is_negative
 from cofit.secret import SecretArray, concatenate
+from cofit.secret.sums import Sum
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class ClippedMargin(Evaluation):
 
     @property
     def temporaries(self) -> int:
-        """The signals of two comparisons."""
+        """The signals of two comparisons. Not so where the scheme clips sums: there a row holds a few elements."""
         return 28
 
     def __call__(self, z: SecretArray, y: SecretArray) -> SecretArray:
@@ -56,14 +61,31 @@ class ClippedMargin(Evaluation):
         return times_scale(-(sign * clipped).with_bound(1), self.scale, self.fraction_bits)
 
     def clipped(self, margin: SecretArray, *, unbounded: bool = False) -> SecretArray:
-        """Return r(m), exactly, with ``slope_bits`` more fractional bits. ``unbounded``: as in ``comparison``."""
+        """Return r(m), exactly, with ``slope_bits`` more fractional bits; of a difference, 2 r(m) - 1.
+
+        ``unbounded``: as in ``comparison``.
+        """
         residual = self.residual
         steep = margin if residual.slope == 1 else (margin * residual.slope.numerator).ldexp(-residual.slope_bits)
         u = float(residual.edge) - steep
         below = is_negative(concatenate([u.reshape(1, -1), (u - 1).reshape(1, -1)]), unbounded=unbounded)
         a, b = below[0].reshape(u.shape), below[1].reshape(u.shape)
         bits = u.format.fraction_bits
-        return (((b - a) * u).with_bound(1) + ((1 - b) * (1 << bits)).ldexp(-bits)).with_bound(1)
+        line = (((b - a) * u).with_bound(1) + ((1 - b) * (1 << bits)).ldexp(-bits)).with_bound(1)
+        return residual.finished(line)
+
+    def clipped_sum(self, margins: Sum, data: int) -> SecretArray:
+        """Return r of margins that have a proven range, from the sum that gives them; ``data``: as in
+        ``in_batches``."""
+        residual, units = self.residual, 1 << margins.format.fraction_bits
+        ends = [edge / residual.slope * units for edge in (residual.edge - 1, residual.edge)]
+        lower, upper = map(int, ends)
+        if ends != [lower, upper] or not margins.clips(lower, upper):
+            return in_batches(self.clipped, [margins.value()], self.temporaries, data)
+        steep = margins.clipped(lower, upper)
+        if residual.slope != 1:
+            steep = (steep * residual.slope.numerator).ldexp(-residual.slope_bits)
+        return residual.finished((float(residual.edge) - steep).with_bound(1))
 
     def scaled(self, clipped: SecretArray) -> SecretArray:
         """Return c times a clipped value, exactly: with so many more fractional bits."""

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import parameter_error
+from cofit.learn.targets.two_classes import TWO_CLASSES
+from cofit.secret import SecretArray
 
 Reals = npt.NDArray[np.float64]
 MOST_BITS = 8
@@ -48,6 +51,44 @@ class ClippedResidual:
     def __call__(self, margins: Reals) -> Reals:
         """Return r in the clear."""
         return np.asarray(np.clip(float(self.edge) - float(self.slope) * margins, 0, 1))
+
+    # --- what a step takes of a record: s e(m), of its label and its score; another kind of target has others ---------
+
+    @property
+    def clip(self) -> Fraction | None:
+        """Where the difference of target and score is clipped; None: it is a margin that is."""
+        return None
+
+    @property
+    def largest_target(self) -> Fraction:
+        """What ``argument`` takes from a score at most."""
+        return Fraction(0)
+
+    @property
+    def meaning(self) -> str:
+        """What ``str`` is of, for people."""
+        return "what a record with the score m on its side counts"
+
+    def prepared(self, labels: SecretArray, passed: SecretArray) -> tuple[SecretArray, SecretArray | None]:
+        """Return s, integers of -1, 0 and 1 that rows are multiplied by, and what ``argument`` takes from scores.
+
+        passed: the verdicts of the check; both are 0 where they are.
+        """
+        return (passed * TWO_CLASSES.signs(labels)).with_integer_limit(1), None
+
+    def argument(self, scores: SecretArray, targets: SecretArray | None) -> SecretArray:
+        """Return what is clipped, of the score of a row times s."""
+        del targets
+        return scores
+
+    def finished(self, clipped: SecretArray) -> SecretArray:
+        """Return e, at most 1 in magnitude, from the clipped line r."""
+        return clipped
+
+    def signed(self, labels: npt.NDArray[Any], scores: Reals) -> Reals:
+        """Return s e in the clear. labels: one in a row, as a column where scores have several."""
+        signs = 2.0 * np.asarray(labels, dtype=np.float64) - 1
+        return np.asarray(signs * self(signs * scores))
 
 
 HALF_MARGIN = ClippedResidual()

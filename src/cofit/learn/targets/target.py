@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, IntegerRing, Shape
+from cofit.errors import parameter_error
 from cofit.secret import InputFacts, SecretArray
 
 
@@ -21,6 +22,20 @@ class Target(ABC):
     name: ClassVar[str]
     fraction_bits: ClassVar[int]
     bound: ClassVar[float]
+    ranged: ClassVar[bool] = False  # whether it is a number with a public range, and no class
+    agreed: ClassVar[str] = "classes"  # what owners agree on of it
+    chance: ClassVar[str] = "always naming one class"  # what needs no model
+
+    @property
+    def outputs(self) -> int:
+        """How many columns of weights, and scores a record, a model of it has."""
+        return 1
+
+    def among(self, classes: int) -> Target:
+        """Return the target where there are so many classes; 2, as everything begins with, is this one."""
+        if classes != 2:
+            raise parameter_error("classes", "a plan", f"2: there is no other number of them with {self.name}", classes)
+        return self
 
     def shape(self, rows: int) -> Shape:
         """Return the shape of so many records' targets: one number each."""

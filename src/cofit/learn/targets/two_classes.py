@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import InvalidInputError
+from cofit.learn.targets.several_classes import SeveralClasses
 from cofit.learn.targets.target import Target
 from cofit.secret import SecretArray
 
@@ -18,6 +19,10 @@ class TwoClasses(Target):
     name: ClassVar[str] = "two classes"
     fraction_bits: ClassVar[int] = 0
     bound: ClassVar[float] = 1.0
+
+    def among(self, classes: int) -> Target:
+        """More of them are ``SeveralClasses``."""
+        return self if classes == 2 else SeveralClasses(classes)
 
     def encoded(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         if not np.isin(labels, (0, 1)).all():

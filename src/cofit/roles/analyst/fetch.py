@@ -8,7 +8,8 @@ from typing import Any
 from cofit.errors import CofitError, InvalidInputError, ProtocolError, TransportError
 from cofit.roles.files.published import Release, agreed, largest_release
 from cofit.roles.files.signatures import PartySignature, SignedRelease, canonical_pem, check_signatures
-from cofit.roles.service.conversations import connector
+from cofit.roles.service.conversations import Connect, connector, opened, patiently
+from cofit.study.agreement import Agreement
 from cofit.study.document import Study
 from cofit.study.encoding import study_encoding
 from cofit.study.plan import study_plan
@@ -28,9 +29,8 @@ def fetch_release(study: Study, identity: Identity) -> SignedRelease:
     plan = study_plan(study)
     copies, signatures = {}, []
     for party in study.parties:
-        with connect(party.name) as conversation:
-            copy = Release.from_json(_fetched(conversation, largest_release(plan.released)))
-            signature = _signature(conversation)
+        text, signature = Copy(connect, party.name, largest_release(plan.released)).fetch()
+        copy = Release.from_json(text)
         copies[party.name] = copy
         software = copy.certificate.cofit_version, copy.certificate.software
         pem = canonical_pem(party.certificate_pem) or party.certificate_pem
@@ -54,34 +54,50 @@ def fetch_release(study: Study, identity: Identity) -> SignedRelease:
     return SignedRelease(release, tuple(signatures))
 
 
-def _signature(conversation: Conversation) -> str:
-    answer, _ = conversation.request({"request": "model.signature"})
-    signature = answer.get("signature")
-    if not isinstance(signature, str):
-        raise _no_release(conversation.peer)
-    return signature
+class Copy:
+    """The release as one party has it; TransportError beyond ``most`` bytes.
 
-
-def _fetched(conversation: Conversation, most: int) -> str:
-    """Return the release of one party, which comes in pieces; TransportError beyond ``most`` bytes in all.
-
-    The text is checked as a whole by whoever reads it, and compared with the copies of all other parties.
+    It comes in pieces. Where the connection breaks, the next one goes on with the piece that was missing: a release
+    never changes. The text is checked as a whole by whoever reads it, and compared with the copies of all others.
     """
-    content = bytearray()
-    while True:
-        answer, piece = conversation.request({"request": "model", "offset": len(content)})
-        content += piece
-        size = answer.get("size")
-        if not isinstance(size, int) or isinstance(size, bool) or not 0 < size <= most or len(content) > size:
-            raise _no_release(conversation.peer)
-        if len(content) == size:
-            break
-        if not piece:
-            raise _no_release(conversation.peer)
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        raise _no_release(conversation.peer) from None
+
+    def __init__(self, connect: Connect, party: str, most: int) -> None:
+        self._connect = connect
+        self._party = party
+        self._most = most
+        self._content = bytearray()
+
+    def fetch(self) -> tuple[str, str]:
+        """Return the text, and the party's signature of it."""
+        return patiently(self._party, self._attempt, lambda: len(self._content))
+
+    def _attempt(self) -> tuple[str, str]:
+        with opened(self._connect, self._party) as conversation:
+            text = self.text(conversation)
+            signature = conversation.request({"request": "model.signature"})[0].get("signature")
+        if not isinstance(signature, str):
+            raise _no_release(self._party)
+        return text, signature
+
+    def text(self, conversation: Conversation) -> str:
+        """Ask for what is missing, and return all of it."""
+        while not self._complete(conversation):
+            pass
+        try:
+            return self._content.decode()
+        except UnicodeDecodeError:
+            raise _no_release(self._party) from None
+
+    def _complete(self, conversation: Conversation) -> bool:
+        """Ask for the next piece; whether it was the last."""
+        answer, piece = conversation.request({"request": "model", "offset": len(self._content)})
+        self._content += piece
+        size, have = answer.get("size"), len(self._content)
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 < size <= self._most or have > size:
+            raise _no_release(self._party)
+        if have < size and not piece:
+            raise _no_release(self._party)
+        return have == size
 
 
 def _no_release(party: str) -> TransportError:
@@ -90,7 +106,7 @@ def _no_release(party: str) -> TransportError:
     )
 
 
-def statuses(study: Study, identity: Identity, patience: float = _PATIENCE) -> dict[str, dict[str, Any] | str]:
+def statuses(study: Agreement, identity: Identity, patience: float = _PATIENCE) -> dict[str, dict[str, Any] | str]:
     """Return what every party, and the dealer, says of the study, or, as text, why one does not answer.
 
     All are asked at once.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 from cofit.errors import InvalidInputError
 from cofit.roles.dealer.desk import Call, DealerDesk
@@ -62,9 +63,12 @@ class DealerService(Service):
         directory = StateDirectory(state, study.hash, identity.name)
         address = listen_at or (entry.host, entry.port)
         super().__init__("dealer", job, identity, directory, address, callers=(), largest_payload=0)
-        self._desk: DealerDesk = DealerDesk(job, identity.name, self._audit, lambda: dict(self._sessions.progress))
+        self._desk: DealerDesk = DealerDesk(job, identity.name, self._audit, self._progress)
         self._sessions = DealerSessions(job, identity, self._audit, self._desk.doors, self._stopping)
 
     def run(self) -> None:
         """Serve until stopped; TransportError where nobody can connect any more."""
         self._serve(lambda reception: self._sessions.work(reception, self._desk))
+
+    def _progress(self) -> dict[str, Any]:
+        return self._sessions.status()

@@ -7,24 +7,24 @@ It keeps nothing: every session has new seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from cofit.arithmetic import FixedPoint
 from cofit.roles.jobs.job import Job, Work
 from cofit.roles.jobs.steps import (
     AGREED,
     NO_CHECKPOINTS,
     agreed_checkpoint,
     agreed_names,
-    checkpoint_interval,
     discard_stored,
-    release,
+    run_job,
 )
 from cofit.secret import Party, SecretArray
-from cofit.secret.checkpoints import KeptState
+from cofit.secret.checkpoints import UnsavedCheckpoints
 from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.sharing import Scheme
 from cofit.sharing.known_inputs import assembled
@@ -32,26 +32,16 @@ from cofit.study.expected import party_ranks
 
 
 @dataclass(frozen=True)
-class HeardCheckpoints:
+class HeardCheckpoints(UnsavedCheckpoints):
     """Implements ``cofit.secret.checkpoints.Checkpoints`` for a member that has none: it hears from which all go on."""
 
-    kept: KeptState
-    every: int
-
-    def resume(self, party: Party) -> tuple[int, Sequence[SecretArray]] | None:
+    def resume(self, party: Party) -> tuple[int, dict[str, SecretArray]] | None:
         place = agreed_checkpoint(party, NO_CHECKPOINTS)
         if place is None:
             return None
-        blank = party.constant(np.zeros(self.kept.shape), self.kept.format).loosened(self.kept.limit)
-        return place[0], [blank] * self.kept.count
-
-    def reached(self, party: Party, step: int, values: Sequence[SecretArray]) -> None:
-        """Take the parties' steps: fresh sharings, verified before they are stored."""
-        if step % self.every == 0:
-            with party.label("checkpoint"):
-                for value in values:
-                    party.refreshed(value)
-                party.verify()
+        step, _ = place
+        blank = party.constant(np.zeros(self.kept.size(step)), FixedPoint(0, self.kept.ring))
+        return step, self.kept.separated(blank, step)
 
 
 def run_dealing(scheme: Scheme, job: Job, report: Callable[[str, int, int], None]) -> None:
@@ -65,6 +55,6 @@ def run_dealing(scheme: Scheme, job: Job, report: Callable[[str, int, int], None
             ring, holder = facts.format.ring, ranks.get(owner)
             dealt = assembled(type(scheme), scheme.spec, ring, facts.shape, scheme.rank, {}, holder)
             party.take(owner, name, dealt)
-    checkpoints = None if job.state is None else HeardCheckpoints(job.state, checkpoint_interval(job))
+    checkpoints = None if job.state is None else HeardCheckpoints(job.state)
     coin = partial(common_coin, party, MemoryCoinStore(), job.hash.encode())
-    release(job, Work(party, checkpoints, coin), None)
+    run_job(job, Work(party, checkpoints, coin), None)

@@ -15,21 +15,22 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from cofit.errors import InvalidInputError
-from cofit.study.document import Participant, Study
+from cofit.study.agreement import Agreement
+from cofit.study.document import Participant
 from cofit.study.participants import CERTIFICATE_LINE, PRIVATE_LINE
 from cofit.transport import Identity
 
 _LARGEST_KEY = 1 << 16
 
 
-def participants(study: Study) -> dict[str, Participant]:
+def participants(study: Agreement) -> dict[str, Participant]:
     """Return everybody who takes part, by name; who has several roles has one certificate."""
     dealers = () if study.dealer is None else (study.dealer,)
     everybody: Sequence[Participant] = (*study.parties, *dealers, *study.owners, *study.analysts)
     return {one.name: one for one in everybody}
 
 
-def load_key(study: Study, path: str | Path, name: str | None = None) -> Identity:
+def load_key(study: Agreement, path: str | Path, name: str | None = None) -> Identity:
     """Return who the key in ``path`` makes us in the study, or raise InvalidInputError with what is wrong.
 
     The study has everybody's certificate, so the key tells the name. name: what we think it is; another is an error.
@@ -123,7 +124,7 @@ def write_identity(identity: Identity, directory: str | Path) -> tuple[Path, Pat
     return key, certificate
 
 
-def load_identity_for(study: Study, key_path: str | Path, name: str | None = None) -> Identity:
+def load_identity_for(study: Agreement, key_path: str | Path, name: str | None = None) -> Identity:
     """Return who the key makes us in the study, as ``load_key`` does; a certificate out of its dates is refused."""
     identity = load_key(study, key_path, name)
     certificate = x509.load_pem_x509_certificate(identity.certificate_pem.encode())

@@ -13,6 +13,9 @@ incarnations, random texts that come with their state directories. Charging the 
 repeated or interrupted upload is charged once. If a party has another incarnation, it may have lost its state after a
 release that it has forgotten: that is another run, which can end in a second release, and is charged again.
 
+What a study opens without noise has no epsilon that a sum could hold: the ledger lists it as an *exposure*, durably and
+before anything leaves, and no cap covers it. The list is a table of its own, made when the first one is noted.
+
 One SQLite file, mode 0600; a charge is on disk when ``charge`` returns. Format 2 had no releases: such a file is made
 one of format 3 where it is opened, in one transaction, and its charges stay, with ``releases`` None: not recorded.
 """
@@ -40,6 +43,24 @@ CREATE TABLE charges (
     time TEXT NOT NULL, incarnations TEXT NOT NULL, releases TEXT, PRIMARY KEY (dataset, study, incarnations));
 CREATE TABLE caps (dataset TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL);
 """
+
+
+_EXPOSURES = """
+CREATE TABLE IF NOT EXISTS exposures (
+    dataset TEXT NOT NULL, study TEXT NOT NULL, name TEXT NOT NULL, openings TEXT NOT NULL, time TEXT NOT NULL,
+    incarnations TEXT NOT NULL, PRIMARY KEY (dataset, study, incarnations))
+"""
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """One run of a study that opens values without noise. openings: what is opened, to whom, why, a line each."""
+
+    dataset: str
+    study: str
+    name: str
+    openings: tuple[str, ...]
+    time: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,10 +156,42 @@ class Ledger:
             ]
 
     def datasets(self) -> list[str]:
-        """Return the names of all data sets that have a charge or a cap, sorted."""
+        """Return the names of all data sets that have a charge, a cap or an exposure, sorted."""
         with self._transaction() as database:
-            rows = database.execute("SELECT dataset FROM charges UNION SELECT dataset FROM caps ORDER BY 1").fetchall()
-        return [name for (name,) in rows]
+            rows = database.execute("SELECT dataset FROM charges UNION SELECT dataset FROM caps").fetchall()
+        return sorted({*(name for (name,) in rows), *(one.dataset for one in self.exposures())})
+
+    def exposures(self, dataset: str | None = None) -> list[Exposure]:
+        """Return all runs of studies that open values without noise, or those of one data set, oldest first."""
+        with self._transaction() as database:
+            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'exposures'").fetchone():
+                return []
+            rows = database.execute(
+                "SELECT dataset, study, name, openings, time FROM exposures WHERE dataset = ? OR ? IS NULL "
+                "ORDER BY rowid",
+                (dataset, dataset),
+            ).fetchall()
+        return [Exposure(d, s, n, tuple(str(o).splitlines()), t) for d, s, n, o, t in rows]
+
+    def expose(self, exposure: Exposure, incarnations: Collection[str] = ()) -> bool:
+        """Note a run of a study that opens values without noise, durably; False if it was noted already."""
+        values = (exposure.dataset, exposure.study, exposure.name, "\n".join(exposure.openings))
+        now, run = datetime.now(UTC).isoformat(timespec="seconds"), " ".join(sorted(incarnations))
+        with self._transaction() as database:
+            database.execute(_EXPOSURES)
+            added = database.execute("INSERT OR IGNORE INTO exposures VALUES (?, ?, ?, ?, ?, ?)", (*values, now, run))
+            return added.rowcount > 0
+
+    def noted(self, exposure: Exposure, incarnations: Collection[str] | None = None) -> bool:
+        """Whether a run by these parties (None: any run) was noted."""
+        with self._transaction() as database:
+            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'exposures'").fetchone():
+                return False
+            rows = database.execute(
+                "SELECT incarnations FROM exposures WHERE dataset = ? AND study = ?", (exposure.dataset, exposure.study)
+            ).fetchall()
+        runs = {run for (run,) in rows}
+        return bool(runs) if incarnations is None else " ".join(sorted(incarnations)) in runs
 
     def spent(self, dataset: str) -> Cap:
         """Return the sums over all studies of a data set."""

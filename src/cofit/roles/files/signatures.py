@@ -126,14 +126,13 @@ def check_signature(one: PartySignature, release: Release, encoding: Mapping[str
     certificate = replace(release.certificate, cofit_version=one.cofit_version, software=one.software)
     try:
         content = signed_bytes(replace(release, certificate=certificate), encoding, one.party, one.certificate_pem)
-        if len(one.signature) > _LONGEST or bytes.fromhex(one.signature).hex() != one.signature:
-            raise ValueError("not canonical")
-        _verify(one.certificate_pem, bytes.fromhex(one.signature), content)
-    except (InvalidSignature, *_NO_CERTIFICATE):
+    except _NO_CERTIFICATE:
+        content = b""
+    if not check_bytes(one.certificate_pem, one.signature, content):
         raise VerificationError(
             f"The signature of '{one.party}' does not fit: '{one.party}' has not signed these numbers with this "
             f"certificate. Something was changed after it signed, or this is not its key. Do not use the model."
-        ) from None
+        )
 
 
 def check_signatures(signatures: Sequence[PartySignature], release: Release, encoding: Mapping[str, Any]) -> None:
@@ -150,6 +149,17 @@ def check_signatures(signatures: Sequence[PartySignature], release: Release, enc
     first = signatures[0]
     if (first.cofit_version, dict(first.software)) != (certificate.cofit_version, dict(certificate.software)):
         raise VerificationError(f"The certificate must state the software of '{first.party}', as it signed it.")
+
+
+def check_bytes(certificate_pem: str, signature: str, content: bytes) -> bool:
+    """Whether the key of this certificate has signed the content; ``signature``: in hexadecimal."""
+    try:
+        if len(signature) > _LONGEST or bytes.fromhex(signature).hex() != signature:
+            return False
+        _verify(certificate_pem, bytes.fromhex(signature), content)
+    except (InvalidSignature, *_NO_CERTIFICATE):
+        return False
+    return True
 
 
 def _verify(pem: str, signature: bytes, content: bytes) -> None:

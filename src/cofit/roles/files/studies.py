@@ -10,16 +10,51 @@ from typing import Any
 from cofit.errors import InvalidInputError
 from cofit.study.document import Study
 from cofit.study.parse import parse_study
+from cofit.study.parse_program import parse_program_study
+from cofit.study.program import ProgramStudy
 
 _LARGEST_TOML = 64 << 20
 _LARGEST_CERTIFICATE = 1 << 16
+_JOB = "job"
 _ROLES = ("parties", "owners", "analysts", "dealer")
 
 
 def load_study(path: str | Path) -> Study:
-    """Read a study, its schema file and its certificates; raise InvalidInputError with the place of what is wrong."""
+    """Read a study of training, its schema file and its certificates; raise InvalidInputError with the place of what is
+    wrong."""
+    file = Path(path)
+    return _training(file, _toml(file, "study"))
+
+
+def load_agreement(path: str | Path) -> Study | ProgramStudy:
+    """The same for a study of any kind: of training, or of a program."""
     file = Path(path)
     document = _toml(file, "study")
+    return _program(file, document) if _JOB in document else _training(file, document)
+
+
+def load_program_study(path: str | Path) -> ProgramStudy:
+    """The same for a study of a program; one of training is refused."""
+    file = Path(path)
+    document = _toml(file, "study")
+    if _JOB not in document:
+        raise InvalidInputError(f"{file}: this study trains a model. A study of a program has a table [job].")
+    return _program(file, document)
+
+
+def _program(file: Path, document: Mapping[str, Any]) -> ProgramStudy:
+    try:
+        return parse_program_study(document, dict(_certificates(file, document)))
+    except InvalidInputError as error:
+        raise type(error)(f"{file}: {error}") from None
+
+
+def _training(file: Path, document: dict[str, Any]) -> Study:
+    if _JOB in document:
+        raise InvalidInputError(
+            f"{file}: this study runs a program and trains no model, so this command has nothing to do. Its results "
+            "come with `cofit result`; `cofit run-program` rehearses it."
+        )
     data = document.get("data")
     if isinstance(data, dict) and "schema" in data:
         data = dict(data)

@@ -29,8 +29,9 @@ def read_owner_table(study: Study, owner: str, path: str | Path, layout: TextLay
     """Read the table of one owner of a study; in an .npz file X and y are its features, in order, and the label."""
     entry = owner_named(study, owner)
     data = study.data
-    values = data.label_values if entry.holds_label else None
-    return read_study_table(path, study.features_of(entry), data.label if values else None, values or (), layout)
+    label = data.label if entry.holds_label else None
+    weights = [] if data.weight is None or label is None else [data.weight]
+    return read_study_table(path, study.features_of(entry), label, data.label_values, layout, weights)
 
 
 def read_study_table(
@@ -39,10 +40,13 @@ def read_study_table(
     label: str | None = None,
     label_values: Sequence[object] = (),
     layout: TextLayout = ANY_LAYOUT,
+    weights: Sequence[str] = (),
 ) -> pa.Table:
-    """Read a table in the columns of a study, whose types say which columns hold numbers."""
+    """Read a table in the columns of a study, whose types say which columns hold numbers. label_values: the classes of
+    the label; none where it is a number. weights: the column of weights, if there is one."""
     numbers = {feature.name for feature in features if feature.type == "number" or _whole(feature.values)}
-    if label is not None and _whole(label_values):
+    numbers |= set(weights)
+    if label is not None and (not label_values or _whole(label_values)):
         numbers.add(label)
     return read_table(
         path, features=[feature.name for feature in features], label=label, numbers=numbers, layout=layout

@@ -4,22 +4,23 @@ Party, dealer, owner and ledger know a job by this interface alone. A job follow
 who takes part makes the same one; its ``hash`` is compared before a share is touched.
 
     owners      encode what ``inputs`` says, charge their ledgers what ``policy`` says, and share it
-    parties     run ``value`` on the stored shares, store what it returns, and open that, once (``steps.release``)
-    the dealer  runs ``value`` too, without values
+    parties     ``run`` it on the stored shares; what it hands to ``release`` is stored and opened, once (``steps``)
+    the dealer  runs it too, without values
     analysts    get what ``publish`` made of the opened numbers, signed by every party
 
-Who writes a job answers for its privacy: what ``value`` returns must be covered by what the policy charges. The party
-does the rest, and no code of a job has a part in it: one value is drawn, every party charges its ledger and stores it,
-and only the stored one is opened, of that shape, to those, for that reason (``party.guard``). A program that opens
-anything itself is stopped.
+Who writes a job answers for its privacy: what it releases must be covered by what the policy charges. The party does
+the rest, and no code of a job has a part in it: a value is drawn, every party charges its ledger and stores it, and
+only the stored one is opened, of that shape, to those, for that reason (``party.guard``). A program that opens anything
+itself is stopped. Most jobs release one value: ``OneRelease``. One that releases several lists them in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,25 +28,85 @@ import numpy.typing as npt
 from cofit.arithmetic import RingArray, Shape
 from cofit.errors import ProtocolError
 from cofit.privacy.accounted import AccountedRelease
+from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.secret import InputFacts, Opening, Party, SecretArray
 from cofit.secret.checkpoints import Checkpoints, KeptState
 from cofit.sharing import Spec
-from cofit.study.document import Study
+from cofit.study.agreement import Agreement
 from cofit.transport import Identity
 
 if TYPE_CHECKING:
     from cofit.study.encode import EncodedTable
 
 Reals = npt.NDArray[np.float64]
+Draw: TypeAlias = Callable[[], SecretArray]
+Release: TypeAlias = Callable[[Draw], npt.NDArray[Any] | None]
+"""Stores and opens the next value that the policy lists; None where it is not learned, as at a dealer (``steps``)."""
 
 
 @dataclass(frozen=True)
-class ReleasePolicy:
-    """What may be opened, to whom, and what every ledger is charged before.
+class AllowedOpening:
+    """One value that may be opened: its shape, who learns it (by rank), and the reason, which the audit log says."""
 
-    One value of this shape, once: a repetition opens the same stored shares again. ``reason`` is what the audit log
-    says. (epsilon, delta) is the account of all noisy ``releases`` together.
-    """
+    reason: str
+    shape: Shape
+    learned_by: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"of shape {self.shape} to {', '.join(self.learned_by)} ({self.reason!r})"
+
+
+class Policy(ABC):
+    """What may be opened, in this order, and what every ledger is charged before the first."""
+
+    @property
+    @abstractmethod
+    def openings(self) -> tuple[AllowedOpening, ...]:
+        """All openings, each once: a repetition opens the same stored shares again."""
+
+    @abstractmethod
+    def charge(self, ledger: Ledger, dataset: str, study: Agreement, parties: Collection[str] = ()) -> bool:
+        """Charge a run of the study to a data set, durably; False if it was charged before.
+
+        parties: their incarnations, none in a party's own ledger.
+        """
+
+    @abstractmethod
+    def due(self, ledger: Ledger, dataset: str, study: Agreement, parties: Collection[str] | None = None) -> bool:
+        """Whether a run by these parties (None: any) was not charged yet; raise where it may not be; charge nothing."""
+
+    @property
+    @abstractmethod
+    def charged(self) -> Mapping[str, float]:
+        """What is charged, for the audit log."""
+
+    def allowed(self, number: int) -> AllowedOpening:
+        """Return the opening of that number, from 1; ProtocolError where there is none."""
+        if not 1 <= number <= len(self.openings):
+            raise ProtocolError(
+                f"The job wants to make opening {number}, and its policy allows {len(self.openings)}. Nothing was "
+                "opened."
+            )
+        return self.openings[number - 1]
+
+    def check(self, opening: Opening) -> None:
+        """Raise ProtocolError unless this is the opening that the policy allows."""
+        asked = AllowedOpening(opening.reason, opening.shape, opening.learned_by)
+        known = self.openings[opening.number - 1 : opening.number]
+        if known == (asked,):
+            return
+        allows = f"one opening, {self.openings[0]}" if len(self.openings) == 1 else f"{len(self.openings)} openings"
+        if len(self.openings) > 1 and known:
+            allows += f", and this one {known[0]}"
+        raise ProtocolError(
+            f"The job wants to open a value {asked} as opening {opening.number}. Its policy allows {allows}. Nothing "
+            "was opened."
+        )
+
+
+@dataclass(frozen=True)
+class ReleasePolicy(Policy):
+    """The policy of one noisy value. (epsilon, delta) is the account of all noisy ``releases`` together."""
 
     reason: str
     shape: Shape
@@ -54,15 +115,23 @@ class ReleasePolicy:
     delta: Fraction
     releases: tuple[AccountedRelease, ...]
 
-    def check(self, opening: Opening) -> None:
-        """Raise ProtocolError unless this is the opening that the policy allows."""
-        asked = opening.reason, opening.shape, opening.learned_by
-        if opening.number != 1 or asked != (self.reason, self.shape, self.learned_by):
-            raise ProtocolError(
-                f"The job wants to open a value of shape {opening.shape} to {', '.join(opening.learned_by)} "
-                f"({opening.reason!r}, opening {opening.number}). Its policy allows one opening, of shape {self.shape} "
-                f"to {', '.join(self.learned_by)} ({self.reason!r}). Nothing was opened."
-            )
+    @property
+    def openings(self) -> tuple[AllowedOpening, ...]:
+        return (AllowedOpening(self.reason, self.shape, self.learned_by),)
+
+    def charge(self, ledger: Ledger, dataset: str, study: Agreement, parties: Collection[str] = ()) -> bool:
+        return ledger.charge(self.cost(dataset, study), parties)
+
+    def due(self, ledger: Ledger, dataset: str, study: Agreement, parties: Collection[str] | None = None) -> bool:
+        return ledger.check(self.cost(dataset, study), parties)
+
+    def cost(self, dataset: str, study: Agreement) -> PrivacyCost:
+        """What the ledger is charged for one run."""
+        return PrivacyCost(dataset, study.hash, study.name, self.epsilon, self.delta, self.releases)
+
+    @property
+    def charged(self) -> Mapping[str, float]:
+        return {"epsilon": float(self.epsilon), "delta": float(self.delta)}
 
 
 @dataclass(frozen=True)
@@ -70,19 +139,29 @@ class Work:
     """What a session gives a job.
 
     checkpoints: None where the job keeps no state. coin: returns the study's common coin, the same in each session; a
-    dealer, which holds nothing that could be checked by it, takes part in the toss.
+    dealer, which holds nothing that could be checked by it, takes part in the toss. keep: stores what this party alone
+    has of the result, durably; None at a dealer.
     """
 
     party: Party
     checkpoints: Checkpoints | None
     coin: Callable[[], bytes]
+    keep: Callable[[bytes], None] | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a session brings to a party: the numbers that were opened to all, and what its program returned."""
+
+    numbers: npt.NDArray[Any]
+    result: object = None
 
 
 class Job(Protocol):
     """One job of one study. See the module for who calls what."""
 
     @property
-    def study(self) -> Study:
+    def study(self) -> Agreement:
         """The study whose job it is."""
 
     @property
@@ -102,23 +181,21 @@ class Job(Protocol):
         """The contributions that it takes: of every owner, by name."""
 
     @property
-    def policy(self) -> ReleasePolicy:
+    def policy(self) -> Policy:
         """What may be released."""
 
     @property
+    def replays(self) -> bool:
+        """Whether its program, and so the data, are needed again where what it opens first is stored."""
+
+    @property
     def state(self) -> KeptState | None:
-        """What is kept while it runs; None: it starts over after an interruption."""
+        """What is kept while it runs, and when; None: it starts over after an interruption."""
 
-    def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> RingArray | None:
-        """Return one input of an owner, in the format of ``facts``; None if its table has no such."""
+    def run(self, work: Work, release: Release) -> Outcome:
+        """The party program. All that it opens goes through ``release``, in the order of the policy."""
 
-    def value(self, work: Work) -> SecretArray:
-        """The party program: return what is to be released, noise included. Called if no party has stored one."""
-
-    def in_units(self, opened: npt.NDArray[Any]) -> Reals:
-        """Return the opened value as the numbers that ``publish`` takes."""
-
-    def publish(self, opened: Reals, openings: Sequence[Opening], created: str) -> bytes:
+    def publish(self, outcome: Outcome, openings: Sequence[Opening], created: str) -> bytes:
         """Return what analysts get: the numbers, with what they mean and guarantee."""
 
     def numbers(self, published: bytes) -> tuple[float, ...]:
@@ -132,3 +209,35 @@ class Job(Protocol):
 
     def progress(self, step: str, done: int, total: int) -> str:
         """Return in words how far a step of the program is."""
+
+    def seconds(self, latency: float, rate: float) -> Mapping[str, tuple[float, float]]:
+        """Return about how long each step of the program takes over lines with this latency (seconds) and rate (bytes
+        a second that each party can send): before it tells of any progress, and from then on. Nothing, where the job
+        cannot tell. It may take its time to say so.
+        """
+
+
+class TableJob(Job, Protocol):
+    """A job whose inputs are made of the owners' encoded tables."""
+
+    def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> RingArray | None:
+        """Return one input of an owner, in the format of ``facts``; None if its table has no such."""
+
+
+class OneRelease(ABC):
+    """A job that computes one value and releases it to all parties: the part of ``Job`` that all such share."""
+
+    replays = False
+
+    @abstractmethod
+    def value(self, work: Work) -> SecretArray:
+        """The party program: return what is to be released, noise included. Called if no party has stored one."""
+
+    @abstractmethod
+    def in_units(self, opened: npt.NDArray[Any]) -> Reals:
+        """Return the opened value as the numbers that ``publish`` takes."""
+
+    def run(self, work: Work, release: Release) -> Outcome:
+        """Compute and release the value."""
+        opened = release(lambda: self.value(work))
+        return Outcome(np.zeros(0) if opened is None else self.in_units(opened))

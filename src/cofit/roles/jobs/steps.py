@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import ProtocolError
-from cofit.roles.jobs.job import Job, Work
+from cofit.roles.jobs.job import Draw, Job, Outcome, Work
 from cofit.secret import Party, SecretArray
 from cofit.secret.release import release_once
 from cofit.secret.stored import ReleaseStore
 
 AGREED = "plan and contributions"
-_INTERVAL = 25
-"""How often a checkpoint is kept where the study does not say."""
 MOST_CHECKPOINTS = 2
 """A party keeps that many, and tells the others of them."""
-_STORED, _CHECKPOINTS, _CHOSEN = "stored release", "checkpoints", "checkpoint"
+_STORED, _CHECKPOINTS, _CHOSEN = "stored release", "checkpoints", "chosen checkpoint"
 _ENTRY = struct.Struct("!q16s")
 _NONE = _ENTRY.pack(-1, bytes(16))
 NO_CHECKPOINTS = _NONE * MOST_CHECKPOINTS
@@ -36,13 +34,8 @@ def agreed_names(owners: Iterable[str]) -> list[str]:
     return ["the plan", "the certificate's date", *(f"the contribution of '{owner}'" for owner in owners)]
 
 
-def checkpoint_interval(job: Job) -> int:
-    """Return how often a checkpoint is kept: after so many steps."""
-    return job.study.compute.checkpoint_epochs or _INTERVAL
-
-
 def discard_stored(party: Party, stored: bool, confirmed: bool) -> bool:
-    """Whether all are to discard what they have stored. 2 rounds.
+    """Whether some have stored a release, and all are to discard it. 2 rounds.
 
     So it is where some party lacks the stored shares and no party knows them to be stored everywhere. Why it is safe: a
     party opens only after a barrier that all reach after noting that all have stored. If one party that follows the
@@ -51,26 +44,65 @@ def discard_stored(party: Party, stored: bool, confirmed: bool) -> bool:
     told = party.announce(_STORED, bytes([stored, confirmed]))
     discarded = not (any(noted for _, noted in told) or all(held for held, _ in told))
     party.agree(_STORED, b"" if party.deals else bytes([discarded]))
-    return discarded
+    return discarded and any(held for held, _ in told)
 
 
-def release(job: Job, work: Work, store: ReleaseStore | None) -> npt.NDArray[np.float64]:
-    """Release the job's value, once in all sessions, and return its numbers (at a dealer, which has no store, none)."""
-    party, policy = work.party, job.policy
+class Vault(Protocol):
+    """Where one party keeps the stored shares of everything that a job releases: one store for each opening."""
 
-    def draw() -> SecretArray:
-        value = job.value(work)
-        if value.shape != policy.shape:
-            raise ProtocolError(
-                f"The job computed a value of shape {value.shape}, and its policy allows {policy.shape}. "
-                "Nothing was opened."
-            )
-        party.progress("release", 0, 1)
-        return value
+    def store(self, number: int) -> ReleaseStore:
+        """Return the store of the opening of that number, from 1."""
 
-    opened = release_once(party, draw, store, reason=policy.reason, key=f"{job.hash} {job.study.hash}")
-    party.progress("release", 1, 1)
-    return np.zeros(0) if party.deals else job.in_units(opened)
+    def settle(self, party: Party, number: int) -> None:
+        """Discard its stored shares where some party lacks them and none may have been opened (``discard_stored``)."""
+
+
+def run_job(job: Job, work: Work, vault: Vault | None) -> Outcome:
+    """Run the job's program; what it releases is stored and opened, once in all sessions. ``vault``: None at a dealer.
+
+    The first opening was settled when the session began. A later one is settled when the program comes to it: until
+    then all parties have opened the one before, so no party can have stored it in this session.
+    """
+    party, made = work.party, 0
+
+    def release(draw: Draw) -> npt.NDArray[Any] | None:
+        nonlocal made
+        made += 1
+        number, allowed = made, job.policy.allowed(made)
+
+        def drawn() -> SecretArray:
+            value = draw()
+            if value.shape != allowed.shape:
+                raise ProtocolError(
+                    f"The job computed a value of shape {value.shape}, and its policy allows {allowed.shape}. "
+                    "Nothing was opened."
+                )
+            party.progress("release", 0, 1)
+            return value
+
+        if number > 1:
+            if vault is None:
+                discard_stored(party, stored=False, confirmed=False)
+            else:
+                vault.settle(party, number)
+        opened = release_once(
+            party,
+            drawn,
+            None if vault is None else vault.store(number),
+            reason=allowed.reason,
+            key=f"{job.hash} {job.study.hash}" + (f" opening {number}" if number > 1 else ""),
+            to=None if allowed.learned_by == party.parties else allowed.learned_by,
+        )
+        party.progress("release", 1, 1)
+        return None if party.deals or party.name not in allowed.learned_by else opened
+
+    outcome = job.run(work, release)
+    if made != len(job.policy.openings):
+        raise ProtocolError(
+            f"The job ended after {made} of the {len(job.policy.openings)} openings of its policy. All parties must "
+            "make all of them, in order."
+        )
+    return outcome
 
 
 def told_checkpoints(places: Collection[Place]) -> bytes:

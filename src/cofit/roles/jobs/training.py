@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +13,22 @@ import numpy.typing as npt
 from cofit.arithmetic import RingArray
 from cofit.errors import InvalidInputError
 from cofit.learn.certify import certify
+from cofit.learn.checkpoint_steps import every, minute_by_minute
 from cofit.learn.contribution import encoded_features
-from cofit.learn.inputs import FEATURES
+from cofit.learn.forecast import Contributors, Forecast, forecast
+from cofit.learn.inputs import FEATURES, WEIGHTS
 from cofit.learn.plan import Plan
 from cofit.learn.releases import accounted_releases
+from cofit.learn.weights import encoded_weights
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import bytes_to_sign
-from cofit.roles.jobs.job import ReleasePolicy, Work
+from cofit.roles.jobs.job import OneRelease, Outcome, ReleasePolicy, Work
 from cofit.secret import InputFacts, Opening, SecretArray
 from cofit.secret.checkpoints import KeptState
 from cofit.secret.party import PREPARATION
 from cofit.study.document import Study
 from cofit.study.encoding import study_encoding
-from cofit.study.expected import expected_contributions, holders
+from cofit.study.expected import expected_contributions, holders, party_ranks
 from cofit.study.plan import study_plan
 from cofit.transport import Identity
 
@@ -35,7 +39,7 @@ Reals = npt.NDArray[np.float64]
 _STEP = "train"
 
 
-class Training:
+class Training(OneRelease):
     """Implements ``Job``: the training that a study describes, by its plan."""
 
     name = "training"
@@ -60,18 +64,37 @@ class Training:
         )
 
     @property
+    def contributors(self) -> Contributors:
+        """Who contributes what, for forecasts."""
+        return Contributors(self.inputs, holders(self.study), party_ranks(self.study))
+
+    @cached_property
     def state(self) -> KeptState | None:
-        """What the plan says: the weights after an epoch and before it, or nothing."""
-        return self.plan.state
+        """What the plan says, as often as the study says, or after a minute of work each; None where that is never."""
+        compute, kept = self.study.compute, self.plan.state
+        if compute.checkpoint_epochs is not None:
+            due = every(kept.steps, compute.checkpoint_epochs)
+        else:
+            parties = len(self.study.parties)
+            due = minute_by_minute(self.plan, kept.steps, self.contributors, parties, compute.latency)
+        return replace(kept, due=due) if due else None
 
     def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> RingArray | None:
-        """Return the features or the labels as the plan wants them."""
+        """Return the features, the labels or the weights as the plan wants them."""
+        if name == WEIGHTS:
+            return self._weights(facts, table)
         values = table.features if name == FEATURES else table.labels
         if values is None:
             return None
         if name == FEATURES:
             return encoded_features(self.plan, values, facts.format, facts.bound)
-        return facts.format.encode(values, facts.bound)
+        return facts.format.encode(self.plan.target.encoded(values), facts.bound)
+
+    def _weights(self, facts: InputFacts, table: EncodedTable) -> RingArray | None:
+        bound = self.plan.facts.weight_bound
+        if table.weights is None or bound is None:
+            return None
+        return facts.format.encode(encoded_weights(table.weights, bound), facts.bound)
 
     def value(self, work: Work) -> SecretArray:
         """Train and perturb."""
@@ -81,7 +104,7 @@ class Training:
         """Return the weights, and what else a score needs, as real numbers."""
         return self.plan.opened.in_units(opened)
 
-    def publish(self, opened: Reals, openings: Sequence[Opening], created: str) -> bytes:
+    def publish(self, outcome: Outcome, openings: Sequence[Opening], created: str) -> bytes:
         """Return the weights and their certificate."""
         study = self.study
         certificate = certify(
@@ -93,7 +116,7 @@ class Training:
             created=created,
             study=study.hash,
         )
-        return Release(tuple(opened.tolist()), certificate).to_json().encode()
+        return Release(tuple(outcome.numbers.tolist()), certificate).to_json().encode()
 
     def numbers(self, published: bytes) -> tuple[float, ...]:
         """Return the weights of a release of this study."""
@@ -108,6 +131,21 @@ class Training:
         if step == PREPARATION and total > 1:
             return f"{step}: {done} of {total}"
         return f"{step}: epoch {done} of {total} ({done / total:.0%})" if step == _STEP and total else step
+
+    def seconds(self, latency: float, rate: float) -> Mapping[str, tuple[float, float]]:
+        """Return what the forecast of the plan says of each step; the owners' part is over when a session begins."""
+        there = self._forecast.at(latency, rate)
+        epochs = min(there.train.seconds, self.plan.epochs * there.epoch.seconds)
+        stored = 0.0 if there.checkpoints is None else there.checkpoints.seconds
+        steps = {"check": there.check, "noise": there.noise, "release": there.release}
+        return {
+            **{name: (0.0, phase.seconds) for name, phase in steps.items()},
+            _STEP: (there.train.seconds - epochs, epochs + stored),
+        }
+
+    @cached_property
+    def _forecast(self) -> Forecast:
+        return forecast(self.plan, owners=self.contributors, parties=len(self.study.parties), kept=self.state)
 
     def _release(self, published: bytes) -> Release:
         try:

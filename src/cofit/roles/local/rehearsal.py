@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from cofit.errors import InvalidInputError, PartyFailedError
 from cofit.roles.analyst.fetch import fetch_release, statuses
@@ -22,18 +22,22 @@ from cofit.roles.files.signatures import SignedRelease
 from cofit.roles.files.studies import load_study
 from cofit.roles.files.tables import read_owner_table
 from cofit.roles.files.text_tables import ANY_LAYOUT, TextLayout
+from cofit.study.agreement import Agreement
 from cofit.study.document import Study
 from cofit.study.encode import encode_table
 from cofit.study.range_use import WARNING
+from cofit.transport import Identity
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 15.0
 _ASK_SECONDS = 0.5
+S = TypeVar("S", bound=Agreement)
+R = TypeVar("R")
 Told = dict[str, dict[str, Any] | str]
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class Staged(Generic[S]):
     """What a study on one machine needs: the study, the keys (NAME.key) of everybody, and the owners' tables.
 
     out: gets ``state`` (of every participant) and ``logs``, both for this user alone: what an owner is told of its
@@ -42,7 +46,7 @@ class Rehearsal:
     """
 
     path: Path
-    study: Study
+    study: S
     keys: Path
     data: Mapping[str, Path]
     out: Path
@@ -59,31 +63,13 @@ class Rehearsal:
         for owner, table in self.data.items():
             if not table.is_file():
                 raise InvalidInputError(f"The table of '{owner}' must be a file that exists. Got '{table}' instead.")
-        if self.study.data.partition == "vertical" and self.secret is None:
+        if self.study.common_rows and self.secret is None:
             raise InvalidInputError(
                 "In a vertical study the owners share a secret: make one (`cofit align "
                 "--new-secret FILE`), and give its file with --secret."
             )
         for name in (*self.parties, *self.dealers, *owners, self.analyst):
             load_identity_for(self.study, self.key(name), name)
-
-    @classmethod
-    def of(
-        cls,
-        path: Path,
-        keys: Path,
-        data: Mapping[str, Path],
-        out: Path,
-        secret: Path | None,
-        layout: TextLayout = ANY_LAYOUT,
-    ) -> Rehearsal:
-        """Read the study, and check that everything is there before anything is started."""
-        return cls(path, load_study(path), keys, data, out, secret, layout)
-
-    def check_tables(self) -> None:
-        """Raise InvalidInputError, which names the owner or the file, unless every table is as the study says."""
-        for owner, path in self.data.items():
-            encode_table(self.study, owner, read_owner_table(self.study, owner, path, self.layout))
 
     @property
     def parties(self) -> list[str]:
@@ -125,7 +111,7 @@ class Rehearsal:
     @property
     def exchanges_rows(self) -> bool:
         """Whether the owners give each other the hashes of their row keys first."""
-        return self.study.data.unmatched == "drop" and self.secret is not None
+        return False
 
     def rows_command(self, name: str) -> list[str]:
         """The command with which an owner writes the hashes of its row keys for the other owners."""
@@ -147,8 +133,45 @@ class Rehearsal:
         return [sys.executable, "-m", "cofit.cli.main", command, str(self.path), *map(str, options)]
 
 
+class Rehearsal(Staged[Study]):
+    """The same of a study that trains a model."""
+
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        keys: Path,
+        data: Mapping[str, Path],
+        out: Path,
+        secret: Path | None,
+        layout: TextLayout = ANY_LAYOUT,
+    ) -> Rehearsal:
+        """Read the study, and check that everything is there before anything is started."""
+        return cls(path, load_study(path), keys, data, out, secret, layout)
+
+    def check_tables(self) -> None:
+        """Raise InvalidInputError, which names the owner or the file, unless every table is as the study says."""
+        for owner, path in self.data.items():
+            encode_table(self.study, owner, read_owner_table(self.study, owner, path, self.layout))
+
+    @property
+    def exchanges_rows(self) -> bool:
+        """Whether the owners give each other the hashes of their row keys first."""
+        return self.study.data.unmatched == "drop" and self.secret is not None
+
+
 def run_rehearsal(rehearsal: Rehearsal, tell: Callable[[str], None], watch: Callable[[Told], None]) -> SignedRelease:
-    """Start the parties, let every owner contribute, wait for the release, fetch it as an analyst, stop the parties.
+    """Run a study that trains a model, and return the model that an analyst fetches; see ``run_staged``."""
+    return run_staged(rehearsal, fetch_release, tell, watch)
+
+
+def run_staged(
+    rehearsal: Staged[S],
+    fetch: Callable[[S, Identity], R],
+    tell: Callable[[str], None],
+    watch: Callable[[Told], None],
+) -> R:
+    """Start the parties, let every owner contribute, wait for the release, ``fetch`` it as an analyst, stop all.
 
     tell: gets a line for every step. watch: gets what the parties say, again and again. Interrupted or failed, it can
     be repeated with the same directories: the participants go on where they were. Raises PartyFailedError that names
@@ -180,11 +203,11 @@ def run_rehearsal(rehearsal: Rehearsal, tell: Callable[[str], None], watch: Call
                     raise _failure(rehearsal, name, "party", "says that a check failed")
             _check(rehearsal, servers)
             time.sleep(_ASK_SECONDS)
-        return fetch_release(study, identity)
+        return fetch(study, identity)
 
 
 @contextmanager
-def _servers(rehearsal: Rehearsal) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+def _servers(rehearsal: Staged[Any]) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     """Run the parties and the dealer for as long as the block takes."""
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
@@ -197,7 +220,7 @@ def _servers(rehearsal: Rehearsal) -> Iterator[dict[str, subprocess.Popen[bytes]
         _stop(running)
 
 
-def _contribute(rehearsal: Rehearsal, tell: Callable[[str], None]) -> None:
+def _contribute(rehearsal: Staged[Any], tell: Callable[[str], None]) -> None:
     """Let all owners contribute; a contribution that was sealed in an earlier attempt counts."""
     if rehearsal.exchanges_rows:
         _owners(rehearsal, rehearsal.rows_command)
@@ -207,14 +230,14 @@ def _contribute(rehearsal: Rehearsal, tell: Callable[[str], None]) -> None:
         tell(warning)
 
 
-def owners_warnings(rehearsal: Rehearsal) -> list[str]:
+def owners_warnings(rehearsal: Staged[Any]) -> list[str]:
     """Return what owners were warned of in their own data: for the one who runs this and holds all of it."""
     logs = {owner: rehearsal.log(owner, "owner") for owner in rehearsal.data}
     lines = [(owner, line) for owner, log in logs.items() for line in log.read_text(errors="replace").splitlines()]
     return list(dict.fromkeys(f"Owner '{owner}': {line}" for owner, line in lines if line.startswith(WARNING)))
 
 
-def _owners(rehearsal: Rehearsal, command: Callable[[str], list[str]]) -> None:
+def _owners(rehearsal: Staged[Any], command: Callable[[str], list[str]]) -> None:
     """Run a command for every owner, all at once."""
     running: dict[str, subprocess.Popen[bytes]] = {}
     try:
@@ -246,13 +269,13 @@ def _stop(running: Mapping[str, subprocess.Popen[bytes]]) -> None:
             process.wait()
 
 
-def _check(rehearsal: Rehearsal, servers: Mapping[str, subprocess.Popen[bytes]]) -> None:
+def _check(rehearsal: Staged[Any], servers: Mapping[str, subprocess.Popen[bytes]]) -> None:
     for name, process in servers.items():
         if (code := process.poll()) is not None:
             raise _failure(rehearsal, name, _role(rehearsal, name), f"ended with exit code {code}")
 
 
-def _role(rehearsal: Rehearsal, name: str) -> str:
+def _role(rehearsal: Staged[Any], name: str) -> str:
     return "dealer" if name in rehearsal.dealers else "party"
 
 
@@ -260,7 +283,7 @@ def _phase(told: dict[str, Any] | str) -> Any:
     return told["phase"] if isinstance(told, dict) else None
 
 
-def _failure(rehearsal: Rehearsal, name: str, role: str, what: str) -> PartyFailedError:
+def _failure(rehearsal: Staged[Any], name: str, role: str, what: str) -> PartyFailedError:
     log = rehearsal.log(name, role)
     return PartyFailedError(name, f"{role.title()} '{name}' {what}. Its log is {log}; it ends with: {_last_line(log)}")
 

@@ -12,20 +12,23 @@ import numpy.typing as npt
 from cofit.arithmetic import Shape
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.contribution import clipped_from_below, prepared_features
-from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
 from cofit.learn.plan import Plan
+from cofit.learn.weights import encoded_weights, weight_facts
 from cofit.roles.local.member import Contribution
 
 
 @dataclass(frozen=True, repr=False)
 class OwnerTable:
-    """What one owner holds, in the clear: features (rows x columns), labels (0 and 1), or both."""
+    """What one owner holds, in the clear: features (rows x columns), labels (0 and 1, or numbers from -1 to 1), or
+    both; with labels perhaps weights of the records."""
 
     features: npt.NDArray[Any] | None = None
     labels: npt.NDArray[Any] | None = None
+    weights: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
-        for name, dimensions in (("features", 2), ("labels", 1)):
+        for name, dimensions in (("features", 2), ("labels", 1), ("weights", 1)):
             array = getattr(self, name)
             if array is not None and (not isinstance(array, np.ndarray) or array.ndim != dimensions):
                 kind = type(array).__name__ if not isinstance(array, np.ndarray) else f"shape {array.shape}"
@@ -55,6 +58,10 @@ def holders_of(plan: Plan, owners: Mapping[str, OwnerTable]) -> Holders:
         raise InvalidInputError(
             f"Every owner of rows must bring a label for each of them. Features: {features}; labels: {labels}."
         )
+    weights = {name: len(table.weights) for name, table in owners.items() if table.weights is not None}
+    if weights != ({} if facts.weight_bound is None else labels):
+        must_be = "none without weight_bound" if facts.weight_bound is None else "one for each label, of the same owner"
+        raise InvalidInputError(f"The weights of records must be {must_be}. Labels: {labels}; weights: {weights}.")
     return Holders(tuple(features), tuple(labels))
 
 
@@ -74,6 +81,13 @@ def contributions_of(plan: Plan, owner: str, table: OwnerTable) -> dict[str, Con
         except InvalidInputError as error:
             raise type(error)(f"Owner '{owner}': {error}") from None
         result[LABELS] = Contribution(labels, plan.target.bound, plan.target.format(formats.ring))
+    if table.weights is not None and plan.facts.weight_bound is not None:
+        try:
+            weights = encoded_weights(table.weights, plan.facts.weight_bound)
+        except InvalidInputError as error:
+            raise type(error)(f"Owner '{owner}': {error}") from None
+        facts = weight_facts(len(weights), formats.ring)
+        result[WEIGHTS] = Contribution(weights, facts.bound, facts.format)
     return result
 
 

@@ -14,25 +14,24 @@ import os
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 from cofit.arithmetic import RingArray
-from cofit.errors import BudgetExceededError, InvalidInputError
-from cofit.privacy.accounted import AccountedRelease
+from cofit.errors import BudgetExceededError, InvalidInputError, parameter_error
 from cofit.roles.files.directory_kinds import OWNER_LEDGER, check_owner_directory
 from cofit.roles.files.durable import write_durably
-from cofit.roles.files.ledger import Ledger, PrivacyCost
+from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.manifest import SALT_BYTES, check_rows_digest
-from cofit.roles.jobs.job import Job
+from cofit.roles.jobs.job import Job, TableJob
 from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
 from cofit.roles.service.conversations import connector
 from cofit.secret import InputFacts
 from cofit.sharing import scheme_of
 from cofit.sharing.known_inputs import layout_of
+from cofit.study.agreement import Agreement
 from cofit.study.align import HASH_BYTES, SECRET_BYTES, aligned_rows, key_hashes, set_digest
 from cofit.study.document import Study
-from cofit.study.encode import EncodedTable, owner_named
+from cofit.study.encode import EncodedTable
 from cofit.study.expected import party_ranks
 from cofit.transport import Identity
 
@@ -56,31 +55,12 @@ class PreparedContribution:
     rows: str | None
 
     @property
-    def study(self) -> Study:
+    def study(self) -> Agreement:
         """The study that it is for."""
         return self.job.study
 
     def __repr__(self) -> str:
         return f"<PreparedContribution of {self.owner!r}>"
-
-    @property
-    def epsilon(self) -> Fraction:
-        """What the release will cost the owner's ledger."""
-        return self.job.policy.epsilon
-
-    @property
-    def delta(self) -> Fraction:
-        """What the release will cost the owner's ledger."""
-        return self.job.policy.delta
-
-    @property
-    def releases(self) -> tuple[AccountedRelease, ...]:
-        """All noisy releases that this covers, each with its part of the account."""
-        return self.job.policy.releases
-
-    def cost(self, dataset: str) -> PrivacyCost:
-        """What the ledger is charged for one run."""
-        return PrivacyCost(dataset, self.study.hash, self.study.name, self.epsilon, self.delta, self.releases)
 
     @property
     def holder(self) -> int | None:
@@ -100,24 +80,37 @@ class PreparedContribution:
         return sum(c.size + SALT_BYTES for layout in layouts for c in layout if rank in c.ranks)
 
 
-def prepare(job: Job, owner: str, table: EncodedTable, rows: str | None = None) -> PreparedContribution:
+def prepare(job: TableJob, owner: str, table: EncodedTable, rows: str | None = None) -> PreparedContribution:
     """Return an owner's table as numbers in the formats of the job, or raise InvalidInputError.
 
     table: encoded as the study says, rows in the common order. rows: their digest, in a vertical study.
     """
-    owner_named(job.study, owner)
-    check_rows_digest(rows, vertical=job.study.data.partition == "vertical")
+    wanted = _wanted(job, owner)
+    return prepare_inputs(job, owner, {name: job.encode(name, facts, table) for name, facts in wanted.items()}, rows)
+
+
+def prepare_inputs(
+    job: Job, owner: str, encoded: Mapping[str, RingArray | None], rows: str | None = None
+) -> PreparedContribution:
+    """The same for inputs that are encoded already, by name; None: there is no such."""
+    check_rows_digest(rows, vertical=job.study.common_rows)
     inputs = {}
-    for name, facts in job.inputs[owner].items():
-        encoded = job.encode(name, facts, table)
-        if encoded is None or encoded.shape != facts.shape:
-            got = None if encoded is None else encoded.shape
+    for name, facts in _wanted(job, owner).items():
+        values = encoded.get(name)
+        if values is None or values.shape != facts.shape:
+            got = None if values is None else values.shape
             raise InvalidInputError(f"The {name} must have shape {facts.shape} by the study; got {got}.")
-        inputs[name] = facts, encoded
+        inputs[name] = facts, values
     return PreparedContribution(job, owner, inputs, rows)
 
 
-def ask_parties(study: Study, identity: Identity) -> dict[str, str]:
+def _wanted(job: Job, owner: str) -> Mapping[str, InputFacts]:
+    if owner not in job.inputs:
+        raise parameter_error("owner", "a study", f"one of {list(job.inputs)}", owner)
+    return job.inputs[owner]
+
+
+def ask_parties(study: Agreement, identity: Identity) -> dict[str, str]:
     """Return the incarnation of every party, by name: who would make the release that an owner pays for."""
     return incarnations([party.name for party in study.parties], connector(study, identity))
 
@@ -156,7 +149,7 @@ def send(
 def _charge(ledger: Ledger, contribution: PreparedContribution, dataset: str, parties: Collection[str]) -> None:
     """Charge the run of these parties; say loudly that the study is charged once more, if it is."""
     again = not charge_due(ledger, contribution, dataset) and charge_due(ledger, contribution, dataset, parties)
-    ledger.charge(contribution.cost(dataset), parties)
+    contribution.job.policy.charge(ledger, dataset, contribution.study, parties)
     if again:
         _log.warning("WARNING: %s; charged again.", NO_MEMORY)
 
@@ -169,7 +162,7 @@ def charge_due(
     parties: their incarnations; None: whether no run of the study was charged before, whoever made it.
     """
     try:
-        return ledger.check(contribution.cost(dataset), parties)
+        return contribution.job.policy.due(ledger, dataset, contribution.study, parties)
     except BudgetExceededError as error:
         if not any(charge.study == contribution.study.hash for charge in ledger.charges(dataset)):
             raise
@@ -177,7 +170,7 @@ def charge_due(
 
 
 def contribute_table(
-    job: Job,
+    job: TableJob,
     identity: Identity,
     table: EncodedTable,
     state: Path,

@@ -2,8 +2,8 @@
 
 ``contribute`` announces the contribution to every party in the order of their ranks before it sends a byte (the first
 party decides when contributions are sealed, so whoever it accepts, all accept), uploads to all parties at once, and
-returns when each has acknowledged that everything is on its disk. A connection that breaks is opened again a few times,
-and the upload goes on with what the party says it has not got yet.
+returns when each has acknowledged that everything is on its disk. A connection that breaks is opened again, for as long
+as the upload gets any further, or a few times; it goes on with what the party says it has not got yet.
 
 Repeating it with the same data resumes it: shares follow from a seed that stays in the owner's state
 directory until every party has acknowledged. After that the manifest stays, so that one more repetition asks the
@@ -25,45 +25,37 @@ import json
 import os
 import re
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from cofit.arithmetic import RingArray
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import (
     InvalidInputError,
-    PeerClosedError,
-    PeerSilentError,
     StateError,
     StoppedError,
     TransportError,
 )
 from cofit.roles.files.durable import write_durably
 from cofit.roles.files.manifest import DealtContribution, deal_contribution, fresh_upload_seed
+from cofit.roles.service.conversations import Connect, opened, patiently
 from cofit.secret import InputFacts
 from cofit.sharing import Component, Spec
 from cofit.sharing.member import as_bytes
 from cofit.transport import Conversation, RequestRefusedError
 
-Connect = Callable[[str], AbstractContextManager[Conversation]]
-"""Opens a conversation with the party of that name."""
 _PIECE = 1 << 20
 _AHEAD = 4
 """How many pieces are sent before the first of them must be answered: so that a slow network is never idle."""
-_PAUSES = (0.5, 2.0, 5.0)
-"""Seconds before each new attempt to reach a party that was there before."""
 _SLOWEST_DISK = 10e6
 """Bytes a second that a party checks and syncs at least: it gets so much more time to acknowledge."""
 
 _INCARNATION = re.compile(r"[0-9a-f]{32}")
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -124,7 +116,7 @@ def contribute(
 
 def incarnations(parties: Iterable[str], connect: Connect) -> dict[str, str]:
     """Ask every party for its incarnation, the random text that came with its state directory: {party: text}."""
-    return {party: _incarnation(party, _patiently(party, partial(_status, connect, party))) for party in parties}
+    return {party: _incarnation(party, patiently(party, partial(_status, connect, party))) for party in parties}
 
 
 class _Upload:
@@ -149,10 +141,11 @@ class _Upload:
         self._total = sum(component.facts.size for component in self._files.values())
         self._begun: dict[str, Any] | None = begun
         self._progress = progress
+        self._acknowledged = 0
 
     def run(self) -> None:
         """Return when the party has acknowledged everything."""
-        _patiently(self.party, self._attempt)
+        patiently(self.party, self._attempt, lambda: self._acknowledged)
         self._tell(self._total)
 
     def _attempt(self) -> None:
@@ -160,8 +153,10 @@ class _Upload:
         self._begun = None  # another attempt must ask again
         if begun.get("committed") is True:
             return
-        with _opened(self._connect, self.party) as conversation:
-            self._send(conversation, {name: begun["sizes"].get(name, 0) for name in self._files})
+        sizes = {name: begun["sizes"].get(name, 0) for name in self._files}
+        self._acknowledged = max(self._acknowledged, sum(sizes.values()))
+        with opened(self._connect, self.party) as conversation:
+            self._send(conversation, sizes)
             patience = conversation.timeout + self._total / _SLOWEST_DISK
             request = {"request": "upload.commit", "upload": self._manifest["upload"]}
             conversation.request(request, timeout=patience)
@@ -186,6 +181,7 @@ class _Upload:
             self._tell(done)
 
     def _tell(self, done: int) -> None:
+        self._acknowledged = max(self._acknowledged, done)
         if self._progress is not None:
             self._progress(UploadProgress(self.party, done, self._total))
 
@@ -218,7 +214,7 @@ def _run_together(uploads: list[_Upload]) -> None:
 
 
 def _status(connect: Connect, party: str) -> dict[str, Any]:
-    with _opened(connect, party) as conversation:
+    with opened(connect, party) as conversation:
         return conversation.request({"request": "status"})[0]
 
 
@@ -233,10 +229,10 @@ def _begin(connect: Connect, party: str, incarnation: str, manifest: Mapping[str
     """Announce an upload; return what the party has of it already."""
 
     def attempt() -> dict[str, Any]:
-        with _opened(connect, party) as conversation:
+        with opened(connect, party) as conversation:
             return conversation.request({"request": "upload.begin", "manifest": manifest})[0]
 
-    answer = _patiently(party, attempt)
+    answer = patiently(party, attempt)
     if _incarnation(party, answer) != incarnation:
         raise StateError(
             f"'{party}' lost its state since it was asked, and got nothing. Ask why; then repeat the command."
@@ -255,40 +251,6 @@ def _complete(parties: Mapping[str, str], connect: Connect, manifest: dict[str, 
         if error.kind != StateError.__name__:
             raise
         return False
-
-
-@contextmanager
-def _opened(connect: Connect, party: str) -> Iterator[Conversation]:
-    """A conversation with a party; where there is none to be had, an error that is not worth another attempt."""
-    try:
-        opening = connect(party)
-    except (PeerSilentError, PeerClosedError) as error:
-        raise TransportError(
-            party, f"'{party}' cannot be reached: {error} What it has acknowledged is not lost."
-        ) from None
-    with opening as conversation:
-        yield conversation
-
-
-def _patiently(party: str, attempt: Callable[[], T]) -> T:
-    """Return what ``attempt`` returns; try again, after pauses, where the connection breaks or the party is busy."""
-    for pause in _PAUSES:
-        told = 0.0
-        with suppress(PeerClosedError, PeerSilentError):
-            try:
-                return attempt()
-            except RequestRefusedError as error:
-                if error.kind != "busy":
-                    raise
-                told = error.retry_after
-        time.sleep(max(pause, told))
-    try:
-        return attempt()
-    except (PeerClosedError, PeerSilentError) as error:
-        raise TransportError(
-            party,
-            f"The connection to '{party}' broke {len(_PAUSES) + 1} times: {error} Check the network and the party.",
-        ) from None
 
 
 def _from(component: Component, start: int) -> Iterator[tuple[int, memoryview]]:

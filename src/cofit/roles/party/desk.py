@@ -83,7 +83,7 @@ class PartyDesk(Desk):
             self._job.spec,
             self._job.inputs[owner],
             plan=self._job.hash,
-            vertical=self._study.data.partition == "vertical",
+            vertical=self._study.common_rows,
             holder=party_ranks(self._study).get(owner),
         )
         stored = {"common": manifest, "files": files_for(manifest, self._rank)}

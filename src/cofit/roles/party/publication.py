@@ -15,14 +15,11 @@ import json
 import logging
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
 from cofit.errors import InvalidInputError, ProtocolError, StateError
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.durable import write_durably
 from cofit.roles.files.signatures import sign, signing_key
-from cofit.roles.jobs.job import Job
+from cofit.roles.jobs.job import Job, Outcome
 from cofit.roles.party.state import PUBLISHED, SIGNATURE, PartyState
 from cofit.secret import Opening
 from cofit.transport import Identity
@@ -46,10 +43,10 @@ class Publication:
         self._audit = audit
         signing_key(identity)  # whatever cannot sign is refused before anything is computed
 
-    def publish(self, opened: npt.NDArray[np.float64], openings: Sequence[Opening], created: str) -> None:
+    def publish(self, outcome: Outcome, openings: Sequence[Opening], created: str) -> None:
         """Publish what a session has opened, unless that was done before. ProtocolError if it opened other numbers."""
         earlier = self._published()
-        if earlier is not None and self._numbers(earlier) != tuple(opened.tolist()):
+        if earlier is not None and self._numbers(earlier) != tuple(outcome.numbers.tolist()):
             raise ProtocolError(
                 "This session opened other numbers than those that this party has published. Do not use them; "
                 "compare the audit logs of all parties."
@@ -58,11 +55,10 @@ class Publication:
             _log.info("the release was opened again, for a party that did not have it yet")
             return
         if earlier is None:
-            write_durably(self._state.directory / PUBLISHED, self._job.publish(opened, openings, created))
+            write_durably(self._state.directory / PUBLISHED, self._job.publish(outcome, openings, created))
         if self.unsigned:
             self.sign()
         self._state.advance("released")
-        self._state.drop_checkpoints()
         self._audit.write("released", plan=self._job.hash)
         _log.info("released: analysts can fetch the result of the %s", self._job.name)
 
@@ -89,7 +85,7 @@ class Publication:
         signature = {"party": self._identity.name, "signature": sign(self._identity, content)}
         write_durably(self._state.directory / SIGNATURE, json.dumps(signature).encode())
         self._audit.write("release signed", digest=digest)
-        _log.info("signed: the model carries the signature of this party")
+        _log.info("signed: what is released carries the signature of this party")
 
     def _published(self) -> bytes | None:
         try:

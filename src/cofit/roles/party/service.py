@@ -40,9 +40,7 @@ class PartyService(Service):
         super().__init__("party", job, identity, self._state, listen_at or (entry.host, entry.port), callers)
         active = study.spec.active
         sealing = Sealing(tuple(job.inputs), self._state, self._audit, take_back=not active)
-        self._desk: PartyDesk = PartyDesk(
-            job, rank, self._state, sealing, self._audit, lambda: dict(self._sessions.progress)
-        )
+        self._desk: PartyDesk = PartyDesk(job, rank, self._state, sealing, self._audit, self._progress)
         self._sessions = PartySessions(job, identity, self._state, sealing, self._audit, self._desk, self._stopping)
 
     @property
@@ -59,6 +57,9 @@ class PartyService(Service):
 
     def _phase(self) -> str:
         return self._state.phase
+
+    def _progress(self) -> dict[str, Any]:
+        return self._sessions.status()
 
     def _answered(self, peer: str, request: dict[str, Any]) -> None:
         kind = request.get("request")

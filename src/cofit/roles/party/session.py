@@ -4,56 +4,53 @@ Every session has new seeds. It may end at any moment and another begin: contrib
 against the owners' digests, the study's coin is the same each time (``party.coin``), a job resumes from the last
 common checkpoint, and once the noisy shares are stored only those are ever opened.
 
-The order at every party: charge the ledger, store the noisy shares, meet all others, note that all have stored, meet
-again, send the first message of the opening. So an opening message of a party that follows the protocol means that
-*every* such party has noted it; and where a party lacks the stored shares and no party has that note, nobody can have
-seen anything: those who have shares discard them, and the parties draw again. (Otherwise one party that is killed while
+The order at every party: charge the ledger, store the noisy shares, meet all others, delete the checkpoints, note that
+all have stored, meet again, send the first message of the opening. So an opening message of a party that follows the
+protocol means that *every* such party has noted it, and holds no checkpoint; and where a party lacks the stored shares
+and no party has that note, nobody can have seen anything: all delete their checkpoints, those who have shares discard
+them, and the parties draw again. (Otherwise one party that is killed while
 all are storing would end the study.)
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
-
 from cofit.errors import StateError
 from cofit.roles.files.audit import AuditFile
+from cofit.roles.files.durable import write_durably
 from cofit.roles.files.manifest import manifest_hash, without_salt
-from cofit.roles.jobs.job import Job, Work
-from cofit.roles.jobs.steps import AGREED, agreed_names, checkpoint_interval, discard_stored, release
+from cofit.roles.jobs.job import Job, Outcome, Work
+from cofit.roles.jobs.steps import AGREED, agreed_names, run_job
 from cofit.roles.party.checkpoints import CheckpointFiles
 from cofit.roles.party.coin import study_coin
 from cofit.roles.party.guard import Guard
-from cofit.roles.party.state import RELEASE, PartyState
+from cofit.roles.party.state import RESULT, PartyState
 from cofit.secret import AuditLog, InputFacts, Opening, Party
 from cofit.sharing import DealtShare, Scheme
 from cofit.sharing.known_inputs import assembled, layout_of
-from cofit.study.document import Study
+from cofit.study.agreement import Agreement
 from cofit.study.expected import party_ranks
 
 Report = Callable[[str, int, int], None]
 MOST_SESSIONS = 512
 """Of a study whose scheme checks late: its bound on lies that nobody notices is for so many (``repn/proof.md``)."""
 _SESSION = "session "
-_log = logging.getLogger(__name__)
 
 
 def run_session(
     scheme: Scheme, job: Job, state: PartyState, audit: AuditFile, report: Report
-) -> tuple[npt.NDArray[np.float64], tuple[Opening, ...]]:
-    """Do the job with the other parties, on a scheme that is set up; return the opened numbers, and the openings."""
+) -> tuple[Outcome, tuple[Opening, ...]]:
+    """Do the job with the other parties, on a scheme that is set up; return what it brought, and the openings."""
     guard = Guard(job, state, audit)
     study = job.study
     party = Party(scheme, job.inputs, AuditLog(guard.opening), report)
     begin_once(state, party.session, None if scheme.spec.soundness_bits is None else MOST_SESSIONS)
     basis = _basis(job, state)
     party.agree(AGREED, basis)
-    _settle(party, state, audit)
-    if not (state.directory / RELEASE).exists():  # otherwise it is opened, and the data are not needed
+    guard.settle(party, 1)
+    if job.replays or not state.stored_at(1).exists():  # otherwise it is opened, and the data are not needed
         ranks = party_ranks(study)
         for owner, inputs in job.inputs.items():
             _check_intact(study, state, owner)
@@ -61,10 +58,11 @@ def run_session(
                 party.take(owner, name, _assembled(scheme, state, owner, name, facts, ranks.get(owner)))
     checkpoints = None
     if job.state is not None:
-        checkpoints = CheckpointFiles(state, checkpoint_interval(job), job.hash, job.state)
+        checkpoints = CheckpointFiles(state, job.hash, job.state)
     coin = partial(study_coin, party, state, audit, b"\0".join(basis.values()))
-    opened = release(job, Work(party, checkpoints, coin), guard)
-    return opened, party.audit.openings
+    keep = partial(write_durably, state.directory / RESULT)
+    outcome = run_job(job, Work(party, checkpoints, coin, keep), guard)
+    return outcome, party.audit.openings
 
 
 def begin_once(state: PartyState, session: bytes, most: int | None = None) -> None:
@@ -84,16 +82,6 @@ def begin_once(state: PartyState, session: bytes, most: int | None = None) -> No
     state.record(**{name: "begun"})
 
 
-def _settle(party: Party, state: PartyState, audit: AuditFile) -> None:
-    """Discard stored shares that some party lacks and that no party knows to be stored everywhere (``jobs.steps``)."""
-    stored = (state.directory / RELEASE).exists()
-    if not discard_stored(party, stored, state.release_confirmed) or not stored:
-        return
-    state.discard_release()
-    audit.write("stored release discarded", why="a party was stopped before it had stored it; nothing was opened")
-    _log.info("a party was stopped while all were storing: nothing was opened, and the parties draw again")
-
-
 def _basis(job: Job, state: PartyState) -> dict[str, bytes]:
     """What every party must have in common before it touches a share: the plan, every owner's manifest, and the date
     of the certificate, which the leader told each of them.
@@ -104,7 +92,7 @@ def _basis(job: Job, state: PartyState) -> dict[str, bytes]:
     return {name: value.encode() for name, value in zip(agreed_names(job.inputs), values, strict=True)}
 
 
-def _check_intact(study: Study, state: PartyState, owner: str) -> None:
+def _check_intact(study: Agreement, state: PartyState, owner: str) -> None:
     """Raise StateError, with the remedy, if a file of a contribution is not what the owner announced."""
     damaged, upload = state.damaged(owner), state.upload(owner)
     if damaged is None or upload is None:

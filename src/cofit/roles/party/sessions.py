@@ -227,11 +227,11 @@ class PartySessions(Sessions[Begin]):
             scheme.on_failure = self._end
             try:
                 scheme.setup()
-                opened, openings = run_session(scheme, self._job, self._state, self._audit, self._report)
+                outcome, openings = run_session(scheme, self._job, self._state, self._audit, self._report)
             except ProtocolError:
                 self._end()  # before the mesh closes, and so tells the others
                 raise
-        self._publication.publish(opened, openings, begin.created)
+        self._publication.publish(outcome, openings, begin.created)
         self._reopen_after = time.monotonic() + _PUBLISH_SECONDS
 
     def _failed(self, error: Exception) -> None:

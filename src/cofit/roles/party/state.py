@@ -4,12 +4,13 @@
     DIR/state.sqlite                    format version, study, party, phase, uploads
     DIR/audit.jsonl                     the audit log (``files.audit``)
     DIR/uploads/OWNER/UPLOAD/FILE       components of contributions (``sharing``: ``Component``)
-    DIR/checkpoints/EPOCH.SESSION       this party's fresh share of the weights after that epoch
+    DIR/checkpoints/STEP.SESSION        this party's fresh share of what the job goes on with after that step
     DIR/coin                            this party's record of the study's coin (``party.coin``)
-    DIR/release                         the stored release (``secret.release``)
+    DIR/release                         the stored release (``secret.release``); release-2 ... of a program's later ones
     DIR/ledger.sqlite                   what this party has released (``ledger``)
     DIR/published.json                  the opened weights and their certificate (``publication``)
     DIR/signature.json                  this party's signature of both
+    DIR/result.json                     what a program opened to this party, and returned here (``jobs.program``)
 
 Directories have mode 0700, files 0600. Every fact is durable before it is acknowledged: files are synced before the
 transaction that speaks of them, and transactions are synced too. Killing the process at any moment loses nothing that
@@ -39,6 +40,7 @@ RELEASE = "release"
 COIN = "coin"
 LEDGER = "ledger.sqlite"
 PUBLISHED, SIGNATURE = "published.json", "signature.json"
+RESULT = "result.json"
 _PIECE = 1 << 20
 _CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
 
@@ -243,8 +245,9 @@ class PartyState(StateDirectory):
         for folder in ("uploads", "checkpoints"):
             if (self.directory / folder).exists():
                 shutil.rmtree(self.directory / folder)
-        for name in (RELEASE, COIN):
-            (self.directory / name).unlink(missing_ok=True)
+        (self.directory / COIN).unlink(missing_ok=True)
+        for path in self.directory.glob(f"{RELEASE}*"):
+            path.unlink(missing_ok=True)
         self._delete_leftovers()
         sync_directory(self.directory)
 
@@ -253,29 +256,42 @@ class PartyState(StateDirectory):
     @property
     def opening_begun(self) -> bool:
         """Whether this party may have sent a message of the opening of its stored release."""
-        return self.fact("opening") is not None
+        return self.opening_begun_of(1)
 
     @property
     def release_confirmed(self) -> bool:
         """Whether this party knows that every party has stored the release: from then on it may be opened."""
-        return self.fact("confirmed") is not None or self.opening_begun
+        return self.confirmed(1)
 
-    def confirm_release(self) -> None:
-        """Note that every party has stored the release."""
-        self.record(confirmed="yes")
+    def opening_begun_of(self, number: int) -> bool:
+        """Whether this party may have sent a message of the opening of that number, from 1."""
+        return self.fact(_numbered("opening", number)) is not None
 
-    def begin_opening(self) -> None:
+    def confirmed(self, number: int) -> bool:
+        """Whether this party knows that every party has stored what the opening of that number opens."""
+        return self.fact(_numbered("confirmed", number)) is not None or self.opening_begun_of(number)
+
+    def stored_at(self, number: int) -> Path:
+        """Return where the shares are stored that the opening of that number opens."""
+        return self.directory / (RELEASE if number == 1 else f"{RELEASE}-{number}")
+
+    def confirm_release(self, number: int = 1) -> None:
+        """Note that every party has stored what the opening of that number opens."""
+        self.record(**{_numbered("confirmed", number): "yes"})
+
+    def begin_opening(self, number: int = 1) -> None:
         """Note, before the first message of the opening is sent, that it may be."""
-        self.record(opening="begun")
+        self.record(**{_numbered("opening", number): "begun"})
 
-    def discard_release(self) -> None:
-        """Delete a stored release that not every party has stored, so that another one can be drawn."""
-        if self.release_confirmed:
+    def discard_release(self, number: int = 1) -> None:
+        """Delete stored shares that not every party has stored, so that others can be drawn."""
+        if self.confirmed(number):
             raise StateError("Every party has stored this release, so it may have been opened: it is never discarded.")
-        (self.directory / RELEASE).unlink(missing_ok=True)
+        self.drop_checkpoints()  # first: the next draw has nothing in common with this one
+        self.stored_at(number).unlink(missing_ok=True)
         self._delete_leftovers()
         sync_directory(self.directory)
-        if self.phase == "stored":
+        if number == 1 and self.phase == "stored":
             self.record(phase="sealed")
 
     # --- checkpoints -------------------------------------------------------------------------------------
@@ -305,16 +321,34 @@ class PartyState(StateDirectory):
         return (self.directory / "checkpoints" / checkpoint.file).read_bytes()
 
     def drop_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Delete one checkpoint."""
-        (self.directory / "checkpoints" / checkpoint.file).unlink(missing_ok=True)
+        """Delete one checkpoint, durably."""
+        path = self.directory / "checkpoints" / checkpoint.file
+        if path.exists():
+            path.unlink()
+            sync_directory(path.parent)
+
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether anything of a checkpoint is here, whole or not."""
+        return (self.directory / "checkpoints").exists()
 
     def drop_checkpoints(self) -> None:
-        """Delete all checkpoints: they are of no use once the release is out."""
-        shutil.rmtree(self.directory / "checkpoints", ignore_errors=True)
+        """Delete all checkpoints, durably, with what a killed process left of them; raise OSError if that fails."""
+        if self.has_checkpoints:
+            self.record(checkpoints="")
+            shutil.rmtree(self.directory / "checkpoints")
+            sync_directory(self.directory)
 
     def _delete_leftovers(self) -> None:
         """Delete what a killed process left of files that it was writing: they may hold whole shares."""
-        for pattern in (f".{RELEASE}.*", f".{COIN}.*", f".{PUBLISHED}.*", f".{SIGNATURE}.*"):
+        for pattern in (
+            f".{RELEASE}.*",
+            f".{RELEASE}-*",
+            f".{RESULT}.*",
+            f".{COIN}.*",
+            f".{PUBLISHED}.*",
+            f".{SIGNATURE}.*",
+        ):
             for path in self.directory.glob(pattern):
                 path.unlink(missing_ok=True)
 
@@ -338,6 +372,11 @@ class PartyState(StateDirectory):
     def _size(self, owner: str, upload: str, name: str) -> int:
         path = self._folder(owner, upload) / name
         return path.stat().st_size if path.exists() else 0
+
+
+def _numbered(fact: str, number: int) -> str:
+    """The name of a fact about an opening: that about the first has the name from when there was one."""
+    return fact if number == 1 else f"{fact} {number}"
 
 
 def _files(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

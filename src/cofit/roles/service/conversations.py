@@ -1,19 +1,74 @@
-"""Conversations with the parties of a study, and its dealer, as everybody else begins them."""
+"""Conversations with the parties of a study, and its dealer, as everybody else begins them, and repeats them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TypeVar
 
-from cofit.study.document import Study
-from cofit.transport import Conversation, Identity, Peer, Terms, converse
+from cofit.errors import PeerClosedError, PeerSilentError, TransportError
+from cofit.study.agreement import Agreement
+from cofit.transport import Conversation, Identity, Peer, RequestRefusedError, Terms, converse
 
 _PATIENCE = 30.0
+_PAUSES = (0.5, 2.0, 5.0)
+"""Seconds before each new attempt to reach a party that was there before."""
+
+Connect = Callable[[str], AbstractContextManager[Conversation]]
+"""Opens a conversation with the party of that name."""
+T = TypeVar("T")
 
 
-def connector(
-    study: Study, identity: Identity, patience: float = _PATIENCE
-) -> Callable[[str], AbstractContextManager[Conversation]]:
+@contextmanager
+def opened(connect: Connect, party: str) -> Iterator[Conversation]:
+    """A conversation with a party; where there is none to be had, an error that is not worth another attempt."""
+    try:
+        opening = connect(party)
+    except (PeerSilentError, PeerClosedError) as error:
+        raise TransportError(
+            party, f"'{party}' cannot be reached: {error} What it has acknowledged is not lost."
+        ) from None
+    with opening as conversation:
+        yield conversation
+
+
+def _nothing_counted() -> int:
+    return 0
+
+
+def patiently(party: str, attempt: Callable[[], T], done: Callable[[], int] = _nothing_counted) -> T:
+    """Return what ``attempt`` returns; try again, after pauses, where the connection breaks or the party is busy.
+
+    ``done`` tells how far the attempts have got together: who gets any further has as many attempts again, so that a
+    line that breaks every minute ends nothing.
+    """
+    failures, before = 0, done()
+    failure: TransportError
+    while True:
+        told = 0.0
+        try:
+            return attempt()
+        except (PeerClosedError, PeerSilentError) as error:
+            failure = error
+        except RequestRefusedError as error:
+            if error.kind != "busy":
+                raise
+            told, failure = error.retry_after, error
+        if done() > before:
+            failures, before = 0, done()
+        if failures == len(_PAUSES):
+            break
+        time.sleep(max(_PAUSES[failures], told))
+        failures += 1
+    if isinstance(failure, RequestRefusedError):
+        raise failure
+    raise TransportError(
+        party, f"The connection to '{party}' broke {failures + 1} times: {failure} Check the network and the party."
+    )
+
+
+def connector(study: Agreement, identity: Identity, patience: float = _PATIENCE) -> Connect:
     """Return a function that opens a conversation with a party of the study, or its dealer, by name.
 
     patience: how many seconds it dials a party that does not answer.

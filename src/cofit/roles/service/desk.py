@@ -21,7 +21,7 @@ from cofit.errors import parameter_error
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.durable import disk_problem
 from cofit.roles.service.doors import Doors, RefusedError, shown
-from cofit.study.document import Study
+from cofit.study.agreement import Agreement
 
 Answer: TypeAlias = tuple[dict[str, Any], bytes]
 Action: TypeAlias = Callable[[str, dict[str, Any], bytes], Answer]
@@ -49,7 +49,7 @@ class Request:
 class Desk:
     """Answers requests by a table. Safe to call from several threads."""
 
-    def __init__(self, study: Study, audit: AuditFile, doors: Doors, requests: Mapping[str, Request]) -> None:
+    def __init__(self, study: Agreement, audit: AuditFile, doors: Doors, requests: Mapping[str, Request]) -> None:
         self._audit = audit
         self.doors = doors
         self._requests = requests

@@ -10,7 +10,8 @@ from typing import Any
 
 from cofit.errors import TransportError
 from cofit.sharing import Spec
-from cofit.study.document import PartyEntry, Study
+from cofit.study.agreement import Agreement
+from cofit.study.document import PartyEntry
 from cofit.transport import Conversation, Identity, Peer, Terms, converse
 
 _PATIENCE = 5.0
@@ -24,7 +25,7 @@ class OtherParties:
     ``with_model``: who has the model. ``out``: who takes part in no session any more, and why.
     """
 
-    def __init__(self, study: Study, identity: Identity) -> None:
+    def __init__(self, study: Agreement, identity: Identity) -> None:
         self._study = study
         self._identity = identity
         self.peers = [_peer(party) for party in study.parties]

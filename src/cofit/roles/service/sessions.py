@@ -25,7 +25,8 @@ from cofit.roles.files.durable import disk_problem
 from cofit.roles.jobs.job import Job
 from cofit.roles.service.doors import Doors
 from cofit.roles.service.other_parties import OtherParties
-from cofit.transport import Identity, Mesh, Peer, Reception, connect_mesh
+from cofit.roles.service.time_left import TimeLeft
+from cofit.transport import Identity, Mesh, Peer, Reception, connect_mesh, measure_lines
 
 _log = logging.getLogger(__name__)
 ASK_SECONDS = 0.2
@@ -64,6 +65,7 @@ class Sessions(ABC, Generic[B]):
         self._others = OtherParties(job.study, identity)
         self._leader = job.study.parties[0].name
         self.progress: dict[str, Any] = {}
+        self._time_left: TimeLeft | None = None
         self._said = ""
         self._told_at = 0.0
 
@@ -135,8 +137,13 @@ class Sessions(ABC, Generic[B]):
             terms=self._others.terms(session, self._job.spec),
             connect_timeout=compute.connect_timeout,
             timeout=compute.timeout,
+            lines=reception.lines,
         ) as mesh:
-            yield mesh
+            self._time_left = TimeLeft(self._job, measure_lines(mesh))
+            try:
+                yield mesh
+            finally:
+                self._time_left = None
 
     def _report(self, step: str, done: int, total: int) -> None:
         """Take the progress of the job's program; StoppedError where the participant is to stop."""
@@ -146,9 +153,20 @@ class Sessions(ABC, Generic[B]):
         changed = self.progress.get("step") != step
         said = self._job.progress(step, done, total)
         self.progress = {"step": step, "done": done, "total": total, "said": said}
+        if self._time_left is not None:
+            self._time_left.reached(step, done, total)
         if changed or done == total or now - self._told_at >= _STEP_SECONDS:
             self._told_at = now
             _log.info("%s", said)
+
+    def status(self) -> dict[str, Any]:
+        """Return the progress for whoever asks, with the speed of the lines and the seconds that are left, if known."""
+        told, left = dict(self.progress), self._time_left
+        if not told or left is None:
+            return told
+        seconds = left.seconds()
+        known = {} if seconds is None else {"seconds_left": round(seconds, 1)}
+        return {**told, "lines": left.speed.to_dict(), **known}
 
     # --- telling -----------------------------------------------------------------------------------------
 

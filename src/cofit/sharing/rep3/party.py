@@ -19,8 +19,10 @@ Cost in ring elements per output element (all parties together) and rounds:
     open to all                  1  3          ``open``
     product, matrix product,
       row-wise inner product     1  3          ``_reshare``; adding a shared value to the product is free
-    those, with truncation       2  6          ``_masked_truncation``; likewise, before the truncation
-    truncation                   2  6          ``_masked_truncation``
+    those, with truncation       2  6          ``_truncated``; likewise, before the truncation
+    sums of products             1  3          ``product_sums``, however many; with truncation 2 rounds, 6 elements
+    sum, truncated and clipped   4 + ceil(log2(k/4)); 10 elements, bits and ANDs (``clip.py``); k: the bits of its range
+    truncation                   2  6          ``_truncated``
     fresh sharing                1  3          ``refresh``
     random bits (Boolean)        0  0          ``_random_words``
     bit -> ring element          2  3          ``from_bits``
@@ -43,19 +45,23 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from cofit.arithmetic import Ring, RingArray, Shape, power_of_two
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.compared import ComparesDealt
-from cofit.sharing.costs import BitCosts, Cost, Costs
+from cofit.sharing.costs import BitCosts, ClipCosts, Cost, Costs
 from cofit.sharing.inputs import DIGEST_BYTES
 from cofit.sharing.operands import common_ring
 from cofit.sharing.packed_bits import PackedBoolean
-from cofit.sharing.rep3.conversion import Rep3Conversion
+from cofit.sharing.rep3.clip import Rep3Clips
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import SchemeInfo, Spec
+from cofit.sharing.steps import Messages, Protocol
 from cofit.sharing.summands import SummandInputs
+from cofit.sharing.sums import Kind, Product, ProductSum
 from cofit.transport import Mesh
 
 _CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
@@ -74,7 +80,7 @@ class _Masks(NamedTuple):
     following: list[RingArray]
 
 
-class Rep3(ComparesDealt, Rep3Conversion):
+class Rep3(ComparesDealt, Rep3Clips):
     """One of the three parties."""
 
     info = SchemeInfo(
@@ -118,6 +124,8 @@ class Rep3(ComparesDealt, Rep3Conversion):
             public_terms=2,
             unmasked=Cost(2, 4),
             unmasked_words=2,
+            joins_sums=True,
+            clip=ClipCosts(Cost(1, 2), 1, Cost(1, 2), Cost(2, 8), Cost(2, 6)),
         )
 
     # --- input and output --------------------------------------------------------------------------------
@@ -239,10 +247,41 @@ class Rep3(ComparesDealt, Rep3Conversion):
         return masks
 
     def _reduce(self, operation: str, ring: Ring, summand: RingArray, shape: Shape, shift: int, masks: _Masks) -> Share:
+        return self._run(operation, self._reduced(ring, summand, shape, shift, masks))
+
+    def _reduced(self, ring: Ring, summand: RingArray, shape: Shape, shift: int, masks: _Masks) -> Protocol[Share]:
         """Turn additive summands, masked, one at each party, into a replicated sharing of their sum over 2^shift."""
-        if shift:
-            return self._masked_truncation(operation, ring, summand, shape, shift, masks)
-        return self._reshare(operation, ring, summand)
+        return self._truncated(ring, summand, shape, shift, masks) if shift else self._reshared(ring, summand)
+
+    # --- sums of products --------------------------------------------------------------------------------
+
+    def product_sums(self, wanted: Sequence[ProductSum]) -> list[Share]:
+        """Summands are added up before anything is sent, and all sums travel together."""
+        protocols = [self._summed(one) for one in wanted]
+        return self._together("sums", *protocols)
+
+    def _summed(self, one: ProductSum) -> Protocol[Share]:
+        ring, shape, shift = one.ring, one.shape, one.shift
+        summand = self._summand(one._replace(plus=None))
+        masks = self._masks(ring, shape, shift, one.plus)
+        summand = ring.signed_sum([summand, *masks.plus], masks.minus)
+        return (yield from self._reduced(ring, summand, shape, shift, masks))
+
+    def _summand(self, one: ProductSum) -> RingArray:
+        ring, shape = one.ring, one.shape
+        terms = [self._product_summand(ring, product) for product in one.products]
+        terms += [] if one.plus is None else [one.plus.parts[0]]
+        return terms[0] if len(terms) == 1 else ring.signed_sum([np.broadcast_to(term, shape) for term in terms])
+
+    def _product_summand(self, ring: Ring, product: Product) -> RingArray:
+        a, b = product.lefts[0], product.rights[0]
+        if product.kind is Kind.MATMUL:
+            own, following = b.parts
+            return a.placed.matmul_sum((ring.add(own, following), own))
+        if product.kind is Kind.INNER:
+            return a.placed.inner_sum((0, 0, 1), b.placed, (0, 1, 0))
+        pairs = [_element_wise(ring, a, b) for a, b in zip(product.lefts, product.rights, strict=True)]
+        return pairs[0] if len(pairs) == 1 else ring.signed_sum(pairs)
 
     # --- truncation that never fails ---------------------------------------------------------------------
 
@@ -251,11 +290,11 @@ class Rep3(ComparesDealt, Rep3Conversion):
         masks = self._masks(ring, a.shape, shift, None)
         parts = a.parts if self.rank == 0 else (a.parts[1],)  # x_0 + x_1 and x_2; party 2 has nothing to add
         summand = None if self.rank == _DEALER else ring.signed_sum([*parts, *masks.plus])
-        return self._masked_truncation("truncate", ring, summand, a.shape, shift, masks)
+        return self._run("truncate", self._truncated(ring, summand, a.shape, shift, masks))
 
-    def _masked_truncation(
-        self, operation: str, ring: Ring, summand: RingArray | None, shape: Shape, shift: int, masks: _Masks
-    ) -> Share:
+    def _truncated(
+        self, ring: Ring, summand: RingArray | None, shape: Shape, shift: int, masks: _Masks
+    ) -> Protocol[Share]:
         """Divide z = z_0 + z_1 + z_2 by 2^shift; the error is 0 or +1 against the floor, always.
 
         Party 2 knows the mask r = r_0 + r_1 - z_2 (r_0 drawn from k_0, r_1 from k_2, and its own summand z_2, if any)
@@ -269,20 +308,20 @@ class Rep3(ComparesDealt, Rep3Conversion):
             r_0, share_0, top_0, out_0 = masks.following
             r_1, out_2 = masks.own
             rest = r_1 if summand is None else ring.sub(r_1, summand)
-            self._exchange(operation, {1: [ring.mask_parts((r_0, rest), share_0, top_0, shift)]})
+            yield Messages({1: [ring.mask_parts((r_0, rest), share_0, top_0, shift)]}, {})
             return Share(ring, (out_2, out_0))
 
         other = 1 - self.rank
         theirs = ring.empty(shape)
         if self.rank == 0:
-            self._exchange(operation, {other: [summand]}, {other: theirs})
+            yield Messages({other: [summand]}, {other: theirs})
             _, share, top, out = masks.own
         else:
             dealt = ring.empty((2, *shape))
-            self._exchange(operation, {other: [summand]}, {other: theirs, _DEALER: dealt})
+            yield Messages({other: [summand]}, {other: theirs, _DEALER: dealt})
             share, top, out = dealt[0], dealt[1], masks.following[1]
         ours = ring.unmask([summand, theirs], share, top, out, shift, adds_opened=self.rank == 0)
-        self._exchange(operation, {other: [ours]}, {other: theirs})
+        yield Messages({other: [ours]}, {other: theirs})
         joint = ring.add(ours, theirs)
         return Share(ring, (out, joint) if self.rank == 0 else (joint, out))
 
@@ -295,6 +334,15 @@ class Rep3(ComparesDealt, Rep3Conversion):
         product = form.sum(a.parts, (BITS.add(b.parts[0], b.parts[1]), b.parts[0]))
         masks = self._masks(BITS, shape, 0, None)
         return self._reduce("forms", BITS, BITS.signed_sum([product, *masks.plus], masks.minus), shape, 0, masks)
+
+
+def _element_wise(ring: Ring, a: Share, b: Share) -> RingArray:
+    """Return our summand of a * b, which is a public combination of the parts of a where b is one number."""
+    own, following = b.parts
+    if a.shape and own.size and (own.size == 1 or not any(own.strides)):  # one element, perhaps repeated
+        number, both = own.reshape(-1)[:1], ring.add(own.reshape(-1)[:1], following.reshape(-1)[:1])
+        return ring.combined(a.parts, np.stack([both, number], axis=1))[0]
+    return ring.cross_product(a.parts, b.parts)
 
 
 def _rows_in_cache(ring: Ring, shape: Shape) -> int:

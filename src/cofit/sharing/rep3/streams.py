@@ -16,10 +16,11 @@ from cofit.sharing.operands import own_values
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import Share
 from cofit.sharing.spec import Spec
+from cofit.sharing.steps import Messages, Protocol, Steps
 from cofit.transport import Mesh
 
 
-class CommonStreams(Scheme):
+class CommonStreams(Steps, Scheme):
     """One of the three parties, with its two streams."""
 
     _own: Generator  # of seed k_i, shared with the left neighbour
@@ -71,8 +72,11 @@ class CommonStreams(Scheme):
         return ring.sub(self._own.ring(ring, shape), self._next.ring(ring, shape))
 
     def _reshare(self, operation: str, ring: Ring, masked: RingArray) -> Share:
+        return self._run(operation, self._reshared(ring, masked))
+
+    def _reshared(self, ring: Ring, masked: RingArray) -> Protocol[Share]:
         received = ring.empty(masked.shape)
-        self._exchange(operation, {self._left: [masked]}, {self._right: received})
+        yield Messages({self._left: [masked]}, {self._right: received})
         return Share(ring, (masked, received))
 
     def _known_summand_2(self, ring: Ring, v: RingArray | None, shape: Shape) -> Share:

@@ -13,6 +13,7 @@ from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing
 from cofit.errors import InvalidInputError
 from cofit.learn.losses import LOSSES, Evaluation, loss_named
 from cofit.learn.losses.logistic import AnySigmoid, PolynomialSigmoid, SmallSigmoid
+from cofit.learn.targets import Target
 from support.training import checked_ranges, curvature, loss_value
 
 Reals = npt.NDArray[np.float64]
@@ -46,14 +47,16 @@ def test_the_bound_of_the_derivative_is_never_too_small(name: str, radius: Fract
         assert bound < largest + 1e-9
 
 
-def evaluated(evaluation: Evaluation, z: Reals, y: Reals, ring: IntegerRing, limit: Fraction, scheme: str) -> Reals:
+def evaluated(
+    evaluation: Evaluation, target: Target, z: Reals, y: Reals, ring: IntegerRing, limit: Fraction, scheme: str
+) -> Reals:
     format = FixedPoint(evaluation.argument_bits, ring)
 
     def program(party: Party) -> Reals:
         secret = party.constant(z, format)
         secret = (secret + party.constant(np.full(len(z), float(limit)), format)) - float(limit)  # a bound of 3 limits
         secret = secret.with_integer_limit(format.limit(limit))
-        labels = party.constant(y.astype(np.int64), FixedPoint(0, ring))
+        labels = party.constant(y, target.format(ring))
         return np.asarray(party.open(evaluation(secret, labels), reason="test"), dtype=np.float64)
 
     return next(iter(run_local(program, scheme=scheme, parties=1 if scheme == "clear" else None).results.values()))
@@ -70,7 +73,7 @@ def assert_within_error(name: str, radius: float, scale: Fraction, ring: Integer
     z = np.tile(np.trunc(z / unit) * unit, 2)
     y = np.repeat([0.0, 1.0], len(z) // 2)
     with checked_ranges():
-        result = evaluated(evaluation, z, y, ring, limit, scheme)
+        result = evaluated(evaluation, loss.target, z, y, ring, limit, scheme)
     wanted = float(scale) * loss.derivative(y, z)
     assert np.abs(result - wanted).max() <= float(evaluation.error) + 1e-15
     assert float(evaluation.error) <= 16 * 2.0**-bits, "the bound is too loose to be useful"

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from cofit.errors import TransportError
+from cofit.errors import PeerClosedError, TransportError
 from cofit.roles.analyst import fetch as analyst
 from cofit.roles.files.audit import read_audit
 from cofit.roles.files.published import Release, largest_release
 from cofit.roles.party.desk import PartyDesk
+from cofit.roles.service import conversations
 from cofit.study.statement import expected_certificate
 from cofit.transport.conversation import MAX_PAYLOAD_BYTES
 from unit.roles.desks import Counter, planned
+
+
+def nobody(party: str) -> Any:
+    raise AssertionError(f"{party} is not to be called")
 
 
 class Line:
@@ -59,7 +65,7 @@ def release_at(counter: Counter, weights: int) -> Release:
 def test_a_model_of_any_size_comes_in_pieces(horizontal: Counter) -> None:
     release = release_at(horizontal, 500_000)
     line: Any = Line(horizontal.desk, lambda header, content: (header, content))
-    text = analyst._fetched(line, largest_release(500_000))
+    text = analyst.Copy(nobody, "party-c", largest_release(500_000)).text(line)
     assert len(text) > 2 * MAX_PAYLOAD_BYTES
     assert Release.from_json(text) == release
     assert line.asked == -(-len(text) // MAX_PAYLOAD_BYTES)
@@ -88,8 +94,38 @@ def test_a_party_that_sends_anything_else_is_named(horizontal: Counter, twist: A
     release_at(horizontal, 1000)
     line: Any = Line(horizontal.desk, twist)
     with pytest.raises(TransportError, match="What 'party-c' sends"):
-        analyst._fetched(line, largest_release(1000))
+        analyst.Copy(nobody, "party-c", largest_release(1000)).text(line)
     assert line.asked == 1
+
+
+def test_a_broken_connection_is_opened_again_and_nothing_is_fetched_twice(
+    horizontal: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also many times, for as long as it gets further each time; and not for ever where it does not."""
+    monkeypatch.setattr(conversations, "_PAUSES", (0.0, 0.0, 0.0))
+    release = release_at(horizontal, 1000)
+    (horizontal.folder / "state" / "signature.json").write_text('{"signature": "signed"}')
+    text = (horizontal.folder / "state" / "published.json").read_text()
+    assert Release.from_json(text) == release
+    offsets: list[int] = []
+
+    class Cut(Line):
+        def __init__(self, piece: int) -> None:
+            super().__init__(horizontal.desk, lambda header, content: (header, content[:piece]))
+
+        def request(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+            if self.asked:
+                raise PeerClosedError("party-c", "The connection was cut.")
+            offsets.append(request.get("offset", -1))
+            return super().request(request)
+
+    size = len(text.encode()) // 9
+    copy = analyst.Copy(lambda _: contextlib.nullcontext(cast("Any", Cut(size))), "party-c", largest_release(1000))
+    with pytest.raises(TransportError, match="broke 4 times"):  # the signature never fits into such a connection
+        copy.fetch()
+    assert offsets[:10] == [size * number for number in range(10)]
+    monkeypatch.setattr(Cut, "asked", property(lambda _: 0, lambda *_: None), raising=False)
+    assert copy.fetch() == (text, "signed")
 
 
 @pytest.mark.parametrize("offset", [None, -1, True, 1.0, "0"])

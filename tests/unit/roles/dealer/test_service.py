@@ -32,6 +32,7 @@ from cofit.roles.service.doors import BusyError, RefusedError
 from cofit.secret.common_coin import _decode
 from cofit.study.encode import encode_table
 from cofit.transport import Mesh, generate_identity
+from cofit.transport.measure import LABEL
 from support.nursery import until
 from support.studies import DEALER, Lab
 
@@ -135,7 +136,7 @@ def test_it_hears_nothing_that_depends_on_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owners: tuple[str, ...]
 ) -> None:
     """Every message is one that follows from public facts: it is compared with what those give, byte by byte."""
-    lab = lab_in(tmp_path, owners=owners)
+    lab = lab_in(tmp_path, owners=owners, compute={"checkpoint_epochs": 2})
     with ear(monkeypatch) as (heard, requests), running(lab):
         contribute(lab)
         until(lambda: lab.phases() == ["released"] * 2, lambda: str(lab.phases()))
@@ -145,10 +146,11 @@ def test_it_hears_nothing_that_depends_on_data(
         **coin(lab),
         "stored release/announce": {bytes(2), digest(b"\x01")},  # nobody has stored, so all discard
         "checkpoints/announce": {NO_CHECKPOINTS},
-        "checkpoint/announce": {digest(b"")},
+        "chosen checkpoint/announce": {digest(b"")},
         "release/announce": {bytes(17), b"\x01"},  # no record; two barriers
     }
     told = {label: {message for _, message in messages} for label, messages in heard.items()}
+    assert not any(map(any, told.pop(LABEL))), "what measures the lines is zeros"
     assert {label: words for label, words in told.items() if words} == public
     assert {peer for messages in heard.values() for peer, _ in messages} == set(lab.parties)
     assert {frozenset(request) for request in requests} == {frozenset({"request"}), frozenset({"request", "session"})}

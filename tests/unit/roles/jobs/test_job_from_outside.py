@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from cofit.roles.files.audit import read_audit
 from cofit.roles.files.keys import load_key
 from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.signatures import TAG, _verify
-from cofit.roles.jobs.job import ReleasePolicy, Work
+from cofit.roles.jobs.job import OneRelease, Outcome, ReleasePolicy, Work
 from cofit.roles.party.publication import Publication
 from cofit.roles.party.state import RELEASE, PartyState
 from cofit.roles.service.conversations import connector
@@ -44,7 +44,7 @@ LABELS = "labels"
 REASON = "the noisy number of ill people"
 
 
-class NoisyCount:
+class NoisyCount(OneRelease):
     """Implements ``Job``."""
 
     name = "count"
@@ -75,8 +75,8 @@ class NoisyCount:
     def in_units(self, opened: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         return opened.astype(np.float64)
 
-    def publish(self, opened: npt.NDArray[np.float64], openings: Sequence[Opening], created: str) -> bytes:
-        return json.dumps({"study": self.study.hash, "count": opened.tolist(), "created": created}).encode()
+    def publish(self, outcome: Outcome, openings: Sequence[Opening], created: str) -> bytes:
+        return json.dumps({"study": self.study.hash, "count": outcome.numbers.tolist(), "created": created}).encode()
 
     def numbers(self, published: bytes) -> tuple[float, ...]:
         document = json.loads(published)
@@ -86,6 +86,9 @@ class NoisyCount:
 
     def to_sign(self, identity: Identity, published: bytes) -> bytes:
         return TAG + published
+
+    def seconds(self, latency: float, rate: float) -> Mapping[str, tuple[float, float]]:
+        return {}
 
     def progress(self, step: str, done: int, total: int) -> str:
         return f"counting, {step}"
@@ -180,7 +183,7 @@ def test_it_runs_as_training_does(
         copies.add(content)
         _verify(party.certificate_pem, bytes.fromhex(signature), TAG + content)
         (charge,) = Ledger(site.state(party.name) / "ledger.sqlite").charges()
-        assert (charge.epsilon, charge.releases) == (EPSILON, site.job.policy.releases)
+        assert (charge.epsilon, charge.releases) == (EPSILON, NoisyCount(site.study).policy.releases)
         openings = [record for record in events(site, party.name) if record["event"] == "opening"]
         assert [(one["reason"], one["shape"]) for one in openings] == [(REASON, [1])]
     (copy,) = copies
@@ -217,12 +220,12 @@ def test_a_party_that_is_stopped_after_the_opening_opens_the_same_again(
     seen: dict[str, list[float]] = {name: [] for name in PARTIES}
     original = Publication.publish
 
-    def publish(self: Publication, numbers: npt.NDArray[np.float64], *more: Any) -> Any:
+    def publish(self: Publication, outcome: Outcome, *more: Any) -> Any:
         mine = seen[self._state.fact("party") or ""]
-        mine.append(float(numbers[0]))
+        mine.append(float(outcome.numbers[0]))
         if len(mine) < 3:
             raise OSError("stopped before anything was written")
-        return original(self, numbers, *more)
+        return original(self, outcome, *more)
 
     monkeypatch.setattr(Publication, "publish", publish)
     site = make(NoisyCount)

@@ -72,8 +72,9 @@ def test_a_horizontal_table_is_normalised_and_encoded() -> None:
     np.testing.assert_allclose(np.linalg.norm(values, axis=1), 1.0, atol=1e-5)
     assert contribution.inputs["labels"][0].shape == (600,)
     assert [contribution.bytes_for(rank) for rank in range(3)] == [128 + 4 * 32, *[64 + 600 * 12 * 8 + 4 * 32] * 2]
-    assert contribution.epsilon == 1
-    assert float(contribution.delta) == 1e-6
+    policy = Training(study).policy
+    assert policy.epsilon == 1
+    assert float(policy.delta) == 1e-6
     assert "0." not in repr(contribution)
 
 

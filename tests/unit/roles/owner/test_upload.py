@@ -15,8 +15,8 @@ import pytest
 
 from cofit.arithmetic import Z64, FixedPoint
 from cofit.errors import InvalidInputError, StateError, TransportError
-from cofit.roles.owner import upload as owner_module
 from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
+from cofit.roles.service import conversations
 from cofit.secret import InputFacts
 from cofit.transport import RequestRefusedError
 from unit.roles.owner.upload_world import PARTIES, PLAN, SPEC, STUDY, Desk, World
@@ -24,7 +24,7 @@ from unit.roles.owner.upload_world import PARTIES, PLAN, SPEC, STUDY, Desk, Worl
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(owner_module, "_PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(conversations, "_PAUSES", (0.0, 0.0, 0.0))
     return World(tmp_path, {name: Desk(name, rank) for rank, name in enumerate(PARTIES)})
 
 
@@ -83,6 +83,15 @@ def test_a_connection_that_breaks_again_and_again(world: World) -> None:
     assert "seed" not in world.kept
     assert seed not in json.dumps(world.kept)
     assert world.kept["manifest"]["upload"] == upload
+
+
+def test_a_line_that_breaks_after_every_few_pieces_ends_nothing(world: World) -> None:
+    """Every attempt gets further: there may be more of them than pauses."""
+    desk = world.desks["party-b"]
+    desk.breaks.update(range(4, 300, 3))
+    world.contribute()
+    assert world.complete()
+    assert desk.requests.count("upload.begin") > 4
 
 
 def test_a_party_that_goes_away_in_the_middle(world: World) -> None:
@@ -243,11 +252,11 @@ def test_what_a_party_says_is_made_printable(world: World) -> None:
 def test_a_busy_party_is_asked_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = world.desks["party-b"]
     desk.refusals["upload.begin"] = ("busy", "Try again later.")
-    monkeypatch.setattr("cofit.roles.owner.upload.time.sleep", lambda _: desk.refusals.clear())
+    monkeypatch.setattr("cofit.roles.service.conversations.time.sleep", lambda _: desk.refusals.clear())
     world.contribute()
     assert world.complete()
     desk.refusals["upload.begin"] = ("busy", "Try again later.")
-    monkeypatch.setattr("cofit.roles.owner.upload.time.sleep", lambda _: None)
+    monkeypatch.setattr("cofit.roles.service.conversations.time.sleep", lambda _: None)
     with pytest.raises(RequestRefusedError, match="busy"):
         world.contribute(0.25)
 

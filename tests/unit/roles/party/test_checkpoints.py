@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,13 @@ import pytest
 
 from cofit import Party, run_local
 from cofit.errors import ProtocolError
+from cofit.learn.checkpoint_steps import every as every_th
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.recipes.minimiser.planning import plan_minimiser
+from cofit.learn.recipes.minimiser.program import BEFORE, WEIGHTS
 from cofit.roles.party.checkpoints import CheckpointFiles
 from cofit.roles.party.state import PartyState
+from cofit.secret.checkpoints import KeptState
 from cofit.sharing import Scheme
 from support.facts import paper_facts
 from support.late_checks import LateChecked
@@ -21,6 +25,10 @@ from support.runs import run_scheme
 PLAN = plan_minimiser(paper_facts(40, 1, epochs=100))
 FORMAT = PLAN.formats.of(PLAN.formats.weights)
 NAMES = ("party-a", "party-b", "party-c")
+
+
+def kept(every: int = 1, plan: MinimiserPlan = PLAN) -> KeptState:
+    return replace(plan.state, due=every_th(plan.state.steps, every))
 
 
 @pytest.fixture
@@ -32,10 +40,10 @@ def save(states: dict[str, PartyState], epochs: range, every: int = 1) -> None:
     """One session in which the weights after epoch t are (t, t + 1) / 1024, and before it (t - 1, t) / 1024."""
 
     def program(party: Party) -> None:
-        files = CheckpointFiles(states[party.name], every, PLAN.hash, PLAN.state)
+        files = CheckpointFiles(states[party.name], PLAN.hash, kept(every))
         for t in epochs:
             now, before = (party.constant(np.array([t + i, t + i + 1.0]) / 1024, FORMAT) for i in (0, -1))
-            files.reached(party, t, (now, before))
+            files.reached(party, t, {WEIGHTS: now, BEFORE: before})
 
     run_local(program)
 
@@ -44,10 +52,11 @@ def resume(states: dict[str, PartyState], plan: MinimiserPlan = PLAN) -> tuple[i
     """What another session finds; opened, to look at it."""
 
     def program(party: Party) -> tuple[int, list[float], list[float]] | None:
-        found = CheckpointFiles(states[party.name], 1, plan.hash, plan.state).resume(party)
+        found = CheckpointFiles(states[party.name], plan.hash, kept(1, plan)).resume(party)
         if found is None:
             return None
-        epoch, (weights, before) = found
+        epoch, values = found
+        weights, before = values[WEIGHTS], values[BEFORE]
         assert weights.integer_limit == before.integer_limit == FORMAT.limit(plan.formats.radius)
         return epoch, *((1024 * party.open(value, reason="a test")).tolist() for value in (weights, before))
 
@@ -115,16 +124,16 @@ def test_nothing_is_stored_that_was_not_verified(states: dict[str, PartyState]) 
 
     def program(scheme: Scheme) -> None:
         party = Party(scheme, {})
-        files = CheckpointFiles(states[party.name], 2, PLAN.hash, PLAN.state)
+        files = CheckpointFiles(states[party.name], PLAN.hash, kept(2))
         weights = party.constant(np.array([1.0, 2.0]) / 1024, FORMAT)
-        files.reached(party, 1, (weights, weights))
+        files.reached(party, 1, {WEIGHTS: weights, BEFORE: weights})
         product = (weights * 0.5).multiply(party.constant(np.array([1.0, 1.0]), FORMAT))
-        files.reached(party, 2, (product, weights))
+        files.reached(party, 2, {WEIGHTS: product, BEFORE: weights})
         assert isinstance(scheme, LateChecked)
         scheme.tampers = scheme.rank == 1
         product = weights.multiply(product)
         with pytest.raises(ProtocolError, match="multiplied differently"):
-            files.reached(party, 4, (product, weights))
+            files.reached(party, 4, {WEIGHTS: product, BEFORE: weights})
 
     run_scheme(LateChecked, program, names=NAMES)
     assert [[c.epoch for c in state.checkpoints()] for state in states.values()] == [[2]] * 3

@@ -12,7 +12,7 @@ from cofit.errors import BudgetExceededError, ProtocolError
 from cofit.roles.files.ledger import Charge, Ledger
 from cofit.roles.files.release_store import FileStore
 from cofit.roles.party.guard import Guard
-from cofit.roles.party.state import LEDGER, RELEASE, PartyState
+from cofit.roles.party.state import LEDGER, RELEASE, Checkpoint, PartyState
 from cofit.secret import Opening
 from unit.roles.desks import planned
 from unit.roles.party_directory import PartyDirectory
@@ -118,3 +118,33 @@ def test_an_opening_is_charged_though_the_ledger_was_lost_after_storing(disk: Di
     (disk.folder / LEDGER).unlink()
     guard.opening(OPENING)
     assert len(disk.charges) == 1
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("name", ["drop_checkpoints", "confirm_release"])
+def test_no_checkpoint_is_left_where_it_is_noted_that_all_have_stored(
+    disk: Disk, monkeypatch: pytest.MonkeyPatch, name: str, when: str
+) -> None:
+    guard = disk.process()
+    guard.state.save_checkpoint(Checkpoint(3, "a" * 32), b"half-trained weights, and noise")
+    guard.save(RECORD)
+    assert guard.state.has_checkpoints, "until all have stored, nothing is lost"
+    with monkeypatch.context() as fault:
+        killed_at(fault, PartyState, name, when)
+        with pytest.raises(Killed):
+            guard.confirm()
+    again = disk.process()
+    assert not (again.state.release_confirmed and again.state.has_checkpoints)
+    again.confirm()
+    again.opening(OPENING)
+    assert not again.state.has_checkpoints
+
+
+def test_nothing_is_opened_while_a_checkpoint_is_here(disk: Disk) -> None:
+    guard = disk.process()
+    guard.save(RECORD)
+    guard.confirm()
+    guard.state.save_checkpoint(Checkpoint(3, "a" * 32), b"half-trained weights, and noise")
+    with pytest.raises(ProtocolError, match="while a checkpoint of it is here"):
+        guard.opening(OPENING)
+    assert not guard.state.opening_begun

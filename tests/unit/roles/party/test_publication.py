@@ -16,6 +16,7 @@ from cofit.roles.files.audit import read_audit
 from cofit.roles.files.durable import write_durably
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import PartySignature, check_signature
+from cofit.roles.jobs.job import Outcome
 from cofit.roles.party import publication as module
 from cofit.roles.party.publication import Publication
 from cofit.secret import Opening
@@ -75,12 +76,12 @@ def stored(party: Party) -> Publication:
 def test_published_and_signed_before_it_is_said_to_be_released(party: Party) -> None:
     publication = stored(party)
     assert not publication.unsigned
-    publication.publish(WEIGHTS, OPENINGS, CREATED)
+    publication.publish(Outcome(WEIGHTS), OPENINGS, CREATED)
     assert (party.phase, publication.unsigned) == ("released", False)
     first = party.check()
     assert party.events() == ["release signed", "released"]
-    publication.publish(WEIGHTS, OPENINGS, CREATED)
-    party.process().publish(WEIGHTS, OPENINGS, CREATED)
+    publication.publish(Outcome(WEIGHTS), OPENINGS, CREATED)
+    party.process().publish(Outcome(WEIGHTS), OPENINGS, CREATED)
     assert party.check() == first, "another session opens the same, and signs nothing"
     assert party.events().count("release signed") == 1
 
@@ -97,7 +98,7 @@ def test_a_party_that_stops_in_between_goes_on_where_it_was(
     monkeypatch.setattr(module, "write_durably", full)
     publication = stored(party)
     with pytest.raises(OSError, match="No space"):
-        publication.publish(WEIGHTS, OPENINGS, CREATED)
+        publication.publish(Outcome(WEIGHTS), OPENINGS, CREATED)
     assert party.phase == "stored"
     monkeypatch.setattr(module, "write_durably", write_durably)
     again = party.process()
@@ -105,7 +106,7 @@ def test_a_party_that_stops_in_between_goes_on_where_it_was(
     if again.unsigned:
         again.sign()
         party.check()
-    again.publish(WEIGHTS, OPENINGS, CREATED)
+    again.publish(Outcome(WEIGHTS), OPENINGS, CREATED)
     assert party.phase == "released"
     party.check()
 
@@ -115,19 +116,19 @@ def test_what_is_published_is_kept_by_later_software(party: Party, monkeypatch: 
     publication = stored(party)
     monkeypatch.setattr(party.state, "advance", lambda phase: (_ for _ in ()).throw(OSError(errno.EIO, "broken")))
     with pytest.raises(OSError, match="broken"):
-        publication.publish(WEIGHTS, OPENINGS, CREATED)
+        publication.publish(Outcome(WEIGHTS), OPENINGS, CREATED)
     before, first = (party.folder / "published.json").read_bytes(), party.check()
     monkeypatch.setattr("cofit.learn.certify.version", lambda name: "99.0")
-    party.process().publish(WEIGHTS, OPENINGS, CREATED)
+    party.process().publish(Outcome(WEIGHTS), OPENINGS, CREATED)
     assert ((party.folder / "published.json").read_bytes(), party.check()) == (before, first)
     assert party.phase == "released"
 
 
 def test_other_numbers_are_never_published_nor_signed(party: Party) -> None:
     publication = stored(party)
-    publication.publish(WEIGHTS, OPENINGS, CREATED)
+    publication.publish(Outcome(WEIGHTS), OPENINGS, CREATED)
     with pytest.raises(ProtocolError, match="opened other numbers"):
-        publication.publish(WEIGHTS + 2.0**-40, OPENINGS, CREATED)
+        publication.publish(Outcome(WEIGHTS + 2.0**-40), OPENINGS, CREATED)
     party.check()
 
 
@@ -135,7 +136,7 @@ def test_other_numbers_are_never_published_nor_signed(party: Party) -> None:
 def test_no_party_signs_two_releases_of_one_study(party: Party, signature_is_lost: bool) -> None:
     """Not even if somebody changes its files: what was signed is noted before the signature is made."""
     publication = stored(party)
-    publication.publish(WEIGHTS, OPENINGS, CREATED)
+    publication.publish(Outcome(WEIGHTS), OPENINGS, CREATED)
     path = party.folder / "published.json"
     document = json.loads(path.read_text())
     document["weights"][0] += 0.5
@@ -155,7 +156,7 @@ def test_what_cannot_be_signed_says_why(party: Party) -> None:
     publication = stored(party)
     with pytest.raises(StateError, match=r"published\.json is missing"):
         publication.sign()
-    publication.publish(WEIGHTS, OPENINGS, CREATED)
+    publication.publish(Outcome(WEIGHTS), OPENINGS, CREATED)
     path = party.folder / "published.json"
     document = json.loads(path.read_text())
     path.write_text(json.dumps(document | {"certificate": document["certificate"] | {"study": "00" * 32}}))

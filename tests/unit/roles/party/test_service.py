@@ -51,11 +51,11 @@ def test_charged_and_stored_before_the_opening_begins(site: Loopback, monkeypatc
     seen: list[tuple[bool, ...]] = []
     begin = PartyState.begin_opening
 
-    def look(self: PartyState) -> None:
+    def look(self: PartyState, number: int) -> None:
         ledger = Ledger(self.directory / "ledger.sqlite").charges()
         stored = (self.directory / "release").exists() and self.phase == "stored"
         seen.append((len(ledger) == 1, stored, not self.opening_begun))
-        begin(self)
+        begin(self, number)
 
     monkeypatch.setattr(PartyState, "begin_opening", look)
     site.start(until_released=True)

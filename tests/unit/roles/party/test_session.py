@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from cofit.errors import ProtocolError, StateError
+from cofit.roles.files.audit import AuditFile
 from cofit.roles.jobs.steps import AGREED
+from cofit.roles.party.guard import Guard
 from cofit.roles.party.session import MOST_SESSIONS, _basis, begin_once
-from cofit.roles.party.state import PartyState
+from cofit.roles.party.state import RELEASE, Checkpoint, PartyState
 from cofit.secret import Party
 from cofit.sharing import Scheme
 from cofit.sharing.repn.party import Repn
@@ -79,3 +81,33 @@ def test_a_study_that_is_checked_late_has_so_many_sessions_and_no_more(tmp_path:
             begin_once(state, bytes([3] * 16), most=3)
         begin_once(state, bytes([3] * 16))  # of another scheme
     assert 2 ** -Repn.info.spec().soundness_bits >= MOST_SESSIONS * 2**-50  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("stored", "confirmed", "left"),
+    [((0, 1), (), False), ((2,), (), False), ((), (), True), ((0, 1, 2), (), True), ((0, 1), (1,), True)],
+    ids=["one has not stored", "one has", "nobody has", "all have", "it may be open"],
+)
+def test_where_a_release_is_discarded_everybody_deletes_the_checkpoints(
+    tmp_path: Path, stored: tuple[int, ...], confirmed: tuple[int, ...], left: bool
+) -> None:
+    """Also who has stored nothing: all begin anew, with fresh noise."""
+    with contextlib.ExitStack() as closing:
+        states = [PartyState(tmp_path / str(rank), "study", f"party-{rank}") for rank in range(3)]
+        for rank, state in enumerate(states):
+            closing.callback(state.close)
+            state.save_checkpoint(Checkpoint(5, "a" * 32), b"half-trained weights, and noise")
+            if rank in stored:
+                (state.directory / RELEASE).write_bytes(b"noisy shares")
+            if rank in confirmed:
+                state.confirm_release()
+
+        def program(scheme: Scheme) -> None:
+            state = states[scheme.rank]
+            with contextlib.closing(AuditFile(state.directory / "audit.jsonl")) as audit:
+                Guard(job(), state, audit).settle(Party(scheme, {}), 1)
+
+        run_scheme("rep3", program)
+        assert [state.has_checkpoints for state in states] == [left] * 3
+        kept = left and len(stored) > 0
+        assert [(state.directory / RELEASE).exists() for state in states] == [kept and r in stored for r in range(3)]

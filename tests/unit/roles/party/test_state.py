@@ -283,8 +283,44 @@ def test_the_last_two_checkpoints_are_kept_whatever_the_clock_says(state: PartyS
     assert state.checkpoint(Checkpoint(5, "b" * 32)) == b"5"
     state.drop_checkpoint(Checkpoint(5, "b" * 32))
     assert state.checkpoints() == [Checkpoint(6, "a" * 32)]
+    assert state.has_checkpoints
     state.drop_checkpoints()
     assert state.checkpoints() == []
+    assert not state.has_checkpoints
+    state.drop_checkpoints()
+
+
+def test_a_deleted_checkpoint_is_gone_before_anything_else_is_noted(
+    state: PartyState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what a killed process left of one; and the directory is synced after the last deletion."""
+    state.save_checkpoint(Checkpoint(4, "a" * 32), b"4")
+    (state.directory / "checkpoints" / ".5.x").write_bytes(b"half of a share")
+    synced: list[bool] = []
+    monkeypatch.setattr(
+        "cofit.roles.party.state.sync_directory", lambda path: synced.append((path / "checkpoints").exists())
+    )
+    state.drop_checkpoints()
+    assert synced == [False]
+    assert state.fact("checkpoints") == ""
+
+
+def test_a_checkpoint_does_not_outlive_a_discarded_release(state: PartyState, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed while a release is discarded: where the record is gone, the checkpoints are."""
+    state.save_checkpoint(Checkpoint(4, "a" * 32), b"4")
+    (state.directory / "release").write_bytes(b"record")
+    state.advance("stored")
+    unlink = Path.unlink
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok=missing_ok)
+        if path.name == "release":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "unlink", killed)
+    with pytest.raises(KeyboardInterrupt):
+        state.discard_release()
+    assert not state.has_checkpoints
 
 
 def test_a_release_that_all_have_stored_is_never_discarded(state: PartyState) -> None:
@@ -323,6 +359,23 @@ def test_a_stored_release_is_discarded_only_before_the_opening_begins(state: Par
     with pytest.raises(StateError, match="never discarded"):
         state.discard_release()
     assert (record.exists(), state.phase) == (True, "stored")
+
+
+def test_every_opening_of_a_program_has_its_own_record_and_notes(state: PartyState) -> None:
+    for number in (1, 2, 3):
+        state.stored_at(number).write_bytes(b"record")
+    (state.directory / ".release-2.abcd").write_bytes(b"half a share")
+    state.advance("stored")
+    state.confirm_release(2)
+    state.begin_opening(3)
+    assert [state.confirmed(number) for number in (1, 2, 3)] == [False, True, True]
+    for number in (2, 3):
+        with pytest.raises(StateError, match="never discarded"):
+            state.discard_release(number)
+    state.discard_release(1)
+    assert sorted(path.name for path in state.directory.glob("*release*")) == ["release-2", "release-3"]
+    state.forget_shares()
+    assert not list(state.directory.glob("*release*"))
 
 
 def test_forgetting_deletes_every_share_and_nothing_else(state: PartyState) -> None:

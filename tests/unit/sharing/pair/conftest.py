@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from cofit import kernels
+from support.fixtures import quick_pair
+
+__all__ = ["quick_pair"]
 
 
 @pytest.fixture(params=kernels.available_isas())

@@ -27,11 +27,11 @@ from cofit.sharing.pair.rlwe.parameters import Parameters, packed_bytes, paramet
 from cofit.sharing.pair.rlwe.residues import Residues, summed, unpacked
 from cofit.sharing.pair.rlwe.server import Server
 from cofit.sharing.shares import PlacedBits
+from support.chance import ALPHA, accept, reject
 from support.views import Views, p_uniform_bytes, watched
 from unit.kernels.rlwe_reference import joined
 from unit.sharing.pair.pair_runs import elements, given, given_bits, run_pair
 
-ALPHA = 1e-6
 N = 256
 GROUP = [([0], [0, 1, 2])]
 SECRETS = (0, -1)
@@ -77,15 +77,15 @@ def observed(secret: int) -> Views:
     return views
 
 
-def p_values(views: Views) -> dict[tuple[str, str], float]:
+def p_values(views: Views) -> dict[str, float]:
     """Of the bytes that a party received in each operation, with those of the stocks that it filled."""
-    found: dict[tuple[str, str], list[bytes]] = {}
+    found: dict[str, list[bytes]] = {}
     for party, received in views.received.items():
         for _, label, data in received:
             parts = label.split("/")
             name = parts[-1] if "prepare" in parts else parts[0]
             if name not in ("setup", "key"):
-                found.setdefault((party, name), []).append(data)
+                found.setdefault(f"{name} to {party}", []).append(data)
     return {key: p_uniform_bytes(b"".join(parts)) for key, parts in found.items()}
 
 
@@ -93,7 +93,7 @@ def p_values(views: Views) -> dict[tuple[str, str], float]:
 def test_every_view_is_uniform_whatever_the_secret_is(secret: int) -> None:
     found = p_values(observed(secret))
     assert len(found) >= 2 * 12, "an operation sent nothing"
-    assert {key: p for key, p in found.items() if not p > ALPHA} == {}
+    accept(found)
 
 
 def zeros_of(kind: str) -> Callable[..., Words]:
@@ -148,7 +148,8 @@ def test_a_weakened_copy_shows_the_secret(
     weaken: Callable[[pytest.MonkeyPatch], None], seen_in: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weaken(monkeypatch)
-    noticed = {name for secret in SECRETS for (_, name), p in p_values(observed(secret)).items() if not p > ALPHA}
+    found = [p_values(observed(secret)).items() for secret in SECRETS]
+    noticed = {key.split()[0] for each in found for key, p in each if p < ALPHA / len(each)}
     assert seen_in <= noticed
 
 
@@ -212,14 +213,19 @@ def fractions_of(found: list[int], parameters: Parameters) -> NDArray[np.float64
 @pytest.mark.parametrize("fill", [0, 1, -1])
 def test_residues_and_phases_of_replies_are_uniform(fill: int) -> None:
     found, residues, parameters = phases(Server, fill)
-    for row in residues:
-        assert stats.chisquare(np.bincount((row >> np.uint64(8)).astype(np.int64), minlength=256)).pvalue > ALPHA
-    assert stats.kstest(fractions_of(found, parameters), "uniform").pvalue > ALPHA
+    p_values = {
+        f"residues {i}": float(
+            stats.chisquare(np.bincount((row >> np.uint64(8)).astype(np.int64), minlength=256)).pvalue
+        )
+        for i, row in enumerate(residues)
+    }
     q = int(np.prod([int(p) for p in parameters.primes[: parameters.reply_limbs]], dtype=object))
-    assert stats.kstest([m / q for m in found], "uniform").pvalue > ALPHA
+    p_values["phases"] = float(stats.kstest([m / q for m in found], "uniform").pvalue)
+    p_values["fractions"] = float(stats.kstest(fractions_of(found, parameters), "uniform").pvalue)
+    accept(p_values)
 
 
 @pytest.mark.parametrize("server", [WithoutMasks, MasksOfMessages])
 def test_replies_without_the_whole_mask_show_the_noise(server: type[Server]) -> None:
     found, _, parameters = phases(server, 1)
-    assert stats.kstest(fractions_of(found, parameters), "uniform").pvalue < ALPHA
+    reject({"fractions": float(stats.kstest(fractions_of(found, parameters), "uniform").pvalue)})

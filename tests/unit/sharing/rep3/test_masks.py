@@ -20,6 +20,7 @@ from cofit.sharing import Scheme, Share
 from cofit.sharing.packed_bits import PackedBits
 from cofit.sharing.rep3 import party as rep3
 from cofit.sharing.rep3.party import Rep3
+from cofit.sharing.sums import Clip, Kind, Product, ProductSum
 from support.forms import FORMS, form_of
 from support.masks import constant, unsettled
 from support.pairwise import pairwise
@@ -79,6 +80,23 @@ def foreseen(s: Scheme, ring: PowerOfTwoRing) -> Share:
     return s.foreseen_squares(x, row, row, mask, s.matmul(s.squared_distances(x, row), mask))
 
 
+def products(s: Scheme, ring: PowerOfTwoRing, salt: int = 0) -> tuple[Product, ...]:
+    """Of every kind, all as long."""
+    a, b, one = numbers(s, ring, salt), numbers(s, ring, salt + 10), numbers(s, ring, salt + 20).map(lambda p: p[:1])
+    table = tall(s, ring, salt)
+    return (
+        Product(Kind.MATMUL, (table,), (a.map(lambda p: p[:3]),)),
+        Product(Kind.INNER, (a,), (b,)),
+        Product(Kind.MUL, (a,), (one,)),
+        Product(Kind.PAIRS, (a, b), (b, a.map(lambda p: np.broadcast_to(p[:1], (N,))))),
+    )
+
+
+def clipped(s: Scheme, ring: PowerOfTwoRing, shift: int) -> Share:
+    pairs = Product(Kind.PAIRS, (numbers(s, ring, 0),), (numbers(s, ring, 10),))
+    return s.clipped_sum(ProductSum((pairs,), shift, numbers(s, ring, 20)), Clip(-1 << 20, 1 << 20, 40))
+
+
 def inputs(s: Scheme, ring: PowerOfTwoRing) -> None:
     for source in range(3):
         s.input(source, ring.from_int(np.full(N, 7)) if s.rank == source else None, ring, (N,))
@@ -103,6 +121,13 @@ OPERATIONS: dict[str, Callable[[Scheme, PowerOfTwoRing], object]] = {
     "weighed bits": lambda s, r: s.weighed_bits(
         PackedBits(shared(s, BITS, (3, 1), 0), N // 3), r.from_int([[1, 5, -2]]), r
     ),
+    "sum of products": lambda s, r: s.product_sums([ProductSum(products(s, r))]),
+    "sum of products and truncation": lambda s, r: s.product_sums([ProductSum(products(s, r), 9, numbers(s, r, 30))]),
+    "sums of products": lambda s, r: s.product_sums(
+        [ProductSum(products(s, r)), ProductSum(products(s, r, 3), 9), ProductSum(products(s, r, 5), 4)]
+    ),
+    "clipped sum": lambda s, r: clipped(s, r, 9),
+    "clipped sum, exact": lambda s, r: clipped(s, r, 0),
     "squared distances": lambda s, r: s.squared_distances(square(s, r, 0), square(s, r, 10).map(lambda part: part[0])),
     "foreseen squares": foreseen,
     "elements to bits": lambda s, r: s.to_bits(numbers(s, r, 0)),
@@ -119,6 +144,9 @@ ON_BITS = (
     "top bits",
     *(f"form: {name}" for name in FORMS),
 )
+
+
+BIT_LABELS = ("clip/signals", "clip/mul")
 
 
 def messages(
@@ -145,10 +173,10 @@ def messages(
     frames: Frames = {}
     for rank in range(3):
         pieces: list[RingArray] = []
-        for _, label, data in views.received[f"party-{rank}"]:
+        for sender, label, data in views.received[f"party-{rank}"]:
             if label == "setup":
                 continue
-            if operation in ON_BITS:
+            if operation in ON_BITS or label in BIT_LABELS or (label == "clip/mask" and sender == "party-2"):
                 pieces.append(np.frombuffer(data, np.uint64))
             else:
                 elements = np.frombuffer(data, ring.dtype)
@@ -284,7 +312,40 @@ def test_a_truncation_with_a_missing_or_reused_mask_is_noticed(ring: PowerOfTwoR
     assert unmasked(BROKEN[name], ring, operation)
 
 
-PRODUCTS = [name for name in OPERATIONS if "product" in name and name not in TRUNCATIONS]
+def broken_clip(seed: int, repeat: tuple[int, ...] = (), zero: tuple[int, ...] = ()) -> type[Rep3]:
+    """Clipping in which some draws from one seed are the first one again, or zero, at both holders."""
+
+    class Broken(Rep3):
+        def clipped_sum(self, one: ProductSum, clip: Clip) -> Share:
+            own, following = self._own, self._next
+            if self.rank == seed:
+                self._own = SameDraws(own, repeat, zero)
+            if (self.rank + 1) % 3 == seed:
+                self._next = SameDraws(following, repeat, zero)
+            try:
+                return super().clipped_sum(one, clip)
+            finally:
+                self._own, self._next = own, following
+
+    return Broken
+
+
+ANDS = 4  # levels of 10 groups: so many draws are for ANDs
+BROKEN_CLIPS = {  # draws from k_0: r_0, T_0, p_0, ANDs, six of d_0, o_0; from k_2: r_1, p_2, ANDs, o_2
+    **{f"draw {i} of k_0 left out": broken_clip(0, zero=(i,)) for i in (0, 1, 2, *range(3 + ANDS, 10 + ANDS))},
+    **{f"draw {i} of k_2 left out": broken_clip(2, zero=(i,)) for i in (0, 1, 2 + ANDS)},
+    "d_0 is r_0": broken_clip(0, repeat=(5 + ANDS,)),
+    "o_0 is r_0": broken_clip(0, repeat=(9 + ANDS,)),
+    "o_2 is r_1": broken_clip(2, repeat=(2 + ANDS,)),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_CLIPS)
+def test_a_clip_with_a_missing_or_reused_mask_is_noticed(name: str) -> None:
+    assert unmasked(BROKEN_CLIPS[name], Z64, "clipped sum")
+
+
+PRODUCTS = [name for name in OPERATIONS if "product" in name and name not in (*TRUNCATIONS, "sums of products")]
 RESHARINGS = [*PRODUCTS, "and", *(name for name in OPERATIONS if name.startswith("form"))]
 
 

@@ -20,12 +20,12 @@ from cofit.sharing.repn.fields import Scalars
 from cofit.sharing.repn.party import Repn
 from cofit.sharing.shares import PlacedBits
 from cofit.sharing.steps import Protocol
+from support.chance import ALPHA
 from support.views import p_uniform_bytes
 from unit.sharing.repn import repn_masks
 from unit.sharing.repn.repn_check_views import Seen, exposed, run_scripted, view
 from unit.sharing.repn.repn_runs import drawn, shared
 
-ALPHA = 1e-6
 RUNS = 40
 
 

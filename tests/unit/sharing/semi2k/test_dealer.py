@@ -17,7 +17,8 @@ from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sharing import Scheme, Share
 from cofit.sharing.meter import Meter
 from cofit.sharing.semi2k.party import Semi2k
-from statistical.sampling.checks import ALPHA, count_of
+from statistical.sampling.checks import count_of
+from support.chance import accept, reject
 from support.runs import DEALER, run_scheme
 from support.views import watched
 from unit.sharing.semi2k.semi2k_runs import elements, put_in
@@ -117,9 +118,9 @@ def agreement(kind: type[Semi2k], parties: int, honest: int) -> float:
 
 @pytest.mark.parametrize(("parties", "honest"), [(2, 0), (2, 1), (3, 0), (3, 1), (3, 2)])
 def test_noise_follows_neither_from_the_dealers_seeds_nor_from_the_other_parties(parties: int, honest: int) -> None:
-    assert agreement(Semi2k, parties, honest) > ALPHA
-    assert agreement(BitsFromTheDealersSeeds, parties, honest) < ALPHA
-    assert agreement(BitsFromCommonSeeds, parties, honest) < ALPHA
+    accept({"own coins": agreement(Semi2k, parties, honest)})
+    reject({"the dealer's seeds": agreement(BitsFromTheDealersSeeds, parties, honest)})
+    reject({"common seeds": agreement(BitsFromCommonSeeds, parties, honest)})
 
 
 # --- the meter ------------------------------------------------------------------------------------------------------

@@ -30,11 +30,11 @@ from cofit.sharing.shamir.galois import GaloisRing
 from cofit.sharing.shamir.geometry import Geometry, geometry_of, modulus_of, tables_of
 from cofit.sharing.shamir.party import Shamir
 from cofit.sharing.shares import PlacedBits
+from support.chance import ALPHA
 from support.coalitions import Log, run_scripted
 from support.schemes import also_slow, form
 from support.views import p_uniform_bytes
 
-ALPHA = 1e-6
 N = 2048
 NAMES = also_slow(["shamir", "shamir/5", "shamir/5/king"], "shamir/4", "shamir/7")
 INPUT = "input of party "

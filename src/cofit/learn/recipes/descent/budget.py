@@ -11,6 +11,10 @@ the mean of the last 6 iterates. Where the constants come from, and what other c
   logistic regression, of the margin m, clip((3 - m) / 2, 0, 1). The parties keep half margins, and w / 2.
 - **Noise** mu_t^2 in proportion to how many of the averaged iterates contain step t: 1 up to the first of them, then
   5/6 ... 1/6.
+- **Several classes**: a column of weights for each, one against the rest. Of a record, the column of its own class
+  counts with 1 and those of the others with 1 / sqrt(K - 1), so that all of them together count at most sqrt(2),
+  however many there are. The step is half as long, so that the difference of two classes' scores has the noise of one
+  score above.
 - **Offset.** Half of a row's own mean is subtracted from it; with a level, 3/8 of that and 5/8 of the level. All of the
   mean would take away what the columns have in common, which may be what matters; none of it would waste length on a
   constant.
@@ -23,6 +27,11 @@ the mean of the last 6 iterates. Where the constants come from, and what other c
 - **Clipped rows** (20 % of mu^2, in the place of level and centre): with few columns and many rows, the mean of the
   rows, their spread in every column and their usual length are found privately, so that the scaling of the columns
   does not matter (``clip.py``). The rule of public facts: ``clipping_pays``.
+
+- **A real target** has another pace, for residuals clip((y - z) / c, -1, 1): kappa at most (3/10) c (d + 10) / n, and
+  such that the noise of all steps moves a prediction by a standard deviation of 1/5 of half of the target's range. The
+  constant of the intercept is 3/8, because the mean of the target has to be found too. Evidence:
+  docs/explanation/regression.md.
 
 Users may set the shares of level, centre and intercept themselves (``shares.py``).
 """
@@ -43,11 +52,14 @@ AVERAGED = 6
 CONSTANT, CENTRED_CONSTANT = Fraction(13, 256), Fraction(51, 256)
 """The entry of the intercept's column, beside a row of length 1; larger where the rows are centred, because a common
 direction of all rows, which serves as an intercept too, is gone then."""
+NUMBER_CONSTANT = Fraction(96, 256)
+"""The same for a real target."""
 CONSTANT_BITS = 8
 LEAST_LEVEL_SHARE, MOST_LEVEL_SHARE, CENTRE_SHARE = Fraction(1, 200), Fraction(1, 10), Fraction(5, 100)
 GOOD_LEVEL, WIDEST_LEVEL = Fraction(5, 100), Fraction(15, 100)
 LONGEST_CENTRE = Fraction(1, 10)
-PACE = Fraction(8, 10)
+PACE, PACE_OF_SEVERAL = Fraction(8, 10), Fraction(1, 2)
+NUMBER_PACE, NUMBER_FASTEST = Fraction(1, 10), Fraction(3, 10)
 CALIBRATION_STEPS, CALIBRATION_SHARE = 3, Fraction(5, 100)
 OWN_PARTS, LEVEL_PARTS = 3, 5
 """Of 8, in the offset of a row: its own mean and the level."""
@@ -81,23 +93,33 @@ class Budget:
     calibration: tuple[Fraction, ...]
     rows: int
     cols: int
+    difference: Fraction | None = None  # c, where the residuals are of a real target
+    outputs: int = 1
 
     @property
     def constant(self) -> Fraction:
         """beta."""
+        if self.difference is not None:
+            return NUMBER_CONSTANT
         return CONSTANT if self.centre is None and self.clip is None else CENTRED_CONSTANT
 
     @property
     def pace(self) -> Fraction:
-        """kappa: what a step multiplies the noisy sum of gradients by, in units of half margins."""
+        """kappa: what a step multiplies the noisy sum of gradients by, in units of half margins; of a real target, of
+        half of its range."""
         fastest = Fraction(self.cols + 10, 2 * self.rows)
-        return min(fastest, PACE * root_up(sum(self.steps, Fraction(0)), _PACE_BITS) / (2 * STEPS))
+        budget = root_up(sum(self.steps, Fraction(0)), _PACE_BITS)
+        if self.difference is not None:
+            return min(2 * NUMBER_FASTEST * self.difference * fastest, NUMBER_PACE * budget / STEPS)
+        pace = min(fastest, PACE * budget / (2 * STEPS))
+        return pace if self.outputs == 1 else pace * PACE_OF_SEVERAL
 
     @property
     def calibration_pace(self) -> Fraction:
         """Of the steps for the intercept: their noise moves it by 1/4 of a margin, or they move it by 4 at most."""
         slow = root_up(sum(self.calibration, Fraction(0)), _PACE_BITS) / (8 * CALIBRATION_STEPS)
-        return min(Fraction(2, self.rows), slow)
+        pace = min(Fraction(2, self.rows), slow)
+        return pace if self.outputs == 1 else pace * PACE_OF_SEVERAL
 
 
 def shares_of_steps() -> tuple[Fraction, ...]:
@@ -126,9 +148,12 @@ def spend(
     clip: bool = False,
     calibrate: bool = False,
     chosen: Shares = (),
+    difference: Fraction | None = None,
+    outputs: int = 1,
 ) -> Budget:
     """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges. ``clip``: rows are clipped.
-    ``chosen``: shares that users have chosen in the place of the recipe's."""
+    ``chosen``: shares that users have chosen in the place of the recipe's. ``difference``: where residuals of a real
+    target are clipped; None for classes. ``outputs``: columns of weights."""
     asked = dict(chosen)
     whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
     share = min(max(1 / (GOOD_LEVEL**2 * rows**2 * whole), LEAST_LEVEL_SHARE), MOST_LEVEL_SHARE)
@@ -151,7 +176,7 @@ def spend(
     steps = tuple(parts[numbered(STEP, t)] for t in range(STEPS))
     offsets = tuple(parts[numbered(INTERCEPT, k)] for k in range(len(shares)))
     clipped = ClipBudget(parts[MEAN], parts[RADIUS], parts[SHIFT], parts[SPREAD]) if clip else None
-    return Budget(parts.get(LEVEL), parts.get(CENTRE), clipped, steps, offsets, rows, cols)
+    return Budget(parts.get(LEVEL), parts.get(CENTRE), clipped, steps, offsets, rows, cols, difference, outputs)
 
 
 @dataclass(frozen=True)

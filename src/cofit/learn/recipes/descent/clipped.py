@@ -7,7 +7,7 @@ are many and the scheme foresees squares.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -44,15 +44,20 @@ _FEWEST_BATCHES = 5  # of squares: with so many it takes fewer rounds to foresee
 
 
 def clipped_rows(
-    x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
+    x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise, known: Mapping[str, SecretArray]
 ) -> tuple[Rows, dict[str, SecretArray]]:
     """Return the rows as the steps see them, and what of their preparation is opened: mean, stretch, radius.
 
-    passed: 0 for records that the check of rows has found bad; they have no part in any sum.
+    passed: 0 for records that the check of rows has found bad; they have no part in any sum. known: what is opened,
+    where it was made before; nothing is released again then.
     """
     formats, clip = plan.formats, plan.formats.clip
     if clip is None:
         raise ValueError("The rows of this plan are not clipped.")
+    if known:
+        mean, stretch, radius = (known[name] for name in (MEAN, SPREAD, RADIUS))
+        squares = _stretched_squares(x, mean, mean, stretch, None, formats, clip)
+        return _stretched(x, passed, squares, mean, stretch, radius, formats), dict(known)
     rows, cols, data = *x.shape, formats.data
     sums = x.T.matmul(passed, data, proven_bound=rows)
     total = with_bits(sums, formats.grid) + noise.of(MEAN)

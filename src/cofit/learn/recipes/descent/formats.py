@@ -8,7 +8,8 @@ owners have scaled the rows and nothing is centred):
     z = u t - v <M, w> + s beta b  truncated to ``argument``; u and v have the sign s = +-1 of the label in them, so
                                    that z is the margin; s = 0 for a record that failed the check: then z = 0
     e = a r(z)                     r(z) = clip(edge - slope z, 0, 1), as the loss says; exact, by two comparisons of as
-                                   many bits as the range of z takes; 0 <= e <= a
+                                   many bits as the range of z takes, or by one clip of z as it is truncated (``rep3``);
+                                   0 <= e <= a
     G = (X^T p - <c, p> - (sum q) M, beta sum s e)    p = u e, q = v e, each truncated to ``scaled``; G to ``grid``
     w = w + 2^-m (G + noise)       noise on the grid; exact
 
@@ -17,6 +18,12 @@ beta s e. Its Euclidean length is at most ``reach``: x - c, u and v are such tha
 and q are within 2^-scaled of u e and v e. Where nothing is centred v and M are absent. Where nothing is scaled u is s,
 and p is within 2^-scaled of s e, at most a + 2^-scaled. G is truncated as a whole: within one unit of the grid a
 coordinate, always.
+
+**Several classes**: w is a matrix, with a column for each of K classes, and so are t, z, p, q and G. In the column of
+its own class a record has s = 1 and counts with a; in every other s = -1 and it counts with b = a / sqrt(K - 1),
+rounded down: e = a r(z), or b r(z). a and b are multiples of 2^-12, in the factors that the parties multiply r by: as
+many bits as above. All of a record's e together have the length sqrt(a^2 + (K - 1) b^2) <= sqrt(2) a, and p and q are K
+times within 2^-scaled. ``reach`` is the Frobenius length of a record's part in G.
 
 **A margin is only compared, and clipped**: the clip is exact for the margin as it was truncated, whatever its error, so
 the bound of e does not depend on ``argument``. MARGIN_BITS is what utility needs: a residual off by 2^-12.
@@ -32,6 +39,7 @@ of at most 1 + 8 e_s, plus ||z - M|| err for that root, plus N 2^-inverse_norm f
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -65,7 +73,7 @@ class Layout:
 
     floor: rho where the parties scale rows to length 1, else None. width: the largest magnitude of a value less its
     row's offset, where the parties scale. norm: 'l2', or 'l1' where rows have a sum of absolute values of at most 1.
-    clipped: rows are not scaled to length 1, but clipped at a private radius.
+    clipped: rows are not scaled to length 1, but clipped at a private radius. outputs: K, columns of weights.
     """
 
     rows: int
@@ -75,11 +83,22 @@ class Layout:
     floor: Fraction | None
     width: Fraction
     clipped: bool = False
+    outputs: int = field(default=1, metadata=ADDED)
 
     @property
     def cols(self) -> int:
-        """How many weights there are, with the intercept."""
+        """How many weights there are for an output, with the intercept."""
         return self.features + int(self.intercept)
+
+    @property
+    def weights(self) -> int:
+        """How many weights there are in all."""
+        return self.cols * self.outputs
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the weights: a vector, or a matrix with a column for every class."""
+        return (self.cols,) if self.outputs == 1 else (self.cols, self.outputs)
 
 
 @dataclass(frozen=True)
@@ -91,7 +110,8 @@ class DescentFormats:
     intercept, whose steps are 2^-offset_exponent times the noisy sum of residuals; 0 without one. clip: of rows that
     are clipped (``clip_formats.py``). carried: the fractional bits of the weights that rows are multiplied by,
     stretched first where rows are clipped; carried_error: how far these are off at most, for their truncation.
-    residual: r, that of the loss.
+    residual: r, that of the loss. importance: the fractional bits of the weight of a record; 0 where all count alike.
+    others: b, of several classes; 0 without.
     """
 
     ring: IntegerRing
@@ -113,6 +133,8 @@ class DescentFormats:
     carried: int = 0
     carried_error: Fraction = Fraction(0)
     residual: ClippedResidual = field(default=HALF_MARGIN, metadata=ADDED)
+    importance: int = field(default=0, metadata=ADDED)
+    others: Fraction = field(default=Fraction(0), metadata=ADDED)
 
     @property
     def weights(self) -> int:
@@ -178,7 +200,8 @@ def base_formats(
     else:
         longest = root * (layout.width + Fraction(4, 1 << data))
         scaled = max(_BITS, _FINE + log2_up(longest))
-    grid = _FINE + finer + (log2_up(Fraction(layout.cols)) if layout.norm == "l1" else log2_up(root))
+    joint = root_up(Fraction(layout.weights), ROOT_BITS)
+    grid = _FINE + finer + (log2_up(Fraction(layout.weights)) if layout.norm == "l1" else log2_up(joint))
     grid = min(grid, data + scaled)
     inverse_norm = working_bits(ring) - max(4, 1 + log2_up(1 / (layout.floor or Fraction(1))))
     if inverse_norm < 1:
@@ -190,6 +213,8 @@ def base_formats(
     formats = DescentFormats(
         ring, data, scaled, grid, factor, exponent, beta, inverse_norm, longest, FLOAT_SLACK, residual=residual
     )
+    if layout.outputs > 1:
+        formats = replace(formats, others=weight_of_others(factor, layout.outputs))
     if layout.floor is None:
         return formats
     return replace(formats, eta=FLOAT_SLACK + longest * formats.inverse_error)
@@ -210,16 +235,33 @@ def inner_bits(formats: DescentFormats) -> int:
     return min(working_bits(formats.ring) - GUARD_BITS, 2 * formats.data)
 
 
+def weight_of_others(factor: Fraction, classes: int) -> Fraction:
+    """Return b: what a record counts in the column of a class that is not its own, a / sqrt(K - 1), rounded down."""
+    return Fraction(math.isqrt(int((factor * (1 << STEP_BITS)) ** 2 / (classes - 1))), 1 << STEP_BITS)
+
+
+def joint_residual(formats: DescentFormats, layout: Layout) -> Fraction:
+    """Return the bound of the Euclidean length of all residuals of a record, one an output, truncated or not."""
+    if layout.outputs == 1:
+        return formats.largest_residual
+    exact = root_up(formats.factor**2 + (layout.outputs - 1) * formats.others**2, ROOT_BITS)
+    return exact + root_up(Fraction(layout.outputs), ROOT_BITS) / (1 << formats.scaled)
+
+
 def truncated_factors(formats: DescentFormats, layout: Layout) -> Fraction:
-    """Return what the truncations of p and q add to the length of a record's part in G."""
+    """Return what the truncations of p and q add to the length of a record's part in G; where records have weights,
+    also those of u and v times the weight."""
     if layout.floor is None and not formats.centre and formats.clip is None:
         return Fraction(0)
-    return (formats.longest + formats.centre) / (1 << formats.scaled)
+    one = (formats.longest + formats.centre) / (1 << formats.scaled)
+    if formats.importance:
+        one += formats.largest_residual * (formats.longest + formats.centre) / (1 << formats.inverse_norm)
+    return one if layout.outputs == 1 else one * root_up(Fraction(layout.outputs), ROOT_BITS)
 
 
 def reach(formats: DescentFormats, layout: Layout) -> Fraction:
     """Return the bound of the length of one record's part in G, in the norm of the layout; beta e included."""
-    residual = formats.largest_residual
+    residual = joint_residual(formats, layout)
     row = residual * (1 + formats.eta) + truncated_factors(formats, layout)
     constant = formats.constant * residual
     if layout.norm == "l1":

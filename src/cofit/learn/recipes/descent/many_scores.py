@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
 from cofit.learn.recipes.descent.row_map import RowMap, offsets
-from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL
+from cofit.privacy.release_names import CENTRE, LEVEL
 
 if TYPE_CHECKING:
     from cofit.learn.recipes.descent.plan import DescentPlan
@@ -27,25 +27,36 @@ Reals = npt.NDArray[np.float64]
 
 
 def scores_of_releases(plan: DescentPlan, released: Reals, features: Reals) -> Reals:
-    """Return the score of every row (first axis) under every release (second); ``released``: one in a row."""
-    cols = plan.facts.cols
-    weights = np.column_stack([plan.used_weights(one) for one in released])
-    intercepts = float(plan.formats.constant) * released[:, cols] if plan.facts.fit_intercept else 0.0
-    intercepts = intercepts + plan.opened.part(released, INTERCEPT).sum(axis=1)
-    mapped = plan.row_map(released[0])
+    """Return the score of every row (first axis) under every release (second); ``released``: one in a row.
+
+    Where there are several classes, the third axis are these.
+    """
+    weights = np.stack([plan.used_weights(one) for one in released], axis=1)
+    intercepts = plan.intercepts(released)
     if plan.clipped:  # few columns: every release maps the rows
-        columns = [plan.row_map(one)(features) @ weights[:, k] for k, one in enumerate(released)]
-        return np.asarray(np.column_stack(columns) + intercepts)
+        scores = np.stack([plan.row_map(one)(features) @ weights[:, k] for k, one in enumerate(released)], axis=1)
+    else:
+        scores = _scaled_scores(plan, released, features, weights)
+    scores = scores + intercepts
+    return np.asarray(scores[:, :, 0] if plan.layout.outputs == 1 else scores)
+
+
+def _scaled_scores(plan: DescentPlan, released: Reals, features: Reals, weights: Reals) -> Reals:
+    """Return the scores of rows that are scaled to length 1, without intercepts. weights: columns, releases,
+    outputs."""
+    mapped = plan.row_map(released[0])
     centres = plan.opened.part(released, CENTRE).T if plan.centre is not None else None
     rows = _Fixed(RowMap(mapped.norm, mapped.bound, mapped.floor)(features))
     if plan.level is not None:
         rows = _Levelled(features / mapped.bound, plan.opened.part(released, LEVEL)[:, 0], mapped.floor)
-    scores = rows.products(weights)
     if centres is not None:
         squares = rows.squares + np.square(centres).sum(axis=0) - 2 * rows.products(centres)
         lengths = np.sqrt(np.maximum(squares, float(CENTRED_FLOOR) ** 2))
-        scores = (scores - (centres * weights).sum(axis=0)) / lengths
-    return np.asarray(scores + intercepts)
+    found = []
+    for one in np.moveaxis(weights, 2, 0):
+        scores = rows.products(one)
+        found.append(scores if centres is None else (scores - (centres * one).sum(axis=0)) / lengths)
+    return np.stack(found, axis=2)
 
 
 class _Fixed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,9 @@ from cofit.learn.recipes.descent.formats import log2_up
 from cofit.learn.recipes.descent.rows import with_bits
 from cofit.privacy.events import Event
 from cofit.sampling.discrete_gaussian import discrete_gaussians
+from cofit.sampling.discrete_gaussian import largest_draw as largest_gaussian
 from cofit.sampling.discrete_laplace import discrete_laplace
+from cofit.sampling.discrete_laplace import largest_draw as largest_laplace
 from cofit.secret import Party, SecretArray, concatenate
 
 if TYPE_CHECKING:
@@ -28,21 +31,17 @@ def divided(value: SecretArray, count: int, bits: int) -> SecretArray:
 
 
 class Noise:
-    """The noise of all releases, drawn before anything else: nobody knows any of it."""
+    """The noise of the releases to come, by their names: nobody knows any of it."""
 
-    def __init__(self, party: Party, plan: DescentPlan) -> None:
-        self._drawn: dict[str, SecretArray] = {}
-        batches = _batches(plan.events)
-        pieces: dict[str, list[SecretArray]] = {event.name: [] for event in plan.events}
-        party.progress("noise", 0, len(batches))
-        with party.label("noise"):
-            for done, batch in enumerate(batches):
-                for (event, _), drawn in zip(batch, _draws(party, plan, batch), strict=True):
-                    pieces[event.name].append(drawn)
-                party.progress("noise", done + 1, len(batches))
-        for name, parts in pieces.items():
-            self._drawn[name] = (parts[0] if len(parts) == 1 else concatenate(parts)).ldexp(-plan.grid_of(name))
+    def __init__(self, party: Party, plan: DescentPlan, left: Mapping[str, SecretArray] | None = None) -> None:
+        """left: what another session has drawn and not used; None: the noise of all releases is drawn, now."""
+        self._drawn = _all_draws(party, plan) if left is None else dict(left)
         self._steps = [event.name for event in plan.steps]
+
+    @property
+    def unused(self) -> Mapping[str, SecretArray]:
+        """What is left, by the names of the releases."""
+        return self._drawn
 
     def of(self, name: str) -> SecretArray:
         """Return the noise of a release, and keep it no longer: it is used once."""
@@ -51,6 +50,25 @@ class Noise:
     def of_step(self, step: int) -> SecretArray:
         """Return the noise of a step, and keep it no longer."""
         return self._drawn.pop(self._steps[step])
+
+
+def _all_draws(party: Party, plan: DescentPlan) -> dict[str, SecretArray]:
+    batches = _batches(plan.events)
+    pieces: dict[str, list[SecretArray]] = {event.name: [] for event in plan.events}
+    party.progress("noise", 0, len(batches))
+    with party.label("noise"):
+        for done, batch in enumerate(batches):
+            for (event, _), drawn in zip(batch, _draws(party, plan, batch), strict=True):
+                pieces[event.name].append(drawn)
+            party.progress("noise", done + 1, len(batches))
+    joined = {name: parts[0] if len(parts) == 1 else concatenate(parts) for name, parts in pieces.items()}
+    return {name: value.ldexp(-plan.grid_of(name)) for name, value in joined.items()}
+
+
+def largest_draw(plan: DescentPlan, event: Event) -> int:
+    """Return what no noise of a release exceeds in magnitude, in steps of its grid."""
+    largest = largest_laplace if plan.layout.norm == "l1" else largest_gaussian
+    return largest(event.scale, precision=plan.precision)
 
 
 def _draws(party: Party, plan: DescentPlan, batch: list[tuple[Event, int]]) -> list[SecretArray]:

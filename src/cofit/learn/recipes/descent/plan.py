@@ -34,6 +34,7 @@ from cofit.learn.recipes.descent.clip import (
     STRETCH_BITS,
 )
 from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, Layout, towards_zero
+from cofit.learn.recipes.descent.kept import kept_state
 from cofit.learn.recipes.descent.many_scores import scores_of_releases
 from cofit.learn.recipes.descent.program import descend
 from cofit.learn.recipes.descent.row_map import RowMap
@@ -41,14 +42,14 @@ from cofit.learn.recipes.descent.sections import descent_sections
 from cofit.learn.recipes.descent.shrinkage import believed_shrinkage, shrunk_weights
 from cofit.learn.recipes.descent.statement import certified_by_descent, stated_by_descent
 from cofit.learn.sections import Section
-from cofit.learn.statement import Scoring, Stated
+from cofit.learn.statement import Scoring, Stated, by_output
 from cofit.learn.usefulness import rows_needed
 from cofit.privacy.accountant import Account, at_epsilon
 from cofit.privacy.certified import CertifiedRelease
 from cofit.privacy.events import Event
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SPREAD, STEP
 from cofit.secret import Party, SecretArray
-from cofit.secret.checkpoints import Checkpoints
+from cofit.secret.checkpoints import Checkpoints, KeptState
 from cofit.sharing.meter import Meter, Tally
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class DescentPlan(Plan):
         possible = (
             OpenedPart(
                 INTERCEPT,
-                int(bool(self.calibration)),
+                int(bool(self.calibration)) * self.layout.outputs,
                 formats.grid + formats.offset_exponent,
                 "intercept's offset",
                 "the noisy calibration of the intercept",
@@ -143,7 +144,8 @@ class DescentPlan(Plan):
             self._prepared(RADIUS, int(self.clipped), RADIUS_BITS, "radius", float(LONGEST)),
         )
         steps = self.averaged * 2.0**formats.weights
-        return Opened(self.layout.cols, steps, tuple(part for part in possible if part.count))
+        parts = tuple(part for part in possible if part.count)
+        return Opened(self.layout.weights, steps, parts, self.layout.outputs)
 
     def _prepared(self, name: str, count: int, bits: int, word: str, blank: float = 0.0) -> OpenedPart:
         return OpenedPart(name, count, bits, word, f"the noisy {word} of the rows", blank)
@@ -183,9 +185,11 @@ class DescentPlan(Plan):
     def noisy_release(
         self, party: Party, holders: Holders, toss: Callable[[], bytes], checkpoints: Checkpoints | None
     ) -> SecretArray:
-        """There are few steps and no checkpoints: a run begins again, with fresh noise, while nothing was opened."""
-        del checkpoints
-        return descend(party, self, holders, toss())
+        return descend(party, self, holders, toss(), checkpoints)
+
+    @property
+    def state(self) -> KeptState:
+        return kept_state(self)
 
     @property
     def shortest(self) -> DescentPlan:
@@ -265,6 +269,9 @@ class DescentPlan(Plan):
         """
         counts = sum(min(self.averaged, self.epochs - t) / self.averaged for t in range(self.epochs))
         margin = float(self.formats.factor) * 2.0**-self.formats.exponent * self.layout.rows * counts
+        if self.layout.outputs > 1:  # of classes with equally many rows each: its own count 1, the others b / a
+            own = 1 / self.layout.outputs
+            margin *= own + (1 - own) * float(self.formats.others / self.formats.factor)
         sparse = math.sqrt(self.facts.row_nonzeros or 1) if self.layout.norm == "l1" else 1.0
         return margin / self.noise_of_weights / sparse
 
@@ -275,30 +282,40 @@ class DescentPlan(Plan):
     def shrinkage(self, released: Reals) -> float:
         """Return the threshold to use on what ``opened.in_units`` returned, in standard deviations of the noise.
 
-        Normal noise only: the argument (``shrinkage.py``) is about that. None where the intercept is calibrated:
-        that was done for the scores of the weights as released.
+        Normal noise only, and classes: the argument (``shrinkage.py``) is about that. None where the intercept is
+        calibrated: that was done for the scores of the weights as released. Of several classes, one for all of their
+        weights: with one of its own a class whose weights are small would be set back beside the others.
         """
-        if self.mechanism_name != "gaussian" or self.calibration:
+        if self.mechanism_name != "gaussian" or self.calibration or self.formats.residual.clip is not None:
             return 0.0
-        return believed_shrinkage(released[: self.layout.features], self.noise_of_weights)
+        return believed_shrinkage(self._of_features(released).ravel(), self.noise_of_weights)
+
+    def _of_features(self, released: Reals) -> Reals:
+        """Return the weights of the features as released, a column for every output."""
+        return self.opened.by_output(released)[: self.layout.features]
 
     def used_weights(self, released: Reals) -> Reals:
-        """Return the weights of the features that predictions use, from what ``opened.in_units`` returned."""
+        """Return the weights of the features that predictions use, from what ``opened.in_units`` returned: a column for
+        every output."""
         threshold = self.shrinkage(released) * self.noise_of_weights
-        return shrunk_weights(released[: self.layout.features], threshold)
+        return shrunk_weights(self._of_features(released), threshold)
 
     def scoring(self, released: Reals) -> Scoring:
         return Scoring(
-            intercept=self.intercept(released),
+            intercept=by_output(self.intercepts(released)),
             constant=float(self.formats.constant),
             rows=self.row_map(released),
             shrinkage=self.shrinkage(released),
         )
 
-    def intercept(self, released: Reals) -> float:
-        """Return what is added to the score of a row, from what ``opened.in_units`` returned."""
-        own = float(self.formats.constant) * float(released[self.cols - 1]) if self.layout.intercept else 0.0
-        return own + float(self.opened.part(released, INTERCEPT).sum())
+    def intercepts(self, released: Reals) -> Reals:
+        """Return what is added to the scores of a row, one an output, from what ``opened.in_units`` returned: of
+        several releases, those of each."""
+        added = self.opened.part(released, INTERCEPT)
+        own = np.zeros((*released.shape[:-1], self.layout.outputs)) if not added.size else added
+        if self.layout.intercept:
+            own = own + float(self.formats.constant) * self.opened.by_output(released)[..., self.cols - 1, :]
+        return np.asarray(own)
 
     def row_map(self, released: Reals) -> RowMap:
         """Return how rows are prepared for their score, from what ``opened.in_units`` returned."""

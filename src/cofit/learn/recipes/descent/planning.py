@@ -30,12 +30,21 @@ from cofit.learn.recipes.descent.clip_formats import (
     with_mean,
     with_spread,
 )
-from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, Layout, base_formats, reach, with_centre
+from cofit.learn.recipes.descent.formats import (
+    MEAN_BITS,
+    DescentFormats,
+    Layout,
+    base_formats,
+    joint_residual,
+    reach,
+    with_centre,
+)
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.ranges import with_radius
 from cofit.learn.ring_choice import RINGS, reason_of
 from cofit.learn.row_check import check_of
 from cofit.learn.usefulness import few_rows
+from cofit.learn.weights import WEIGHT_BITS
 from cofit.privacy.accountant import sigma_for
 from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, STEP, numbered
@@ -87,6 +96,8 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
             clip=facts.row_limit is not None,
             calibrate=facts.calibrate_intercept,
             chosen=facts.budget_shares,
+            difference=_residual(facts).clip,
+            outputs=_outputs(facts),
         )
         gaussian = _Gaussian(precision, events)
         layout = _layout(facts, Fraction(1))
@@ -94,6 +105,8 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
             noise = gaussian.release(LEVEL, _level_sensitivity(facts), budget.level, 1)
             layout = _layout(facts, _largest_level(facts, noise))
         formats = base_formats(ring, layout, budget.pace, budget.constant, finer, _residual(facts))
+        if facts.weight_bound is not None or facts.class_weights:
+            formats = replace(formats, importance=WEIGHT_BITS)
         if budget.clip is not None:
             formats = _clipped(layout, formats, budget.clip, gaussian, finer)
         if budget.centre is not None:
@@ -101,7 +114,7 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
             formats = with_centre(formats, layout, _largest_centre(layout, formats, noise))
         sensitivity = _step_sensitivity(layout, formats)
         largest = [
-            gaussian.release(numbered(STEP, t), sensitivity, mu_squared, layout.cols)
+            gaussian.release(numbered(STEP, t), sensitivity, mu_squared, layout.weights)
             for t, mu_squared in enumerate(budget.steps)
         ]
         if budget.calibration:
@@ -114,7 +127,8 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
     formats = with_radius(formats, layout, _radius(layout, formats, largest))
     check_of(facts, ring.bits, formats.data, None, facts.cols)
     plan = DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
-    return replace(plan, warnings=(*few_rows(facts.rows, facts.cols, plan.strength), *plan.warnings))
+    few = few_rows(facts.rows, facts.cols, plan.strength, plan.target.chance)
+    return replace(plan, warnings=(*few, *plan.warnings))
 
 
 def _residual(facts: Facts) -> ClippedResidual:
@@ -130,7 +144,20 @@ def _residual(facts: Facts) -> ClippedResidual:
 def _layout(facts: Facts, largest_offset: Fraction) -> Layout:
     clipped = facts.row_limit is not None
     floor = facts.norm_floor if facts.normalised_by == "parties" and not clipped else None
-    return Layout(facts.rows, facts.cols, facts.fit_intercept, facts.norm, floor, 1 + largest_offset, clipped)
+    return Layout(
+        facts.rows,
+        facts.cols,
+        facts.fit_intercept,
+        facts.norm,
+        floor,
+        1 + largest_offset,
+        clipped,
+        _outputs(facts),
+    )
+
+
+def _outputs(facts: Facts) -> int:
+    return loss_named(facts.loss).target.among(facts.classes).outputs
 
 
 # --- the releases ----------------------------------------------------------------------------------------
@@ -209,7 +236,7 @@ def _largest_centre(layout: Layout, formats: DescentFormats, largest_noise: int)
 
 def _step_sensitivity(layout: Layout, formats: DescentFormats) -> Fraction:
     """A record moves the sum by two contributions, and its truncation by two units a coordinate."""
-    ones = Fraction(layout.cols) if layout.norm == "l1" else root_up(Fraction(layout.cols), ROOT_BITS)
+    ones = Fraction(layout.weights) if layout.norm == "l1" else root_up(Fraction(layout.weights), ROOT_BITS)
     return 2 * reach(formats, layout) * (1 << formats.grid) + 2 * ones
 
 
@@ -228,10 +255,11 @@ def _pure_steps(
 def _calibrated(layout: Layout, formats: DescentFormats, budget: Budget, gaussian: _Gaussian) -> DescentFormats:
     """Calibrate the releases for the intercept: the sum of residuals, truncated to the grid."""
     exponent = -floor_log2(budget.calibration_pace / formats.factor)
-    sensitivity = 2 * formats.largest_residual * (1 << formats.grid) + 2
+    sensitivity = 2 * joint_residual(formats, layout) * (1 << formats.grid)
+    sensitivity += 2 * (root_up(Fraction(layout.outputs), ROOT_BITS) if layout.outputs > 1 else 1)
     radius = Fraction(0)
     for k, mu_squared in enumerate(budget.calibration):
-        noise = gaussian.release(numbered(INTERCEPT, k), sensitivity, mu_squared, 1)
+        noise = gaussian.release(numbered(INTERCEPT, k), sensitivity, mu_squared, layout.outputs)
         radius += layout.rows * formats.largest_residual + Fraction(noise + 1, 1 << formats.grid)
     return replace(formats, offset_exponent=exponent, offset_radius=radius * Fraction(2) ** -exponent)
 
@@ -241,7 +269,7 @@ def _calibrated(layout: Layout, formats: DescentFormats, budget: Budget, gaussia
 
 def _radius(layout: Layout, formats: DescentFormats, largest_noise: list[int]) -> Fraction:
     """R: what the contributions and the largest noise of all steps add up to, in the Euclidean norm."""
-    root = root_up(Fraction(layout.cols), ROOT_BITS)
+    root = root_up(Fraction(layout.weights), ROOT_BITS)
     signal = len(largest_noise) * (layout.rows * reach(formats, layout) + root / (1 << formats.grid))
     noise = root * Fraction(sum(largest_noise), 1 << formats.grid)
     return (signal + noise) * Fraction(2) ** -formats.exponent

@@ -6,21 +6,27 @@ Nothing is opened here: what prepares the rows and all iterates stay secret; the
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cofit.learn.batches import in_batches
 from cofit.learn.checked_rows import verdicts
-from cofit.learn.inputs import Holders, gathered
+from cofit.learn.inputs import Holders, gathered, gathered_weights
 from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.budget import CONSTANT_BITS, LEVEL_PARTS, OWN_PARTS
 from cofit.learn.recipes.descent.clipped import clipped_rows
 from cofit.learn.recipes.descent.formats import MEAN_BITS, reach
+from cofit.learn.recipes.descent.kept import Descent, begun, level_bound, resumed
 from cofit.learn.recipes.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, with_bits
-from cofit.learn.targets import TWO_CLASSES
+from cofit.learn.targets import SeveralClasses
+from cofit.learn.weights import by_class
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL
 from cofit.protocols.working import tighten
 from cofit.secret import Party, SecretArray, concatenate
+from cofit.secret.checkpoints import Checkpoints
+from cofit.secret.sums import Sum, by_element, by_rows, sums
 
 if TYPE_CHECKING:
     from cofit.learn.recipes.descent.plan import DescentPlan
@@ -28,48 +34,86 @@ if TYPE_CHECKING:
 _INVERSE_BITS = 16
 
 
-def descend(party: Party, plan: DescentPlan, holders: Holders, coin: bytes) -> SecretArray:
+def descend(
+    party: Party, plan: DescentPlan, holders: Holders, coin: bytes, checkpoints: Checkpoints | None = None
+) -> SecretArray:
     """Return what is released, as whole steps of each grid: the sum of the last iterates, and the parts of ``opened``.
 
     coin: for the check of rows (``checked_rows``). Records that fail it count as 0 in all that follows: their verdict
-    multiplies their sign, 2 label - 1, and their part in every sum that prepares the rows.
-    The shares of the data are dropped at the end: nothing needs them any more.
+    multiplies their sign (2 label - 1; of a real target 1), their target, and their part in every sum that prepares the
+    rows.
+    checkpoints: where the descent goes on after an interruption. The shares of the data are dropped at the end: nothing
+    needs them any more.
     """
-    noise = noisy.Noise(party, plan)
-    party.progress("train", 0, plan.epochs)
+    descent = resumed(party, plan, checkpoints)
+    noise = noisy.Noise(party, plan) if descent is None else descent.noise
+    done = 0 if descent is None else min(descent.done, plan.epochs)
+    party.progress("train", done, plan.epochs)
     x, labels = gathered(party, plan, holders)
-    passed = verdicts(party, plan, holders, x, labels, coin)
-    party.progress("train", 0, plan.epochs)
+    passed = verdicts(party, plan, holders, x, labels, coin) if descent is None else descent.passed
+    party.progress("train", done, plan.epochs)
     with party.label("norm"):
-        signs = (passed * TWO_CLASSES.signs(labels)).with_integer_limit(1)
-        rows, extras = _prepared(x, passed, plan, noise)
-        rows = rows.signed(signs)
-    weights = party.constant([0.0] * plan.cols, plan.formats.of(plan.formats.weights))
-    total = weights
-    for step in range(plan.epochs):
+        rows, extras = _with_labels(x, labels, passed, plan, noise, {} if descent is None else descent.prepared)
+        importance = _importance(party, plan, holders, labels)
+        if importance is not None:
+            rows = rows.weighted(importance)
+    if descent is None:
+        descent = begun(party, plan, noise, passed, extras)
+        descent.keep(party, checkpoints)
+    for step in range(descent.done, plan.epochs):
         with party.label("epoch"):
-            weights = _step(rows, plan, weights, noise.of_step(step))
+            descent.weights = _step(rows, plan, descent.weights, noise.of_step(step))
         if step >= plan.epochs - plan.averaged:
-            total = total + weights
+            descent.total = tighten(descent.total + descent.weights, plan.averaged * plan.formats.radius)
+        descent.done = step + 1
+        descent.keep(party, checkpoints)
         party.progress("train", step + 1, plan.epochs)
     if plan.calibration:
-        with party.label("intercept"):
-            extras[INTERCEPT] = _calibrated(party, rows, plan, total, noise)
+        _calibrate(party, rows, plan, descent, checkpoints)
     del rows, x
     party.forget_inputs()
-    return concatenate([value.ldexp(value.format.fraction_bits) for value in plan.opened.joined(total, extras)])
+    released = plan.opened.joined(descent.total.reshape(plan.layout.weights), descent.prepared)
+    return concatenate([value.ldexp(value.format.fraction_bits) for value in released])
 
 
-def _calibrated(party: Party, rows: Rows, plan: DescentPlan, total: SecretArray, noise: noisy.Noise) -> SecretArray:
-    """Return one number to add to all scores: steps as those before, for it alone, with the released weights fixed."""
+def _with_labels(
+    x: SecretArray,
+    labels: SecretArray,
+    passed: SecretArray,
+    plan: DescentPlan,
+    noise: noisy.Noise,
+    prepared: dict[str, SecretArray],
+) -> tuple[Rows, dict[str, SecretArray]]:
+    """Return the rows as the steps see them, with the labels in their factors, and what is opened beside the
+    weights. ``prepared``: as in ``_prepared``."""
+    rows, extras = _prepared(x, passed, plan, noise, prepared)
+    if plan.layout.outputs > 1:
+        return rows.by_class(SeveralClasses(plan.layout.outputs).indicators(labels, passed), passed), extras
+    signs, targets = plan.formats.residual.prepared(labels, passed)
+    return replace(rows.signed(signs), targets=targets), extras
+
+
+def _importance(party: Party, plan: DescentPlan, holders: Holders, labels: SecretArray) -> SecretArray | None:
+    """Return how much every record counts, from 0 to 1 where it passed the check; None where all count alike."""
+    if plan.facts.class_weights:
+        return by_class(labels, plan.facts.class_weights)
+    return gathered_weights(party, plan, holders)
+
+
+def _calibrate(party: Party, rows: Rows, plan: DescentPlan, descent: Descent, checkpoints: Checkpoints | None) -> None:
+    """Find one number to add to all scores: steps as those before, for it alone, with the released weights fixed."""
     formats = plan.formats
-    inverse = round(Fraction(1 << _INVERSE_BITS, plan.averaged))
-    weights = (total * inverse).ldexp(-_INVERSE_BITS).truncate(formats.weights)
-    margins = rows.margins(*_parts(plan, tighten(weights, formats.radius)))
-    offset = party.constant([0.0], formats.of(formats.grid + formats.offset_exponent))
-    for event in plan.calibration:
-        offset = _intercept_step(rows, plan, margins, offset, noise.of(event.name))
-    return offset
+    with party.label("intercept"):
+        inverse = round(Fraction(1 << _INVERSE_BITS, plan.averaged))
+        weights = (descent.total * inverse).ldexp(-_INVERSE_BITS).truncate(formats.weights)
+        margins = rows.margins(*_parts(plan, tighten(weights, formats.radius))).value().reshape(rows.sign.shape)
+    for event in plan.calibration[descent.done - plan.epochs :]:
+        with party.label("intercept"):
+            offset = descent.prepared[INTERCEPT]
+            offset = _intercept_step(rows, plan, margins, offset, descent.noise.of(event.name))
+            descent.prepared[INTERCEPT] = offset
+        descent.done += 1
+        descent.keep(party, checkpoints)
 
 
 def _intercept_step(
@@ -77,9 +121,13 @@ def _intercept_step(
 ) -> SecretArray:
     """offset + 2^-m (the sum of residuals + noise)."""
     formats = plan.formats
-    moved = margins + rows.sign * with_bits(offset, formats.argument)
-    residuals = _residuals(rows, plan, tighten(moved, formats.argument_radius))
-    gradient = _sum_of_residuals(rows, plan, residuals)
+    moving = with_bits(offset, formats.argument)
+    if plan.layout.outputs > 1:
+        moving = repeated(moving, len(margins)).reshape(-1)
+    by_sign = by_element(rows.sign.reshape(-1), moving)
+    moved = Sum([by_sign], formats.argument, plus=margins.reshape(-1), proven_bound=formats.argument_radius)
+    residuals = _residuals(rows, plan, moved)
+    gradient = with_bits(_sum_of_residuals(rows, plan, residuals).value(), formats.grid).reshape(plan.layout.outputs)
     return tighten(offset + (gradient + noise).ldexp(-formats.offset_exponent), formats.offset_radius)
 
 
@@ -88,64 +136,93 @@ def _step(rows: Rows, plan: DescentPlan, weights: SecretArray, noise: SecretArra
     formats, layout = plan.formats, plan.layout
     residuals = _residuals(rows, plan, rows.margins(*_parts(plan, weights)))
     most = layout.rows * reach(formats, layout)
-    gradient = rows.weighted_sum(residuals, formats.grid, most)
+    wanted = [rows.weighted_sum(residuals, formats.grid, most)]
     if layout.intercept:
-        gradient = concatenate([gradient, _sum_of_residuals(rows, plan, residuals, formats.constant)])
-    return tighten(weights + (gradient + noise).ldexp(-formats.exponent), formats.radius)
+        wanted.append(_sum_of_residuals(rows, plan, residuals, formats.constant))
+    gradient = concatenate([with_bits(part, formats.grid).reshape(-1) for part in sums(*wanted)])
+    moved = (gradient + noise).ldexp(-formats.exponent).reshape(plan.layout.shape)
+    return tighten(weights + moved, formats.radius)
 
 
 def _parts(plan: DescentPlan, weights: SecretArray) -> tuple[SecretArray, SecretArray | None]:
     """Return the weights of the features, and what the intercept adds to every score."""
     features = plan.layout.features
-    offset = (weights[features:] * _beta(plan)).ldexp(-CONSTANT_BITS) if plan.layout.intercept else None
-    return weights[:features], offset
+    if not plan.layout.intercept:
+        return weights, None
+    offset = (weights[features:] * _beta(plan)).ldexp(-CONSTANT_BITS)
+    return weights[:features], offset.reshape(plan.layout.outputs)
 
 
 def _beta(plan: DescentPlan) -> int:
     return int(plan.formats.constant * (1 << CONSTANT_BITS))
 
 
-def _residuals(rows: Rows, plan: DescentPlan, margins: SecretArray) -> SecretArray:
-    """Return e = a r(m) for every row, exactly: how far its signed row moves the weights.
+def _residuals(rows: Rows, plan: DescentPlan, margins: Sum) -> SecretArray:
+    """Return e = a r(m) for every row, exactly: how far its signed row moves the weights. |e| <= a. For several classes
+    r(m), a column for each: a is in the factors of the rows.
 
-    The margins have a proven range whatever an owner put in: that of a record that failed the check is 0.
+    The margins have a proven range whatever an owner put in: that of a record that failed the check is 0, and so is its
+    target.
     """
-    evaluation = plan.formats.evaluation
-    return evaluation.scaled(in_batches(evaluation.clipped, [margins], evaluation.temporaries, rows.x.size))
+    formats, evaluation = plan.formats, plan.formats.evaluation
+    if rows.counts is not None:
+        return evaluation.clipped_sum(margins, rows.x.size).reshape(rows.counts.shape)
+    if rows.targets is None:
+        return evaluation.scaled(evaluation.clipped_sum(margins, rows.x.size))
+    apart = formats.argument_radius + formats.residual.largest_target
+    differences = margins.less(rows.targets, apart)
+    if differences is not None:
+        return evaluation.scaled(evaluation.clipped_sum(differences, rows.x.size))
+    taken = tighten(formats.residual.argument(margins.value(), rows.targets), apart)
+    return evaluation.scaled(in_batches(evaluation.clipped, [taken], evaluation.temporaries, rows.x.size))
 
 
-def _sum_of_residuals(
-    rows: Rows, plan: DescentPlan, residuals: SecretArray, factor: Fraction = Fraction(1)
-) -> SecretArray:
-    """Return the sum of s e times a public factor of few bits, truncated to the grid; exact before that."""
+def _sum_of_residuals(rows: Rows, plan: DescentPlan, residuals: SecretArray, factor: Fraction = Fraction(1)) -> Sum:
+    """Return the sum of s e, for every class, times a public factor of few bits, truncated to the grid if it is finer;
+    exact before that, and still to be computed."""
     bits = factor.denominator.bit_length() - 1
     weighted = (residuals * factor.numerator).ldexp(-bits)
     kept = min(plan.formats.grid, weighted.format.fraction_bits)
     most = plan.layout.rows * factor * plan.formats.largest_residual
-    return with_bits(rows.sign.inner(weighted, kept, proven_bound=most), plan.formats.grid).reshape(1)
+    if rows.counts is not None:
+        kept = min(plan.formats.grid, weighted.format.fraction_bits + rows.counts.format.fraction_bits)
+        return Sum([by_rows(rows.counts.T, weighted.T)], kept, proven_bound=most)
+    return Sum([by_rows(rows.sum_sign, weighted)], kept, proven_bound=most)
 
 
 def _prepared(
-    x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise
+    x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise, known: Mapping[str, SecretArray]
 ) -> tuple[Rows, dict[str, SecretArray]]:
-    """Return the rows as the steps see them, and what is opened of their preparation, by name."""
+    """Return the rows as the steps see them, and what is opened of their preparation, by name.
+
+    known: the releases that prepare them, where they were made before: all, or none.
+    """
     if plan.clipped:
-        return clipped_rows(x, passed, plan, noise)
+        return clipped_rows(x, passed, plan, noise, known)
     extras = {}
     rows = Rows(x, plan.formats)
     if plan.floor is not None:
         offset = means(x)
         if plan.level is not None:
-            level = noisy.divided(_sum_of_means(offset, passed, plan) + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
-            extras[LEVEL] = level.reshape(1)
+            level = known[LEVEL] if known else _level(offset, passed, plan, noise)
+            extras[LEVEL] = level
             offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(x))).ldexp(-2)
         rows = scaled_rows(x, offset.ldexp(-1), passed, plan)
     if plan.centre is not None:
-        centre = noisy.divided(_sum(rows, passed, plan) + noise.of(CENTRE), plan.layout.rows, plan.formats.data)
-        centre = tighten(centre, plan.formats.centre)
+        centre = known[CENTRE] if known else _centre(rows, passed, plan, noise)
         extras[CENTRE] = centre
         rows = centred_rows(rows, centre, passed, plan)
     return rows, extras
+
+
+def _level(means: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> SecretArray:
+    level = noisy.divided(_sum_of_means(means, passed, plan) + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
+    return tighten(level.reshape(1), level_bound(plan))
+
+
+def _centre(rows: Rows, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> SecretArray:
+    centre = noisy.divided(_sum(rows, passed, plan) + noise.of(CENTRE), plan.layout.rows, plan.formats.data)
+    return tighten(centre, plan.formats.centre)
 
 
 def _sum_of_means(means: SecretArray, passed: SecretArray, plan: DescentPlan) -> SecretArray:

@@ -137,13 +137,15 @@ def _of_any(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
     found = {
         "a score": _at(
             formats.argument + clip.slope_bits,
-            2 * (clip.slope * formats.argument_radius + clip.edge) + 3,
+            2 * (clip.slope * (formats.argument_radius + clip.largest_target) + clip.edge) + 3,
         ),
         "the sum of the weights": _at(summed, layout.features * formats.carried_radius),
         "the sum of the last iterates": _at(
             formats.weights + (_FACTOR_BITS if formats.offset_radius else CONSTANT_BITS), formats.radius
         ),
-        "a sum of residuals": _at(max(_residual_bits(formats) + CONSTANT_BITS, formats.grid), rows * residual),
+        "a sum of residuals": _at(
+            max(_residual_bits(formats) + CONSTANT_BITS + formats.importance, formats.grid), rows * residual
+        ),
         "the intercept's offset": _at(formats.grid + formats.offset_exponent, 2 * formats.offset_radius),
     }
     if _unscaled(formats, layout):
@@ -155,6 +157,11 @@ def _of_any(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
 def _residual_bits(formats: DescentFormats) -> int:
     """Return the fractional bits of an exact residual: a margin's, those of the slope and of the factor a."""
     return formats.argument + formats.residual.slope_bits + STEP_BITS
+
+
+def _of_importance(formats: DescentFormats) -> Fraction:
+    """Return what the truncation of a row's factor times its weight adds to it; 0 where there are no weights."""
+    return Fraction(1, 1 << formats.inverse_norm) if formats.importance else Fraction(0)
 
 
 def _unscaled(formats: DescentFormats, layout: Layout) -> bool:
@@ -170,6 +177,7 @@ def _of_scaled(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
     unit, residual = Fraction(1, 1 << formats.scaled), formats.largest_residual
     tilt = 1 / CENTRED_FLOOR + error if formats.centre else Fraction(0)
     scale = (1 / layout.floor + error if layout.floor else Fraction(1)) * (tilt or 1) + Fraction(1, 1 << data)
+    scale += _of_importance(formats)
     offset = layout.width - 1 + Fraction(4, 1 << data) if layout.floor else Fraction(0)
     centred = formats.centre * (tilt * residual + unit)
     apart = tilt * (formats.centre * formats.carried_radius + 1) + formats.constant * formats.radius
@@ -211,7 +219,7 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
     exact, fine = data + formats.scaled, data + STRETCH_BITS
     root, unit = root_up(Fraction(cols), ROOT_BITS), Fraction(1, 1 << formats.scaled)
     first = clip.mean * (1 / SHORTEST + 1)
-    aside = clip.moved * (steepest(formats, cols) * formats.largest_residual + unit)
+    aside = clip.moved * ((steepest(formats, cols) + _of_importance(formats)) * formats.largest_residual + unit)
     least = LONGEST**2 * RADIUS_SQUARED * cols
     score = score_bits(formats, cols)
     together = root if score.carried < formats.weights else Fraction(1)  # their sum is truncated with them
@@ -222,7 +230,8 @@ def _of_clipped(formats: DescentFormats, clip: ClipFormats, layout: Layout) -> d
         ),
         "a score before its truncation": _at(score.scale + score.product, formats.argument_radius),
         "a residual times the factor of its row": _at(
-            formats.inverse_norm + _residual_bits(formats), steepest(formats, cols) * formats.largest_residual
+            formats.inverse_norm + _residual_bits(formats),
+            (steepest(formats, cols) + _of_importance(formats)) * formats.largest_residual,
         ),
         "a length": _at(2 * data + clip.first_bits, largest_length(clip)),
         "the stretched weights": _at(STRETCH_BITS + formats.weights, clip.stretch * together * formats.radius),

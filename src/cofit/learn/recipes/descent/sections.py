@@ -63,6 +63,15 @@ def _releases(plan: DescentPlan) -> Section:
     return Section("Noisy releases: what the privacy budget is spent on", tuple(rows))
 
 
+def _classes(plan: DescentPlan) -> tuple[Row, ...]:
+    """Return how several classes are told apart; nothing where there are two."""
+    if plan.layout.outputs == 1:
+        return ()
+    other = as_number(plan.formats.others / plan.formats.factor)
+    note = f"each against the rest; a record counts 1 for its own and {other} for each of the others"
+    return (Row("classes", str(plan.layout.outputs), note),)
+
+
 def _training(plan: DescentPlan) -> Section:
     formats = plan.formats
     centred = "at most" if plan.level is None and plan.centre is None else "at most, after centring"
@@ -74,7 +83,8 @@ def _training(plan: DescentPlan) -> Section:
         (
             Row("loss", plan.facts.loss, loss_named(plan.facts.loss).clipped_title),
             Row("method", "noisy descent", "gradient steps with clipped residuals, noise in each"),
-            Row("residual", str(formats.residual), "what a record with the score m on its side counts"),
+            Row("residual", str(formats.residual), formats.residual.meaning),
+            *_classes(plan),
             Row("steps", str(plan.epochs), f"the mean of the last {plan.averaged} is released"),
             Row("step", as_number(pace * plan.facts.rows), "times the mean of residuals times rows"),
             Row("rows", f"{plan.layout.norm.upper()} length 1", centred),

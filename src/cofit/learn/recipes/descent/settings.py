@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cofit.learn.recipes.descent.shares import SHARED
@@ -25,6 +25,14 @@ class DescentSettings:
             f"Best: what part of the budget a release gets, of {', '.join(SHARED)}; 0: none. Repeat it for several. "
             "[default: as the recipe finds best]"
         ),
+    )
+    weight_bound: float | None = field(
+        default=None,
+        metadata=setting("Best: records have weights, from 0 to this public bound.  [default: none, all count alike]"),
+    )
+    class_weights: Sequence[float] | None = field(
+        default=None,
+        metadata=setting("Best: public weights of the two classes, in their order.  [default: both count alike]"),
     )
     clip_rows: bool | None = field(
         default=None,

@@ -29,7 +29,7 @@ def stated_by_descent(plan: DescentPlan) -> Stated:
             f"independent {law} noise in every coordinate of every release; in a published weight its standard "
             f"deviation is {plan.noise_of_weights:.6g}, but for what later steps correct"
         ),
-        noise_expected_norm=plan.noise_of_weights * math.sqrt(plan.cols),
+        noise_expected_norm=plan.noise_of_weights * math.sqrt(plan.opened.weights),
         model=loss_named(plan.facts.loss).clipped_title,
         loss=plan.facts.loss,
         statement=CertifiedDescent(
@@ -42,6 +42,8 @@ def stated_by_descent(plan: DescentPlan) -> Stated:
             rounding=truncated_factors(formats, layout),
             constant=formats.constant,
             mean_width=_width(plan),
+            outputs=layout.outputs,
+            others=formats.others,
         ),
     )
 

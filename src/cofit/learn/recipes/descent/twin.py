@@ -1,11 +1,12 @@
 """The cleartext twin of noisy descent: many draws at once, in floating point, for experiments and forecasts.
 
 It does what ``descend`` does, in the same order: preparation of the rows, steps, the mean of the last iterates; with
-noise of the plan's scales. What differs is rounding. The parties keep rows and residuals with 16 fractional bits
-or more, noise on a grid of which its standard deviation is hundreds of steps, and iterates with no rounding beyond the
+noise of the plan's scales. What differs is rounding. The parties keep rows and residuals with 16 fractional bits or
+more, noise on a grid of which its standard deviation is hundreds of steps, and iterates with no rounding beyond the
 grid's; and a residual is a Lipschitz function of its score, so nothing is amplified beyond what a step multiplies. The
-released weights of both, given the same noise, differ by about 2^-10 of the noise's standard deviation, 2^-7 where rows
-are clipped (the tests state and check it), so their predictions differ for rows on the boundary alone.
+released weights of both, given the same noise, differ by about 2^-10 of the noise's standard deviation, 2^-6 where rows
+are clipped, 2^-5 where most rows lie near their centre (the tests state and check it), so their predictions differ for
+rows on the boundary alone.
 
 Never for private data: every draw is a release of its own, and digits of floating-point noise can give data away.
 """
@@ -25,6 +26,7 @@ from cofit.learn.contribution import prepared_features
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
 from cofit.learn.recipes.descent.clip import LONGEST, SHORTEST, STRETCH_BITS
 from cofit.learn.recipes.descent.row_map import clipped, offsets
+from cofit.learn.weights import in_the_clear
 from cofit.privacy.events import Event
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SHIFT, SPREAD
 
@@ -45,53 +47,80 @@ def cleartext_descent(
     labels: npt.NDArray[Any],
     draws: int,
     rng: np.random.Generator,
+    weights: npt.NDArray[Any] | None = None,
 ) -> Reals:
     """Return ``draws`` independent releases, shape (draws, plan.released), each as ``Opened.in_units`` gives it.
 
-    features, labels (0 and 1): of all owners together, as they would hand them in; whole rows, in any order.
+    features, labels (0 and 1, or of several classes from 0 on, or a target from -1 to 1): of all owners together, as
+    they would hand them in; whole rows, in any order. weights: of the records, from 0 to 1 (``encoded_weights``); None
+    where the plan has none.
     """
     if draws < 1:
         raise parameter_error("draws", "cleartext_descent", "at least 1", draws)
     _check_shapes(plan, features, labels)
     x = prepared_rows(plan, features)
-    one = _ARRAYS_OF_ROWS * plan.layout.rows + _ARRAYS_OF_COLUMNS * plan.layout.cols
+    outputs = plan.layout.outputs
+    one = _ARRAYS_OF_ROWS * plan.layout.rows * outputs + _ARRAYS_OF_COLUMNS * plan.layout.weights
     if plan.clipped:
         one += 3 * plan.layout.rows * plan.layout.features
     most = max(1, _TOGETHER // one)
     sizes = [min(most, draws - start) for start in range(0, draws, most)]
-    return np.concatenate([descended(plan, x, labels, _drawn(plan, size, rng)) for size in sizes])
+    return np.concatenate([descended(plan, x, labels, _drawn(plan, size, rng), weights) for size in sizes])
 
 
-def descended(plan: DescentPlan, x: Reals | csr_array, labels: npt.NDArray[Any], noise: Noise) -> Reals:
-    """Return the releases for this noise. x: from ``prepared_rows``."""
+def descended(
+    plan: DescentPlan,
+    x: Reals | csr_array,
+    labels: npt.NDArray[Any],
+    noise: Noise,
+    counts: npt.NDArray[Any] | None = None,
+) -> Reals:
+    """Return the releases for this noise. x: from ``prepared_rows``. counts: the weights of the records.
+
+    Axes: rows or columns, outputs, draws.
+    """
     formats, layout = plan.formats, plan.layout
     rows, extras = _prepared(plan, x, noise)
-    signs = (2.0 * np.asarray(labels, dtype=np.float64) - 1)[:, np.newaxis]
-    factor, beta, grid = float(formats.factor), float(formats.constant), 2.0**-formats.grid
-    shrunk = 2.0**-formats.exponent
-    weights = np.zeros((layout.cols, 1))
-    total = np.zeros((layout.cols, 1))
+    targets, factor = _targets(plan, labels)
+    counted = in_the_clear(labels, plan.facts.class_weights, counts)
+    if counted is not None:
+        factor = factor * counted[:, np.newaxis, np.newaxis]
+    beta, grid = float(formats.constant), 2.0**-formats.grid
+    shrunk, outputs = 2.0**-formats.exponent, layout.outputs
+    weights = np.zeros((layout.cols, outputs, 1))
+    total = np.zeros((layout.cols, outputs, 1))
     for step, event in enumerate(plan.steps):
         scores = rows.scores(weights[: layout.features])
         if layout.intercept:
             scores = scores + beta * weights[layout.features :]
-        residuals = factor * signs * formats.residual(signs * scores)
+        residuals = factor * formats.residual.signed(targets, scores)
         gradient = rows.weighted_sum(residuals)
         if layout.intercept:
-            gradient = np.vstack([gradient, beta * residuals.sum(axis=0, keepdims=True)])
-        weights = weights + shrunk * (gradient + grid * noise(event))
+            gradient = np.concatenate([gradient, beta * residuals.sum(axis=0, keepdims=True)])
+        weights = weights + shrunk * (gradient + grid * noise(event).reshape(layout.cols, outputs, -1))
         if step >= plan.epochs - plan.averaged:
             total = total + weights
     weights = total / plan.averaged
     if plan.calibration:
         scores = rows.scores(weights[: layout.features]) + beta * weights[layout.features :]
-        offset = np.zeros((1, 1))
+        offset = np.zeros((1, outputs, 1))
         for event in plan.calibration:
-            residuals = factor * signs * formats.residual(signs * (scores + offset))
-            gradient = residuals.sum(axis=0, keepdims=True) + grid * noise(event)
+            residuals = factor * formats.residual.signed(targets, scores + offset)
+            gradient = residuals.sum(axis=0, keepdims=True) + grid * noise(event).reshape(1, outputs, -1)
             offset = offset + 2.0**-formats.offset_exponent * gradient
-        extras[INTERCEPT] = offset
-    return np.ascontiguousarray(np.vstack(plan.opened.joined(weights, extras)).T)
+        extras[INTERCEPT] = offset[0]
+    opened = plan.opened.joined(weights.reshape(layout.weights, -1), extras)
+    return np.ascontiguousarray(np.vstack(opened).T)
+
+
+def _targets(plan: DescentPlan, labels: npt.NDArray[Any]) -> tuple[Reals, Reals | float]:
+    """Return the target of every record and output, and what it counts with: a, or b in the columns of other
+    classes."""
+    a, b = float(plan.formats.factor), float(plan.formats.others)
+    if plan.layout.outputs == 1:
+        return np.asarray(labels, dtype=np.float64)[:, np.newaxis, np.newaxis], a
+    own = np.equal.outer(np.asarray(labels), np.arange(plan.layout.outputs))[:, :, np.newaxis]
+    return own.astype(np.float64), np.where(own, a, b)
 
 
 @dataclass(frozen=True)
@@ -109,25 +138,30 @@ class _Rows:
     centre: Reals | None = None
 
     def scores(self, weights: Reals) -> Reals:
-        """Return <z, w> for every row and draw; without the centre's part, <u (x - c), w>."""
-        scores = np.asarray(self.x @ weights)
+        """Return <z, w> for every row, output and draw; without the centre's part, <u (x - c), w>."""
+        scores = _product(self.x, weights)
         if self.offset is not None:
-            scores = scores - self.offset * weights.sum(axis=0)
+            scores = scores - self.offset[:, np.newaxis] * weights.sum(axis=0)
         if self.scale is not None:
-            scores = scores * self.scale
+            scores = scores * self.scale[:, np.newaxis]
         if self.tilt is not None and self.centre is not None:
-            scores = scores - self.tilt * (self.centre * weights).sum(axis=0)
+            scores = scores - self.tilt[:, np.newaxis] * (self.centre[:, np.newaxis] * weights).sum(axis=0)
         return np.asarray(scores)
 
     def weighted_sum(self, factors: Reals) -> Reals:
         """Return the sum of z times its factor."""
-        scaled = factors if self.scale is None else self.scale * factors
-        total = np.asarray(self.x.T @ scaled)
+        scaled = factors if self.scale is None else self.scale[:, np.newaxis] * factors
+        total = _product(self.x.T, scaled)
         if self.offset is not None:
-            total = total - (self.offset * scaled).sum(axis=0)
+            total = total - (self.offset[:, np.newaxis] * scaled).sum(axis=0)
         if self.tilt is not None and self.centre is not None:
-            total = total - (self.tilt * factors).sum(axis=0) * self.centre
+            total = total - (self.tilt[:, np.newaxis] * factors).sum(axis=0) * self.centre[:, np.newaxis]
         return np.asarray(total)
+
+
+def _product(matrix: Reals | csr_array, table: Reals) -> Reals:
+    """Return the matrix times a table of three axes, along the first."""
+    return np.asarray(matrix @ table.reshape(len(table), -1)).reshape(-1, *table.shape[1:])
 
 
 class _ClippedRows:
@@ -137,12 +171,14 @@ class _ClippedRows:
         self._z = z
 
     def scores(self, weights: Reals) -> Reals:
-        """Return <z, w> for every row and draw."""
-        return np.asarray(np.einsum("kij,jk->ik", self._z, np.broadcast_to(weights, (len(weights), len(self._z)))))
+        """Return <z, w> for every row, output and draw."""
+        shape = (*weights.shape[:2], len(self._z))
+        return np.asarray(np.einsum("kij,jck->ick", self._z, np.broadcast_to(weights, shape)))
 
     def weighted_sum(self, factors: Reals) -> Reals:
         """Return the sum of z times its factor."""
-        return np.asarray(np.einsum("kij,ik->jk", self._z, np.broadcast_to(factors, (len(factors), len(self._z)))))
+        shape = (*factors.shape[:2], len(self._z))
+        return np.asarray(np.einsum("kij,ick->jck", self._z, np.broadcast_to(factors, shape)))
 
 
 def _clipped(plan: DescentPlan, x: Reals, noise: Noise) -> tuple[_ClippedRows, dict[str, Reals]]:
@@ -186,10 +222,10 @@ def _prepared(plan: DescentPlan, x: Reals | csr_array, noise: Noise) -> tuple[_R
         lengths = squares - offset * (2 * sums - layout.features * offset)
         rows = _Rows(x, offset=offset, scale=_inverse_roots(lengths, float(plan.floor)))
     if plan.centre is not None:
-        total = rows.weighted_sum(np.ones((layout.rows, 1)))
+        total = rows.weighted_sum(np.ones((layout.rows, 1, 1)))[:, 0]
         centre = (total + 2.0**-plan.formats.grid * noise(plan.centre)) / layout.rows
         extras[CENTRE] = centre
-        apart = 1 + np.square(centre).sum(axis=0) - 2 * rows.scores(centre)
+        apart = 1 + np.square(centre).sum(axis=0) - 2 * rows.scores(centre[:, np.newaxis])[:, 0]
         tilt = _inverse_roots(apart, float(CENTRED_FLOOR))
         rows = replace(rows, scale=tilt if rows.scale is None else rows.scale * tilt, tilt=tilt, centre=centre)
     return rows, extras

@@ -23,7 +23,7 @@ from cofit.learn.losses import Loss, loss_named
 from cofit.learn.opened import Opened
 from cofit.learn.recipes.minimiser.cost import further_epochs
 from cofit.learn.recipes.minimiser.formats import Formats, Geometry
-from cofit.learn.recipes.minimiser.program import train
+from cofit.learn.recipes.minimiser.program import BEFORE, WEIGHTS, train
 from cofit.learn.recipes.minimiser.rows import normalised_rows, unit_rows
 from cofit.learn.recipes.minimiser.sections import minimiser_sections
 from cofit.learn.recipes.minimiser.solvers import Solver
@@ -35,7 +35,7 @@ from cofit.privacy.certified import CertifiedRelease
 from cofit.privacy.mechanisms import Mechanism
 from cofit.privacy.objective import Objective
 from cofit.secret import Party, SecretArray
-from cofit.secret.checkpoints import Checkpoints, KeptState
+from cofit.secret.checkpoints import Checkpoints, KeptArray, KeptState
 
 if TYPE_CHECKING:
     from cofit.learn.inputs import Holders
@@ -106,8 +106,10 @@ class MinimiserPlan(Plan):
 
     @property
     def state(self) -> KeptState:
-        format = self.formats.of(self.formats.weights)
-        return KeptState(2, (self.geometry.cols,), format, format.limit(self.formats.radius), self.epochs)
+        format, shape = self.formats.of(self.formats.weights), (self.geometry.cols,)
+        limit = format.limit(self.formats.radius)
+        arrays = tuple(KeptArray(name, shape, format, limit) for name in (WEIGHTS, BEFORE))
+        return KeptState(arrays, range(1, self.epochs + 1))
 
     def noisy_release(
         self, party: Party, holders: Holders, toss: Callable[[], bytes], checkpoints: Checkpoints | None

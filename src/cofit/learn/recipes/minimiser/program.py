@@ -32,6 +32,9 @@ from cofit.secret.checkpoints import Checkpoints
 if TYPE_CHECKING:
     from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 
+WEIGHTS, BEFORE = "weights", "weights before"
+"""What a checkpoint holds: those after an epoch, and before it."""
+
 
 @dataclass(frozen=True)
 class _Data:
@@ -54,9 +57,11 @@ def train(
     """
     found = None if checkpoints is None else checkpoints.resume(party)
     if found is None:
-        weights = initial(party, plan)
-        found = 0, (weights, weights)
-    done, (weights, before) = found
+        done, weights = 0, initial(party, plan)
+        before = weights
+    else:
+        done, kept = found
+        weights, before = kept[WEIGHTS], kept[BEFORE]
     party.progress("train", done, plan.epochs)
     data = gather(party, plan, holders, coin)
     party.progress("train", done, plan.epochs)
@@ -64,7 +69,7 @@ def train(
         with party.label("epoch"):
             weights, before = step(data, plan, weights, before), weights
         if checkpoints is not None:
-            checkpoints.reached(party, epoch + 1, (weights, before))
+            checkpoints.reached(party, epoch + 1, {WEIGHTS: weights, BEFORE: before})
         party.progress("train", epoch + 1, plan.epochs)
     del data
     party.forget_inputs()

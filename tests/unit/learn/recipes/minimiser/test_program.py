@@ -24,7 +24,7 @@ def test_any_number_of_owners_makes_the_same_model(partition: str, owners: int) 
     rng = np.random.default_rng(4)
     x = table("skewed", rng, plan)
     y = labels("by sign", rng, x)
-    inputs, holders = contributions(plan, x, y, owners)
+    inputs, holders = contributions(plan, x, y, owners=owners)
     assert len(holders.features) == owners
     run = run_local(
         lambda party: party.open(train(party, plan, holders, COIN), reason="test"),

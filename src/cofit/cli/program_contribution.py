@@ -1,0 +1,73 @@
+"""What a study of a program takes of an owner and opens: shown before anything is sent, and agreed to by a flag of its
+own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import click
+
+from cofit.errors import InvalidInputError
+from cofit.roles.files.ledger import Ledger
+from cofit.roles.files.program_tables import read_inputs
+from cofit.roles.files.text_tables import TextLayout
+from cofit.roles.jobs.program import ProgramJob
+from cofit.roles.owner.contribute import LEDGER, PreparedContribution, charge_due, prepare_inputs
+from cofit.study.program import ProgramStudy
+from cofit.study.program_statement import assumptions, headline, opening_in_words
+
+ACCEPT = "--accept-not-private"
+_NOTHING = "Nothing was noted or sent."
+
+
+def prepared_inputs(study: ProgramStudy, owner: str, data: Path, layout: TextLayout) -> PreparedContribution:
+    """Read, check and encode the data of an owner of the study."""
+    entry = next(one for one in study.owners if one.name == owner)
+    return prepare_inputs(ProgramJob(study), owner, read_inputs(entry, data, layout))
+
+
+def show_exposure(study: ProgramStudy, contribution: PreparedContribution, state: Path, dataset: str) -> None:
+    """Say what the program takes and opens, and what the ledger will list."""
+    program = study.program
+    click.echo(f"\nThe program is '{program.name}'. Its source, by SHA-256; read it before you agree:")
+    for path, digest in program.sources:
+        click.echo(f"  {path}  {digest}")
+    click.echo("\nWhat it takes of you")
+    for name, (facts, _) in contribution.inputs.items():
+        click.echo(f"  '{name}' of shape {facts.shape}, at most {facts.bound:g} in magnitude, in {facts.format}")
+    click.echo("\nWhat it opens")
+    for opening in program.openings:
+        click.echo(f"  {opening_in_words(study, opening)}")
+    click.echo(f"\n{headline(study)}")
+    for assumption in assumptions(study):
+        click.echo(f"  Nobody learns more if {assumption}.")
+    ledger = state / LEDGER
+    due = not ledger.exists() or charge_due(Ledger(ledger), contribution, dataset)
+    listed = "will list" if due else "lists"
+    click.echo(
+        f"\nThe ledger {ledger} {listed} this study for data set '{dataset}', without an epsilon: no cap covers it."
+    )
+
+
+def check_accepted(study: ProgramStudy, accepted: bool) -> None:
+    """Raise InvalidInputError unless the owner has said that it agrees to what is not differentially private."""
+    if not accepted:
+        raise InvalidInputError(
+            f"Study '{study.name}' is not differentially private: what its program opens may tell anything about "
+            "single records, and no budget covers it. Read above what is opened and to whom. If you agree, repeat the "
+            f"command with {ACCEPT}. {_NOTHING}"
+        )
+
+
+def confirm_exposure(parties: Collection[str], *, ask: bool) -> None:
+    """Let a person agree to what was shown."""
+    if not ask:
+        return
+    try:
+        agreed = click.confirm("\nSend the shares, for what is opened without differential privacy?")
+    except click.Abort:
+        raise KeyboardInterrupt(_NOTHING) from None
+    if not agreed:
+        click.echo(_NOTHING)
+        raise click.exceptions.Exit(1)

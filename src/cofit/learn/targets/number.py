@@ -1,0 +1,41 @@
+"""A number from -1 to 1: a real target, scaled linearly from its public range."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.errors import InvalidInputError
+from cofit.learn.targets.target import Target
+from cofit.secret import SecretArray
+
+NUMBER_BITS = 12
+"""So many fractional bits, as scores have where they are compared: a target is off by at most 2^-13 of half its range,
+far less than the noise of any release moves a prediction."""
+
+
+class Number(Target):
+    """Real targets in units of half their range, from its middle."""
+
+    name: ClassVar[str] = "a number"
+    fraction_bits: ClassVar[int] = NUMBER_BITS
+    bound: ClassVar[float] = 1.0
+    ranged: ClassVar[bool] = True
+    agreed: ClassVar[str] = "range of the target"
+    chance: ClassVar[str] = "always naming the mean"
+
+    def encoded(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        values = np.asarray(labels, dtype=np.float64)
+        if not (np.abs(values) <= 1).all():  # not a number is not either
+            raise InvalidInputError("Targets must be numbers from -1 to 1, one for each row, once they are scaled.")
+        return values
+
+    def not_negative(self, labels: SecretArray) -> tuple[SecretArray, ...]:
+        """y + 1 >= 0 and 1 - y >= 0, in units of the last bit."""
+        one = 1 << NUMBER_BITS
+        return labels + one, -labels + one
+
+
+NUMBER = Number()

@@ -1,0 +1,46 @@
+"""From what ``fit`` of a regressor is given to the owners' tables: targets scaled from their range to [-1, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cofit.errors import InvalidInputError, RangeError
+from cofit.learn.bounds import beyond
+from cofit.models.tables import Tables, read_tables, target_column
+from cofit.models.target_range import TargetRange
+from cofit.study.columns import scaled_by_bounds
+
+_NUMBERS = "numbers"
+
+
+def number_tables(owners: Any, y: Any, partition: str, estimator: str, target_range: TargetRange) -> Tables:
+    """Read the arguments of ``fit``, or raise InvalidInputError with the owner and what is wrong."""
+    return read_tables(owners, y, partition, estimator, partial(_read, target_range=target_range))
+
+
+def _read(
+    given: Mapping[str, Any], features: Mapping[str, npt.NDArray[Any]], target_range: TargetRange
+) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any]]:
+    return {name: _scaled(name, y, features[name], target_range) for name, y in given.items()}, np.array([])
+
+
+def _scaled(owner: str, y: Any, features: npt.NDArray[Any], target_range: TargetRange) -> npt.NDArray[np.float64]:
+    """Return targets from -1 to 1; refuse those beyond the range by more than rounding, without showing one."""
+    column = target_column(owner, y, features, _NUMBERS)
+    if column.dtype.kind not in "biuf":
+        raise InvalidInputError(f"Owner '{owner}': the targets must be {_NUMBERS}. Got {column.dtype} instead.")
+    values = column.astype(np.float64)
+    lower, upper = target_range
+    wrong = beyond(values, lower, upper)
+    if wrong.any():
+        raise RangeError(
+            f"Owner '{owner}': {int(wrong.sum()):,} of {len(values):,} targets are beyond the agreed target_range, "
+            f"{lower:g} to {upper:g} (the first in row {int(np.argmax(wrong))}, counted from 0). Clip them, or agree "
+            f"on a wider range."
+        )
+    return scaled_by_bounds(values, lower, upper)

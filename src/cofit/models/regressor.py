@@ -1,0 +1,52 @@
+"""What the private linear regressors have in common: the range of the target, and numbers as predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from cofit.models.arguments import taught
+from cofit.models.linear_model import LinearModel, Reals
+from cofit.models.number_tables import number_tables
+from cofit.models.private_linear import PrivateLinearEstimator
+from cofit.models.settings import stated_parameters
+from cofit.models.tables import Tables
+from cofit.models.target_range import TargetRange, checked_range
+from cofit.roles.local.training import TrainingRun
+
+
+@taught
+@dataclass(eq=False, repr=False, kw_only=True)
+class PrivateLinearRegressor(RegressorMixin, PrivateLinearEstimator):  # type: ignore[misc]
+    """A regressor. Its parameters are those of every estimator, and the range of its target."""
+
+    target_range: TargetRange | None = None
+
+    def predict(self, X: Any) -> Reals:
+        """Return the predicted number of each row, shape (n,), within ``target_range``."""
+        rows = self._rows(X)
+        return np.asarray(self.model_.predict(rows))
+
+    def _tables(self, owners: Any, y: Any, partition: str) -> Tables:
+        name = type(self).__name__
+        return number_tables(owners, y, partition, name, checked_range(self.target_range, name))
+
+    def _model(self, run: TrainingRun, given: Tables) -> LinearModel:
+        return LinearModel.from_training(
+            run, (), given.feature_names, checked_range(self.target_range, type(self).__name__)
+        )
+
+    @classmethod
+    def _stated(cls, model: LinearModel) -> dict[str, Any]:
+        return stated_parameters(model) | {"target_range": model.target_range}
+
+    def _take(self, model: LinearModel, given: Tables | None) -> None:
+        super()._take(model, given)
+        lower, upper = checked_range(model.target_range, type(self).__name__)
+        half = (upper - lower) / 2
+        self.coef_ = half * model.weights
+        self.released_coef_ = half * np.array(model.coef)
+        self.intercept_ = float((lower + upper) / 2 + half * np.asarray(model.intercept))

@@ -1,0 +1,85 @@
+"""Waiting for lines: as for sockets, but a line may have no connection, or wait for acknowledgements alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+from collections.abc import Container, Sequence
+
+from cofit.transport.line import Line
+from cofit.transport.link import Link
+from cofit.transport.tls import PollWaiter
+
+
+class Alarm:
+    """A descriptor that wakes a thread out of its poll. Ringing twice is fine, from any thread."""
+
+    def __init__(self) -> None:
+        self._out, self._in = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def fileno(self) -> int:
+        """What to poll for POLLIN."""
+        return self._out
+
+    def ring(self) -> None:
+        """Wake the thread, now or when it next polls."""
+        with self._lock, contextlib.suppress(BlockingIOError):
+            if not self._closed:
+                os.write(self._in, b"!")
+
+    def quiet(self) -> None:
+        """Take the rings back."""
+        with contextlib.suppress(BlockingIOError):
+            while len(os.read(self._out, 4096)) == 4096:
+                pass
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                os.close(self._in)
+                os.close(self._out)
+
+
+class LineWaiter(PollWaiter):
+    """Waits for lines. ``change`` is to be called, from any thread, when a line has lost or got a connection."""
+
+    def __init__(self, spin: float, lines: Sequence[Line]) -> None:
+        self._alarm = Alarm()
+        super().__init__(spin, bell=self._alarm.fileno())
+        self._lines = lines
+        self._changed = False
+        self._whole = True
+
+    def change(self) -> None:
+        """Look at the lines again, now or at the next wait."""
+        self._changed = True
+        self._alarm.ring()
+
+    def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> Container[int] | None:
+        """Sleep until a line can go on, or has a new connection, or none any more."""
+        if self._changed:
+            self._changed = False
+            self._alarm.quiet()
+            self._questions.clear()
+            self._whole = all(line.connected for line in self._lines)
+            return None
+        if not sending and self._whole:
+            return super().wait(receiving, sending, seconds)
+        poll = select.poll()
+        poll.register(self._alarm.fileno(), select.POLLIN)
+        for line in self._lines:
+            line.reading = line in receiving
+            if line.fileno() >= 0 and (line.reading or line in sending):
+                poll.register(line.fileno(), line.events(receiving=line.reading, sending=line in sending))
+        poll.poll(max(0.0, seconds) * 1000)
+        return None
+
+    def close(self) -> None:
+        """Wait no more."""
+        self._alarm.close()

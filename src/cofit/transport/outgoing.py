@@ -1,0 +1,117 @@
+"""What was sent and not acknowledged, and what is still to be sent: the near end of a stream that outlives connections.
+
+Positions count the bytes of the stream from its beginning. What is sent again after a break is the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cofit.transport.records import MOST_RECORD_BYTES, FaultyRecordError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+MOST_HELD_BYTES = 32 << 20
+"""How much may be unacknowledged when a message counts as sent."""
+_MOST_PIECES = 1 << 16
+"""How many messages: small ones take more memory than their bytes."""
+
+
+class Outgoing:
+    """The bytes of a stream from ``acknowledged`` to ``end``; those below ``handed`` were given to a connection.
+
+    ``add`` keeps no copy: bytes that belong to somebody else (``borrowed``) must not change before ``own`` is called.
+    """
+
+    def __init__(self) -> None:
+        self.acknowledged = 0
+        self.handed = 0
+        self.end = 0
+        self._kept: deque[tuple[int, bytes | memoryview]] = deque()
+        self._queue: deque[tuple[int, bytes | memoryview]] = deque()
+        self._borrowed = False
+
+    @property
+    def held(self) -> int:
+        """How many bytes are not acknowledged."""
+        return self.end - self.acknowledged
+
+    @property
+    def full(self) -> bool:
+        """Whether more is held than may be when a message counts as sent."""
+        return self.end - self.acknowledged > MOST_HELD_BYTES or len(self._kept) > _MOST_PIECES
+
+    def add(self, piece: Buffer, *, borrowed: bool = True) -> None:
+        """Append to the stream."""
+        view = memoryview(piece).cast("B")
+        for begin in range(0, len(view), MOST_RECORD_BYTES):
+            part = view[begin : begin + MOST_RECORD_BYTES]
+            self._queue.append((self.end, part))
+            self.end += len(part)
+        self._borrowed = self._borrowed or borrowed
+
+    def add_handed(self, frame: bytes) -> None:
+        """Append bytes that the caller gives to a connection itself; nothing else may wait to be."""
+        self._kept.append((self.end, frame))
+        self.end += len(frame)
+        self.handed = self.end
+
+    def hand_over(self) -> tuple[int, list[bytes | memoryview]]:
+        """Return the next parts to give to a connection, of at most one record together, with their position."""
+        position, size = self._queue[0][0], 0
+        parts: list[bytes | memoryview] = []
+        while self._queue and size + len(self._queue[0][1]) <= MOST_RECORD_BYTES:
+            entry = self._queue.popleft()
+            self._kept.append(entry)
+            parts.append(entry[1])
+            size += len(entry[1])
+        self.handed = position + size
+        return position, parts
+
+    def acknowledge(self, position: int) -> None:
+        """Free what lies below ``position``; FaultyRecordError where that was never sent."""
+        if position <= self.acknowledged:
+            return  # a record says again what an earlier one said
+        if position > self.handed:
+            raise FaultyRecordError(f"an acknowledgement of {position} bytes where {self.handed} were sent")
+        self.acknowledged = position
+        kept = self._kept
+        while kept and kept[0][0] + len(kept[0][1]) <= position:
+            kept.popleft()
+
+    def rewind(self, position: int) -> None:
+        """Begin again at ``position``, which the peer says it has received; FaultyRecordError where it cannot have."""
+        if not self.acknowledged <= position <= self.handed:
+            raise FaultyRecordError(
+                f"a position of {position} bytes where {self.acknowledged} to {self.handed} are possible"
+            )
+        self.acknowledge(position)
+        while self._kept:
+            begin, part = self._kept.pop()
+            view = memoryview(part)[max(0, position - begin) :]
+            self._queue.appendleft((max(begin, position), view))
+        self.handed = position
+
+    def own(self) -> None:
+        """Copy what belongs to others, which is what was added last: from here on they may change it."""
+        if self._borrowed:
+            self._borrowed = False
+            for pieces in (self._queue, self._kept):
+                _own_tail(pieces)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The bytes that are held, piece by piece."""
+        for _, part in (*self._kept, *self._queue):
+            yield bytes(part)
+
+
+def _own_tail(pieces: deque[tuple[int, bytes | memoryview]]) -> None:
+    for number in range(len(pieces) - 1, -1, -1):
+        position, part = pieces[number]
+        if isinstance(part, bytes):
+            break
+        pieces[number] = position, bytes(part)

@@ -1,0 +1,1 @@
+. "$CLONE/tests/e2e/pages/prepared/common.sh"

@@ -1,0 +1,262 @@
+"""One line between two ends in this thread, over links that are cut and replaced by hand."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from cofit.transport.frames import LINE_VERSION
+from cofit.transport.line import MOST_AHEAD_BYTES, Line
+from cofit.transport.link import LinkClosedError, LinkFaultyError
+from cofit.transport.memory import Bell, memory_link_pair
+from cofit.transport.outgoing import MOST_HELD_BYTES
+from cofit.transport.records import ACK, BEAT, BYTES, END, KEY, RECORD
+from cofit.transport.resume import NotResumedError
+from unit.transport.cluster import TERMS
+
+TERMS_OF_LINES = replace(TERMS, version=LINE_VERSION)
+
+
+class Two:
+    """The dialler ``a`` and the acceptor ``b``."""
+
+    def __init__(self) -> None:
+        self.links = memory_link_pair(Bell(), Bell())
+        self.a = Line(self.links[0], "P1", "P0", TERMS_OF_LINES, dials=True)
+        self.b = Line(self.links[1], "P0", "P1", TERMS_OF_LINES, dials=False)
+        for line in (self.a, self.b):
+            assert line.pump_receive(memoryview(bytearray(1))) == 0  # the keys
+            assert line.ticket is not None
+
+    def cut(self) -> None:
+        """Both ends lose the connection; what is on the way is lost."""
+        for link in self.links:
+            link.close()
+        for line in (self.a, self.b):
+            line.hang_up()
+            assert not line.connected
+
+    def resume(self) -> None:
+        """The three messages, without the bytes of them."""
+        assert self.a.ticket is not None
+        generation, position = self.a.leave()
+        request, _ = self.a.ticket.request(generation, position)
+        theirs = self.b.let_in(request)
+        assert theirs is not None
+        self.links = memory_link_pair(Bell(), Bell())
+        assert self.a.resume(self.links[0], generation, theirs)
+        assert self.b.resume(self.links[1], generation, position)
+
+
+def receive(line: Line, most: int = 1 << 22) -> bytes:
+    """Receive what is there."""
+    content = bytearray()
+    while got := line.pump_receive(view := memoryview(bytearray(most))):
+        content += view[:got]
+    return bytes(content)
+
+
+def test_a_stream_over_many_connections_is_the_stream() -> None:
+    two, rng = Two(), random.Random(3)
+    streams = {two.a: bytearray(), two.b: bytearray()}
+    heard = {two.a: bytearray(), two.b: bytearray()}
+    for _ in range(300):
+        for line in (two.a, two.b):
+            frame = rng.randbytes(rng.choice((1, 50, 20_000, 300_000)))
+            streams[line] += frame
+            if rng.random() < 0.5:
+                line.send_frame(frame)
+            else:
+                line.queue((frame[:5], frame[5:]))
+                line.pump_send()
+        for line in (two.a, two.b):
+            if rng.random() < 0.7:
+                view = memoryview(bytearray(rng.choice((7, 10_000, 1 << 20))))
+                heard[line] += view[: line.pump_receive(view)]
+        if rng.random() < 0.15:
+            two.cut()
+            two.resume()
+    for _ in range(2000):
+        for line in (two.a, two.b):
+            line.pump_send()
+            heard[line] += receive(line)
+    assert heard[two.b] == streams[two.a]
+    assert heard[two.a] == streams[two.b]
+    assert two.a.breaks > 20
+
+
+def test_bytes_below_the_own_position_are_ignored() -> None:
+    two = Two()
+    two.a.send_frame(b"0123456789")
+    assert receive(two.b) == b"0123456789"
+    link = two.links[0]
+    link.send_frame(RECORD.pack(BYTES, 6, 2, 0) + b"abcdef")  # all of it is known
+    link.send_frame(RECORD.pack(BYTES, 6, 7, 0) + b"xyz+++")  # half of it
+    link.send_frame(RECORD.pack(BYTES, 1, 13, 0) + b"!")
+    assert receive(two.b) == b"+++!"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        RECORD.pack(BYTES, 1, 11, 0) + b"x",
+        RECORD.pack(BYTES, 0, 10, 0),
+        RECORD.pack(BYTES, (1 << 20) + 1, 10, 0),
+        RECORD.pack(ACK, 0, 0, 1),
+        RECORD.pack(ACK, 3, 0, 0),
+        RECORD.pack(BYTES, 1, 10, 99) + b"x",
+        RECORD.pack(END, 0, 9, 0),
+        RECORD.pack(KEY, 32, 0, 0) + bytes(32),
+        RECORD.pack(0, 0, 0, 0),
+        RECORD.pack(77, 0, 0, 0),
+    ],
+)
+def test_a_record_that_nobody_sends_ends_the_line(record: bytes) -> None:
+    two = Two()
+    two.a.send_frame(b"0123456789")
+    assert receive(two.b) == b"0123456789"
+    two.links[0].send_frame(record)
+    with pytest.raises(LinkFaultyError):
+        receive(two.b, 1)
+    assert two.b.failed
+    with pytest.raises(LinkClosedError):
+        two.b.pump_send()
+
+
+def test_an_old_connection_delivers_nothing_into_the_new_one() -> None:
+    two = Two()
+    old = two.links
+    two.a.send_frame(b"abc")  # it is in the old connection when both go on with another
+    two.resume()
+    with pytest.raises(LinkClosedError):  # it was let go: the far end of it has nobody to talk to
+        old[0].send_frame(RECORD.pack(BYTES, 3, 3, 0) + b"old")
+    two.a.pump_send()
+    assert receive(two.b) == b"abc"
+
+
+def test_the_position_is_final_once_it_is_stated() -> None:
+    """Bytes of the old connection after that would come twice."""
+    two = Two()
+    assert two.a.ticket is not None
+    request, _ = two.a.ticket.request(1, 0)
+    two.a.send_frame(b"abc")
+    assert two.b.let_in(request) == 0
+    assert receive(two.b) == b"" and not two.b.connected
+
+
+def test_an_older_attempt_and_a_repeated_one_are_refused() -> None:
+    two = Two()
+    assert two.a.ticket is not None
+    late, _ = two.a.ticket.request(*two.a.leave())
+    two.resume()
+    used, _ = two.a.ticket.request(two.a.generation, 0)
+    for request in (late, used):
+        with pytest.raises(NotResumedError):
+            two.b.let_in(request)
+        assert two.b.connected
+
+
+def test_a_position_that_was_never_acknowledged_or_sent_ends_the_line() -> None:
+    two = Two()
+    two.a.send_frame(b"abc")
+    generation, _ = two.a.leave()
+    assert not two.a.resume(memory_link_pair(Bell(), Bell())[0], generation, 4)
+    assert two.a.failed
+    with pytest.raises(LinkFaultyError):
+        two.a.pump_receive(memoryview(bytearray(1)))
+
+
+def test_a_question_changes_nothing() -> None:
+    two = Two()
+    assert two.b.ticket is not None
+    question, _ = two.b.ticket.request(0, 0)
+    assert two.a.let_in(question) is None
+    assert two.a.connected and two.a.generation == 0
+
+
+def test_a_line_that_breaks_before_the_keys_have_come_is_over() -> None:
+    first, second = memory_link_pair(Bell(), Bell())
+    line = Line(first, "P1", "P0", TERMS_OF_LINES, dials=True)
+    second.close()
+    with pytest.raises(LinkClosedError):
+        receive(line)
+    assert line.failed
+
+
+def test_what_came_before_the_end_is_read_first() -> None:
+    """An abort that has arrived is heard, however the connection ends."""
+    two = Two()
+    two.a.send_frame(b"abort!")
+    two.links[0].close()
+    two.b.hang_up()
+    two.b.give_up()
+    view = memoryview(bytearray(6))
+    assert two.b.pump_receive(view) == 6
+    assert bytes(view) == b"abort!"
+    with pytest.raises(LinkClosedError):
+        two.b.pump_receive(view)
+
+
+def exchange_blocked(sender: Line, reader: Line, size: int) -> int:
+    """Send so much to one that takes notice but whose program asks for nothing; return when it goes no further."""
+    sender.queue((bytes(size),))
+    for _ in range(4 * size // (1 << 20)):
+        if sender.pump_send():
+            break
+        reader._read_ahead()
+    return sender._out.held
+
+
+def test_memory_is_bounded_and_nothing_is_stuck() -> None:
+    two = Two()
+    size = MOST_HELD_BYTES + MOST_AHEAD_BYTES + (4 << 20)
+    held = exchange_blocked(two.a, two.b, size)
+    assert MOST_HELD_BYTES < held < MOST_HELD_BYTES + (8 << 20)
+    assert two.b._ahead_bytes < MOST_AHEAD_BYTES + (2 << 20)
+    assert not two.a.pump_send()
+    got = 0
+    while got < size:
+        got += len(receive(two.b, 1 << 20))
+        two.a.pump_send()
+    assert two.a.pump_send() and not two.b._ahead_bytes
+
+
+def test_two_that_only_send_at_once_do_not_wait_for_each_other() -> None:
+    two = Two()
+    size = MOST_AHEAD_BYTES - (2 << 20)  # thirty times what the pipes hold
+    for line in (two.a, two.b):
+        line.queue((bytes(size),))
+    got = {two.a: 0, two.b: 0}
+    for _ in range(300):
+        for line in (two.a, two.b):
+            if line.pump_send():  # only who has sent everything comes to receive
+                got[line] += len(receive(line))
+    assert list(got.values()) == [size, size]
+
+
+def test_a_beat_is_as_old_as_the_news_that_it_passes_on() -> None:
+    two = Two()
+    before = two.b.news
+    two.a.beat(1000.0, 0.0)
+    two.b.listen(0.0)
+    assert two.b.news == before
+    two.a.beat(0.0, 0.0)
+    two.b.listen(5.0)
+    assert two.b.news > before and two.b.heard == 5.0
+    assert RECORD.unpack_from(RECORD.pack(BEAT, 0, 1_000_000, 0))[2] == 1000 * 1000
+
+
+def test_who_has_ended_stays_until_everything_has_arrived() -> None:
+    two = Two()
+    two.a.send_frame(b"last words")
+    assert not two.a.settle()
+    two.cut()
+    assert not two.a.settle()
+    two.resume()
+    assert not two.a.settle()
+    assert receive(two.b) == b"last words"
+    assert two.b.peer_ended
+    assert not two.a.settle()  # everything has arrived; the other end has not said that it ends
+    assert two.b.settle() and two.a.settle()
