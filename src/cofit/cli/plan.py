@@ -31,6 +31,13 @@ from cofit.units import MEGABIT_BYTES
 @click.option(
     "--loss", default="logistic", show_default=True, type=click.Choice(sorted(LOSSES)), help="Loss of the model."
 )
+@click.option(
+    "--classes",
+    default=2,
+    show_default=True,
+    type=int,
+    help="Classes of the label, agreed on and not counted in the data; more than two with recipe best.",
+)
 @setting_options
 @dealer_option
 @parties_option

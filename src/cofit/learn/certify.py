@@ -118,12 +118,12 @@ def _from_outside(plan: Plan) -> list[str]:
     """What of the claim rests on code that was registered, and is not part of cofit."""
     said = "is not part of cofit: its bounds, proofs and code are as right as whoever added it made them"
     loss = loss_named(plan.facts.loss)
-    parts: dict[str, type] = {
-        f"loss {loss.name!r}": type(loss),
-        f"target {plan.target.name!r}": type(plan.target),
+    parts: dict[str, object] = {
+        f"loss {loss.name!r}": loss,
+        f"target {plan.target.name!r}": plan.target,
         f"mechanism {plan.mechanism_name!r}": mechanism_named(plan.mechanism_name),
     }
-    return [f"{name} {said}" for name, kind in parts.items() if kind.__module__.partition(".")[0] != "cofit"]
+    return [f"{name} {said}" for name, part in parts.items() if part.__module__.partition(".")[0] != "cofit"]
 
 
 def _learned(plan: Plan, spec: Spec, dealer: str | None) -> dict[str, tuple[str, ...]]:

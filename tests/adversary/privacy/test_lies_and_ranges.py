@@ -8,7 +8,7 @@ must show, or these runs would prove nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from typing import Any
@@ -32,6 +32,7 @@ from cofit.secret import Party, SecretArray, SecretBits
 from cofit.sharing import Scheme, Share
 from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.shamir.party import Shamir
+from cofit.sharing.sums import Clip, Kind, Product, ProductSum
 from support.lies import COIN, contributions, lying
 from support.schemes import also_slow, form, local
 
@@ -66,7 +67,7 @@ def lies(data: int, ring: IntegerRing) -> Iterator[Lie]:
     yield "both", half, half + 1
 
 
-_SETUP = Rep3.setup
+_SETUP, _SUMS, _CLIPPED = Rep3.setup, Rep3.product_sums, Rep3.clipped_sum
 
 
 def seeded_setup(self: Rep3) -> None:
@@ -99,10 +100,19 @@ def repeatable(scheme: str) -> Iterator[None]:
 
         return product
 
+    def sums_apart(self: Rep3, wanted: Sequence[ProductSum]) -> list[Share]:
+        exact = _SUMS(self, [one._replace(shift=0) for one in wanted])
+        return [self._truncate(sum, one.shift) if one.shift else sum for sum, one in zip(exact, wanted, strict=True)]
+
+    def clipped_apart(self: Rep3, one: ProductSum, clip: Clip) -> Share:
+        once = self.constant(one.ring, np.ones(one.shape, np.uint64))
+        return _CLIPPED(self, ProductSum((Product(Kind.MUL, (sums_apart(self, [one])[0],), (once,)),)), clip)
+
     kind, place, seeded = SEEDED[scheme]
     with mock.patch.object(kind, place, seeded), ExitStack() as patches:
         for name in ("_mul", "_matmul", "_inner"):
             patches.enter_context(mock.patch.object(kind, name, apart(getattr(kind, name))))
+        patches.enter_context(mock.patch.multiple(Rep3, product_sums=sums_apart, clipped_sum=clipped_apart))
         yield
 
 

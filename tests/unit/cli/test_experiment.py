@@ -72,7 +72,7 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["table10", "--out", "x"], "table10"),
+        (["table11", "--out", "x"], "table11"),
         (["table1"], "--out"),
         ([], "TABLE"),
         (["table1", "--out", "x", "--draws", "0"], "draws"),

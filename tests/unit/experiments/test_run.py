@@ -104,7 +104,7 @@ def test_seeds_settings_and_versions_are_recorded(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"tables": ("table10",)}, "table10"),
+        ({"tables": ("table11",)}, "table11"),
         ({"tables": ()}, "at least one"),
         ({"sources": ()}, "at least one"),
         ({"sources": [Source("nowhere.npz")]}, "nowhere"),

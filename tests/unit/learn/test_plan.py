@@ -50,6 +50,8 @@ BAD: dict[str, list[Any]] = {
     "norm_floor": [0, 2, -1, "x"],
     "tolerance": [0, 0.2, -1, "x"],
     "allow_unproven": ["false", 1],
+    "weight_bound": [0, -1.0, "x", 10.0],
+    "class_weights": [1.0, (1.0, 2.0), "balanced"],
 }
 
 
@@ -61,6 +63,19 @@ def test_bad_facts_are_refused_by_name_and_value(name: str, value: object) -> No
     message = str(caught.value)
     assert message.startswith(f"The '{name}' parameter of a plan must be ")
     assert f"Got {value!r} instead." in message
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("weight_bound", value) for value in (0, -1.0, NAN, INF, "x", True)),
+        *(("class_weights", value) for value in (1.0, (1.0,), (1.0, 0.0), (1.0, -2.0), (1.0, NAN), "balanced")),
+    ],
+)
+def test_bad_weights_are_refused_where_weights_can_be(name: str, value: object) -> None:
+    with pytest.raises(InvalidInputError, match=f"The '{name}' parameter of a plan must be .*Got ") as caught:
+        training_facts(10, 3, **{name: value})  # type: ignore[arg-type]
+    assert "left out" not in str(caught.value)
 
 
 def test_every_fact_has_a_bad_value_here() -> None:
@@ -153,6 +168,7 @@ def test_another_process_makes_the_same_plan() -> None:
 def test_every_fact_changes_the_hash() -> None:
     base: dict[str, Any] = {"rows": 50, "cols": 4, "normalised_by": "parties", "delta": 1e-6, "mechanism": "gaussian"}
     base |= {"learning_rate": 0.5, "epochs": 60}
+    of_best: dict[str, Any] = {"classes": 3, "weight_bound": 2.0, "class_weights": (1.0, 2.0)}
     changes: dict[str, Any] = {
         "rows": 51,
         "cols": 5,
@@ -181,7 +197,7 @@ def test_every_fact_changes_the_hash() -> None:
         "threshold": 1,
         "route": "king",
     }
-    assert set(changes) == set(BAD) - {"recipe", "calibrate_intercept", "budget_shares", "clip_rows"}
+    assert set(changes) == set(BAD) - {"recipe", "calibrate_intercept", "budget_shares", "clip_rows"} - set(of_best)
     hashes = [plan_minimiser(paper_facts(**base)).hash]
     for name, value in changes.items():
         needed: dict[str, dict[str, Any]] = {"momentum": {"allow_unproven": True}, "mechanism": {"delta": 0.0}}
@@ -198,6 +214,9 @@ def test_every_fact_changes_the_hash() -> None:
         {"budget_shares": {"level": 0}},
         {"budget_shares": {"level": 0, "centre": 0}},
         {"budget_shares": {"level": 0.02}},
+        *({name: value} for name, value in of_best.items()),
+        {"weight_bound": 3.0},
+        {"class_weights": (2.0, 1.0)},
     ]
     others = {plan_training(training_facts(50, 4, normalised_by="parties", **one)).hash for one in changed}
     assert len(others) == len(changed)

@@ -12,7 +12,7 @@ from cofit import LinearSVC, LogisticRegression
 TAUGHT = {
     "C": r"recipe='paper' give l2, which is 1 / \(rows \* C\)",
     "penalty": "recipe='paper' has the penalty l2",
-    "class_weight": r"predict\(X, threshold=\.\.\.\), or train with calibrate_intercept=True",
+    "class_weight": r"give class_weights=\(.*'balanced' would be computed from the labels",
     "random_state": "whoever knew the seed could subtract the noise",
     "max_iter": "with recipe='paper' give epochs",
     "tol": "with recipe='paper' give tolerance",

@@ -21,12 +21,10 @@ from sklearn.model_selection import StratifiedKFold
 
 from cofit.baselines.federated_objective import FederatedObjective
 from cofit.baselines.method import Part
-from cofit.errors import CofitError
 from cofit.experiments.learners.problem import Contender, Places, Problem, Reals, Task
 from cofit.learn.facts import training_facts
-from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.many_scores import scores_of_releases
-from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.planning import plan_descent
 from cofit.learn.recipes.descent.twin import cleartext_descent
 
 _WINE_LOWER = (11.0, 0.74, 1.36, 10.6, 70.0, 0.98, 0.34, 0.13, 0.41, 1.3, 0.48, 1.27, 278.0)
@@ -55,9 +53,7 @@ def _released(
         feature_bound=1.0,
         scheme="clear",
     )
-    plan = plan_training(facts)
-    if not isinstance(plan, DescentPlan):
-        raise CofitError("Recipe best with a delta above 0 is a descent.")
+    plan = plan_descent(facts)
     released = cleartext_descent(plan, task.features[rows], targets[rows], task.draws, rng)
     return np.atleast_3d(scores_of_releases(plan, released, task.test))
 
