@@ -32,6 +32,7 @@ _REFUSED = {
     "check_stored": "is about stored shares",
     "take": "brings in a contribution",
     "collect": "brings in contributions",
+    "session": "is another one after a restart, so that a program that goes by it opens what no one session would",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,25 @@ def test_a_second_draw_of_what_was_opened_is_refused() -> None:
         served(noisy, restarted(stores, 1))
 
 
+def test_nothing_that_a_program_is_given_differs_between_two_sessions() -> None:
+    """Whatever did would be a draw that nobody counts: a subset by the session's id, summed up once in each of two."""
+    found: list[dict[str, Any]] = []
+
+    def program(party: Any) -> None:
+        facts = [name for name, kind in vars(Party).items() if isinstance(kind, property)]
+        given = {}
+        for name in facts:
+            with suppress(cofit.CofitError):
+                given[name] = getattr(party, name)
+        if party.rank == 0:
+            found.append(given)
+
+    for _ in range(2):
+        served(program, fresh(0))
+    assert found[0] == found[1]
+    assert {"name", "rank", "parties", "owners"} <= set(found[0])
+
+
 def test_draws_after_the_last_repeated_opening_are_free() -> None:
     def program(party: Any) -> tuple[float, Any]:
         total = float(party.open(party.input("owner", "x").sum(), reason="r"))
@@ -99,7 +119,7 @@ def test_a_caught_refusal_ends_the_run() -> None:
     assert not opened
 
 
-@pytest.mark.parametrize("name", ["share", "announce", "agree", "export_share", "import_share", "take", "collect"])
+@pytest.mark.parametrize("name", ["share", "announce", "agree", "export_share", "import_share", "take", "collect", "session"])
 def test_what_goes_past_the_study_is_refused(name: str) -> None:
     def program(party: Any) -> None:
         getattr(party, name)
