@@ -98,6 +98,9 @@ def _sources(table: Table, module: str) -> tuple[tuple[str, str], ...]:
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
             must_be = "64 hexadecimal digits, the SHA-256 of the file; `cofit program-hash FILE` prints it"
             raise field_error(f"{path}.'{file}'", must_be, digest)
+        if f"{pure.with_suffix('')}/__init__.py" in raw:
+            must_be = f"one file of a module: '{file}', or '{pure.with_suffix('')}/__init__.py', and not both"
+            raise field_error(path, must_be, sorted(raw))
     own = module.replace(".", "/")
     if f"{own}.py" not in raw and f"{own}/__init__.py" not in raw:
         raise field_error(path, f"a table with '{own}.py', the file of the program", sorted(raw))

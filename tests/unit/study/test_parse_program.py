@@ -115,6 +115,7 @@ def test_every_term_is_in_the_hash(path: str, value: Any) -> None:
         ("job/sources", {"other.py": SHA}, "with 'clinics.py', the file of the program"),
         ("job/sources", {"clinics.py": SHA, "../evil.py": SHA}, "path from the program's folder"),
         ("job/sources", {"clinics.py": SHA, "/evil.py": SHA}, "path from the program's folder"),
+        ("job/sources", {"clinics.py": SHA, "clinics/__init__.py": SHA}, "one file of a module"),
         ("job/sources", {"clinics.py": SHA[:-1]}, "64 hexadecimal digits"),
         ("job/openings", [], "at least one"),
         ("job/openings/0/reason", "", r"'job.openings\[0\].reason'"),

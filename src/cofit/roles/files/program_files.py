@@ -7,33 +7,29 @@ afterwards. Modules of the program import each other through a function of their
 everything else among the installed packages, and never a file that lies beside them unlisted.
 
 A program has Python's full power, as every code that a party installs. The hashes say that all parties run the same,
-so people must read it. ``check_source`` refuses what only a program needs that opens values past the study: private
-attributes, inner modules of cofit, code made of text. It finds mistakes, and is no prison.
+so people must read it; ``program_source`` refuses what they could not see, or what reaches past the study.
 """
 
 from __future__ import annotations
 
-import ast
 import builtins
 import hashlib
 import inspect
 import sys
+import sysconfig
 from collections.abc import Callable, Mapping, Sequence
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from types import CodeType, ModuleType
 from typing import Any
 
 from cofit.errors import InvalidInputError
+from cofit.roles.files.program_source import check_source
 from cofit.secret import Party
 from cofit.study.program import Program
 
 _LARGEST_SOURCE = 4 << 20
-_INNER = ("secret", "sharing", "transport", "roles", "kernels", "learn", "privacy", "study", "models", "cli")
-_PAST_THE_STUDY = ("announce", "agree", "export_share", "import_share", "check_stored")
-_OF_CLASSES = ("__init__", "__post_init__", "__name__", "__doc__", "__len__", "__class__", "__file__")
-_FROM_TEXT = ("eval", "exec", "compile", "__import__", "getattr", "setattr", "delattr", "vars", "globals", "locals")
-
 
 def source_paths(files: Sequence[Path]) -> dict[str, Path]:
     """Return source files by their paths from the folder that all of them have in common."""
@@ -159,9 +155,7 @@ class _Modules:
             name = ".".join([*package[: len(package) - level + 1], *([name] if name else [])])
         top = name.partition(".")[0]
         if top not in self._code and not level:
-            if top not in sys.modules and any(
-                (self._folder / file).exists() for file in (f"{top}.py", f"{top}/__init__.py")
-            ):
+            if _lies_in(self._folder, top):
                 raise InvalidInputError(
                     f"The program imports '{name}', which lies beside it and is not in the study's [job.sources]. List "
                     "its file there."
@@ -174,39 +168,18 @@ class _Modules:
         return module if fromlist else self.loaded(top)
 
 
+def _lies_in(folder: Path, top: str) -> bool:
+    """Whether a module would come from this folder, in whatever form; not so among the installed packages."""
+    if folder.resolve() in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:
+        return False
+    known = sys.modules.get(top)
+    spec: ModuleSpec | None = getattr(known, "__spec__", None) if known is not None else find_spec(top)
+    if spec is None:
+        return any((folder / name).exists() for name in (f"{top}.py", top))
+    places = [spec.origin] if spec.has_location else []
+    places = list(spec.submodule_search_locations or places)
+    return any(Path(place).resolve().parent == folder.resolve() for place in places if place)
+
+
 def _module_of(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
-def check_source(path: str, content: bytes) -> None:
-    """Raise InvalidInputError where a program reaches past what a party program is given."""
-    try:
-        tree = ast.parse(content, path)
-    except (SyntaxError, ValueError) as error:
-        raise InvalidInputError(f"'{path}' is not valid Python: {error}.") from None
-    for node in ast.walk(tree):
-        if problem := _problem(node):
-            raise InvalidInputError(
-                f"'{path}', line {node.lineno}: {problem}. A program of a study computes with what the party "  # type: ignore[attr-defined]
-                "offers in public, so that what it opens can be held to the study."
-            )
-
-
-def _problem(node: ast.AST) -> str:
-    if isinstance(node, ast.Attribute) and node.attr in _PAST_THE_STUDY:
-        return f"'{node.attr}' lets shares out or in"
-    if isinstance(node, ast.Attribute) and node.attr.startswith("_") and node.attr not in _OF_CLASSES:
-        mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-        return "" if mine and not node.attr.startswith("__") else f"'{node.attr}' is private"
-    if isinstance(node, ast.Name) and node.id in _FROM_TEXT:
-        return f"'{node.id}' makes code of text, or reaches what has no name here"
-    names: list[str] = []
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and not node.level:
-        names = [f"{node.module}.{alias.name}" for alias in node.names]
-    for name in names:
-        top, _, rest = name.partition(".")
-        if top == "cofit" and rest.partition(".")[0] in _INNER:
-            return f"'{name}' is an inner part of cofit; import cofit, cofit.protocols or cofit.sampling"
-    return ""

@@ -94,7 +94,8 @@ class Statement:
             )
             statement = cls(study, values, document["result"], document["created"])
             same = is_date(statement.created) and statement.document == document
-        except (ValueError, TypeError, KeyError, RecursionError):
+            statement.to_json()  # not so where a number is none, which only a party that lies would send
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             raise InvalidInputError("It is no statement of results of this study, or is damaged.") from None
         if not same:
             raise InvalidInputError(

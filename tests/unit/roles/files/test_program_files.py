@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import py_compile
+import sys
+import sysconfig
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +82,45 @@ def test_two_programs_of_one_name_are_two(tmp_path: Path) -> None:
     assert [one(None) for one in functions] == [1, 2]  # type: ignore[arg-type]
 
 
-def test_a_file_that_is_not_listed_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "unlisted_helper.py").write_text("VALUE = 1\n")
+def compiled(path: Path) -> None:
+    """A module without its source."""
+    path.with_suffix(".py").write_text("VALUE = 1\n")
+    py_compile.compile(str(path.with_suffix(".py")), str(path), doraise=True)
+    path.with_suffix(".py").unlink()
+
+
+@pytest.mark.parametrize(
+    ("file", "module"),
+    [
+        ("unlisted_helper.py", "unlisted_helper"),
+        ("unlisted_package/__init__.py", "unlisted_package"),
+        ("unlisted_folder/inner.py", "unlisted_folder.inner"),
+        ("unlisted_folder/deep/inner.py", "unlisted_folder.deep.inner"),
+        ("unlisted_compiled.pyc", "unlisted_compiled"),
+    ],
+)
+@pytest.mark.parametrize("before", [False, True])
+def test_a_file_that_is_not_listed_is_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, module: str, before: bool
+) -> None:
+    """In whatever form it lies there, and even if somebody has imported it before."""
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    if file.endswith(".pyc"):
+        compiled(tmp_path / file)
+    else:
+        (tmp_path / file).write_text("VALUE = 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(
-        InvalidInputError, match=r"'unlisted_helper', which lies beside it and is not in the study's \[job"
-    ):
-        run(tmp_path, {"main.py": "import unlisted_helper\n" + MAIN})
+    if before:
+        monkeypatch.setitem(sys.modules, module.partition(".")[0], import_module(module.partition(".")[0]))
+    with pytest.raises(InvalidInputError, match=rf"'{module}', which lies beside it and is not in the study's \[job"):
+        run(tmp_path, {"main.py": f"import {module}\n" + MAIN})
+
+
+def test_what_is_installed_is_imported_also_where_the_program_is_installed(tmp_path: Path) -> None:
+    assert run(tmp_path, {"main.py": "import numpy, decimal, sys, iniconfig\n" + MAIN}) == 1
+    code = compile("import numpy, iniconfig", "main.py", "exec")
+    installed = program_files._Modules("test", Path(sysconfig.get_path("purelib")), {"main": code})
+    assert installed.loaded("main").iniconfig
 
 
 @pytest.mark.parametrize(
@@ -98,12 +134,50 @@ def test_a_file_that_is_not_listed_is_not_imported(tmp_path: Path, monkeypatch: 
         ("    from cofit import sharing", "inner part of cofit"),
         ("    import cofit.roles.party", "inner part of cofit"),
         ("    return (", "not valid Python"),
+        ("    match party:\n        case object(_scheme=found):\n            return found", "'_scheme' is private"),
+        ("    import cofit\n    return cofit.secret.Party", "'cofit.secret' is an inner part"),
+        ("    import builtins", "'builtins' makes code of text"),
+        ("    from builtins import getattr as g", "'builtins.getattr' makes code of text"),
+        ("    from importlib import import_module", "'importlib.import_module' makes code"),
+        ("    from operator import attrgetter", "'operator.attrgetter' makes code"),
+        ("    import operator\n    return operator.attrgetter('a')", "'attrgetter' reaches by text"),
+        ("    import cofit\n    return cofit.Party.share(party, 'a', 1)", "'Party.share' is not the method"),
+        ("    from cofit import Party\n    return Party.random_bits(party, (1,))", "'Party.random_bits' is not"),
     ],
 )
 def test_what_reaches_past_the_study_is_refused_with_its_line(tmp_path: Path, line: str, said: str) -> None:
     with pytest.raises(InvalidInputError, match=said) as caught:
         run(tmp_path, {"main.py": f"def run(party):\n{line}\n"})
     assert "main.py" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"# coding: utf-7\ndef run(party):\n    # +AAo-    return 'not seen'\n    return 1\n", "must be UTF-8"),
+        (b"# coding: latin-1\n" + MAIN.encode(), "must be UTF-8"),
+        (MAIN.encode() + b"# \xff\n", "must be UTF-8"),
+        (b"def run(party):\n    # a comment\r    return 'not seen'\n", r"line 2: the character U\+000D"),
+        (MAIN.encode() + "# \u202e\n".encode(), r"line 3: the character U\+202E .*as an escape \('\\u202e'\)"),
+        (MAIN.encode() + "X = '\u200b'\n".encode(), r"U\+200B"),
+        (MAIN.encode() + "# \u2028\n".encode(), r"U\+2028"),
+        (b"def run(party):\n    \x0c return 1\n", r"U\+000C"),
+    ],
+)
+def test_what_hides_code_from_readers_is_refused(tmp_path: Path, text: bytes, said: str) -> None:
+    """Python would run another text than people see."""
+    (tmp_path / "main.py").write_bytes(text)
+    agreed = Program("main", "run", (("main.py", hashlib.sha256(text).hexdigest()),), ())
+    with pytest.raises(InvalidInputError, match=said):
+        load_program(agreed, tmp_path)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf", b"# coding: utf-8\n"])
+def test_plain_text_of_any_system_is_not_refused(tmp_path: Path, mark: bytes) -> None:
+    text = mark + "X = 'ä\t'\n".encode() + MAIN.replace("\n", "\r\n").encode()
+    (tmp_path / "main.py").write_bytes(text)
+    agreed = Program("main", "run", (("main.py", hashlib.sha256(text).hexdigest()),), ())
+    assert load_program(agreed, tmp_path)(None) == 1  # type: ignore[arg-type]
 
 
 def test_what_programs_do_is_not_refused(tmp_path: Path) -> None:
