@@ -112,6 +112,8 @@ class Keeper:
                 self._wait(now)
         except Exception:
             _log.exception("The keeper of the lines of '%s' stopped. Please report this.", self._identity.name)
+            for line in self.lines.values():
+                line.give_up()
         finally:
             self.stop()
             for dial in self._dials.values():
@@ -199,7 +201,8 @@ class Keeper:
                 descriptor = line.fileno()
                 if descriptor >= 0 and not line.over:
                     watched[descriptor] = line
-                    poll.register(descriptor, HANG_UP | (select.POLLIN if self._leaving else 0))
+                    hungry = self._leaving or line.ticket is None  # without the key no break can be survived
+                    poll.register(descriptor, HANG_UP | (select.POLLIN if hungry else 0))
             elif (dial := self._dials.get(line.peer)) is not None:
                 until = min(until, dial.due)
                 if dial.attempt is not None:

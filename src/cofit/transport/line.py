@@ -2,7 +2,8 @@
 
 ``resume_proof.md`` says what is claimed of it, and why it holds. A line is a Link: the channel above knows nothing of
 connections. Two threads use it: the one that runs the program, and the keeper's (``keeper.py``), which sends beats and
-brings new connections; a third, of the reception, may hand one over.
+brings new connections; a third, of the reception, may hand one over. What comes in is read by ``incoming.py``, what
+goes out is kept by ``outgoing.py``; here both meet one connection after the other.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import secrets
 import select
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cofit.transport.link import Link, LinkClosedError, LinkFaultyError, LinkRefusedError, LinkTamperedError
+from cofit.transport.incoming import MOST_AHEAD_BYTES, Incoming
+from cofit.transport.link import Link, LinkClosedError, LinkFaultyError
 from cofit.transport.outgoing import Outgoing
+from cofit.transport.passage import BROKEN, Passage
 from cofit.transport.records import (
     ACK,
     BEAT,
@@ -25,10 +27,9 @@ from cofit.transport.records import (
     END,
     KEY,
     KEY_BYTES,
+    MOST_RECORD_BYTES,
     RECORD,
-    RECORD_BYTES,
     FaultyRecordError,
-    check_record,
 )
 from cofit.transport.resume import NotResumedError, Request, Ticket, session_key
 from cofit.transport.terms import Terms
@@ -36,13 +37,10 @@ from cofit.transport.terms import Terms
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-MOST_AHEAD_BYTES = 32 << 20
-"""How much is read ahead of the program, while it waits to send."""
-_ACK_BYTES = 1 << 20
+_ACK_BYTES = MOST_RECORD_BYTES
 """After so many received bytes an acknowledgement is sent, unless the stream carries one."""
-_SCRATCH_BYTES = 1 << 14
-_BROKEN = (LinkClosedError, LinkRefusedError, LinkTamperedError)
-_pack, _unpack = RECORD.pack, RECORD.unpack_from
+_LONG_AGO = float("-inf")
+_pack = RECORD.pack
 
 
 class Line:
@@ -50,7 +48,8 @@ class Line:
 
     ``dials``: whether we dialled, and so dial again. ``changed`` is called, under the line's lock, when the connection
     is lost or there is a new one, and when the line has failed. ``news`` is when the peer was last known to do anything
-    (as ``time.monotonic`` tells): see BEAT in the proof.
+    (as ``time.monotonic`` tells): see BEAT in the proof. ``heard`` and ``said``: when anything last came over the
+    connection, and when we last sent a beat.
     """
 
     def __init__(
@@ -69,8 +68,7 @@ class Line:
         self.terms = terms
         self.changed = changed
         self.lock = threading.RLock()
-        now = time.monotonic()
-        self.news = self.heard = self.said = now
+        self.news = self.heard = self.said = time.monotonic()
         self.lost_at: float | None = None
         self.breaks = 0
         self.generation = 0
@@ -79,27 +77,25 @@ class Line:
         self.peer_ended = False
         self.reading = False
         """Whether the program itself receives on this line while it sends, so that nothing need be read ahead."""
-        self.sent_bytes = 0
         self._fault = ""
-        self._link: Link | None = link
+        self._passage = passage = Passage(link, self._lose)
         self._out = Outgoing()
-        self._received = self._told = 0
-        self._left = self._skip = 0
-        self._scratch = memoryview(bytearray(RECORD_BYTES + _SCRATCH_BYTES))
-        self._low = self._high = 0
-        self._ahead: deque[memoryview] = deque()
-        self._ahead_bytes = 0
+        self._in = Incoming(passage, self._out, self._take)
+        self._told = 0
         self._look_at = _ACK_BYTES
-        self._pending = False
-        self._fresh = False
         self._ending = False
         self._closed = False
         self._end_said = False
         self._half = secrets.token_bytes(KEY_BYTES)
         with self.lock:
-            self._say(_pack(KEY, KEY_BYTES, 0, 0) + self._half)
+            passage.say(_pack(KEY, KEY_BYTES, 0, 0) + self._half)
 
     # --- sending -------------------------------------------------------------------------------------------
+
+    @property
+    def sent_bytes(self) -> int:
+        """Grows as the stream goes on; see Outgoing.moved."""
+        return self._out.moved
 
     def queue(self, pieces: Sequence[Buffer]) -> None:
         """Add one frame."""
@@ -109,46 +105,43 @@ class Line:
 
     def send_frame(self, frame: bytes) -> bool:
         """Add one frame and send what goes at once."""
-        out, size = self._out, len(frame)
+        out, passage, size = self._out, self._passage, len(frame)
         with self.lock:
-            link, end = self._link, out.end
-            if link is None or self._pending or out.handed != end or size > _ACK_BYTES:
+            link, end = passage.link, out.end
+            if link is None or passage.pending or out.handed != end or size > MOST_RECORD_BYTES:
                 out.add(frame, borrowed=False)
                 return self.pump_send()
-            self._told = received = self._received
+            self._told = received = self._in.received
             out.add_handed(frame)
-            self.sent_bytes += size
             try:
                 sent = link.send_frame(_pack(BYTES, size, end, received) + frame)
-            except _BROKEN:
+            except BROKEN:
                 self._lose()
                 return False
-            self._pending = not sent
+            passage.pending = not sent
             if out.end >= self._look_at:
                 self._look()
-                sent = sent and self._link is not None
+                sent = sent and passage.link is not None
             return sent and not out.full
 
     def pump_send(self) -> bool:
         """Send what the connection accepts; True when everything is handed over and little enough unacknowledged."""
         with self.lock:
-            out = self._out
-            if self._pending:
-                self._pump_link()
+            out, passage = self._out, self._passage
+            passage.pump()
             turn = 0
-            while not self._pending and out.handed != out.end and self._link is not None and turn < _ACK_BYTES:
+            while passage.free and out.handed != out.end and turn < _ACK_BYTES:
                 position, parts = out.hand_over()
                 size = out.handed - position
                 turn += size
-                self._told = self._received
-                self.sent_bytes += size
-                self._say(_pack(BYTES, size, position, self._received), parts)
-            done = not self._pending and out.handed == out.end and self._link is not None
+                self._told = self._in.received
+                passage.say(_pack(BYTES, size, position, self._told), parts)
+            done = passage.free and out.handed == out.end
             if out.end >= self._look_at:
                 self._look()
             if (not done or out.full) and not self.reading:
                 self._read_ahead()
-            done = done and self._link is not None and not out.full
+            done = done and passage.link is not None and not out.full
             if self.failed and not done:
                 raise LinkClosedError
             if done:
@@ -158,47 +151,16 @@ class Line:
     def _look(self) -> None:
         """Look for acknowledgements, where the program only sends: what they free need not be kept."""
         self._look_at = self._out.end + _ACK_BYTES
-        if not self._left and not self._ahead:
-            try:
-                self._next_record(0)
-            except _BROKEN:
-                self._lose()
-            except FaultyRecordError as error:
-                self._fail(str(error))
-
-    def _say(self, record: bytes, parts: Sequence[bytes | memoryview] = ()) -> None:
-        """Give one record to the connection, which has nothing left to send; a failure is the end of it."""
-        link = self._link
-        if link is None:
-            return
-        try:
-            if not parts:
-                self._pending = not link.send_frame(record)
-            else:
-                small = 0  # what travels with the header, in one record of TLS
-                while small < len(parts) and len(record) + len(parts[small]) <= _SCRATCH_BYTES:
-                    record += parts[small]
-                    small += 1
-                link.queue((record, *parts[small:]))
-                self._pending = not link.pump_send()
-        except _BROKEN:
-            self._lose()
-
-    def _pump_link(self) -> None:
-        if self._link is not None:
-            try:
-                self._pending = not self._link.pump_send()
-            except _BROKEN:
-                self._lose()
+        if not self._in.ahead_bytes:
+            self._guarded(lambda: self._in.next_record(0))
 
     def _tell(self, kind: int, value: int = 0) -> bool:
         """Send a record without content, if nothing is in the way."""
-        if self._pending:
-            self._pump_link()
-        if self._link is None or self._pending:
+        self._passage.pump()
+        if not self._passage.free:
             return False
-        self._told = self._received
-        self._say(_pack(kind, 0, value, self._received))
+        self._told = self._in.received
+        self._passage.say(_pack(kind, 0, value, self._told))
         return True
 
     # --- receiving -----------------------------------------------------------------------------------------
@@ -206,207 +168,77 @@ class Line:
     def pump_receive(self, into: memoryview) -> int:
         """Receive what is there, at most to the end of ``into``."""
         with self.lock:
-            if self._whole:
-                got = self._receive_whole(into)
-                if got >= 0:
-                    return got
             if self._ending:
                 return self._drop(into)
-            done = self._take_ahead(into) if self._ahead else 0
-            wanted = len(into)
+            incoming, done, wanted = self._in, 0, len(into)
             try:
-                while done < wanted and self._link is not None:
-                    got = self._receive(into[done:] if done else into)
-                    if not got:
-                        break
-                    done += got
-            except _BROKEN:
+                done = incoming.read_whole(into)
+                if done < 0:
+                    done = incoming.take_ahead(into)
+                    while done < wanted and (got := incoming.receive(into[done:])):
+                        done += got
+            except BROKEN:
                 self._lose()
             except FaultyRecordError as error:
-                self._fail(f"{error}")
-            if self._received - self._told >= _ACK_BYTES:
+                self._fail(str(error))
+            if incoming.received - self._told >= _ACK_BYTES:
                 self._tell(ACK)
-            if not done and wanted and self.failed:
-                if self._fault:
-                    raise LinkFaultyError(self._fault)
-                raise LinkClosedError
+            if not done:
+                if incoming.interrupted:
+                    self.changed()  # more may be there than a poll would tell
+                if wanted and self.failed and not incoming.buffered:
+                    if self._fault:
+                        raise LinkFaultyError(self._fault)
+                    raise LinkClosedError
             return done
 
-    @property
-    def _whole(self) -> bool:
-        """Whether the next thing to read is the header of a record, and all is well."""
-        return not (self._left or self._high or self._ahead or self._ending) and self._link is not None
-
-    def _receive_whole(self, into: memoryview) -> int:
-        """Receive one record of the stream that is just what is wanted, as most are; -1: go on with what came."""
-        link, size = self._link, RECORD_BYTES + len(into)
-        if link is None or size > len(self._scratch):
-            return -1
+    def _guarded(self, work: Callable[[], object]) -> bool:
+        """Read something, and let a connection go that fails, or give the line up; whether there was something."""
         try:
-            got = link.pump_receive(self._scratch[:size])
-        except _BROKEN:
+            return bool(work())
+        except BROKEN:
             self._lose()
-            return -1
-        if not got:
-            return 0
-        if got == size:
-            kind, length, position, acknowledged = _unpack(self._scratch)
-            if kind == BYTES and length == len(into) and position == self._received:
-                out = self._out
-                if out.acknowledged < acknowledged <= out.handed:
-                    out.acknowledge(acknowledged)
-                    self.sent_bytes += 1
-                if acknowledged <= out.handed:
-                    into[:] = self._scratch[RECORD_BYTES:size]
-                    self._received += length
-                    self._fresh = True
-                    if self._received - self._told >= _ACK_BYTES:
-                        self._tell(ACK)
-                    return len(into)
-        self._low, self._high = 0, got
-        return -1
+        except FaultyRecordError as error:
+            self._fail(str(error))
+        return False
 
-    def _receive(self, into: memoryview) -> int:
-        """Receive from the connection as far as the current record of the stream goes, or the next one."""
-        link = self._link
-        if link is None or (not self._left and not self._next_record(len(into))):
-            return 0
-        size = min(self._left, len(into))
-        there = self._high - self._low
-        if there:
-            size = min(size, there)
-            into[:size] = self._scratch[self._low : self._low + size]
-            self._advance(size)
-        else:
-            size = link.pump_receive(into[:size])
-        self._left -= size
-        self._received += size
-        self._fresh = True
-        return size
+    def _read_ahead(self) -> None:
+        """Read what is there for when the program asks for it; acknowledgements take effect."""
+        if not self._ending:
+            self._guarded(self._in.read_ahead)
+            if self._in.received - self._told >= _ACK_BYTES:
+                self._tell(ACK)
 
-    def _next_record(self, hint: int) -> bool:
-        """Read headers until one begins a part of the stream that is new to us; what else they say takes effect."""
-        while True:
-            if self._skip and not self._skip_known():
-                return False
-            if self._left:
-                return True
-            if not self._gather(RECORD_BYTES, hint):
-                return False
-            kind, length, value, acknowledged = _unpack(self._scratch, self._low)
-            if kind != BYTES or not 0 < length <= _ACK_BYTES:
-                check_record(kind, length)
-            if kind == KEY and not self._gather(RECORD_BYTES + KEY_BYTES, 0):
-                return False
-            self._advance(RECORD_BYTES)
-            if acknowledged > self._out.acknowledged:
-                self._out.acknowledge(acknowledged)
-                self.sent_bytes += 1  # progress, though nothing was sent
-            self._fresh = True
-            if kind == BYTES:
-                if value > self._received:
-                    raise FaultyRecordError(f"bytes from {value} on where {self._received} were due")
-                self._left = length
-                self._skip = min(length, self._received - value)
-            else:
-                self._take(kind, value)
-
-    def _gather(self, need: int, hint: int) -> bool:
-        """Have so many bytes in the scratch; False if they have not come yet."""
-        while (have := self._high - self._low) < need:
-            if self._low:
-                self._scratch[:have] = bytes(self._scratch[self._low : self._high])
-                self._low, self._high = 0, have
-            link = self._link
-            got = 0 if link is None else link.pump_receive(self._scratch[have : min(len(self._scratch), need + hint)])
-            if not got:
-                return False
-            self._high += got
-        return True
-
-    def _skip_known(self) -> bool:
-        """Read without effect what lies below our position."""
-        while self._skip:
-            if not self._gather(1, min(self._skip, _SCRATCH_BYTES) - 1):
-                return False
-            size = min(self._skip, self._high - self._low)
-            self._advance(size)
-            self._skip -= size
-            self._left -= size
-        return True
-
-    def _advance(self, size: int) -> None:
-        self._low += size
-        if self._low == self._high:
-            self._low = self._high = 0
-
-    def _take(self, kind: int, value: int) -> None:
+    def _take(self, kind: int, value: int, content: bytes) -> None:
+        """What a record says that is no part of the stream."""
         if kind == BEAT:
             self.news = max(self.news, time.monotonic() - value / 1000)
         elif kind == END:
-            if value != self._received:
-                raise FaultyRecordError(f"the end of a stream at {value} where {self._received} were due")
+            if value != self._in.received:
+                raise FaultyRecordError(f"the end of a stream at {value} where {self._in.received} were due")
             self.peer_ended = True
             self._tell(ACK)
             self.changed()
         elif kind == KEY:
             if self.ticket is not None:
                 raise FaultyRecordError("a second key")
-            other = bytes(self._scratch[self._low : self._low + KEY_BYTES])
-            self._advance(KEY_BYTES)
-            halves = (self._half, other) if self.dials else (other, self._half)
-            self.ticket = Ticket(session_key(self.terms, *self._roles, *halves), self.terms, *self._roles)
-
-    @property
-    def _roles(self) -> tuple[str, str]:
-        return (self.name, self.peer) if self.dials else (self.peer, self.name)
-
-    def _take_ahead(self, into: memoryview) -> int:
-        done = 0
-        while self._ahead and done < len(into):
-            piece = self._ahead.popleft()
-            size = min(len(piece), len(into) - done)
-            into[done : done + size] = piece[:size]
-            if size < len(piece):
-                self._ahead.appendleft(piece[size:])
-            done += size
-        self._ahead_bytes -= done
-        return done
-
-    def _read_ahead(self) -> None:
-        """Read what is there, up to the limit, for when the program asks for it; acknowledgements take effect."""
-        try:
-            while self._link is not None and not self._ending and self._ahead_bytes < MOST_AHEAD_BYTES:
-                if not self._left and not self._next_record(_SCRATCH_BYTES):
-                    break
-                piece = memoryview(bytearray(self._left))
-                got = self._receive(piece)
-                if not got:
-                    break
-                self._ahead.append(piece[:got] if got == len(piece) else memoryview(bytes(piece[:got])))
-                self._ahead_bytes += got
-        except _BROKEN:
-            self._lose()
-        except FaultyRecordError as error:
-            self._fail(str(error))
-        if self._received - self._told >= _ACK_BYTES:
-            self._tell(ACK)
+            halves = (self._half, content) if self.dials else (content, self._half)
+            roles = (self.name, self.peer) if self.dials else (self.peer, self.name)
+            self.ticket = Ticket(session_key(self.terms, *roles, *halves), self.terms, *roles)
 
     def _drop(self, into: memoryview) -> int:
         """After the half-close: what still comes in is of no use."""
-        if self._link is None:
+        link = self._passage.link
+        if link is None:
             raise LinkClosedError
-        return self._link.pump_receive(into)
+        return link.pump_receive(into)
 
     # --- connections ---------------------------------------------------------------------------------------
 
     def _lose(self) -> None:
         """The connection is gone: what it brought is kept, what it did not deliver is sent again on the next one."""
-        if self._link is not None:
-            self._link.close()
-            self._link = None
-            self._left = self._skip = self._low = self._high = 0
-            self._pending = False
+        if self._passage.drop():
+            self._in.forget()
             if not self._ending:
                 self.lost_at = time.monotonic()
                 self.breaks += 1
@@ -416,9 +248,7 @@ class Line:
     def _fail(self, fault: str) -> None:
         """Give the line up."""
         self._fault = fault
-        self.failed = True
-        self._lose()
-        self.changed()
+        self.give_up()
 
     def give_up(self) -> None:
         """The peer does not know this line: its session has ended, or its process is a new one."""
@@ -438,7 +268,7 @@ class Line:
         with self.lock:
             self._lose()
             self.generation += 1
-            return self.generation, self._received
+            return self.generation, self._in.received
 
     def let_in(self, request: Request) -> int | None:
         """The far end of ``leave``: check the request, let go of the connection, and return our position.
@@ -456,21 +286,22 @@ class Line:
                 raise NotResumedError("a resumption that is out of date")
             self.generation = request.generation
             self._lose()
-            return self._received
+            return self._in.received
 
     def resume(self, link: Link, generation: int, position: int) -> bool:
         """Go on with a new connection, on which the peer has stated its position; False if that came too late."""
         with self.lock:
-            if generation != self.generation or self._link is not None or self.failed or self._closed:
+            if generation != self.generation or self.connected or self.over or self._closed:
                 return False
             try:
                 self._out.rewind(position)
             except FaultyRecordError as error:
                 self._fail(str(error))
                 return False
-            self._link = link
+            self._passage.take(link)
             self.lost_at = None
-            self.heard = self.said = time.monotonic()
+            self.heard = time.monotonic()
+            self.said = _LONG_AGO  # the peer may have waited for a sign of life for almost as long as it does
             self._end_said = False
             self.changed()
             return True
@@ -480,7 +311,7 @@ class Line:
     @property
     def connected(self) -> bool:
         """Whether there is a connection."""
-        return self._link is not None
+        return self._passage.link is not None
 
     @property
     def over(self) -> bool:
@@ -490,24 +321,17 @@ class Line:
     def listen(self, now: float) -> bool:
         """Take notice of beats and acknowledgements; return whether bytes wait for the program.
 
-        Where bytes wait nobody reads on, so nothing can be said about the silence after them.
+        Where bytes wait nobody reads on, so nothing can be said about the silence after them. A record of which the
+        rest does not come is silence like any other.
         """
         with self.lock:
-            if self._ending or self._link is None:
+            if self._ending or not self.connected:
                 return False
-            waiting = bool(self._ahead or self._left)
-            if not waiting:
-                try:
-                    waiting = self._next_record(0)
-                except _BROKEN:
-                    self._lose()
-                except FaultyRecordError as error:
-                    self._fail(str(error))
-            if self._fresh or waiting:
+            waiting = self._guarded(self._in.peek)
+            if self._in.fresh or waiting:
                 self.heard = now
-            self._fresh = False
-            if self._pending:
-                self._pump_link()
+            self._in.fresh = False
+            self._passage.pump()
             return waiting or self.has_unread()
 
     def beat(self, age: float, now: float) -> None:
@@ -519,59 +343,55 @@ class Line:
     def push(self) -> None:
         """Go on sending what the program left."""
         with self.lock:
-            if self._link is not None and (self._pending or self._out.handed != self._out.end):
+            if self._passage.pending or (self.connected and self._out.handed != self._out.end):
                 with contextlib.suppress(LinkClosedError):
                     self.pump_send()
 
     def settle(self) -> bool:
         """The program has ended: send what is left, and END; True when both ends have got everything, or cannot."""
         with self.lock:
-            while self._link is not None and not self._pending and self._out.handed != self._out.end:
+            while self._passage.free and self._out.handed != self._out.end:
                 self.push()
-            if self._pending:
-                self._pump_link()
-            if not self._pending and self._out.handed == self._out.end and not self._end_said:
+            self._passage.pump()
+            if not self._passage.pending and self._out.handed == self._out.end and not self._end_said:
                 self._end_said = self._tell(END, self._out.end)
             self._read_ahead()
-            self._ahead.clear()  # the program asks for nothing more
-            self._ahead_bytes = 0
-            return self.failed or (not self._out.held and (self.peer_ended or self._link is None))
+            self._in.drop_ahead()  # the program asks for nothing more
+            return self.failed or (self.peer_ended and (not self._out.held or not self.connected))
 
     # --- the rest of a link --------------------------------------------------------------------------------
 
     def has_unread(self) -> bool:
         """Whether something may be receivable that no poll would report."""
-        if self._ahead or self._high > self._low or self.failed:
-            return True
-        link = self._link
-        return link is not None and link.has_unread()
+        with self.lock:  # another thread may be reading, or closing, the connection
+            link = self._passage.link
+            return self.failed or self._in.buffered or (link is not None and link.has_unread())
 
     def events(self, *, receiving: bool, sending: bool) -> int:
         """What to poll the connection for."""
         with self.lock:
-            blocked = self._pending or self._out.handed != self._out.end
+            blocked = self._passage.pending or self._out.handed != self._out.end
             events = select.POLLOUT if sending and blocked else 0
-            hungry = self._ahead_bytes < MOST_AHEAD_BYTES
+            hungry = self._in.ahead_bytes < MOST_AHEAD_BYTES
             return events | (select.POLLIN if receiving or (sending and hungry) else 0)
 
     def end_sending(self) -> None:
         """Half-close."""
         with self.lock:
             self._ending = True
-            if self._link is not None:
-                self._link.end_sending()
+            if self._passage.link is not None:
+                self._passage.link.end_sending()
 
     def close(self) -> None:
         """Close for good."""
         with self.lock:
             self._closed = self._ending = True
-            self._ahead.clear()
-            if self._link is not None:
-                self._link.close()
-                self._link = None
+            self._in.drop_ahead()
+            self._passage.drop()
+            self._in.forget()
             self.changed()
 
     def fileno(self) -> int:
         """The descriptor of the connection."""
-        link = self._link
+        link = self._passage.link
         return -1 if link is None else link.fileno()

@@ -75,8 +75,9 @@ class LineWaiter(PollWaiter):
         poll.register(self._alarm.fileno(), select.POLLIN)
         for line in self._lines:
             line.reading = line in receiving
-            if line.fileno() >= 0 and (line.reading or line in sending):
-                poll.register(line.fileno(), line.events(receiving=line.reading, sending=line in sending))
+            descriptor = line.fileno()  # asked once: another thread may let the connection go
+            if descriptor >= 0 and (line.reading or line in sending):
+                poll.register(descriptor, line.events(receiving=line.reading, sending=line in sending))
         poll.poll(max(0.0, seconds) * 1000)
         return None
 

@@ -25,12 +25,14 @@ class Outgoing:
     """The bytes of a stream from ``acknowledged`` to ``end``; those below ``handed`` were given to a connection.
 
     ``add`` keeps no copy: bytes that belong to somebody else (``borrowed``) must not change before ``own`` is called.
+    ``moved`` grows whenever bytes are handed over or acknowledged: who waits sees by it that the stream goes on.
     """
 
     def __init__(self) -> None:
         self.acknowledged = 0
         self.handed = 0
         self.end = 0
+        self.moved = 0
         self._kept: deque[tuple[int, bytes | memoryview]] = deque()
         self._queue: deque[tuple[int, bytes | memoryview]] = deque()
         self._borrowed = False
@@ -59,6 +61,7 @@ class Outgoing:
         self._kept.append((self.end, frame))
         self.end += len(frame)
         self.handed = self.end
+        self.moved += len(frame)
 
     def hand_over(self) -> tuple[int, list[bytes | memoryview]]:
         """Return the next parts to give to a connection, of at most one record together, with their position."""
@@ -70,6 +73,7 @@ class Outgoing:
             parts.append(entry[1])
             size += len(entry[1])
         self.handed = position + size
+        self.moved += size
         return position, parts
 
     def acknowledge(self, position: int) -> None:
@@ -79,6 +83,7 @@ class Outgoing:
         if position > self.handed:
             raise FaultyRecordError(f"an acknowledgement of {position} bytes where {self.handed} were sent")
         self.acknowledged = position
+        self.moved += 1
         kept = self._kept
         while kept and kept[0][0] + len(kept[0][1]) <= position:
             kept.popleft()

@@ -44,8 +44,13 @@ def meanwhile(work: object) -> Iterator[None]:
 
 
 def in_a_session(net: Wires) -> None:
-    """Wait until all parties have their meshes and talk."""
-    wait_until(lambda: all(net.receptions[name].lines._lines for name in net.names))
+    """Wait until all parties have their meshes, with the keys of their lines, and talk."""
+
+    def keyed(name: str) -> bool:
+        lines = net.receptions[name].lines._lines.values()
+        return len(lines) == len(net.names) - 1 and all(line.ticket is not None for line in lines)
+
+    wait_until(lambda: all(map(keyed, net.names)))
     time.sleep(0.15)
 
 
@@ -54,6 +59,25 @@ def every(net: Wires, seconds: float, times: int) -> None:
     for _ in range(times):
         net.cut()
         time.sleep(seconds)
+
+
+def test_a_line_survives_a_break_also_where_the_program_has_not_read_from_it_yet() -> None:
+    """The keys come before everything else, and whoever only sends gets them as well, at once."""
+    with wires(PAIR) as net:
+
+        def program(mesh: Mesh) -> int:
+            if mesh.name == "P0":
+                time.sleep(0.5)
+                net.cut()
+                mesh.exchange("late", {"P1": b"words"}, {})
+                return breaks(mesh)
+            time.sleep(0.7)
+            got = bytearray(5)
+            mesh.exchange("late", {}, {"P0": got})
+            assert got == b"words"
+            return breaks(mesh)
+
+        assert results(net.run(program, timeout=12.0))["P1"] == 1
 
 
 @pytest.mark.parametrize(("size", "rounds"), [(2000, 60), pytest.param(3_000_000, 40, marks=pytest.mark.slow)])
@@ -88,7 +112,7 @@ def test_both_lines_of_a_party_at_once_and_one_that_stays_away_for_a_while() -> 
 
     with wires() as net, meanwhile(lambda: away(net)):
         start = time.monotonic()
-        assert min(results(net.run(lambda mesh: ring(mesh, rounds=30), timeout=4.0)).values()) >= 2
+        assert min(results(net.run(lambda mesh: ring(mesh, rounds=80), timeout=4.0)).values()) >= 2
         assert time.monotonic() - start > 1.0
 
 

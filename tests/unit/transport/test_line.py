@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from cofit.transport.frames import LINE_VERSION
-from cofit.transport.line import MOST_AHEAD_BYTES, Line
+from cofit.transport.incoming import MOST_AHEAD_BYTES
+from cofit.transport.line import Line
 from cofit.transport.link import LinkClosedError, LinkFaultyError
 from cofit.transport.memory import Bell, memory_link_pair
 from cofit.transport.outgoing import MOST_HELD_BYTES
@@ -214,13 +215,13 @@ def test_memory_is_bounded_and_nothing_is_stuck() -> None:
     size = MOST_HELD_BYTES + MOST_AHEAD_BYTES + (4 << 20)
     held = exchange_blocked(two.a, two.b, size)
     assert MOST_HELD_BYTES < held < MOST_HELD_BYTES + (8 << 20)
-    assert two.b._ahead_bytes < MOST_AHEAD_BYTES + (2 << 20)
+    assert two.b._in.ahead_bytes < MOST_AHEAD_BYTES + (2 << 20)
     assert not two.a.pump_send()
     got = 0
     while got < size:
         got += len(receive(two.b, 1 << 20))
         two.a.pump_send()
-    assert two.a.pump_send() and not two.b._ahead_bytes
+    assert two.a.pump_send() and not two.b._in.ahead_bytes
 
 
 def test_two_that_only_send_at_once_do_not_wait_for_each_other() -> None:
@@ -260,3 +261,91 @@ def test_who_has_ended_stays_until_everything_has_arrived() -> None:
     assert two.b.peer_ended
     assert not two.a.settle()  # everything has arrived; the other end has not said that it ends
     assert two.b.settle() and two.a.settle()
+
+
+# --- what a broken or hostile far end does -------------------------------------------------------------------
+
+
+def test_a_record_whose_rest_does_not_come_is_silence() -> None:
+    """Half-open in the middle of a record: the connection must be given up like any other that is silent."""
+    two = Two()
+    two.links[0].send_frame(RECORD.pack(BYTES, 100, 0, 0) + b"half of it")
+    for now in (1.0, 2.0):
+        two.b.listen(now)
+    assert two.b.heard == 2.0, "and while they do nothing is known of what comes after them"
+    assert receive(two.b, 10) == b"half of it"
+    two.b.listen(3.0)
+    assert two.b.heard == 3.0
+    for now in (4.0, 5.0, 6.0):
+        two.b.listen(now)
+        assert two.b.pump_receive(memoryview(bytearray(10))) == 0, "asking for more is no word of the peer"
+    assert two.b.heard == 3.0
+    two.links[0].send_frame(b"more")
+    two.b.listen(7.0)
+    assert two.b.heard == 7.0 and receive(two.b, 10) == b"more"
+
+
+def test_known_bytes_that_come_in_pieces_are_ignored_as_well() -> None:
+    two = Two()
+    two.a.send_frame(b"0123456789")
+    assert receive(two.b) == b"0123456789"
+    two.links[0].send_frame(RECORD.pack(BYTES, 12, 0, 0) + b"01234")
+    assert receive(two.b, 3) == b""
+    two.links[0].send_frame(b"5678")
+    assert receive(two.b, 3) == b""
+    two.links[0].send_frame(b"9+-")
+    assert receive(two.b, 3) == b"+-"
+
+
+def test_what_came_before_a_faulty_record_is_delivered() -> None:
+    two = Two()
+    two.links[0].send_frame(RECORD.pack(BYTES, 3, 0, 0) + b"abc" + RECORD.pack(77, 0, 0, 0))
+    view = memoryview(bytearray(6))
+    assert two.b.pump_receive(view) == 3 and bytes(view[:3]) == b"abc"
+    with pytest.raises(LinkFaultyError):
+        two.b.pump_receive(view)
+
+
+def test_a_flood_of_beats_holds_nobody_up_and_hides_nothing() -> None:
+    changes = []
+    two = Two()
+    two.b.changed = lambda: changes.append(1)
+    flood = 5 * 64
+    two.links[0].send_frame(RECORD.pack(BEAT, 0, 0, 0) * flood + RECORD.pack(BYTES, 3, 0, 0) + b"abc")
+    calls = 0
+    view = memoryview(bytearray(3))
+    while not two.b.pump_receive(view):
+        calls += 1
+        assert len(changes) == calls, "who waits is told that there may be more"
+    assert calls >= 4 and bytes(view) == b"abc"
+
+
+def test_tiny_records_that_are_read_ahead_take_no_more_memory_than_others() -> None:
+    two = Two()
+    records = b"".join(RECORD.pack(BYTES, 1, at, 0) + b"x" for at in range(20_000))
+    for begin in range(0, len(records), 25_000):
+        two.links[0].send_frame(records[begin : begin + 25_000])
+        two.b._read_ahead()
+    assert two.b._in.ahead_bytes == 20_000 and len(two.b._in._ahead) == 1
+    assert receive(two.b, 777) == b"x" * 20_000 and not two.b._in.ahead_bytes
+
+
+def test_after_a_resumption_a_beat_is_due_at_once() -> None:
+    """The peer may have waited for almost as long as it does."""
+    two = Two()
+    two.cut()
+    two.resume()
+    assert all(line.said < 0 for line in (two.a, two.b))
+
+
+def test_who_has_ended_stays_where_the_peer_may_still_wait_to_be_told_that_it_has_sent_everything() -> None:
+    """Everything of ours has arrived, and the connection breaks: the peer must find us, to end as well."""
+    two = Two()
+    two.b.send_frame(b"the last one")
+    assert receive(two.a) == b"the last one"
+    two.cut()
+    assert not two.a.settle()
+    two.resume()
+    two.b.pump_send()
+    assert not two.b.settle()
+    assert two.a.settle() and two.b.settle()
