@@ -10,13 +10,15 @@ WORKERS ?= 4
 # A process that has nothing left takes tests from another one, which would else wait behind a long test.
 SPREAD := -n $(WORKERS) --dist worksteal
 DEMO   := build/demo
+# How long `make soak` runs.
+MINUTES ?= 60
 # What `make mutants` breaks.
 PACKAGE ?= sharing sampling privacy
 # Tests and demos start hundreds of Python processes: compile each file once, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
 NATIVE := CMakeLists.txt $(wildcard src/cofit/kernels/native/*)
 
-.PHONY: help setup demo test test-all lint bench figures vectors mutants graph clean
+.PHONY: help setup demo test test-all soak lint bench figures vectors mutants graph clean
 
 help:            ## Show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,6 +46,9 @@ test: setup      ## The tests (minutes)
 test-all: setup  ## All tests, with the long statistical and soak suites
 	$(BIN)/python -m pytest $(SPREAD)
 
+soak: setup      ## Studies for MINUTES (60), with random kills and cuts; memory, files and descriptors in build/soak
+	PYTHONPATH=tests $(BIN)/python -m support.soak --minutes $(MINUTES) --out build/soak
+
 lint: setup      ## Style, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -52,7 +57,7 @@ lint: setup      ## Style, types, layers
 
 bench: setup     ## Benchmarks; results as JSON in build/bench
 	mkdir -p build/bench
-	for name in epoch exchange share kernels rlwe functions sampling train schemes; do \
+	for name in epoch exchange share kernels rlwe functions sampling lines train schemes; do \
 	  $(BIN)/cofit bench $$name --json > build/bench/$$name.tmp || exit 1; \
 	  mv build/bench/$$name.tmp build/bench/$$name.json; cat build/bench/$$name.json; \
 	done

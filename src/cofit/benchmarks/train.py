@@ -171,7 +171,7 @@ def _once(
     idle: int,
 ) -> TrainResult:
     facts = plan.facts
-    run = _train(plan, spec, _contributions(plan, features, labels, owners), threads)
+    run = _train(plan, spec, contributions(plan, features, labels, owners), threads)
     measured = list(run.results.values())
     seconds = run.seconds
     verify = seconds.get(VERIFY, 0.0)
@@ -227,7 +227,7 @@ def _sent(members: Iterable[Counts], *labels: str) -> int:
     )
 
 
-def _contributions(
+def contributions(
     plan: Plan, features: Reals, labels: npt.NDArray[np.int64], owners: int
 ) -> dict[str, dict[str, Contribution]]:
     """Every owner has an equal part of the rows with their labels; or of the columns, and the first has the labels."""

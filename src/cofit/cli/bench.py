@@ -8,6 +8,7 @@ from cofit.benchmarks.epoch import measure_epoch
 from cofit.benchmarks.exchange import measure_exchange
 from cofit.benchmarks.functions import measure_functions
 from cofit.benchmarks.kernels import measure_kernels
+from cofit.benchmarks.lines import measure_lines_cost
 from cofit.benchmarks.rlwe import measure_rlwe
 from cofit.benchmarks.sampling import measure_sampling
 from cofit.benchmarks.schemes import measure_schemes
@@ -46,6 +47,23 @@ def epoch(
     do not communicate.
     """
     show_result(measure_epoch(rows, cols, epochs, repetitions, scheme, int(ring_bits), threads), as_json)
+
+
+@bench.command()
+@rows_option
+@cols_option
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads per party.")
+@repetitions_option(7)
+@as_json_option
+def lines(rows: int, cols: int, threads: int, repetitions: int, as_json: bool) -> None:
+    """What it costs that a broken connection ends no session, where none breaks.
+
+    The same training runs and exchanges over a mesh with lines, as in a study, and over one without, as in a local run,
+    in turns. Ratios: with lines over without.
+
+    Example:  cofit bench lines --rows 500 --cols 100
+    """
+    show_result(measure_lines_cost(rows, cols, repetitions, threads), as_json)
 
 
 @bench.command()
