@@ -23,6 +23,8 @@ from cofit.learn.plan import Plan, plan_training
 from cofit.learn.recipes.minimiser.twin import minimum
 
 _SEED = 1
+FEWEST_SMOOTHED = 100
+"""With fewer rows held out, scores smoothed by them say little of larger batches."""
 _ROW = 150  # what a row costs beside its cells, in cells
 Reals = npt.NDArray[np.float64]
 
@@ -61,6 +63,19 @@ class Simulation:
             return str(error)
         return self.data.quality(scores)
 
+    def smoothed(self, epsilon: float, facts: Mapping[str, Any]) -> Reals | None:
+        """Return the same with scores smoothed by the rows held out; None where they cannot be, or are too few."""
+        if len(self.data.test) < FEWEST_SMOOTHED:
+            return None
+        try:
+            plan = plan_training(training_facts(self.rows, self.cols, epsilon=epsilon, **facts))
+            if plan.simulates_all_rows and too_large(self.rows, self.cols, self.largest):
+                return None
+            scores = plan.smoothed_scores(self._public(), self.draws, np.random.default_rng(_SEED))
+        except CofitError:
+            return None
+        return None if scores is None else self.data.quality(scores)
+
     def without_privacy(self, facts: Facts) -> float:
         """Return the accuracy without noise: the same loss, penalty 1 / n (scikit-learn's C = 1), rows of length 1
         (each of several classes against the rest); of a real target rows as they are."""
@@ -73,15 +88,17 @@ class Simulation:
         return float(self.data.quality((test @ weights)[:, np.newaxis])[0])
 
     def _scores(self, plan: Plan) -> Reals:
-        data = self.data
         if plan.simulates_all_rows and (reason := too_large(self.rows, self.cols, self.largest)):
             raise InvalidInputError(reason)
-        rows = PublicRows(
+        return plan.simulated_scores(self._public(), self.draws, np.random.default_rng(_SEED), self._kept)
+
+    def _public(self) -> PublicRows:
+        data = self.data
+        return PublicRows(
             (data.features[data.train], data.labels[data.train]),
             (data.features[data.filled], data.labels[data.filled]),
             data.features[data.test],
         )
-        return plan.simulated_scores(rows, self.draws, np.random.default_rng(_SEED), self._kept)
 
 
 def _unit_rows(features: npt.NDArray[Any], facts: Facts) -> Reals:

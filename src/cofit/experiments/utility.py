@@ -17,7 +17,7 @@ import numpy as np
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.experiments.public_rows import PublicRows, public_sample, rows_like
 from cofit.experiments.simulation import Simulation, too_large
-from cofit.experiments.suggestions import Compared, suggestions
+from cofit.experiments.suggestions import Compared, smoothing_note, suggestions
 from cofit.learn.facts import PARAMETERS, Facts, training_facts
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import plan_training
@@ -251,7 +251,7 @@ def simulated_forecast(
     simulation = Simulation(rows, cols, data, draws, largest)
     chosen = settings(asked, given)
     ranges = _with_ranges(asked, given, sample)
-    total, done = len(chosen) * len(wanted) + 1 + int(ranges is not None), 0
+    total, done = len(chosen) * len(wanted) + 2 + int(ranges is not None), 0
 
     def told(count: int = 1) -> None:
         nonlocal done
@@ -284,6 +284,10 @@ def simulated_forecast(
         found = simulation.accuracies(epsilon, ranges)
         told()
         in_ranges = None if isinstance(found, str) else float(np.median(found))
+    smoothed = simulation.smoothed(epsilon, chosen[0].facts)
+    told()
+    if smoothed is not None:
+        notes += smoothing_note(curves[0].at(epsilon), float(np.median(smoothed)), len(data.test), epsilon)
     compared = [Compared(curve.label, dict(zip(curve.epsilons, curve.median, strict=True))) for curve in curves]
     return AccuracyForecast(
         origin=sample.origin,

@@ -280,6 +280,11 @@ class Plan(ABC):
     def simulated_scores(self, data: PublicRows, draws: int, rng: np.random.Generator, kept: dict[Any, Any]) -> Reals:
         """Return the score of every test row (first axis) under every simulated release. ``kept``: for other calls."""
 
+    def smoothed_scores(self, data: PublicRows, draws: int, rng: np.random.Generator) -> Reals | None:
+        """Return the same, smoothed by the test rows; None where scores of this plan cannot be smoothed."""
+        del data, draws, rng
+        return None
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the plan in plain numbers: what ``cofit plan --json`` prints."""

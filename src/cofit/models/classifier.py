@@ -31,20 +31,29 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearEstimator):  # type:
 
     classes: Sequence[Any] | None = None
 
-    def decision_function(self, X: Any) -> Reals:
+    def decision_function(self, X: Any, *, smoothing: str | None = None) -> Reals:
         """Return the score of each row, shape (n,), as in training: positive for the second class. Of several classes
-        one for each, shape (n, classes)."""
-        rows = self._rows(X)
-        return self.model_.decision_function(rows)
+        one for each, shape (n, classes).
 
-    def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
+        smoothing: 'batch' smooths scores by the rows of X, which influence each other's then; None: never.
+        """
+        rows = self._rows(X)
+        return self.model_.decision_function(rows, smoothing=smoothing)
+
+    def smoothed(self, reference: Any) -> LinearModel:
+        """Return the model smoothed by unlabelled rows, to score single rows with: ``LinearModel.smoothed``."""
+        rows = self._rows(reference)
+        return self.model_.smoothed(rows)
+
+    def predict(self, X: Any, *, threshold: float | None = None, smoothing: str | None = None) -> npt.NDArray[Any]:
         """Return the predicted class of each row, shape (n,): the second one where the score is above 0, or of several
         that with the largest score.
 
         threshold: of two classes, instead, the second class where its probability (``predict_proba``) is above this
         one; without probabilities, where the score is. Warns where 100 rows or more get one class only.
+        smoothing: as in ``decision_function``.
         """
-        scores = self.decision_function(X)
+        scores = self.decision_function(X, smoothing=smoothing)
         places = self.model_.places(scores, threshold)
         warn_of_one_class(places, self.classes_)
         return np.asarray(self.classes_[places])

@@ -180,14 +180,14 @@ class LogisticRegression(PrivateLinearClassifier):
 
     _loss = "logistic"
 
-    def predict_proba(self, X: Any) -> Reals:
+    def predict_proba(self, X: Any, *, smoothing: str | None = None) -> Reals:
         """Return the probability of each class for each row, shape (n, n_classes).
 
         sigmoid(2 score) with recipe 'best', whose score is half a margin; sigmoid(score) with recipe 'paper'. Of
-        several classes, that of each over the sum of all.
+        several classes, that of each over the sum of all. smoothing: as in ``decision_function``.
         """
         rows = self._rows(X)
-        return self.model_.predict_proba(rows)
+        return self.model_.predict_proba(rows, smoothing=smoothing)
 
 
 class LinearSVC(PrivateLinearClassifier):

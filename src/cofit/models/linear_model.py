@@ -28,6 +28,8 @@ and never a number beyond the range.
 Where there are several classes each has weights and an intercept of its own, and so a score; the largest one tells the
 class. Of two classes the score tells the second from the first.
 
+A model that was smoothed by unlabelled rows (``smoothed``) has other weights, and is never saved (``smoothing``).
+
 A model with ``bounds`` scales the columns of a row by them first; x above is the scaled row.
 
 Everything in a model is public: it is the noisy release and its certificate. Reading is strict and executes nothing.
@@ -39,7 +41,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -75,6 +77,7 @@ from cofit.models.decisions import (
 from cofit.models.model_text import model_text, written_by
 from cofit.models.planned import check_planned
 from cofit.models.row_fields import check_rows, read_rows
+from cofit.models.smoothing import SmoothedScores, checked_smoothing, refuse_smoothed, smoothed_by
 from cofit.models.target_range import TargetRange, checked_range, refuse_threshold, unscaled
 from cofit.privacy.certificate import Certificate
 from cofit.roles.local.training import TrainingRun
@@ -105,7 +108,7 @@ class LinearModel:
     standard deviations of the noise (``shrunk``); 0.0 for the weights as they were released. feature_names: the names
     of the columns, if they have any. bounds: the public lower and upper bound of each column, where the model itself
     scales rows by them to [-1, 1]; None where whoever calls it does. target_range: of a regressor, the public range of
-    what it predicts.
+    what it predicts. smoothing: what ``smoothed`` made of the weights; None for a model as it was released.
     """
 
     loss: str
@@ -120,6 +123,7 @@ class LinearModel:
     shrinkage: float = 0.0
     bounds: Bounds | None = None
     target_range: TargetRange | None = None
+    smoothing: SmoothedScores | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.certificate, Certificate):
@@ -217,6 +221,7 @@ class LinearModel:
 
     def to_json(self) -> str:
         """Return the model and its certificate as JSON, version 4; bounds and target_range are left out if None."""
+        refuse_smoothed(self)
         fields = {name: getattr(self, name) for name in _FIELDS}
         fields |= {name: getattr(self, name) for name in _LATER if getattr(self, name) is not None}
         fields["rows"] = None if self.rows is None else asdict(self.rows)
@@ -278,15 +283,19 @@ class LinearModel:
 
     # --- predictions ------------------------------------------------------------------------------------
 
-    def decision_function(self, X: Any) -> Reals:
+    def decision_function(self, X: Any, *, smoothing: str | None = None) -> Reals:
         """Return the score of each row of X, shape (n,): positive for the second class. Of several classes one for
-        each, shape (n, classes)."""
-        x = self._checked(X)
-        if self.bounds is not None:
-            x = scaled_rows(x, self.bounds)
+        each, shape (n, classes).
+
+        smoothing: 'batch' smooths the scores by the rows of X themselves, which influence each other's scores then
+        (``smoothed``). None, the default: every row has a score of its own.
+        """
+        if checked_smoothing(smoothing):
+            return self._smoothed_by_itself(X)
+        x = self._in_units(X)
         if self.rows is not None:
             warn_of_other_units(x, self.rows)
-            return np.asarray(self.rows(x) @ self.weights.T + np.asarray(self.intercept))
+            return self._scores(self.rows(x))
         largest = np.maximum(np.abs(x).max(axis=1), self.constant)
         unit = np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
         scaled = x / unit[:, np.newaxis]
@@ -296,17 +305,19 @@ class LinearModel:
         scores = scaled @ self.weights + self.intercept / unit
         return np.asarray(np.divide(scores, divisors, out=np.zeros(len(x)), where=divisors > 0))
 
-    def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
+    def predict(self, X: Any, *, threshold: float | None = None, smoothing: str | None = None) -> npt.NDArray[Any]:
         """Return the predicted class of each row of X: the second one where the score is above 0, or of several that
         with the largest score. Of a regressor, the predicted number, and no threshold.
 
         threshold: instead, the second class where its probability is above this one; without
         probabilities (``has_probabilities``), where the score is. Warns where 100 rows or more get one class only.
+        smoothing: as in ``decision_function``.
         """
+        scores = self.decision_function(X, smoothing=smoothing)
         if self.target_range is not None:
             refuse_threshold(threshold)
-            return self.numbers(self.decision_function(X))
-        places = self.places(self.decision_function(X), threshold)
+            return self.numbers(scores)
+        places = self.places(scores, threshold)
         warn_of_one_class(places, self.classes)
         return np.asarray(self.classes)[places]
 
@@ -316,14 +327,14 @@ class LinearModel:
             raise InvalidInputError(f"A model with the loss '{self.loss}' predicts classes, and no numbers.")
         return unscaled(scores, self.target_range)
 
-    def predict_proba(self, X: Any) -> Reals:
+    def predict_proba(self, X: Any, *, smoothing: str | None = None) -> Reals:
         """Return sigmoid(score) for each row of X as the second of two columns, and 1 minus that as the first.
 
         With recipe 'best' sigmoid(2 score). Of several classes that of each, over the sum of them. They rank rows, and
         are not calibrated risks: noise may make them more certain than they should be, and where one class is rare they
-        are far less certain.
+        are far less certain. smoothing: as in ``decision_function``.
         """
-        return self.probabilities(self.decision_function(X))
+        return self.probabilities(self.decision_function(X, smoothing=smoothing))
 
     @property
     def has_probabilities(self) -> bool:
@@ -370,7 +381,43 @@ class LinearModel:
         """
         if isinstance(noise_levels, bool) or not isinstance(noise_levels, Real) or not 0 <= noise_levels < math.inf:
             raise parameter_error("noise_levels", "shrunk", "a number that is at least 0", noise_levels)
+        if self.smoothing is not None:
+            raise InvalidInputError("A smoothed model cannot be shrunk: shrink it first, then smooth it.")
         return replace(self, shrinkage=float(noise_levels))
+
+    def smoothed(self, reference: Any) -> LinearModel:
+        """Return the model with weights smoothed by unlabelled rows, which scores single rows.
+
+        reference: rows like those to be scored, at least 20, better 100 and more; they have no labels. Where they vary
+        little, released weights are mostly noise, and count less (``recipes.descent.smoothing``). It costs no privacy
+        of the training records. The result contains the reference rows in its weights, without noise: it is not covered
+        by the certificate and cannot be saved, and the reference must have no training rows unless the result stays
+        with their owner. For two classes or several, of recipe 'best' with a delta above 0.
+        """
+        return replace(self, smoothing=smoothed_by(self, self._prepared(reference)))
+
+    def _smoothed_by_itself(self, X: Any) -> Reals:
+        prepared = self._prepared(X)
+        return replace(self, smoothing=smoothed_by(self, prepared))._scores(prepared)
+
+    def _prepared(self, X: Any) -> Reals:
+        """Return rows as recipe 'best' prepared them in training."""
+        x = self._in_units(X)
+        if self.rows is None:
+            raise InvalidInputError("This model cannot be smoothed: it was not trained by recipe 'best'.")
+        warn_of_other_units(x, self.rows)
+        return self.rows(x)
+
+    def _scores(self, prepared: Reals) -> Reals:
+        """Return the scores of rows that recipe 'best' prepared."""
+        if self.smoothing is not None:
+            return np.asarray(prepared @ self.smoothing.weights + self.smoothing.offsets)
+        return np.asarray(prepared @ self.weights.T + np.asarray(self.intercept))
+
+    def _in_units(self, X: Any) -> Reals:
+        """Return X checked, and scaled where the model has bounds."""
+        x = self._checked(X)
+        return x if self.bounds is None else scaled_rows(x, self.bounds)
 
     def _checked(self, X: Any) -> Reals:
         """Return X as a finite table of float64 with this model's columns, or name what is wrong with it."""

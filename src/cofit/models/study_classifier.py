@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,27 +53,37 @@ class StudyClassifier(ClassifierMixin, StudyEstimator):  # type: ignore[misc]
     ``sklearn.frozen.FrozenEstimator``.
     """
 
-    def decision_function(self, X: Any) -> Reals:
+    def decision_function(self, X: Any, *, smoothing: str | None = None) -> Reals:
         """Return the score of each row, shape (n,): positive for the second class; of several one for each, shape
-        (n, classes)."""
-        return self._scores(self._table(X))
+        (n, classes).
+
+        smoothing: 'batch' smooths scores by the rows of X, which influence each other's then; None: never.
+        """
+        return self._scores(self._table(X), smoothing)
+
+    def smoothed(self, reference: Any) -> StudyClassifier:
+        """Return the classifier smoothed by unlabelled rows, to score single rows with; it cannot be saved. See
+        ``LinearModel.smoothed``."""
+        model = self.model_.smoothed(self._encoded(self._table(reference)))
+        return StudyClassifier(replace(self.study_model, model=model))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Reals:
+    def predict_proba(self, X: Any, *, smoothing: str | None = None) -> Reals:
         """Return the probability of each class for each row, shape (n, classes).
 
-        With logistic regression only.
+        With logistic regression only. smoothing: as in ``decision_function``.
         """
-        return self.model_.probabilities(self.decision_function(X))
+        return self.model_.probabilities(self.decision_function(X, smoothing=smoothing))
 
-    def predict(self, X: Any, *, threshold: float | None = None) -> npt.NDArray[Any]:
+    def predict(self, X: Any, *, threshold: float | None = None, smoothing: str | None = None) -> npt.NDArray[Any]:
         """Return the predicted class of each row, shape (n,): the second one where the score is above 0, or of several
         that with the largest score.
 
         threshold: of two classes, instead, the second class where its probability (``predict_proba``) is above this
         one; without probabilities, where the score is. Warns where 100 rows or more get one class only.
+        smoothing: as in ``decision_function``.
         """
-        places = self.model_.places(self.decision_function(X), threshold)
+        places = self.model_.places(self.decision_function(X, smoothing=smoothing), threshold)
         warn_of_one_class(places, self.classes_)
         return np.asarray(self.classes_[places])
 

@@ -70,9 +70,13 @@ class StudyEstimator(BaseEstimator):  # type: ignore[misc]
         study = self.study_model
         return raw_table(X, study.features, study.label, study.model.classes)
 
-    def _scores(self, table: pa.Table) -> Reals:
+    def _scores(self, table: pa.Table, smoothing: str | None = None) -> Reals:
+        return np.asarray(self.model_.decision_function(self._encoded(table), smoothing=smoothing))
+
+    def _encoded(self, table: pa.Table) -> Reals:
+        """Return the rows of a table as the weights take them, or raise without a value."""
         try:
-            return np.asarray(self.model_.decision_function(self.study_model.encode(table)))
+            return self.study_model.encode(table)
         except TableError:
             missing = [name for name in self.feature_names_in_ if table.column_names.count(name) != 1]
         if missing:

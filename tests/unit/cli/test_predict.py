@@ -19,6 +19,8 @@ from click.testing import CliRunner
 from cofit.cli.main import cli
 from cofit.cli.model import tell_of_shrinkage, write_model
 from cofit.errors import InvalidInputError
+from cofit.models.model_files import load_model
+from cofit.models.study_classifier import StudyClassifier
 from cofit.study.document import Study
 from unit.cli.study_models import model_file, model_of
 from unit.study.studies import HORIZONTAL, VERTICAL, study_of
@@ -232,3 +234,30 @@ def test_an_empty_file_and_no_rows_have_the_exit_code_of_bad_input(tmp_path: Pat
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert (done.returncode, done.stdout) == (2, "")
         assert ("has no rows" if content else "is empty") in done.stderr
+
+
+def test_smoothed_scores_are_those_of_the_batch(tmp_path: Path) -> None:
+    """Only with --smooth do the other rows of the table matter; Python's classifier has the same scores."""
+    study = study_of(HORIZONTAL, model={"kind": "logistic_regression"})
+    model = model_file(tmp_path, study, WEIGHTS, intercept=0.1)
+    rng = np.random.default_rng(2)
+    lines = [
+        [f"p{i}", f"{rng.uniform(-1, 1):.3f}", rng.choice(["x", "y"]), f"{rng.integers(0, 100)}"]
+        + [f"{rng.uniform(-1, 1):.3f}", "1", f"{rng.uniform(-1, 2):.3f}", "no", f"{rng.uniform(-1, 1):.3f}"]
+        for i in range(120)
+    ]
+    whole, half = tmp_path / "whole.csv", tmp_path / "half.csv"
+    whole.write_text("\n".join(map(",".join, [HEADER, *lines])) + "\n")
+    half.write_text("\n".join(map(",".join, [HEADER, *lines[:100]])) + "\n")
+    smoothed = predictions(model, whole, None, "--smooth", about="Smoothed by the 120 rows of the table")
+    other = predictions(model, half, None, "--smooth", about="Smoothed by the 100 rows of the table")
+    assert predictions(model, whole)[:100] == predictions(model, half)
+    assert smoothed[0]["score"] != other[0]["score"] != predictions(model, half)[0]["score"]
+    found = load_model(model)
+    assert isinstance(found, StudyClassifier)
+    scores = [float(row["score"]) for row in smoothed]
+    np.testing.assert_allclose(found.decision_function(whole, smoothing="batch"), scores, rtol=1e-12)
+    kept = found.smoothed(whole)
+    np.testing.assert_allclose(kept.decision_function(half), scores[:100], rtol=1e-9)
+    with pytest.raises(InvalidInputError, match="cannot be saved"):
+        kept.study_model.to_json()

@@ -54,7 +54,8 @@ def test_check_of_the_other(estimator: Any, check: Callable[[Any], None]) -> Non
 
 def test_the_other_has_no_methods_of_its_own() -> None:
     """What the checks call is the same for both, but for probabilities: without the slow tests, one of them will do."""
-    generated = {"set_fit_request", "set_predict_request", "set_score_request"}  # by scikit-learn, from the parameters
+    methods = ("fit", "predict", "score", "decision_function", "predict_proba")
+    generated = {f"set_{method}_request" for method in methods}  # by scikit-learn, from the parameters
     for kind, own in ((LogisticRegression, {"predict_proba"}), (LinearSVC, set[str]())):
         assert {name for name in vars(kind) if not name.startswith("_")} - generated == own
 

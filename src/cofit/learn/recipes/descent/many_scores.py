@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
 from cofit.learn.recipes.descent.row_map import RowMap, offsets
+from cofit.learn.recipes.descent.smoothing import cut_of, smoothed_weights
 from cofit.privacy.release_names import CENTRE, LEVEL
 
 if TYPE_CHECKING:
@@ -39,6 +40,17 @@ def scores_of_releases(plan: DescentPlan, released: Reals, features: Reals) -> R
         scores = _scaled_scores(plan, released, features, weights)
     scores = scores + intercepts
     return np.asarray(scores[:, :, 0] if plan.layout.outputs == 1 else scores)
+
+
+def smoothed_scores_of_releases(plan: DescentPlan, released: Reals, features: Reals) -> Reals:
+    """Return the same of two classes, each release smoothed by these rows (``smoothing``)."""
+    cut = cut_of(float(plan.formats.factor) * 2.0**-plan.formats.exponent, plan.epochs)
+    found = []
+    for one in released:
+        rows = plan.row_map(one)(features)
+        smoothed = smoothed_weights(rows, plan.used_weights(one), plan.facts.rows, cut)
+        found.append((rows @ smoothed.weights + smoothed.offsets + plan.intercepts(one))[:, 0])
+    return np.stack(found, axis=1)
 
 
 def _scaled_scores(plan: DescentPlan, released: Reals, features: Reals, weights: Reals) -> Reals:

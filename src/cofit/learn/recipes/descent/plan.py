@@ -35,7 +35,7 @@ from cofit.learn.recipes.descent.clip import (
 )
 from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, Layout, towards_zero
 from cofit.learn.recipes.descent.kept import kept_state
-from cofit.learn.recipes.descent.many_scores import scores_of_releases
+from cofit.learn.recipes.descent.many_scores import scores_of_releases, smoothed_scores_of_releases
 from cofit.learn.recipes.descent.program import descend
 from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.learn.recipes.descent.sections import descent_sections
@@ -218,6 +218,13 @@ class DescentPlan(Plan):
 
         del kept
         return scores_of_releases(self, cleartext_descent(self, *data.filled, draws, rng), data.test)
+
+    def smoothed_scores(self, data: PublicRows, draws: int, rng: np.random.Generator) -> Reals | None:
+        from cofit.learn.recipes.descent.twin import cleartext_descent  # noqa: PLC0415 - no party imports scipy
+
+        if self.layout.norm != "l2" or self.layout.outputs > 1 or self.formats.residual.clip is not None:
+            return None
+        return smoothed_scores_of_releases(self, cleartext_descent(self, *data.filled, draws, rng), data.test)
 
     @property
     def own_columns(self) -> int:
