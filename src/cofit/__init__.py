@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cofit.models.study_regressor import StudyRegressor
     from cofit.models.verification import Verification, verify_model
     from cofit.privacy.certificate import Certificate
+    from cofit.roles.files.sparse_arrays import save_sparse_table
 
     __version__: str
 
@@ -51,6 +52,7 @@ __all__ = [
     "forecast_accuracy",
     "load_model",
     "run_local",
+    "save_sparse_table",
     "verify_model",
 ]
 
@@ -70,6 +72,7 @@ _LAZY = {
     "Verification": "cofit.models.verification",
     "forecast_accuracy": "cofit.experiments.utility",
     "load_model": "cofit.models.model_files",
+    "save_sparse_table": "cofit.roles.files.sparse_arrays",
     "verify_model": "cofit.models.verification",
 }
 

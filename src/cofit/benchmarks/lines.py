@@ -139,9 +139,7 @@ def _with_lines(mesh: Mesh, names: Sequence[str]) -> Mesh:
         )
 
 
-def _train(
-    party: Party, mesh: Mesh, dealt: Mapping[tuple[str, str], DealtShare], plan: Plan, holders: Holders
-) -> None:
+def _train(party: Party, mesh: Mesh, dealt: Mapping[tuple[str, str], DealtShare], plan: Plan, holders: Holders) -> None:
     """One training on the shares that were dealt; a program drops them when it needs them no longer."""
     party._scheme.mesh = mesh
     for (owner, name), share in dealt.items():

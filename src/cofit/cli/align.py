@@ -16,6 +16,7 @@ from cofit.study.align import compare, key_hashes
 from cofit.study.document import Study
 from cofit.study.encode import checked_keys, owner_named
 from cofit.study.problems import Problems, TableError, shown
+from cofit.study.sparse_table import SparseTable
 
 
 @click.command()
@@ -95,7 +96,8 @@ def _row_keys(study: Study, owner: str, data: Path, layout: TextLayout) -> tuple
     if study.data.partition != "vertical":
         raise InvalidInputError("Rows are aligned in vertical studies; this one is horizontal.")
     name = study.data.row_key
-    table = read_owner_table(study, owner, data, layout)
+    found = read_owner_table(study, owner, data, layout)
+    table = found.others if isinstance(found, SparseTable) else found
     if name is None or table.column_names.count(name) != 1:
         raise TableError(f"The table must have one column '{name}' with the row keys.")
     problems = Problems(f"The table of owner '{owner}'")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.study.columns import scaled_by_bounds
+from cofit.learn.bounds import scaled_by_bounds
 
 Reals = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]

@@ -10,12 +10,14 @@ clipped to it otherwise (``bounds``), so that what is shared is within [-1, 1].
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, RingArray
+from cofit.arithmetic.row_blocks import RowBlocks, block_rows, encoded_blocks
 from cofit.errors import InvalidInputError, RangeError
 from cofit.learn.base_plan import Plan
 from cofit.learn.bounds import TOLERANCE, beyond
@@ -23,20 +25,33 @@ from cofit.learn.recipes.descent.formats import towards_zero
 from cofit.learn.recipes.descent.row_map import cut
 
 Reals = npt.NDArray[np.float64]
-_BLOCK_BYTES = 2 << 20
+Features = npt.NDArray[Any] | RowBlocks
+"""Of an owner: an array, or rows that are made a block at a time."""
 
 
-def encoded_features(plan: Plan, values: npt.NDArray[Any], format: FixedPoint, bound: float) -> RingArray:
+def encoded_features(plan: Plan, values: Features, format: FixedPoint, bound: float) -> RingArray | RowBlocks:
     """Return ``format.encode(prepared_features(plan, values), bound)``, made block by block of rows.
 
-    Beside the table and the result, which are held, a few blocks of 2 MiB. Otherwise it would be ten tables.
+    Beside the table and the result, which are held, a few blocks of 2 MiB. Otherwise it would be ten tables. Of
+    ``RowBlocks`` the result is not held either, but made again whenever it is asked for; every block is made once here,
+    so that what is wrong is refused now.
     """
+    if isinstance(values, RowBlocks):
+        encoded = encoded_blocks(prepared_blocks(plan, values), format, bound)
+        for _ in encoded.blocks():
+            pass
+        return encoded
     out = format.ring.empty((len(values), prepared_features(plan, values[:0]).shape[1]))
-    step = max(1, _BLOCK_BYTES // max(1, 8 * out.shape[1]))
+    step = block_rows(out.shape[1])
     for start in range(0, len(values), step):
         block = prepared_features(plan, values[start : start + step], first_row=start)
         out[start : start + step] = format.encode(block, bound)
     return out
+
+
+def prepared_blocks(plan: Plan, values: RowBlocks) -> RowBlocks:
+    """Return what ``prepared_features`` does, of rows that are made a block at a time."""
+    return values.then(partial(prepared_features, plan), prepared_features(plan, values[:0]).shape[1])
 
 
 def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> Reals:
@@ -72,7 +87,7 @@ def prepared_features(plan: Plan, values: npt.ArrayLike, first_row: int = 0) -> 
     return plan.scaled_by_owner(x)
 
 
-def clipped_from_below(plan: Plan, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def clipped_from_below(plan: Plan, values: npt.NDArray[Any], first_row: int = 0) -> npt.NDArray[Any]:
     """Return an owner's columns with no value below ``feature_lower``, so that no row's mean can be.
 
     Values that are below it by rounding are clipped to it; others are refused. Owners of rows keep to means instead.
@@ -87,7 +102,7 @@ def clipped_from_below(plan: Plan, values: npt.NDArray[Any]) -> npt.NDArray[Any]
     if low.any():
         row, column = (int(i) for i in np.argwhere(low)[0])
         raise RangeError(
-            f"Row {row}, column {column} of the features is below the agreed feature_lower, "
+            f"Row {first_row + row}, column {column} of the features is below the agreed feature_lower, "
             f"{lower:g}. Agree on a smaller one (minus feature_bound is always right)."
         )
     return np.maximum(x, lower)

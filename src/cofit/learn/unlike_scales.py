@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from cofit.learn.sparse_rows import FeatureTable, SparseRows
 
 Reals = npt.NDArray[np.float64]
 FACTOR = 20
@@ -50,7 +51,7 @@ class Spread:
         return np.where(self.middle > 0, self.middle, self.all)
 
 
-def spread_of(parts: Sequence[npt.NDArray[Any]], *, vertical: bool = False) -> Spread | None:
+def spread_of(parts: Sequence[FeatureTable], *, vertical: bool = False) -> Spread | None:
     """Return the spread of the joint columns (of rows, or, vertical, side by side); None if rows are too few to tell.
 
     The middle is that of 2,000 rows, drawn with a fixed seed.
@@ -63,7 +64,7 @@ def spread_of(parts: Sequence[npt.NDArray[Any]], *, vertical: bool = False) -> S
     return _spread(parts)
 
 
-def _spread(parts: Sequence[npt.NDArray[Any]]) -> Spread | None:
+def _spread(parts: Sequence[FeatureTable]) -> Spread | None:
     parts = [part for part in parts if len(part)]
     starts = np.cumsum([0, *map(len, parts)])
     if starts[-1] < _FEWEST_ROWS:
@@ -74,17 +75,38 @@ def _spread(parts: Sequence[npt.NDArray[Any]]) -> Spread | None:
     ]
     middle, ends = [np.zeros(0)], [np.zeros(0)]
     for first in range(0, parts[0].shape[1], _BLOCK):
-        blocks = [part[:, first : first + _BLOCK] for part in parts]
-        sample = np.concatenate([block[rows] for block, rows in zip(blocks, chosen, strict=True)], dtype=np.float64)
+        columns = slice(first, first + _BLOCK)
+        sample = np.concatenate([_cells(part, rows, columns) for part, rows in zip(parts, chosen, strict=True)])
         lowest, highest = np.quantile(sample, _MIDDLE, axis=0)
         middle.append(highest - lowest)
-        highest, lowest = (np.array([end(block, axis=0) for block in blocks], np.float64) for end in (np.max, np.min))
+        lowest, highest = (np.array(found) for found in zip(*(_ends(part, columns) for part in parts), strict=True))
         ends.append(highest.max(axis=0) - lowest.min(axis=0))
     return Spread(np.concatenate(middle), np.concatenate(ends))
 
 
+def _cells(part: FeatureTable, rows: npt.NDArray[np.int64], columns: slice) -> Reals:
+    if isinstance(part, SparseRows):
+        return part.cells(rows, columns)
+    return np.asarray(part[:, columns][rows], dtype=np.float64)
+
+
+def _ends(part: FeatureTable, columns: slice) -> tuple[Reals, Reals]:
+    """Return the smallest and the largest value of these columns."""
+    if isinstance(part, SparseRows):
+        return part.ends(columns)
+    block = part[:, columns]
+    return block.min(axis=0).astype(np.float64), block.max(axis=0).astype(np.float64)
+
+
+def _blocks(part: FeatureTable) -> Iterator[Reals]:
+    """Yield rows: all at once, or as many as are dense at a time."""
+    if isinstance(part, SparseRows):
+        return part.blocks()
+    return iter([part])
+
+
 def scale_warnings(
-    parts: Sequence[npt.NDArray[Any]],
+    parts: Sequence[FeatureTable],
     names: Sequence[str] | None,
     *,
     vertical: bool = False,
@@ -123,12 +145,13 @@ def scale_warnings(
         )
 
 
-def _of_limit(parts: Sequence[npt.NDArray[Any]], typical: Reals, limit: float) -> Iterator[str]:
+def _of_limit(parts: Sequence[FeatureTable], typical: Reals, limit: float) -> Iterator[str]:
     """Without agreed bounds, columns are taken to be of about unit range or unit deviation."""
     usual = limit / math.sqrt(len(typical))
     rows = sum(len(part) for part in parts)
     with np.errstate(over="ignore"):
-        cut = sum(int((np.square(part, dtype=np.float64).sum(axis=1) > limit**2).sum()) for part in parts)
+        lengths = (np.square(rows, dtype=np.float64).sum(axis=1) for part in parts for rows in _blocks(part))
+        cut = sum(int((squares > limit**2).sum()) for squares in lengths)
     if cut > _MANY_CUT * rows:
         yield (
             f"{cut} of {rows} rows are longer than {limit:.3g} ({usual:.3g} times the root of the number of columns) "
@@ -142,8 +165,11 @@ def _of_limit(parts: Sequence[npt.NDArray[Any]], typical: Reals, limit: float) -
         )
 
 
-def _dominant(parts: Sequence[npt.NDArray[Any]]) -> int | None:
-    squares = np.sum([np.square(part, dtype=np.float64).sum(axis=0) for part in parts], axis=0)
+def _dominant(parts: Sequence[FeatureTable]) -> int | None:
+    squares = np.zeros(parts[0].shape[1])
+    for part in parts:
+        for rows in _blocks(part):
+            squares += np.square(rows, dtype=np.float64).sum(axis=0)
     total = float(squares.sum())
     dominant = len(squares) > 1 and total > 0 and float(squares.max()) > _DOMINANT * total
     return int(squares.argmax()) if dominant else None

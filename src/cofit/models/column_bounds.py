@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import parameter_error
-from cofit.study.columns import scaled_by_bounds
 from cofit.study.document import Feature
 
 Reals = npt.NDArray[np.float64]
@@ -37,18 +36,20 @@ def _sound(pair: object) -> bool:
     return numbers and pair[0] < pair[1] and math.isfinite(float(pair[1]) - float(pair[0]))
 
 
-def scaled_rows(x: Reals, bounds: Bounds) -> Reals:
-    """Return rows as they were scaled for training; warn where most of them are hardly in the units of the bounds."""
-    lower, upper = np.array(bounds).T
-    far = ((x < lower) | (x > upper)).mean(axis=1) > 0.5
-    if np.count_nonzero(far) > len(x) / 2:
+def far_from_bounds(x: Reals, lower: Reals, upper: Reals) -> int:
+    """Return how many rows have most of their values beyond the bounds."""
+    return int(np.count_nonzero(((x < lower) | (x > upper)).mean(axis=1) > 0.5))
+
+
+def warn_of_other_bounds(far: int, rows: int) -> None:
+    """Warn whoever called ``predict`` where most rows are far: they are hardly in the units of the bounds."""
+    if far > rows / 2:
         warnings.warn(
-            f"{np.count_nonzero(far):,} of {len(x):,} rows have most of their values beyond the bounds of the columns. "
-            f"Give the columns as they are, in their own units and order: the model scales them itself.",
+            f"{far:,} of {rows:,} rows have most of their values beyond the bounds of the columns. Give the columns as "
+            f"they are, in their own units and order: the model scales them itself.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=6,
         )
-    return scaled_by_bounds(x, lower, upper)
 
 
 def bounded_features(names: Sequence[str], bounds: Bounds) -> tuple[Feature, ...]:

@@ -91,17 +91,21 @@ def warn_of_one_class(places: npt.NDArray[np.intp], classes: Any) -> None:
         warnings.warn(text, OneClassWarning, stacklevel=3)
 
 
-def warn_of_other_units(x: Reals, rows: RowMap) -> None:
-    """Warn where most rows lie beyond what training allowed: they were hardly prepared as in training."""
+def far_from_training(x: Reals, rows: RowMap) -> int:
+    """Return how many rows lie beyond what training allowed."""
     if rows.mean is None and not rows.floor:
-        return
+        return 0
     with np.errstate(over="ignore"):
         far = np.square(x).sum(axis=1) > rows.bound**2 if rows.mean else (np.abs(x) > rows.bound * _ROUNDED).any(axis=1)
-    if np.count_nonzero(far) > len(x) / 2:
+    return int(np.count_nonzero(far))
+
+
+def warn_of_other_units(far: int, rows: int) -> None:
+    """Warn whoever called ``predict`` where most rows are far: they were hardly prepared as in training."""
+    if far > rows / 2:
         warnings.warn(
-            f"{np.count_nonzero(far):,} of {len(x):,} rows have values beyond what was agreed on for training, so that "
-            f"their scores may be wrong. Prepare the table as in training: with the same public bounds, in the same "
-            f"order of columns.",
+            f"{far:,} of {rows:,} rows have values beyond what was agreed on for training, so that their scores may be "
+            f"wrong. Prepare the table as in training: with the same public bounds, in the same order of columns.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=6,
         )

@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_array
 
 from cofit.errors import InvalidInputError
+from cofit.learn.sparse_rows import SparseRows, first_wrong, sparse_rows
 
 _CATEGORY = ("category", "categorical", "enum", "dictionary")
 _TIME = ("date", "time", "duration", "period", "timestamp")
@@ -89,11 +91,25 @@ def refuse_missing(values: npt.NDArray[Any], names: tuple[str, ...] | None, whos
     counts = bad.sum(axis=0)
     if counts.any():
         place = int(np.argmax(counts > 0))
-        raise InvalidInputError(
-            f"{whose}: column {place if names is None else repr(names[place])} of the features is NaN or infinite in "
-            f"{int(counts[place])} of {len(values)} rows, first in row {int(np.argmax(bad[:, place]))} (counted from "
-            f"0). {_FILL_IN}"
-        )
+        name = str(place) if names is None else repr(names[place])
+        first = int(np.argmax(bad[:, place]))
+        raise InvalidInputError(_missing_text(whose, name, int(counts[place]), first, len(values)))
+
+
+def _missing_text(whose: str, column: str, count: int, first: int, rows: int) -> str:
+    return (
+        f"{whose}: column {column} of the features is NaN or infinite in {count} of {rows} rows, first in row {first} "
+        f"(counted from 0). {_FILL_IN}"
+    )
+
+
+def sparse_features(matrix: Any, whose: str) -> SparseRows:
+    """Return the rows of a sparse matrix of SciPy's, or refuse what it holds, with what no dense table may hold."""
+    rows = without_values(whose, lambda: sparse_rows(check_array(matrix, accept_sparse="csr", ensure_all_finite=False)))
+    found = first_wrong(rows.matrix, ~np.isfinite(rows.matrix.data))
+    if found is not None:
+        raise InvalidInputError(_missing_text(whose, str(found[0]), *found[1:], len(rows)))
+    return rows
 
 
 def missing_objects(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -50,13 +50,13 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from cofit.errors import CofitError, InvalidInputError, ShapeError, parameter_error
+from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import Plan
 from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.learn.recipes.descent.shrinkage import shrunk_weights
 from cofit.learn.targets import MOST_CLASSES
-from cofit.models.column_bounds import Bounds, checked_bounds, scaled_rows
+from cofit.models.column_bounds import Bounds, checked_bounds
 from cofit.models.columns_of_weights import (
     Coef,
     Intercept,
@@ -72,11 +72,11 @@ from cofit.models.decisions import (
     refuse_threshold_of_several,
     second_class,
     warn_of_one_class,
-    warn_of_other_units,
 )
 from cofit.models.model_text import model_text, written_by
 from cofit.models.planned import check_planned
 from cofit.models.row_fields import check_rows, read_rows
+from cofit.models.scoring import prepared_rows, prepared_scores, scores_of
 from cofit.models.smoothing import SmoothedScores, checked_smoothing, refuse_smoothed, smoothed_by
 from cofit.models.target_range import TargetRange, checked_range, refuse_threshold, unscaled
 from cofit.privacy.certificate import Certificate
@@ -285,25 +285,15 @@ class LinearModel:
 
     def decision_function(self, X: Any, *, smoothing: str | None = None) -> Reals:
         """Return the score of each row of X, shape (n,): positive for the second class. Of several classes one for
-        each, shape (n, classes).
+        each, shape (n, classes). X may be a sparse matrix of SciPy's: a few MiB of it are dense at a time.
 
         smoothing: 'batch' smooths the scores by the rows of X themselves, which influence each other's scores then
-        (``smoothed``). None, the default: every row has a score of its own.
+        (``smoothed``), and are dense all at once. None, the default: every row has a score of its own.
         """
-        if checked_smoothing(smoothing):
-            return self._smoothed_by_itself(X)
-        x = self._in_units(X)
-        if self.rows is not None:
-            warn_of_other_units(x, self.rows)
-            return self._scores(self.rows(x))
-        largest = np.maximum(np.abs(x).max(axis=1), self.constant)
-        unit = np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
-        scaled = x / unit[:, np.newaxis]
-        lengths = np.hypot(np.linalg.norm(scaled, axis=1), self.constant / unit)
-        with np.errstate(over="ignore"):
-            divisors = np.maximum(lengths, self.norm_floor / unit)
-        scores = scaled @ self.weights + self.intercept / unit
-        return np.asarray(np.divide(scores, divisors, out=np.zeros(len(x)), where=divisors > 0))
+        if not checked_smoothing(smoothing):
+            return scores_of(self, X)
+        prepared = prepared_rows(self, X)
+        return prepared_scores(replace(self, smoothing=smoothed_by(self, prepared)), prepared)
 
     def predict(self, X: Any, *, threshold: float | None = None, smoothing: str | None = None) -> npt.NDArray[Any]:
         """Return the predicted class of each row of X: the second one where the score is above 0, or of several that
@@ -394,59 +384,7 @@ class LinearModel:
         by the certificate and cannot be saved, and the reference must have no training rows unless the result stays
         with their owner. For two classes or several, of recipe 'best' with a delta above 0.
         """
-        return replace(self, smoothing=smoothed_by(self, self._prepared(reference)))
-
-    def _smoothed_by_itself(self, X: Any) -> Reals:
-        prepared = self._prepared(X)
-        return replace(self, smoothing=smoothed_by(self, prepared))._scores(prepared)
-
-    def _prepared(self, X: Any) -> Reals:
-        """Return rows as recipe 'best' prepared them in training."""
-        x = self._in_units(X)
-        if self.rows is None:
-            raise InvalidInputError("This model cannot be smoothed: it was not trained by recipe 'best'.")
-        warn_of_other_units(x, self.rows)
-        return self.rows(x)
-
-    def _scores(self, prepared: Reals) -> Reals:
-        """Return the scores of rows that recipe 'best' prepared."""
-        if self.smoothing is not None:
-            return np.asarray(prepared @ self.smoothing.weights + self.smoothing.offsets)
-        return np.asarray(prepared @ self.weights.T + np.asarray(self.intercept))
-
-    def _in_units(self, X: Any) -> Reals:
-        """Return X checked, and scaled where the model has bounds."""
-        x = self._checked(X)
-        return x if self.bounds is None else scaled_rows(x, self.bounds)
-
-    def _checked(self, X: Any) -> Reals:
-        """Return X as a finite table of float64 with this model's columns, or name what is wrong with it."""
-        names = getattr(X, "column_names", getattr(X, "columns", None))  # the first of them with Arrow
-        if self.feature_names is not None and names is not None and tuple(names) != self.feature_names:
-            raise parameter_error(
-                "X", "predict", f"with the columns {list(self.feature_names)}", list(names), ShapeError
-            )
-        array = np.asarray(X)
-        if array.ndim != 2:
-            raise parameter_error("X", "predict", "a table with rows and columns", f"shape {array.shape}", ShapeError)
-        if array.shape[1] != self.features:
-            got = f"{array.shape[1]} columns"
-            raise parameter_error("X", "predict", f"a table with {self.features} columns", got, ShapeError)
-        if array.dtype.kind in "biuf":
-            values = array.astype(np.float64)
-        else:
-            cells = np.asarray(X, dtype=object)
-            values = np.array([_real(cell) for cell in cells.flat], dtype=np.float64).reshape(array.shape)
-        if not np.isfinite(values).all():
-            row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
-            raise InvalidInputError(
-                f"Row {row}, column {self._name(column)} of X is not a finite number: it is NaN, infinite or something "
-                f"else."
-            )
-        return np.asarray(values)
-
-    def _name(self, column: int) -> str:
-        return f"{column}" if self.feature_names is None else f"{column} ('{self.feature_names[column]}')"
+        return replace(self, smoothing=smoothed_by(self, prepared_rows(self, reference)))
 
     def _check_names(self) -> None:
         names = self.feature_names
@@ -472,14 +410,6 @@ def check_classes(classes: object) -> None:
             _refuse("classes", "integers of at most 64 bits", label)
     if len(set(classes)) != len(classes):
         _refuse("classes", "all different", classes)
-
-
-def _real(cell: object) -> float:
-    """Return a cell as a float; NaN, which is refused with its place, for what is none."""
-    try:
-        return float(cell) if isinstance(cell, Real) else math.nan
-    except OverflowError:
-        return math.nan
 
 
 def _refuse(name: str, must_be: str, got: object) -> NoReturn:

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import InvalidInputError, RangeError
-from cofit.learn.bounds import beyond
+from cofit.learn.bounds import beyond, scaled_by_bounds
+from cofit.learn.sparse_rows import FeatureTable
 from cofit.models.tables import Tables, read_tables, target_column
 from cofit.models.target_range import TargetRange
-from cofit.study.columns import scaled_by_bounds
 
 _NUMBERS = "numbers"
 
@@ -24,12 +24,12 @@ def number_tables(owners: Any, y: Any, partition: str, estimator: str, target_ra
 
 
 def _read(
-    given: Mapping[str, Any], features: Mapping[str, npt.NDArray[Any]], target_range: TargetRange
+    given: Mapping[str, Any], features: Mapping[str, FeatureTable], target_range: TargetRange
 ) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any]]:
     return {name: _scaled(name, y, features[name], target_range) for name, y in given.items()}, np.array([])
 
 
-def _scaled(owner: str, y: Any, features: npt.NDArray[Any], target_range: TargetRange) -> npt.NDArray[np.float64]:
+def _scaled(owner: str, y: Any, features: FeatureTable, target_range: TargetRange) -> npt.NDArray[np.float64]:
     """Return targets from -1 to 1; refuse those beyond the range by more than rounding, without showing one."""
     column = target_column(owner, y, features, _NUMBERS)
     if column.dtype.kind not in "biuf":

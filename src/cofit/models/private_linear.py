@@ -177,7 +177,9 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
         refuse_other_than_numbers(X, "X")
         if hasattr(X, "column_names"):  # Arrow, whose names scikit-learn does not see: the model compares them
             return X
-        return without_values("X", lambda: np.asarray(validate_data(self, X, reset=False, ensure_all_finite=False)))
+        return without_values(
+            "X", lambda: validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=False)
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -185,4 +187,5 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
+        tags.input_tags.sparse = True
         return tags

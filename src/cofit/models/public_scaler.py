@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cofit.errors import parameter_error
+from cofit.learn.bounds import scaled_by_bounds
 from cofit.models.feature_columns import column_names, refuse_missing, refuse_other_than_numbers, without_values
-from cofit.study.columns import scaled_by_bounds
 
 Reals = npt.NDArray[np.float64]
 Bounds = float | Sequence[float] | Reals | Mapping[str, float]

@@ -15,12 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from cofit.errors import InvalidInputError, RangeError, ShapeError, parameter_error
 from cofit.learn.bounds import beyond
 from cofit.learn.facts import PARTITIONS
+from cofit.learn.sparse_rows import FeatureTable, SparseRows, first_wrong, is_sparse
 from cofit.learn.targets import MOST_CLASSES
 from cofit.models.feature_columns import (
     column_names,
     missing_objects,
     refuse_missing,
     refuse_other_than_numbers,
+    sparse_features,
     without_values,
 )
 from cofit.models.linear_model import check_classes
@@ -43,14 +45,12 @@ class Tables:
     feature_names: tuple[str, ...] | None
 
     @property
-    def features(self) -> list[npt.NDArray[Any]]:
+    def features(self) -> list[FeatureTable]:
         """The features of every owner that has some."""
         return [table.features for table in self.owners.values() if table.features is not None]
 
 
-Read = Callable[
-    [Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any]]
-]
+Read = Callable[[Mapping[str, Any], Mapping[str, FeatureTable]], tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any]]]
 """From the labels that each owner gave, and features of the same rows, to those of ``OwnerTable``, and the classes."""
 
 
@@ -173,8 +173,10 @@ def _vertical(owners: Any, y: Any, estimator: str, read: Read) -> Tables:
     return Tables(result, len(features[first]), sum(x.shape[1] for x in features.values()), classes, joint)
 
 
-def _features(owner: str, x: Any) -> npt.NDArray[Any]:
+def _features(owner: str, x: Any) -> FeatureTable:
     whose = f"Owner '{owner}'"
+    if is_sparse(x):
+        return sparse_features(x, whose)
     refuse_other_than_numbers(x, whose)
     array = without_values(whose, lambda: np.asarray(check_array(x, ensure_all_finite=False, input_name="X")))
     refuse_missing(array, column_names(x), whose)
@@ -182,18 +184,18 @@ def _features(owner: str, x: Any) -> npt.NDArray[Any]:
 
 
 def _read_classes(
-    given: Mapping[str, Any], features: Mapping[str, npt.NDArray[Any]], agreed: npt.NDArray[Any] | None
+    given: Mapping[str, Any], features: Mapping[str, FeatureTable], agreed: npt.NDArray[Any] | None
 ) -> tuple[dict[str, npt.NDArray[Any]], npt.NDArray[Any]]:
     labels = {name: _labels(name, y, features[name]) for name, y in given.items()}
     classes = _classes(labels, agreed)
     return {name: _encoded(own, classes) for name, own in labels.items()}, classes
 
 
-def target_column(owner: str, y: Any, features: npt.NDArray[Any], must_be: str) -> npt.NDArray[Any]:
+def target_column(owner: str, y: Any, features: FeatureTable, must_be: str) -> npt.NDArray[Any]:
     """Return labels or targets, one for each row, of which none is missing. must_be: what they must be."""
     whose = f"Owner '{owner}'"
     labels = without_values(whose, lambda: np.asarray(column_or_1d(y, warn=True)))
-    without_values(whose, lambda: check_consistent_length(features, labels))
+    without_values(whose, lambda: check_consistent_length(range(len(features)), labels))
     if labels.dtype.kind in "mM":
         raise InvalidInputError(f"{whose}: the labels are dates or times. They must be {must_be}.")
     missing = missing_objects(labels)
@@ -206,7 +208,7 @@ def target_column(owner: str, y: Any, features: npt.NDArray[Any], must_be: str) 
     return labels
 
 
-def _labels(owner: str, y: Any, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _labels(owner: str, y: Any, features: FeatureTable) -> npt.NDArray[Any]:
     labels = target_column(owner, y, features, "classes")
     without_values(f"Owner '{owner}'", lambda: check_classification_targets(labels))
     return labels
@@ -261,14 +263,26 @@ def refuse_beyond(given: Tables, bound: float, *, vertical: bool) -> None:
     for owner, table in given.owners.items():
         if table.features is None:
             continue
-        wrong = beyond(np.asarray(table.features, dtype=np.float64), -bound, bound)
-        if wrong.any():
-            row, column = (int(i) for i in np.argwhere(wrong)[0])
+        found = _first_beyond(table.features, bound)
+        if found is not None:
+            column, count, row = found
             name = first + column if given.feature_names is None else f"'{given.feature_names[first + column]}'"
             raise RangeError(
-                f"Owner '{owner}': {int(wrong[:, column].sum()):,} of {len(wrong):,} values of column {name} are "
+                f"Owner '{owner}': {count:,} of {len(table.features):,} values of column {name} are "
                 f"larger in magnitude than the agreed feature_bound, {bound:g} (the first in row {row}, counted from "
                 f"0). Map the column to [-{bound:g}, {bound:g}] by public bounds (cofit.PublicScaler), or agree on a "
                 f"larger feature_bound."
             )
-        first += wrong.shape[1] if vertical else 0
+        first += table.features.shape[1] if vertical else 0
+
+
+def _first_beyond(features: FeatureTable, bound: float) -> tuple[int, int, int] | None:
+    """Return a column with values beyond the bound, how many, and the first row of them; None without any."""
+    if isinstance(features, SparseRows):
+        matrix = features.matrix
+        return first_wrong(matrix, beyond(matrix.data.astype(np.float64), -bound, bound))
+    wrong = beyond(np.asarray(features, dtype=np.float64), -bound, bound)
+    if not wrong.any():
+        return None
+    row, column = (int(i) for i in np.argwhere(wrong)[0])
+    return column, int(wrong[:, column].sum()), row

@@ -9,7 +9,7 @@ import numpy as np
 
 from cofit.errors import InvalidInputError
 from cofit.experiments.public_rows import PublicRows, public_sample
-from cofit.learn.bounds import beyond
+from cofit.learn.bounds import beyond, scaled_by_bounds
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.models.target_range import TargetRange
@@ -17,7 +17,6 @@ from cofit.report.source import linear
 from cofit.roles.files.plain_arrays import plain_arrays
 from cofit.roles.files.tables import read_study_table
 from cofit.roles.files.text_tables import ANY_LAYOUT, TextLayout
-from cofit.study.columns import scaled_by_bounds
 from cofit.study.problems import TableError
 
 

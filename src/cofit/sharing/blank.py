@@ -23,7 +23,7 @@ from cofit.errors import InvalidInputError
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.boolean import Rows
 from cofit.sharing.costs import Costs
-from cofit.sharing.inputs import Inputs, Room
+from cofit.sharing.inputs import Inputs, Room, Values
 from cofit.sharing.operands import check_reduction, common_ring
 from cofit.sharing.packed_bits import PackedBits, PackedBoolean, common_count, folded_count
 from cofit.sharing.regions import KnownShare, joined_regions
@@ -51,7 +51,7 @@ class _NoInputs(Inputs):
     def layout(self, ring: Ring, shape: Shape) -> tuple[ComponentFacts, ...]:
         raise _without_values()
 
-    def components(self, ring: Ring, values: RingArray, seed: bytes) -> tuple[Component, ...]:
+    def components(self, ring: Ring, values: Values, seed: bytes) -> tuple[Component, ...]:
         raise _without_values()
 
     def assemble(self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:

@@ -11,6 +11,7 @@ A digest of what two parties were dealt in common says to both whether an owner 
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -18,11 +19,16 @@ import numpy as np
 
 from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES
+from cofit.arithmetic.row_blocks import RowBlocks
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare
 from cofit.transport import Mesh
 
 CHUNK_BYTES = 1 << 20  # a message: large enough to fill a TLS socket, small enough to stay in the cache
 DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+Values = RingArray | RowBlocks
+"""Elements of a ring that an owner shares: an array, or a table whose rows are made as they are sent."""
 
 
 class Inputs(ABC):
@@ -33,9 +39,9 @@ class Inputs(ABC):
         """Return the public facts of the components of a value of this shape."""
 
     @abstractmethod
-    def components(self, ring: Ring, values: RingArray, seed: bytes) -> tuple[Component, ...]:
-        """Share an owner's values. Everything follows from ``seed``, which must be fresh for every value and stay with
-        the owner: the same seed gives the same components.
+    def components(self, ring: Ring, values: Values, seed: bytes) -> tuple[Component, ...]:
+        """Share an owner's values, elements of the ring. Everything follows from ``seed``, which must be fresh for
+        every value and stay with the owner: the same seed gives the same components.
         """
 
     @abstractmethod
@@ -55,6 +61,34 @@ def chunks(ring: Ring, count: int) -> Iterator[slice]:
     step = CHUNK_BYTES // ring.element_bytes
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
+
+
+def in_chunks(ring: Ring, values: Values) -> Iterator[RingArray]:
+    """Yield an owner's elements, row by row, as many at a time as go into one message; a table of ``RowBlocks`` in the
+    same buffer each time.
+    """
+    if isinstance(values, RowBlocks):
+        yield from _chunks_of_blocks(ring, values)
+        return
+    flat = ring.check(values).reshape(-1)
+    for chunk in chunks(ring, flat.size):
+        yield flat[chunk]
+
+
+def _chunks_of_blocks(ring: Ring, values: RowBlocks) -> Iterator[RingArray]:
+    buffer = ring.empty((min(math.prod(values.shape), CHUNK_BYTES // ring.element_bytes),))
+    filled = 0
+    for block in values.blocks():
+        flat = ring.check(block).reshape(-1)
+        while flat.size:
+            taken = min(flat.size, buffer.size - filled)
+            buffer[filled : filled + taken] = flat[:taken]
+            flat, filled = flat[taken:], filled + taken
+            if filled == buffer.size:
+                yield buffer
+                filled = 0
+    if filled:
+        yield buffer[:filled]
 
 
 # --- components as messages ------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from cofit.arithmetic import Ring, RingArray, Shape
+from cofit.arithmetic import Ring, Shape
 from cofit.errors import parameter_error
-from cofit.sharing.inputs import chunks
+from cofit.sharing.inputs import Values, in_chunks
 from cofit.sharing.member import as_bytes
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare
@@ -40,7 +40,7 @@ def known_layout(ring: Ring, shape: Shape, holder: int) -> tuple[ComponentFacts,
 
 
 def components_of(
-    scheme: type[Scheme], spec: Spec, ring: Ring, values: RingArray, seed: bytes, holder: int | None
+    scheme: type[Scheme], spec: Spec, ring: Ring, values: Values, seed: bytes, holder: int | None
 ) -> tuple[Component, ...]:
     """Return the components of an owner's value; those that are shared follow from ``seed``."""
     if _keeper(scheme, spec, holder) is None:
@@ -48,8 +48,7 @@ def components_of(
     (facts,) = layout_of(scheme, spec, ring, values.shape, holder)
 
     def content() -> Iterator[memoryview]:
-        flat = ring.check(values).reshape(-1)
-        return (as_bytes(flat[chunk]) for chunk in chunks(ring, flat.size))
+        return (as_bytes(chunk) for chunk in in_chunks(ring, values))
 
     return (Component(facts, content),)
 

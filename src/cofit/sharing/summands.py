@@ -18,7 +18,7 @@ import numpy.typing as npt
 from cofit.arithmetic import Generator, Place, Ring, RingArray, Shape
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed
 from cofit.errors import DisputeError, InvalidInputError, ProtocolError
-from cofit.sharing.inputs import CHUNK_BYTES, Inputs, chunks
+from cofit.sharing.inputs import CHUNK_BYTES, Inputs, Values, in_chunks
 from cofit.sharing.member import as_bytes
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare, Share
 
@@ -67,7 +67,7 @@ class SummandInputs(Inputs):
     def _holders(self, summand: int) -> tuple[int, ...]:
         return tuple(rank for rank, held in enumerate(self.held) if summand in held)
 
-    def components(self, ring: Ring, values: RingArray, seed: bytes) -> tuple[Component, ...]:
+    def components(self, ring: Ring, values: Values, seed: bytes) -> tuple[Component, ...]:
         *facts, explicit = self.layout(ring, values.shape)
         seeds = [derive_seed(seed, f"{self.scheme} summand {j}") for j in self._seeded]
         drawn = [Component(fact, functools.partial(_whole, own)) for fact, own in zip(facts, seeds, strict=True)]
@@ -93,13 +93,13 @@ def _whole(content: bytes) -> Iterator[memoryview]:
     yield memoryview(content)
 
 
-def _last_summand(ring: Ring, values: RingArray, seeds: Sequence[bytes]) -> Iterator[memoryview]:
+def _last_summand(ring: Ring, values: Values, seeds: Sequence[bytes]) -> Iterator[memoryview]:
     """Yield what is left of the values when the draws from all seeds are taken off, in chunks in the same buffer."""
     streams = [Generator(seed) for seed in seeds]
-    flat = ring.check(values).reshape(-1)
-    last, mask = (ring.empty((min(flat.size, CHUNK_BYTES // ring.element_bytes),)) for _ in range(2))
-    for chunk in chunks(ring, flat.size):
-        rest, size = flat[chunk], flat[chunk].size
+    most = min(math.prod(values.shape), CHUNK_BYTES // ring.element_bytes)
+    last, mask = (ring.empty((most,)) for _ in range(2))
+    for chunk in in_chunks(ring, values):
+        rest, size = chunk, chunk.size
         for stream in streams:
             stream.ring_into(ring, mask[:size])
             rest = ring.sub(rest, mask[:size], out=last[:size])

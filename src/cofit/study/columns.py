@@ -63,11 +63,6 @@ class Matches:
     missing: Mask
 
 
-def scaled_by_bounds(values: Reals, lower: Any, upper: Any) -> Reals:
-    """Return numbers mapped linearly from [lower, upper] to [-1, 1]; what is beyond a bound counts as the bound."""
-    return np.asarray(np.clip((np.clip(values, lower, upper) - lower) / (upper - lower) * 2.0 - 1.0, -1.0, 1.0))
-
-
 def plain_column(table: pa.Table, name: str) -> Any:
     """Return a column as one array, without dictionaries; copied only where it comes in pieces or as a dictionary."""
     column = table.column(name)

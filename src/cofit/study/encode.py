@@ -25,7 +25,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cofit.errors import parameter_error
-from cofit.learn.bounds import beyond
+from cofit.learn.bounds import beyond, scaled_by_bounds
+from cofit.learn.sparse_rows import FeatureTable, SparseRows
 from cofit.study.columns import (
     BOOLEANS,
     UNKNOWN,
@@ -36,7 +37,6 @@ from cofit.study.columns import (
     numbers,
     plain_column,
     row_keys,
-    scaled_by_bounds,
 )
 from cofit.study.document import Data, Feature, OwnerEntry, Study, Value, value_text
 from cofit.study.fields import suggestion
@@ -51,6 +51,7 @@ from cofit.study.problems import (
     Problems,
     listed,
 )
+from cofit.study.sparse_table import SparseTable, encode_matrix
 
 _FILL_IN = "fill it in, remove the row, or agree on a value for 'missing' in the study"
 _NO_DATES = "give a number instead, such as days since a public date or age in years"
@@ -64,7 +65,7 @@ class EncodedTable:
     1), ``keys`` and ``weights`` (0 to the bound), each None where the owner has none. ``moved``: how many values of a
     column were moved to a bound, for the owner alone."""
 
-    features: Reals | None
+    features: FeatureTable | None
     labels: npt.NDArray[Any] | None
     keys: tuple[str, ...] | None
     moved: Mapping[str, int] = field(default_factory=dict)
@@ -77,11 +78,16 @@ class EncodedTable:
     def rows(self, order: npt.NDArray[np.int64]) -> EncodedTable:
         """Return these rows in this order."""
         return EncodedTable(
-            None if self.features is None else self.features[order],
+            self._features_of(order),
             None if self.labels is None else self.labels[order],
             None if self.keys is None else tuple(self.keys[i] for i in order.tolist()),
             weights=None if self.weights is None else self.weights[order],
         )
+
+    def _features_of(self, order: npt.NDArray[np.int64]) -> FeatureTable | None:
+        if isinstance(self.features, SparseRows):
+            return self.features.take(order)
+        return None if self.features is None else self.features[order]
 
 
 def owner_named(study: Study, name: str) -> OwnerEntry:
@@ -102,18 +108,23 @@ def expected_columns(study: Study, owner: OwnerEntry) -> tuple[str, ...]:
     return (*owner.columns, *special)
 
 
-def encode_table(study: Study, owner: str, table: pa.Table) -> EncodedTable:
+def encode_table(study: Study, owner: str, table: pa.Table | SparseTable) -> EncodedTable:
     """Return the table of ``owner`` encoded as the study says, rows in the order of the table; or raise TableError."""
     entry = owner_named(study, owner)
     problems = Problems(f"The table of owner '{owner}'")
     wanted = expected_columns(study, entry)
-    present = _check_columns(study, wanted, table, problems)
     _check_rows(study, entry, table.num_rows, problems)
+    sparse = None
+    if isinstance(table, SparseTable):
+        held = study.features_of(entry)
+        sparse = encode_matrix(held, table.matrix, problems) if held else None
+        wanted, table = wanted[len(entry.columns) :], table.others
+    present = _check_columns(study, wanted, table, problems)
     keys = None
     if study.data.row_key in present:
         keys = checked_keys(study.data.row_key, table, problems)
     features = [feature for feature in study.features_of(entry) if feature.name in present]
-    encoded = encode_columns(features, table, problems) if features else None
+    encoded: FeatureTable | None = encode_columns(features, table, problems) if features else sparse
     labels = None
     if entry.holds_label and study.data.label in present:
         labels = _labels(study.data, table, problems)

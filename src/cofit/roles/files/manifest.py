@@ -31,11 +31,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cofit.arithmetic import RingArray
 from cofit.arithmetic.prg import derive_seed
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.secret import InputFacts
 from cofit.sharing import Component, ComponentFacts, Spec, scheme_of
+from cofit.sharing.inputs import Values
 from cofit.sharing.known_inputs import components_of, layout_of
 
 SALT_BYTES = 32
@@ -60,7 +60,7 @@ class DealtContribution:
 
 def deal_contribution(
     spec: Spec,
-    inputs: Mapping[str, tuple[InputFacts, RingArray]],
+    inputs: Mapping[str, tuple[InputFacts, Values]],
     seed: bytes,
     plan: str,
     rows: str | None = None,

@@ -31,6 +31,7 @@ from cofit.study.program import Program
 
 _LARGEST_SOURCE = 4 << 20
 
+
 def source_paths(files: Sequence[Path]) -> dict[str, Path]:
     """Return source files by their paths from the folder that all of them have in common."""
     if len(files) == 1:

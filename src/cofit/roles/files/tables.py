@@ -16,20 +16,29 @@ import pyarrow.parquet
 
 from cofit.errors import InvalidInputError
 from cofit.roles.files.plain_arrays import plain_arrays
+from cofit.roles.files.sparse_arrays import split_sparse
 from cofit.roles.files.text_tables import ANY_LAYOUT, TextLayout, no_rows, read_text_table
 from cofit.study.document import Feature, Study
 from cofit.study.encode import owner_named
 from cofit.study.problems import TableError
+from cofit.study.sparse_table import SparseTable
 
 _USUAL_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _SUFFIXES = ".csv, .tsv, .parquet, .arrow, .feather or .npz"
 
 
-def read_owner_table(study: Study, owner: str, path: str | Path, layout: TextLayout = ANY_LAYOUT) -> pa.Table:
-    """Read the table of one owner of a study; in an .npz file X and y are its features, in order, and the label."""
+def read_owner_table(
+    study: Study, owner: str, path: str | Path, layout: TextLayout = ANY_LAYOUT
+) -> pa.Table | SparseTable:
+    """Read the table of one owner of a study; in an .npz file X and y are its features, in order, and the label.
+
+    A sparse matrix in an .npz file stays one.
+    """
     entry = owner_named(study, owner)
     data = study.data
     label = data.label if entry.holds_label else None
+    if (sparse := _sparse_table(Path(path), study.features_of(entry), label, layout)) is not None:
+        return sparse
     weights = [] if data.weight is None or label is None else [data.weight]
     return read_study_table(path, study.features_of(entry), label, data.label_values, layout, weights)
 
@@ -66,8 +75,8 @@ def read_table(
     .csv, .tsv: the first line names the columns; all values stay text, so that nothing is guessed. ``layout`` says what
     stands between columns, the decimal mark of the columns ``numbers``, and the encoding; see
     ``files.text_tables`` for what is found out where it does not. .parquet, .arrow, .feather: with their types.
-    .npz: one-dimensional arrays are columns under their names; an array X of two dimensions holds the columns
-    ``features`` and y is the column ``label``. Pickled arrays are refused.
+    .npz: one-dimensional arrays are columns under their names; an array X of two dimensions, or a sparse matrix, which
+    becomes dense, holds the columns ``features`` and y is the column ``label``. Pickled arrays are refused.
     """
     file = Path(path)
     if not file.is_file():
@@ -118,9 +127,40 @@ def _arrow(path: Path) -> pa.Table:
     return pa.ipc.open_stream(source).read_all()
 
 
+def _sparse_table(path: Path, features: Sequence[Feature], label: str | None, layout: TextLayout) -> SparseTable | None:
+    """Return the table in an .npz file with a sparse matrix; None for every other file, which others read."""
+    if path.suffix.lower() != ".npz" or not path.is_file() or layout != ANY_LAYOUT:
+        return None
+    found = split_sparse(path, plain_arrays(path))
+    if found is None:
+        return None
+    matrix, others = found
+    _check_width(path, matrix.shape[1], len(features))
+    columns = {label if name == "y" and label is not None else name: array for name, array in others.items()}
+    lengths = {name: array.shape for name, array in columns.items()}
+    if any(shape != (matrix.shape[0],) for shape in lengths.values()):
+        must_be = f"one value for each of the {matrix.shape[0]} rows of the matrix"
+        raise InvalidInputError(f"The columns of '{path}' must have {must_be}. Got {lengths} instead.")
+    if not matrix.shape[0]:
+        raise no_rows(path)
+    return SparseTable(matrix, pa.table({name: pa.array(array) for name, array in columns.items()}))
+
+
+def _check_width(path: Path, got: int, wanted: int) -> None:
+    if got != wanted:
+        raise InvalidInputError(
+            f"The array X of '{path}' must have {wanted} columns, one for each feature of this owner. Got {got} "
+            f"instead."
+        )
+
+
 def _npz(path: Path, features: Sequence[str], label: str | None) -> pa.Table:
     columns: dict[str, Any] = {}
-    for name, array in plain_arrays(path).items():
+    arrays = plain_arrays(path)
+    if (sparse := split_sparse(path, arrays)) is not None:
+        _check_width(path, sparse[0].shape[1], len(features))
+        arrays = {"X": sparse[0].toarray(), **sparse[1]}
+    for name, array in arrays.items():
         columns |= _npz_columns(path, name, array, features, label)
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -132,11 +172,7 @@ def _npz_columns(
     path: Path, name: str, array: np.ndarray[Any, Any], features: Sequence[str], label: str | None
 ) -> dict[str, Any]:
     if name == "X" and array.ndim == 2:
-        if array.shape[1] != len(features):
-            raise InvalidInputError(
-                f"The array X of '{path}' must have {len(features)} columns, one for each feature of this owner. Got "
-                f"{array.shape[1]} instead."
-            )
+        _check_width(path, array.shape[1], len(features))
         by_column = np.asfortranarray(array)
         return {feature: pa.array(by_column[:, i]) for i, feature in enumerate(features)}
     if array.ndim != 1:

@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import RingArray, Shape
+from cofit.arithmetic import Shape
 from cofit.errors import ProtocolError
 from cofit.privacy.accounted import AccountedRelease
 from cofit.roles.files.ledger import Ledger, PrivacyCost
 from cofit.secret import InputFacts, Opening, Party, SecretArray
 from cofit.secret.checkpoints import Checkpoints, KeptState
 from cofit.sharing import Spec
+from cofit.sharing.inputs import Values
 from cofit.study.agreement import Agreement
 from cofit.transport import Identity
 
@@ -220,7 +221,7 @@ class Job(Protocol):
 class TableJob(Job, Protocol):
     """A job whose inputs are made of the owners' encoded tables."""
 
-    def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> RingArray | None:
+    def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> Values | None:
         """Return one input of an owner, in the format of ``facts``; None if its table has no such."""
 
 

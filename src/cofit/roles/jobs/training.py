@@ -26,6 +26,7 @@ from cofit.roles.jobs.job import OneRelease, Outcome, ReleasePolicy, Work
 from cofit.secret import InputFacts, Opening, SecretArray
 from cofit.secret.checkpoints import KeptState
 from cofit.secret.party import PREPARATION
+from cofit.sharing.inputs import Values
 from cofit.study.document import Study
 from cofit.study.encoding import study_encoding
 from cofit.study.expected import expected_contributions, holders, party_ranks
@@ -79,16 +80,16 @@ class Training(OneRelease):
             due = minute_by_minute(self.plan, kept.steps, self.contributors, parties, compute.latency)
         return replace(kept, due=due) if due else None
 
-    def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> RingArray | None:
+    def encode(self, name: str, facts: InputFacts, table: EncodedTable) -> Values | None:
         """Return the features, the labels or the weights as the plan wants them."""
         if name == WEIGHTS:
             return self._weights(facts, table)
-        values = table.features if name == FEATURES else table.labels
-        if values is None:
-            return None
         if name == FEATURES:
-            return encoded_features(self.plan, values, facts.format, facts.bound)
-        return facts.format.encode(self.plan.target.encoded(values), facts.bound)
+            held = table.features
+            return None if held is None else encoded_features(self.plan, held, facts.format, facts.bound)
+        if table.labels is None:
+            return None
+        return facts.format.encode(self.plan.target.encoded(table.labels), facts.bound)
 
     def _weights(self, facts: InputFacts, table: EncodedTable) -> RingArray | None:
         bound = self.plan.facts.weight_bound

@@ -10,14 +10,15 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cofit.arithmetic import FixedPoint
+from cofit.arithmetic import FixedPoint, Shape
 from cofit.arithmetic.fixed import as_bound
 from cofit.arithmetic.prg import fresh_seed
+from cofit.arithmetic.row_blocks import RowBlocks, encoded_blocks
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.roles.local.progress import SHARE, START, Listener, Reporter, silent
 from cofit.secret import InputFacts, Opening, Party
 from cofit.sharing import Spec, dealer_of, scheme_of
-from cofit.sharing.inputs import send_components
+from cofit.sharing.inputs import Values, send_components
 from cofit.transport import Counts, Mesh, Terms, check_name
 
 R = TypeVar("R")
@@ -33,7 +34,7 @@ class Contribution:
     ``bound`` is part of the public agreement and must not be computed from the data.
     """
 
-    values: npt.ArrayLike
+    values: npt.ArrayLike | RowBlocks
     bound: float
     format: FixedPoint = _DEFAULT_FORMAT
 
@@ -44,15 +45,27 @@ class Contribution:
         self.format.limit(self.bound)
 
     def __repr__(self) -> str:
-        return f"<Contribution shape={np.shape(self.values)}, {self.format}, bound {self.bound:g}>"
+        return f"<Contribution shape={self.shape}, {self.format}, bound {self.bound:g}>"
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the values."""
+        if isinstance(self.values, RowBlocks):
+            return self.values.shape
+        try:
+            return np.shape(self.values)
+        except ValueError:
+            raise InvalidInputError("The values of a Contribution must form an array: all rows equally long.") from None
 
     def facts(self) -> InputFacts:
         """Return what is public of it."""
-        try:
-            shape = np.shape(self.values)
-        except ValueError:
-            raise InvalidInputError("The values of a Contribution must form an array: all rows equally long.") from None
-        return InputFacts(shape, self.format, self.bound)
+        return InputFacts(self.shape, self.format, self.bound)
+
+    def encoded(self) -> Values:
+        """Return the values as elements of the ring; of ``RowBlocks``, as they are asked for."""
+        if isinstance(self.values, RowBlocks):
+            return encoded_blocks(self.values, self.format, self.bound)
+        return self.format.encode(self.values, self.bound)
 
 
 @dataclass(frozen=True)
@@ -172,7 +185,7 @@ def run_owner(mesh: Mesh, agenda: Agenda, contributions: Mapping[str, Contributi
     for name, contribution in contributions.items():
         format = contribution.format
         try:
-            encoded = format.encode(contribution.values, contribution.bound)
+            encoded = contribution.encoded()
         except InvalidInputError as error:
             raise type(error)(f"Input '{name}' of '{mesh.name}': {error}") from None
         send_components(mesh, "input", agenda.parties, inputs.components(format.ring, encoded, fresh_seed()))

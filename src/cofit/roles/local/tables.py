@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Shape
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.learn.contribution import clipped_from_below, prepared_features
+from cofit.learn.contribution import Features, clipped_from_below, prepared_blocks, prepared_features
 from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
 from cofit.learn.plan import Plan
+from cofit.learn.sparse_rows import FeatureTable, SparseRows
 from cofit.learn.weights import encoded_weights, weight_facts
 from cofit.roles.local.member import Contribution
 
@@ -23,15 +25,16 @@ class OwnerTable:
     """What one owner holds, in the clear: features (rows x columns), labels (0 and 1, or numbers from -1 to 1), or
     both; with labels perhaps weights of the records."""
 
-    features: npt.NDArray[Any] | None = None
+    features: FeatureTable | None = None
     labels: npt.NDArray[Any] | None = None
     weights: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         for name, dimensions in (("features", 2), ("labels", 1), ("weights", 1)):
             array = getattr(self, name)
-            if array is not None and (not isinstance(array, np.ndarray) or array.ndim != dimensions):
-                kind = type(array).__name__ if not isinstance(array, np.ndarray) else f"shape {array.shape}"
+            kinds = (np.ndarray, SparseRows) if dimensions == 2 else (np.ndarray,)
+            if array is not None and (not isinstance(array, kinds) or array.ndim != dimensions):
+                kind = type(array).__name__ if not isinstance(array, kinds) else f"shape {array.shape}"
                 raise parameter_error(name, "OwnerTable", f"a NumPy array of {dimensions} dimensions, or None", kind)
 
     def __repr__(self) -> str:
@@ -71,7 +74,7 @@ def contributions_of(plan: Plan, owner: str, table: OwnerTable) -> dict[str, Con
     result = {}
     if table.features is not None:
         try:
-            values = prepared_features(plan, clipped_from_below(plan, table.features))
+            values = _prepared(plan, table.features)
         except InvalidInputError as error:
             raise type(error)(f"Owner '{owner}': {error}") from None
         result[FEATURES] = Contribution(values, 1.0, formats.of(formats.data))
@@ -91,5 +94,14 @@ def contributions_of(plan: Plan, owner: str, table: OwnerTable) -> dict[str, Con
     return result
 
 
-def _shape(array: npt.NDArray[Any] | None) -> Shape | None:
+def _prepared(plan: Plan, features: FeatureTable) -> Features:
+    if isinstance(features, np.ndarray):
+        return prepared_features(plan, clipped_from_below(plan, features))
+    prepared = prepared_blocks(plan, features.then(partial(clipped_from_below, plan)))
+    for _ in prepared.blocks():  # what is wrong is refused before anything is computed
+        pass
+    return prepared
+
+
+def _shape(array: FeatureTable | None) -> Shape | None:
     return None if array is None else array.shape

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic.row_blocks import RowBlocks
 from cofit.errors import InvalidInputError, ProtocolError
 from cofit.learn.certify import certify
 from cofit.learn.plan import Plan
@@ -68,7 +69,7 @@ def run_training(
     spec = plan.facts.spec(len(names))
     stores: dict[str, ReleaseStore] = {name: _store(state, name) for name in names}
     key = secrets.token_hex(16) if state is None else _release_key(Path(state), contributions)
-    shapes = {owner: {name: np.shape(c.values) for name, c in named.items()} for owner, named in contributions.items()}
+    shapes = {owner: {name: c.shape for name, c in named.items()} for owner, named in contributions.items()}
     created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     dealer = DEALER if spec.dealer else None
     stated = partial(certify, plan, parties=names, dealer=dealer, owners=shapes, created=created, warnings=warnings)
@@ -113,9 +114,12 @@ def _release_key(state: Path, contributions: Mapping[str, Mapping[str, Contribut
     digest = hmac.new(salt, digestmod="sha256")
     for owner, named in contributions.items():
         for name, contribution in named.items():
-            values = np.ascontiguousarray(contribution.values)
-            digest.update(f"{owner} {name} {values.dtype} {values.shape} ".encode())
-            digest.update(values.tobytes())
+            values = contribution.values
+            blocks = values.blocks() if isinstance(values, RowBlocks) else [np.ascontiguousarray(values)]
+            kind = values[:0].dtype if isinstance(values, RowBlocks) else np.asarray(values).dtype
+            digest.update(f"{owner} {name} {kind} {contribution.shape} ".encode())
+            for block in blocks:
+                digest.update(np.ascontiguousarray(block).data)
     if known is None:
         known = {"salt": salt.hex(), "data": digest.hexdigest(), "release": secrets.token_hex(16)}
         write_durably(path, json.dumps(known).encode())

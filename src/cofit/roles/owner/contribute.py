@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cofit.arithmetic import RingArray
 from cofit.errors import BudgetExceededError, InvalidInputError, parameter_error
 from cofit.roles.files.directory_kinds import OWNER_LEDGER, check_owner_directory
 from cofit.roles.files.durable import write_durably
@@ -27,6 +26,7 @@ from cofit.roles.owner.upload import UploadProgress, contribute, incarnations
 from cofit.roles.service.conversations import connector
 from cofit.secret import InputFacts
 from cofit.sharing import scheme_of
+from cofit.sharing.inputs import Values
 from cofit.sharing.known_inputs import layout_of
 from cofit.study.agreement import Agreement
 from cofit.study.align import HASH_BYTES, SECRET_BYTES, aligned_rows, key_hashes, set_digest
@@ -51,7 +51,7 @@ class PreparedContribution:
 
     job: Job
     owner: str
-    inputs: Mapping[str, tuple[InputFacts, RingArray]]
+    inputs: Mapping[str, tuple[InputFacts, Values]]
     rows: str | None
 
     @property
@@ -90,7 +90,7 @@ def prepare(job: TableJob, owner: str, table: EncodedTable, rows: str | None = N
 
 
 def prepare_inputs(
-    job: Job, owner: str, encoded: Mapping[str, RingArray | None], rows: str | None = None
+    job: Job, owner: str, encoded: Mapping[str, Values | None], rows: str | None = None
 ) -> PreparedContribution:
     """The same for inputs that are encoded already, by name; None: there is no such."""
     check_rows_digest(rows, vertical=job.study.common_rows)

@@ -14,7 +14,8 @@ A new seed takes the place of what is kept when the first party has accepted the
 contribution does not make the owner forget the one that counts, and before any share leaves. If the owner is stopped in
 between, the seed is lost, and with it nothing but an announcement, which the next repetition replaces.
 
-Memory: a few pieces of 1 MiB for each party beyond the encoded inputs; the shares are made again as they are sent.
+Memory: a few pieces of 1 MiB for each party beyond the encoded inputs; the shares are made again as they are sent. So
+is what ``RowBlocks`` encode, of which a block is held for each party.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cofit.arithmetic import RingArray
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.errors import (
     InvalidInputError,
@@ -46,6 +46,7 @@ from cofit.roles.files.manifest import DealtContribution, deal_contribution, fre
 from cofit.roles.service.conversations import Connect, opened, patiently
 from cofit.secret import InputFacts
 from cofit.sharing import Component, Spec
+from cofit.sharing.inputs import Values, in_chunks
 from cofit.sharing.member import as_bytes
 from cofit.transport import Conversation, RequestRefusedError
 
@@ -73,7 +74,7 @@ Listener = Callable[[UploadProgress], None]
 def contribute(
     parties: Mapping[str, str],
     spec: Spec,
-    inputs: Mapping[str, tuple[InputFacts, RingArray]],
+    inputs: Mapping[str, tuple[InputFacts, Values]],
     connect: Connect,
     state: Path,
     study: str,
@@ -282,11 +283,12 @@ def _alone(state: Path, study: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _digest(inputs: Mapping[str, tuple[InputFacts, RingArray]], plan: str, rows: str | None) -> str:
+def _digest(inputs: Mapping[str, tuple[InputFacts, Values]], plan: str, rows: str | None) -> str:
     digest = hashlib.sha256(f"{plan} {rows} ".encode())
-    for name, (_, encoded) in sorted(inputs.items()):
+    for name, (facts, encoded) in sorted(inputs.items()):
         digest.update(f"{name} {encoded.shape} ".encode())
-        digest.update(as_bytes(encoded))
+        for chunk in in_chunks(facts.format.ring, encoded):
+            digest.update(as_bytes(chunk))
     return digest.hexdigest()
 
 
