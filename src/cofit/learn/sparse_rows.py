@@ -7,16 +7,19 @@ are those of the dense table, to the last bit: the same functions are applied to
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_array, csr_array, issparse
 
 from cofit.arithmetic.row_blocks import RowBlocks
 from cofit.learn.bounds import scaled_by_bounds
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array, csr_array  # slow to import, and no party needs it
 
 Reals = npt.NDArray[np.float64]
 
@@ -42,7 +45,7 @@ class SparseRows(RowBlocks):
 
     def take(self, order: npt.NDArray[np.int64]) -> SparseRows:
         """Return these rows in this order."""
-        return replace(self, matrix=csr_array(self.matrix[order]))
+        return replace(self, matrix=self.matrix[order])
 
     def cells(self, rows: npt.NDArray[np.int64], columns: slice) -> Reals:
         """Return these columns of these rows."""
@@ -57,7 +60,7 @@ class SparseRows(RowBlocks):
 
     @cached_property
     def _by_column(self) -> csc_array:
-        return csc_array(self.matrix)
+        return self.matrix.tocsc()
 
     def _mapped(self, block: Reals, columns: slice) -> Reals:
         if self.lower is None or self.upper is None:
@@ -72,6 +75,8 @@ FeatureTable = npt.NDArray[Any] | SparseRows
 
 def sparse_rows(matrix: Any) -> SparseRows:
     """Return the rows of any sparse matrix of SciPy's."""
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
     rows = csr_array(matrix)
     rows.sum_duplicates()
     return SparseRows(rows)
@@ -79,7 +84,8 @@ def sparse_rows(matrix: Any) -> SparseRows:
 
 def is_sparse(table: Any) -> bool:
     """Whether it is one of SciPy's sparse matrices or arrays."""
-    return bool(issparse(table))
+    scipy = sys.modules.get("scipy.sparse")  # whoever has one has imported it
+    return scipy is not None and bool(scipy.issparse(table))
 
 
 def first_wrong(matrix: csr_array, wrong: npt.NDArray[np.bool_]) -> tuple[int, int, int] | None:

@@ -22,7 +22,8 @@ WEIGHT_CHECKS = dict.fromkeys(
     (
         "check_sample_weights_pandas_series", "check_sample_weights_not_an_array", "check_sample_weights_list",
         "check_all_zero_sample_weights_error", "check_sample_weights_shape", "check_sample_weights_not_overwritten",
-        "check_sample_weight_equivalence_on_dense_data", "check_classifiers_one_label_sample_weights",
+        "check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data",
+        "check_classifiers_one_label_sample_weights",
     ),
     _UNBOUNDED,
 )  # fmt: skip

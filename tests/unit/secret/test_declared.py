@@ -119,7 +119,9 @@ def test_a_caught_refusal_ends_the_run() -> None:
     assert not opened
 
 
-@pytest.mark.parametrize("name", ["share", "announce", "agree", "export_share", "import_share", "take", "collect", "session"])
+@pytest.mark.parametrize(
+    "name", ["share", "announce", "agree", "export_share", "import_share", "take", "collect", "session"]
+)
 def test_what_goes_past_the_study_is_refused(name: str) -> None:
     def program(party: Any) -> None:
         getattr(party, name)
