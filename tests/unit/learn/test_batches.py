@@ -124,7 +124,7 @@ def test_features_are_encoded_in_blocks_as_at_once(partition: str, monkeypatch: 
     x = np.random.default_rng(1).uniform(-1, 1, (40, 6))
     x[3] = 0.0
     whole = format.encode(prepared_features(plan, x), 1.0)
-    monkeypatch.setattr("cofit.learn.contribution._BLOCK_BYTES", 8 * 7 * 11)
+    monkeypatch.setattr("cofit.arithmetic.row_blocks.BLOCK_BYTES", 8 * 7 * 11)
     assert np.array_equal(encoded_features(plan, x, format, 1.0), whole)
     assert encoded_features(plan, x[:0], format, 1.0).shape == (0, whole.shape[1])
     x[29, 4] = np.nan
