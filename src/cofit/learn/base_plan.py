@@ -14,10 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, IntegerRing, Shape
+from cofit.errors import parameter_error
 from cofit.learn.exact import exact
 from cofit.learn.facts import Facts
+from cofit.learn.inference.served import PublicWeights, Served
 from cofit.learn.losses import Evaluation, loss_named
-from cofit.learn.opened import REASON, Opened
+from cofit.learn.opened import KEPT_REASON, REASON, Opened
 from cofit.learn.row_check import CONSTANTS, BlockCheck, check_delta, check_of
 from cofit.learn.sections import Section
 from cofit.learn.statement import Scoring, Stated
@@ -190,14 +192,24 @@ class Plan(ABC):
         """The layout of what is opened."""
 
     @property
+    def kept(self) -> int:
+        """How many of the numbers of ``opened``, the first, stay shared: those of every score, or none."""
+        return self.opened.of_scores if self.facts.shared_model else 0
+
+    @property
     def released(self) -> int:
         """How many numbers are opened."""
-        return self.opened.count
+        return self.opened.count - self.kept
 
     @property
     def release_reason(self) -> str:
         """What is opened and why, for the audit log."""
-        return REASON
+        return KEPT_REASON if self.facts.shared_model else REASON
+
+    @property
+    def revealed(self) -> str:
+        """What is opened, for people."""
+        return self.opened.in_words(self.facts.shared_model)
 
     @property
     @abstractmethod
@@ -211,6 +223,25 @@ class Plan(ABC):
     @abstractmethod
     def scoring(self, released: Reals) -> Scoring:
         """Return how rows are scored with a release, from what ``opened.in_units`` returned."""
+
+    @abstractmethod
+    def served(self, noise: bool = True) -> Served:
+        """Return how the parties score rows with the shares of what a run draws. noise: whether it draws any."""
+
+    @abstractmethod
+    def public_weights(self, released: Reals) -> PublicWeights:
+        """Return what predictions use of a release, from what ``opened.in_units`` returned."""
+
+    @abstractmethod
+    def rows_for_scores(self, values: npt.ArrayLike, prepared: Reals) -> Reals:
+        """Return whole rows as a score takes them, in the clear, none longer than 1 but for rounding.
+
+        prepared: what ``opened.in_units`` returned, without what is part of scores.
+        """
+
+    def with_blank_weights(self, prepared: Reals) -> Reals:
+        """Return released numbers with zeros for all that is part of scores."""
+        return np.concatenate([np.zeros(self.opened.of_scores), prepared])
 
     @abstractmethod
     def sections(self) -> list[Section]:
@@ -247,6 +278,13 @@ class Plan(ABC):
         self, party: Party, holders: Holders, toss: Callable[[], bytes], checkpoints: Checkpoints | None
     ) -> SecretArray:
         """Return what may be opened, once. ``toss``: the coin for the check of rows. ``checkpoints``: of ``state``."""
+
+    def exact_release(
+        self, party: Party, holders: Holders, toss: Callable[[], bytes], checkpoints: Checkpoints | None
+    ) -> SecretArray:
+        """Return the weights without noise, which are never opened. Refused where every step has noise."""
+        del party, holders, toss, checkpoints
+        raise parameter_error("noise", "a plan", "true: this method adds noise in every step", False)
 
     # --- before and beside a run -----------------------------------------------------------------------------
 

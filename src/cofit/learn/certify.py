@@ -128,7 +128,7 @@ def _from_outside(plan: Plan) -> list[str]:
 
 def _learned(plan: Plan, spec: Spec, dealer: str | None) -> dict[str, tuple[str, ...]]:
     nothing_else = "nothing else of anybody's data"
-    weights = plan.opened.in_words()
+    weights = plan.revealed
     facts = f"the public facts: rows, columns, who contributed how many, the {plan.target.agreed}, and the plan"
     dealt = {} if dealer is None else {"dealer": (facts, "nothing of anybody's data, and not the weights")}
     return {

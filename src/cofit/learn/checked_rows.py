@@ -25,6 +25,7 @@ weight, one for the mean, and an AND of them all. Rounds, once for every batch o
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -51,19 +52,40 @@ def verdicts(
     matrices = [projection_matrix(coin, i, check) for i, (_, check) in enumerate(blocks)]
     tests = sum(check.tests for _, check in blocks)
     tests += 2 * (plan.target.outputs - 1)
-    count = batch_count(features.format.ring, len(labels), _HELD_A_TEST * tests, features.size)
-    batches = _even_words(len(labels), count)
+
+    def test(tested: _Tests, start: int, end: int) -> None:
+        for (columns, check), matrix in zip(blocks, matrices, strict=True):
+            _test_block(tested, _integers(features.block(slice(start, end), columns)), check, matrix)
+        _test_mean(tested, plan, _integers(features.block(slice(start, end), _all_columns(blocks))))
+        tested.exact(*plan.target.not_negative(_integers(labels[start:end])))
+        if weights is not None:
+            tested.exact(*not_negative(_integers(weights[start:end])))
+
+    return _in_batches(party, features, tests, test)
+
+
+def row_verdicts(party: Party, rows: SecretArray, check: BlockCheck, coin: bytes) -> SecretArray:
+    """The same for whole rows alone, of somebody who brings nothing else. coin: drawn when they were fixed."""
+    matrix = projection_matrix(coin, 0, check)
+
+    def test(tested: _Tests, start: int, end: int) -> None:
+        _test_block(tested, _integers(rows.block(slice(start, end), slice(0, rows.shape[1]))), check, matrix)
+
+    return _in_batches(party, rows, check.tests, test)
+
+
+def _in_batches(
+    party: Party, features: SecretArray, tests: int, test: Callable[[_Tests, int, int], None]
+) -> SecretArray:
+    """Return the verdicts of all rows. test: adds the tests of the rows from one place to another; tests: how many."""
+    rows = features.shape[0]
+    batches = _even_words(rows, batch_count(features.format.ring, rows, _HELD_A_TEST * tests, features.size))
     found = []
     party.progress("check", 0, len(batches))
     with party.label("check"):
         for done, (start, end) in enumerate(batches):
             tested = _Tests(end - start)
-            for (columns, check), matrix in zip(blocks, matrices, strict=True):
-                _test_block(tested, _integers(features.block(slice(start, end), columns)), check, matrix)
-            _test_mean(tested, plan, _integers(features.block(slice(start, end), _all_columns(blocks))))
-            tested.exact(*plan.target.not_negative(_integers(labels[start:end])))
-            if weights is not None:
-                tested.exact(*not_negative(_integers(weights[start:end])))
+            test(tested, start, end)
             found.append(tested.passed())
             party.progress("check", done + 1, len(batches))
     return concatenate(found)

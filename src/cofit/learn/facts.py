@@ -46,7 +46,7 @@ class Facts:
 
     threshold: None is the most corrupted parties that the scheme withstands. route: None is the scheme's usual one.
     weight_bound: records have weights, none larger. class_weights: by the names of ``weights.CLASS_NAMES``.
-    classes: how many the target has, where it has classes.
+    classes: how many the target has, where it has classes. shared_model: the weights stay shares and are not opened.
     """
 
     rows: int
@@ -82,6 +82,7 @@ class Facts:
     weight_bound: Fraction | None = field(default=None, metadata=ADDED)
     class_weights: Shares = field(default=(), metadata=ADDED)
     classes: int = field(default=2, metadata=ADDED)
+    shared_model: bool = field(default=False, metadata=ADDED)
 
     @property
     def method(self) -> str:
@@ -137,7 +138,7 @@ class TrainingSettings(MinimiserSettings, DescentSettings, CommonSettings):
 
 
 SETTINGS = tuple(one.name for one in fields(TrainingSettings))
-PARAMETERS = ("rows", "cols", "partition", "loss", "route", "classes", *SETTINGS)
+PARAMETERS = ("rows", "cols", "partition", "loss", "route", "classes", "shared_model", *SETTINGS)
 """Of ``training_facts``."""
 
 
@@ -149,6 +150,7 @@ def training_facts(
     loss: str = "logistic",
     route: str | None = None,
     classes: int = 2,
+    shared_model: bool = False,
     **settings: Any,
 ) -> Facts:
     """Check the facts and fill in defaults. ``settings``: those of ``TrainingSettings``.
@@ -156,6 +158,7 @@ def training_facts(
     rows, cols: of the joint data, without the intercept. partition: 'horizontal' (owners hold rows) or 'vertical'
     (columns). route: of the products, where the scheme has a choice (``routed_plan``); None: the usual one.
     classes: how many, agreed on and not counted in the data. More than two: recipe 'best' with delta > 0.
+    shared_model: whether the weights stay shares at the parties, who answer questions with them and never open them.
     threshold: how many computing parties may be corrupted together, where the scheme withstands more; it must fit the
     number of parties, which is no fact of the plan.
     recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
@@ -305,6 +308,7 @@ def training_facts(
         weight_bound=None if asked.weight_bound is None else positive("weight_bound", asked.weight_bound),
         class_weights=checked_class_weights(asked.class_weights),
         classes=_classes(classes, loss, recipe, exact_delta),
+        shared_model=flag("shared_model", shared_model),
     )
 
 

@@ -16,13 +16,14 @@ import numpy.typing as npt
 Reals = npt.NDArray[np.float64]
 Piece = TypeVar("Piece")
 REASON = "the noisy weights: the one release of this study"
+KEPT_REASON = "what prepares rows for their score; the weights stay shared"
 
 
 @dataclass(frozen=True)
 class OpenedPart:
     """Numbers that are opened beside the weights, as whole steps of 2^-bits. ``word``, ``words``: what they are called.
 
-    ``blank``: a value that they might have.
+    ``blank``: a value that they might have. ``scores``: they are part of every score, as the weights are.
     """
 
     name: str
@@ -31,6 +32,7 @@ class OpenedPart:
     word: str
     words: str
     blank: float = 0.0
+    scores: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ class Opened:
     def count(self) -> int:
         """How many numbers there are."""
         return self.weights + sum(part.count for part in self.parts)
+
+    @property
+    def of_scores(self) -> int:
+        """How many of them, the first, are part of every score: all others prepare the rows."""
+        return self.weights + sum(part.count for part in self.parts if part.scores)
 
     def joined(self, weights: Piece, named: Mapping[str, Piece]) -> list[Piece]:
         """Return the pieces in their order: the weights, and one for each part."""
@@ -80,11 +87,16 @@ class Opened:
         """Return what a release might be, of weights 0: for models that are not scored."""
         return (*[0.0] * self.weights, *(part.blank for part in self.parts for _ in range(part.count)))
 
-    def in_words(self) -> str:
-        """Return what is opened, for people."""
-        return ", ".join(["the noisy weights", *(part.words for part in self.parts)])
+    def in_words(self, shared: bool = False) -> str:
+        """Return what is opened, for people. shared: what is part of every score is not."""
+        if not shared:
+            return ", ".join(["the noisy weights", *(part.words for part in self.parts)])
+        prepared = [part.words for part in self.parts if not part.scores]
+        return ", ".join([*prepared, "nothing of the weights, which stay shared"])
 
-    def counted(self) -> str:
+    def counted(self, shared: bool = False) -> str:
         """Return how many numbers of each kind there are."""
         counts = {"weights": self.weights, **{part.word: part.count for part in self.parts}}
+        if shared:
+            counts = {part.word: part.count for part in self.parts if not part.scores}
         return ", ".join(f"{word}: {count}" for word, count in counts.items())

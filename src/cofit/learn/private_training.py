@@ -45,6 +45,6 @@ def private_training(
         return released
 
     store = None if party.deals else stores[party.name]
-    opened = release_once(party, draw, store, reason=plan.release_reason, key=f"{plan.hash} {key}")
+    opened = release_once(party, draw, store, reason=plan.release_reason, key=f"{plan.hash} {key}", kept=plan.kept)
     party.progress("release", 1, 1)
     return plan.opened.in_units(opened)

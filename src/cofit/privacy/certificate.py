@@ -25,7 +25,7 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.privacy.certificate_checks import NEIGHBOURS, ROLES, UNIT, VERSION, check_certificate
 from cofit.privacy.certificate_text import about_others, headline_of, text_of
 from cofit.privacy.certified import CertifiedDescent, CertifiedMinimiser, CertifiedOpening, CertifiedRelease, Statement
-from cofit.privacy.release_names import OPENED
+from cofit.privacy.release_names import OPENED, PREPARING
 from cofit.privacy.strict_fields import check_names, decode, encode, json_object, kinds_of
 from cofit.sharing import Spec, scheme_named
 
@@ -143,8 +143,18 @@ class Certificate:
 
     @property
     def released(self) -> int:
-        """How many numbers were opened: the weights, and what a score needs of how rows are prepared."""
+        """How many numbers were opened: the weights, and what a score needs of how rows are prepared.
+
+        Of a model that stays shared the latter alone.
+        """
+        if self.shared_model:
+            return sum(release.dimension for release in self.releases if release.name in PREPARING)
         return self.d + sum(release.dimension for release in self.releases if release.name in OPENED)
+
+    @property
+    def shared_model(self) -> bool:
+        """Whether the weights stay shares at the parties, and are never opened."""
+        return self.facts.get("shared_model") is True
 
     def to_json(self) -> str:
         """Return the certificate as JSON, sorted and indented."""

@@ -144,12 +144,16 @@ def headline_of(c: Certificate) -> str:
         )
     elif not lines:
         lines.append(
-            "The published model limits what can be learned about any single record: replacing your record by any "
+            f"{_what(c)} limits what can be learned about any single record: replacing your record by any "
             "other record changes the probability of any outcome by a factor of at most "
             f"{_factor(c.epsilon)}, plus at most {_decimal(c.delta_total)}, if the assumptions in its certificate hold "
             f"(differential privacy with {numbers}; one record replaced)."
         )
     return " ".join(lines)
+
+
+def _what(c: Certificate) -> str:
+    return "Whatever is answered with the shared model" if c.shared_model else "The published model"
 
 
 def about_others(c: Certificate) -> str:

@@ -14,5 +14,7 @@ def numbered(name: str, place: int) -> str:
     return f"{name} {place + 1}"
 
 
-OPENED = (LEVEL, CENTRE, MEAN, SPREAD, RADIUS, numbered(INTERCEPT, 0))
+PREPARING = (LEVEL, CENTRE, MEAN, SPREAD, RADIUS)
+"""Releases of which as many numbers as they have are opened to prepare rows."""
+OPENED = (*PREPARING, numbered(INTERCEPT, 0))
 """Releases of which as many numbers as they have are opened with the weights."""

@@ -30,6 +30,7 @@ def release_once(
     reason: str,
     key: str,
     to: Sequence[str] | None = None,
+    kept: int = 0,
 ) -> npt.NDArray[Any]:
     """Open one secret value, the same one however often the parties start again.
 
@@ -38,6 +39,8 @@ def release_once(
         holds no shares: it hears what the parties found, and takes part in ``draw``.
     key: public text that names the release (such as the study's hash and the run); a record of another key is refused.
     to: the parties that learn it, and None: all. At the others, as at a dealer, an empty array is returned.
+    kept: of a vector, how many of its first elements are stored with the others and not opened, now or ever; all of it
+        is stored in a fresh sharing then, which has nothing in common with the messages of this session.
 
     Every party looks into its store and tells all others what it found (1 round). Then:
 
@@ -64,19 +67,9 @@ def release_once(
     if (store is None) != party.deals:
         raise parameter_error("store", "release_once", "a ReleaseStore at a party, and None at a dealer", store)
     scheme = party._scheme
-    data = None if store is None else store.load()
-    found = None if data is None else _read(party, data, key)
-    nothing = bytes(1 + len(scheme.mesh.terms.session))
-    with scheme.agreeing_on(key):
-        told = scheme.announce(_LABEL, nothing if found is None else b"\x01" + found[0])
-    holds = [message != nothing for message in told]
-    if any(holds) and len(set(told)) > 1:
-        raise _unproven(party, key, holds)
-    value = None if found is None else found[1]
-    if value is not None:
-        party.check_stored([value])
-    if not any(holds):
-        value = draw()
+    drawn_before, value = _stored(party, store, key)
+    if not drawn_before:
+        value = party.refreshed(draw()) if kept else draw()
         party.verify()
         if store is not None:
             header = {"key": key, "draw": scheme.mesh.terms.session.hex()}
@@ -85,10 +78,38 @@ def release_once(
     if store is not None:
         store.confirm()
     party.barrier(_LABEL)
-    if value is None:
+    if value is None or (kept and kept == len(value)):
         return np.zeros(0)
+    value = value[kept:] if kept else value
     opened = party.open(value, reason=reason) if to is None else party.open(value, reason=reason, to=to)
     return np.zeros(0) if opened is None else opened
+
+
+def stored_value(party: Party, store: ReleaseStore | None, key: str) -> SecretArray | None:
+    """Return what ``release_once`` has stored at all parties under this key, to compute with it; None at a dealer.
+
+    ProtocolError where a party lacks it, or holds it of another draw. 1 round, and 1 more with an active scheme.
+    """
+    held, value = _stored(party, store, key)
+    if not held:
+        raise ProtocolError(f"No party has stored {key!r}: there is nothing to compute with.")
+    return value
+
+
+def _stored(party: Party, store: ReleaseStore | None, key: str) -> tuple[bool, SecretArray | None]:
+    """Return whether all parties hold the same draw, and this one's share of it; raise unless all hold it, or none."""
+    scheme = party._scheme
+    data = None if store is None else store.load()
+    found = None if data is None else _read(party, data, key)
+    nothing = bytes(1 + len(scheme.mesh.terms.session))
+    with scheme.agreeing_on(key):
+        told = scheme.announce(_LABEL, nothing if found is None else b"\x01" + found[0])
+    holds = [message != nothing for message in told]
+    if any(holds) and len(set(told)) > 1:
+        raise _unproven(party, key, holds)
+    if found is not None:
+        party.check_stored([found[1]])
+    return any(holds), None if found is None else found[1]
 
 
 def _read(party: Party, data: bytes, key: str) -> tuple[bytes, SecretArray]:

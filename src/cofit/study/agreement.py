@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from cofit.sharing import Spec
-from cofit.study.document import AnalystEntry, Compute, Participant, PartyEntry
+from cofit.study.document import AnalystEntry, ClientEntry, Compute, Participant, PartyEntry
 
 
 class Agreement(Protocol):
@@ -35,6 +35,10 @@ class Agreement(Protocol):
     @property
     def analysts(self) -> tuple[AnalystEntry, ...]:
         """Those who may fetch what is released."""
+
+    @property
+    def clients(self) -> tuple[ClientEntry, ...]:
+        """Those whom the parties answer about rows of their own."""
 
     @property
     def dealer(self) -> PartyEntry | None:

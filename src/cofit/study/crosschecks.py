@@ -85,6 +85,7 @@ def check_identities(study: Agreement) -> None:
         "parties": study.parties,
         "owners": study.owners,
         "analysts": study.analysts,
+        "clients": study.clients,
         "dealer": () if study.dealer is None else (study.dealer,),
     }
     by_name: dict[str, tuple[str, str]] = {}

@@ -18,6 +18,8 @@ from cofit.study.hashed import HashedStudy
 FORMAT = 1
 Value = str | int | bool
 """What a class or a category may be."""
+ANSWERS = ("scores", "probabilities", "classes")
+"""What clients may ask for. Where the label is a number, a score is the prediction."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,30 @@ class AnalystEntry(Participant):
 
 
 @dataclass(frozen=True)
+class ClientEntry(Participant):
+    """Somebody whom the parties answer about rows of its own. rows: of how many at most, in all; None: of any number."""
+
+    rows: int | None
+
+
+@dataclass(frozen=True)
+class ReleaseTerms:
+    """What becomes of the trained weights. model: 'open' (published), or 'shared' (they stay as shares at the parties).
+
+    noise: False: nothing is differentially private. answers: the kinds that clients may ask for, of ``ANSWERS``.
+    """
+
+    model: str = "open"
+    noise: bool = True
+    answers: tuple[str, ...] = ()
+
+    @property
+    def shared(self) -> bool:
+        """Whether the weights are never opened."""
+        return self.model == "shared"
+
+
+@dataclass(frozen=True)
 class Study(HashedStudy):
     """The whole agreement. Make it with ``parse_study``; ``cofit.roles.files.studies`` reads it from a file."""
 
@@ -188,6 +214,8 @@ class Study(HashedStudy):
     owners: tuple[OwnerEntry, ...]
     analysts: tuple[AnalystEntry, ...]
     dealer: PartyEntry | None = None
+    release: ReleaseTerms = ReleaseTerms()
+    clients: tuple[ClientEntry, ...] = ()
 
     def canonical(self) -> str:
         """Return the resolved study as JSON with sorted keys and no spaces: equal studies, equal texts."""
@@ -215,6 +243,12 @@ class Study(HashedStudy):
         }
         if self.dealer is not None:
             resolved["dealer"] = self.dealer.to_dict()
+        if self.release != ReleaseTerms():  # likewise
+            resolved["release"] = vars(self.release)
+        if not self.release.noise:
+            del resolved["privacy"]
+        if self.clients:
+            resolved["clients"] = [client.to_dict() for client in self.clients]
         return json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
     @property
@@ -225,6 +259,10 @@ class Study(HashedStudy):
     def owner(self, name: str) -> OwnerEntry | None:
         """Return the owner of that name, or None."""
         return next((owner for owner in self.owners if owner.name == name), None)
+
+    def client(self, name: str) -> ClientEntry | None:
+        """Return the client of that name, or None."""
+        return next((client for client in self.clients if client.name == name), None)
 
     def features_of(self, owner: OwnerEntry) -> tuple[Feature, ...]:
         """Return the features that ``owner`` brings, in the study's order."""

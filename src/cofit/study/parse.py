@@ -42,9 +42,13 @@ from cofit.study.participants import (
     participant_name,
     participants,
 )
+from cofit.study.parse_release import WITHOUT_NOISE, parse_clients, parse_release
 from cofit.study.plan import study_facts
 
-_DOCUMENT = ("format", "name", "model", "privacy", "data", "compute", "parties", "owners", "analysts", "dealer")
+_DOCUMENT = (
+    "format", "name", "model", "privacy", "data", "compute", "parties", "owners", "analysts", "dealer", "release",
+    "clients",
+)  # fmt: skip
 _MODEL_OF_PAPER = tuple(one.name for one in fields(Model) if one.name in PAPER_DEFAULTS)
 _MODEL = ("kind", "recipe", "intercept", "calibrate_intercept", "class_weights", *_MODEL_OF_PAPER)
 _PRIVACY = ("epsilon", "delta", "budget_shares", "mechanism", "sensitivity")
@@ -77,16 +81,19 @@ def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) ->
     data = _data(data_table, model)
     owners = parse_owners(top.tables("owners", ROLE_FIELDS["owners"]), certificates, data)
     analysts = participants(top.tables("analysts", ROLE_FIELDS["analysts"]), certificates)
+    release = parse_release(top, model, data)
     study = Study(
         name=participant_name("name", top.raw("name", must_be="the name of the study")),
         model=model,
-        privacy=_privacy(top.table("privacy", _PRIVACY), model.recipe),
+        privacy=_privacy(top.table("privacy", _PRIVACY), model.recipe) if release.noise else WITHOUT_NOISE,
         data=check_owners(data, owners, stated="rows" in data_table),
         compute=_compute(top.table("compute", _COMPUTE)),
         parties=parse_parties(top.tables("parties", ROLE_FIELDS["parties"]), certificates),
         owners=owners,
         analysts=tuple(AnalystEntry(*analyst) for analyst in analysts),
         dealer=parse_dealer(top, certificates),
+        release=release,
+        clients=parse_clients(top, certificates, release),
     )
     check_parties(study)
     check_identities(study)

@@ -1,4 +1,4 @@
-"""Who takes part, from the tables [[parties]], [dealer], [[owners]], [[analysts]]: names, certificates, addresses."""
+"""Who takes part, from the tables [[parties]], [dealer], [[owners]], [[analysts]], [[clients]]: names, certificates, addresses."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ ROLE_FIELDS = {
     "dealer": ("name", "certificate", "address"),
     "owners": ("name", "certificate", "rows", "columns", "holds_label"),
     "analysts": ("name", "certificate"),
+    "clients": ("name", "certificate", "rows"),
 }
 CERTIFICATE_LINE, PRIVATE_LINE = "-----BEGIN CERTIFICATE-----", "PRIVATE KEY-----"
 """What tells a certificate from a private key, in PEM form."""

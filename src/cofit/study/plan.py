@@ -29,6 +29,7 @@ def study_facts(study: Study) -> Facts:
         partition=data.partition,
         loss=kinds()[model.kind],
         classes=max(2, len(data.label_values)),
+        shared_model=study.release.shared,
         **{
             **{name: value for part in parts for name, value in vars(part).items() if name in SETTINGS},
             "fit_intercept": model.intercept,

@@ -85,6 +85,7 @@ class ProgramStudy(HashedStudy):
     analysts: tuple[AnalystEntry, ...]
     dealer: PartyEntry | None = None
     common_rows = False
+    clients = ()
 
     def canonical(self) -> str:
         """Return the resolved study as JSON with sorted keys and no spaces: equal studies, equal texts."""

@@ -54,7 +54,7 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
     """Return what each role will learn, and what it could learn by breaking the assumptions."""
     spec = study.spec
     facts = "this study, and when whom of the others is connected"
-    model = study_plan(study).opened.in_words()
+    model = study_plan(study).revealed
     owners = ["its own data", f"{model}, if an analyst publishes it", facts]
     parties = [model, facts]
     if study.data.partition == "vertical":

@@ -58,6 +58,7 @@ class Logistic(Loss):
     smoothness: ClassVar[Fraction] = Fraction(1, 4)
     clipped_residual: ClassVar[ClippedResidual | None] = HALF_MARGIN
     clipped_title: ClassVar[str] = "logistic regression with clipped gradients (its sigmoid piecewise linear)"
+    sigmoidal: ClassVar[bool] = True
 
     def derivative_bound(self, radius: Fraction | None) -> Fraction:
         """|sigmoid(z) - y| <= sigmoid(|z|)."""

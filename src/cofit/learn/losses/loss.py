@@ -62,6 +62,7 @@ class Loss(ABC):
     name: in facts, files and the API; kind: of the model, in a study. target: what it is a loss of. title: of a model
     that minimises it. clipped_residual, clipped_title: what noisy descent takes of a record in the
     place of -s l', and what a model that it trains is called; None: descent has none for this loss, and refuses it.
+    sigmoidal: whether ``probabilities`` are those of the sigmoid of the margin, which parties can compute on shares.
     """
 
     name: ClassVar[str]
@@ -71,6 +72,7 @@ class Loss(ABC):
     smoothness: ClassVar[Fraction]
     clipped_residual: ClassVar[ClippedResidual | None] = None
     clipped_title: ClassVar[str] = ""
+    sigmoidal: ClassVar[bool] = False
 
     @abstractmethod
     def derivative_bound(self, radius: Fraction | None) -> Fraction:

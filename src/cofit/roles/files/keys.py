@@ -26,7 +26,7 @@ _LARGEST_KEY = 1 << 16
 def participants(study: Agreement) -> dict[str, Participant]:
     """Return everybody who takes part, by name; who has several roles has one certificate."""
     dealers = () if study.dealer is None else (study.dealer,)
-    everybody: Sequence[Participant] = (*study.parties, *dealers, *study.owners, *study.analysts)
+    everybody: Sequence[Participant] = (*study.parties, *dealers, *study.owners, *study.analysts, *study.clients)
     return {one.name: one for one in everybody}
 
 

@@ -16,7 +16,7 @@ from cofit.study.program import ProgramStudy
 _LARGEST_TOML = 64 << 20
 _LARGEST_CERTIFICATE = 1 << 16
 _JOB = "job"
-_ROLES = ("parties", "owners", "analysts", "dealer")
+_ROLES = ("parties", "owners", "analysts", "clients", "dealer")
 
 
 def load_study(path: str | Path) -> Study:

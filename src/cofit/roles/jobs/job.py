@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -47,11 +47,21 @@ Release: TypeAlias = Callable[[Draw], npt.NDArray[Any] | None]
 
 @dataclass(frozen=True)
 class AllowedOpening:
-    """One value that may be opened: its shape, who learns it (by rank), and the reason, which the audit log says."""
+    """One value that may be opened: its shape, who learns it (by rank), and the reason, which the audit log says.
+
+    kept: so many more elements come before it in the vector that is drawn: stored with it, and never opened. Where the
+    shape is (0,), nothing is opened at all.
+    """
 
     reason: str
     shape: Shape
     learned_by: tuple[str, ...]
+    kept: int = 0
+
+    @property
+    def drawn(self) -> Shape:
+        """The shape of what is drawn and stored."""
+        return (self.kept + self.shape[0],) if self.kept else self.shape
 
     def __str__(self) -> str:
         return f"of shape {self.shape} to {', '.join(self.learned_by)} ({self.reason!r})"
@@ -94,7 +104,7 @@ class Policy(ABC):
         """Raise ProtocolError unless this is the opening that the policy allows."""
         asked = AllowedOpening(opening.reason, opening.shape, opening.learned_by)
         known = self.openings[opening.number - 1 : opening.number]
-        if known == (asked,):
+        if [replace(one, kept=0) for one in known] == [asked]:
             return
         allows = f"one opening, {self.openings[0]}" if len(self.openings) == 1 else f"{len(self.openings)} openings"
         if len(self.openings) > 1 and known:
@@ -107,7 +117,7 @@ class Policy(ABC):
 
 @dataclass(frozen=True)
 class ReleasePolicy(Policy):
-    """The policy of one noisy value. (epsilon, delta) is the account of all noisy ``releases`` together."""
+    """The policy of one noisy value, of which the first ``kept`` elements are not opened. (epsilon, delta) is the account of all noisy ``releases`` together."""
 
     reason: str
     shape: Shape
@@ -115,10 +125,11 @@ class ReleasePolicy(Policy):
     epsilon: Fraction
     delta: Fraction
     releases: tuple[AccountedRelease, ...]
+    kept: int = 0
 
     @property
     def openings(self) -> tuple[AllowedOpening, ...]:
-        return (AllowedOpening(self.reason, self.shape, self.learned_by),)
+        return (AllowedOpening(self.reason, self.shape, self.learned_by, self.kept),)
 
     def charge(self, ledger: Ledger, dataset: str, study: Agreement, parties: Collection[str] = ()) -> bool:
         return ledger.charge(self.cost(dataset, study), parties)

@@ -72,9 +72,9 @@ def run_job(job: Job, work: Work, vault: Vault | None) -> Outcome:
 
         def drawn() -> SecretArray:
             value = draw()
-            if value.shape != allowed.shape:
+            if value.shape != allowed.drawn:
                 raise ProtocolError(
-                    f"The job computed a value of shape {value.shape}, and its policy allows {allowed.shape}. "
+                    f"The job computed a value of shape {value.shape}, and its policy allows {allowed.drawn}. "
                     "Nothing was opened."
                 )
             party.progress("release", 0, 1)
@@ -90,8 +90,9 @@ def run_job(job: Job, work: Work, vault: Vault | None) -> Outcome:
             drawn,
             None if vault is None else vault.store(number),
             reason=allowed.reason,
-            key=f"{job.hash} {job.study.hash}" + (f" opening {number}" if number > 1 else ""),
+            key=release_key(job, number),
             to=None if allowed.learned_by == party.parties else allowed.learned_by,
+            kept=allowed.kept,
         )
         party.progress("release", 1, 1)
         return None if party.deals or party.name not in allowed.learned_by else opened
@@ -103,6 +104,11 @@ def run_job(job: Job, work: Work, vault: Vault | None) -> Outcome:
             "make all of them, in order."
         )
     return outcome
+
+
+def release_key(job: Job, number: int = 1) -> str:
+    """Return the text that names what a job stores for the opening of that number."""
+    return f"{job.hash} {job.study.hash}" + (f" opening {number}" if number > 1 else "")
 
 
 def told_checkpoints(places: Collection[Place]) -> bytes:

@@ -62,6 +62,7 @@ class Training(OneRelease):
             epsilon=self.plan.facts.epsilon,
             delta=self.plan.total_delta,
             releases=accounted_releases(self.plan),
+            kept=self.plan.kept,
         )
 
     @property
@@ -102,8 +103,11 @@ class Training(OneRelease):
         return self.plan.noisy_release(work.party, holders(self.study), work.coin, work.checkpoints)
 
     def in_units(self, opened: npt.NDArray[Any]) -> Reals:
-        """Return the weights, and what else a score needs, as real numbers."""
-        return self.plan.opened.in_units(opened)
+        """Return the weights, unless they stay shared, and what else a score needs, as real numbers."""
+        kept = self.plan.kept
+        return self.plan.opened.in_units(np.concatenate([np.zeros(kept), opened]))[kept:] if kept else (
+            self.plan.opened.in_units(opened)
+        )
 
     def publish(self, outcome: Outcome, openings: Sequence[Opening], created: str) -> bytes:
         """Return the weights and their certificate."""

@@ -31,6 +31,7 @@ _SESSION = re.compile(r"[0-9a-f]{32}")
 _ONLY = {
     "owner": "only an owner of the study may ask this",
     "analyst": "only an analyst of the study may ask this",
+    "client": "only a client of the study may ask this",
     "party": "only a computing party of the study may ask this",
     "leader": "only the first party of the study leads",
 }
@@ -58,6 +59,7 @@ class Desk:
             "party": {party.name for party in study.parties},
             "leader": {study.parties[0].name},
             "analyst": {analyst.name for analyst in study.analysts},
+            "client": {client.name for client in study.clients},
         }
 
     def answer(self, peer: str, request: Mapping[str, Any], payload: bytes) -> Answer:

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from cofit.learn.base_plan import PLAN_VERSION, Plan, PublicRows, plain_formats
 from cofit.learn.bounds import TOLERANCE
 from cofit.learn.facts import Facts
-from cofit.learn.opened import REASON, Opened, OpenedPart
+from cofit.learn.inference.served import PublicWeights, Served
+from cofit.learn.opened import KEPT_REASON, REASON, Opened, OpenedPart
 from cofit.learn.recipes.descent.budget import AVERAGED, CENTRED_FLOOR, LEVEL_PARTS, OWN_PARTS
 from cofit.learn.recipes.descent.clip import (
     LEAST_VARIANCE,
@@ -136,6 +137,7 @@ class DescentPlan(Plan):
                 formats.grid + formats.offset_exponent,
                 "intercept's offset",
                 "the noisy calibration of the intercept",
+                scores=True,
             ),
             self._prepared(LEVEL, int(self.level is not None), MEAN_BITS, "level"),
             self._prepared(CENTRE, features * int(self.centre is not None), formats.data, "centre"),
@@ -152,7 +154,10 @@ class DescentPlan(Plan):
 
     @property
     def release_reason(self) -> str:
-        return f"{REASON} ({self.opened.counted()})"
+        shared = self.facts.shared_model
+        if shared and not self.released:
+            return KEPT_REASON
+        return f"{KEPT_REASON if shared else REASON} ({self.opened.counted(shared)})"
 
     @property
     def releases(self) -> tuple[CertifiedRelease, ...]:
@@ -323,6 +328,27 @@ class DescentPlan(Plan):
         if self.layout.intercept:
             own = own + float(self.formats.constant) * self.opened.by_output(released)[..., self.cols - 1, :]
         return np.asarray(own)
+
+    def served(self, noise: bool = True) -> Served:
+        del noise  # there is always some
+        formats, layout = self.formats, self.layout
+        return Served(
+            columns=layout.features,
+            outputs=layout.outputs,
+            drawn=formats.of(0),
+            unit=Fraction(1, self.averaged << formats.weights),
+            largest=formats.radius,
+            constant=formats.constant if layout.intercept else Fraction(0),
+            offset_bits=formats.grid + formats.offset_exponent if self.calibration else None,
+            offset=formats.offset_radius,
+            margins=2,
+        )
+
+    def public_weights(self, released: Reals) -> PublicWeights:
+        return PublicWeights(self.used_weights(released), self.intercepts(released))
+
+    def rows_for_scores(self, values: npt.ArrayLike, prepared: Reals) -> Reals:
+        return self.row_map(self.with_blank_weights(prepared))(values)
 
     def row_map(self, released: Reals) -> RowMap:
         """Return how rows are prepared for their score, from what ``opened.in_units`` returned."""

@@ -12,13 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic import FixedPoint
 from cofit.learn.base_plan import PLAN_VERSION, Plan, PublicRows, plain_formats
 from cofit.learn.facts import Facts
+from cofit.learn.inference.served import PublicWeights, Served, largest_value
 from cofit.learn.losses import Loss, loss_named
 from cofit.learn.opened import Opened
 from cofit.learn.recipes.minimiser.cost import further_epochs
@@ -33,6 +36,7 @@ from cofit.learn.statement import Scoring, Stated
 from cofit.learn.usefulness import about
 from cofit.privacy.certified import CertifiedRelease
 from cofit.privacy.mechanisms import Mechanism
+from cofit.privacy.mechanisms.mechanism import square_root_up
 from cofit.privacy.objective import Objective
 from cofit.secret import Party, SecretArray
 from cofit.secret.checkpoints import Checkpoints, KeptArray, KeptState
@@ -86,6 +90,21 @@ class MinimiserPlan(Plan):
             norm_floor=0.0 if self.floor is None else float(self.floor * facts.feature_bound),
         )
 
+    def served(self, noise: bool = True) -> Served:
+        formats, cols = self.formats, self.geometry.cols
+        exact = formats.of(formats.weights)
+        if not noise:
+            return Served(cols, 1, exact, Fraction(1), formats.radius)
+        largest = _largest_noisy(self.mechanism, exact, formats.radius)
+        return Served(cols, 1, formats.of(self.mechanism.grid_bits), Fraction(1), largest)
+
+    def public_weights(self, released: Reals) -> PublicWeights:
+        return PublicWeights(released.reshape(-1, 1), np.zeros(1))
+
+    def rows_for_scores(self, values: npt.ArrayLike, prepared: Reals) -> Reals:
+        del prepared
+        return normalised_rows(self, values)
+
     def sections(self) -> list[Section]:
         return minimiser_sections(self)
 
@@ -119,6 +138,11 @@ class MinimiserPlan(Plan):
         party.progress("noise", 0, 1)
         with party.label("noise"):
             return self.mechanism.perturb(party, weights)
+
+    def exact_release(
+        self, party: Party, holders: Holders, toss: Callable[[], bytes], checkpoints: Checkpoints | None
+    ) -> SecretArray:
+        return train(party, self, holders, toss(), checkpoints)
 
     @property
     def shortest(self) -> MinimiserPlan:
@@ -207,6 +231,14 @@ class MinimiserPlan(Plan):
             "rows_needed": self.rows_needed,
             "warnings": list(self.warnings),
         }
+
+
+@lru_cache(maxsize=64)
+def _largest_noisy(mechanism: Mechanism, exact: FixedPoint, radius: Fraction) -> Fraction:
+    """Return what no vector of noisy weights is longer than: the bound of a coordinate that ``perturb`` proves, in all
+    of them. exact: the format of the weights before."""
+    largest = largest_value(mechanism.dimension, exact, exact.limit(radius), mechanism.perturb)
+    return largest * square_root_up(Fraction(mechanism.dimension))
 
 
 def rows_needed(facts: Facts, mechanism: Mechanism, objective: Objective) -> int:
