@@ -32,11 +32,11 @@ class DealerSessions(Sessions[Call]):
     """
 
     def _session(self, reception: Reception, begin: Call) -> None:
-        with self._mesh(reception, begin.session, dial=self._others.peers, accept=[]) as mesh:
+        with self._mesh(reception, begin.session, begin.job, dial=self._others.peers, accept=[]) as mesh:
             names = [peer.name for peer in self._others.peers]
             scheme = dealer_of(self._job.spec.name)(mesh, names, self._identity.name, self._job.spec)
             scheme.setup()
-            run_dealing(scheme, self._job, self._report)
+            run_dealing(scheme, begin.job, self._report)
         self._audit.note("session done", self._leader, session=begin.session.hex())
         _log.info("session %s is done", begin.session.hex()[:8])
 

@@ -28,7 +28,6 @@ from cofit.secret.checkpoints import UnsavedCheckpoints
 from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.sharing import Scheme
 from cofit.sharing.known_inputs import assembled
-from cofit.study.expected import party_ranks
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,9 @@ def run_dealing(scheme: Scheme, job: Job, report: Callable[[str, int, int], None
     party = Party(scheme, job.inputs, report=report)
     party.agree(AGREED, dict.fromkeys(agreed_names(job.inputs), b""))
     discard_stored(party, stored=False, confirmed=False)
-    ranks = party_ranks(job.study)
     for owner, inputs in job.inputs.items():
         for name, facts in inputs.items():
-            ring, holder = facts.format.ring, ranks.get(owner)
+            ring, holder = facts.format.ring, job.ranks.get(owner)
             dealt = assembled(type(scheme), scheme.spec, ring, facts.shape, scheme.rank, {}, holder)
             party.take(owner, name, dealt)
     checkpoints = None if job.state is None else HeardCheckpoints(job.state)

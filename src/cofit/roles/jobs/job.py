@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -28,12 +29,14 @@ import numpy.typing as npt
 from cofit.arithmetic import Shape
 from cofit.errors import ProtocolError
 from cofit.privacy.accounted import AccountedRelease
-from cofit.roles.files.ledger import Ledger, PrivacyCost
+from cofit.roles.files.ledger import Exposure, Ledger, PrivacyCost
 from cofit.secret import InputFacts, Opening, Party, SecretArray
 from cofit.secret.checkpoints import Checkpoints, KeptState
+from cofit.secret.stored import ReleaseStore
 from cofit.sharing import Spec
 from cofit.sharing.inputs import Values
 from cofit.study.agreement import Agreement
+from cofit.study.expected import party_ranks
 from cofit.transport import Identity
 
 if TYPE_CHECKING:
@@ -146,6 +149,24 @@ class ReleasePolicy(Policy):
         return {"epsilon": float(self.epsilon), "delta": float(self.delta)}
 
 
+class ExposurePolicy(Policy):
+    """The policy of what no epsilon covers: ledgers note what is opened, before the first opening."""
+
+    @abstractmethod
+    def exposure(self, dataset: str) -> Exposure:
+        """What the ledger lists for one run."""
+
+    def charge(self, ledger: Ledger, dataset: str, study: Agreement, parties: Collection[str] = ()) -> bool:
+        return ledger.expose(self.exposure(dataset), parties)
+
+    def due(self, ledger: Ledger, dataset: str, study: Agreement, parties: Collection[str] | None = None) -> bool:
+        return not ledger.noted(self.exposure(dataset), parties)
+
+    @property
+    def charged(self) -> Mapping[str, float]:
+        return {}
+
+
 @dataclass(frozen=True)
 class Work:
     """What a session gives a job.
@@ -193,6 +214,10 @@ class Job(Protocol):
         """The contributions that it takes: of every owner, by name."""
 
     @property
+    def ranks(self) -> Mapping[str, int]:
+        """Of those who bring inputs and are parties: these may hold their own as they are."""
+
+    @property
     def policy(self) -> Policy:
         """What may be released."""
 
@@ -222,11 +247,57 @@ class Job(Protocol):
     def progress(self, step: str, done: int, total: int) -> str:
         """Return in words how far a step of the program is."""
 
+    @property
+    def questions(self) -> Questions | None:
+        """What its parties answer to clients once it is done; None: nothing."""
+
     def seconds(self, latency: float, rate: float) -> Mapping[str, tuple[float, float]]:
         """Return about how long each step of the program takes over lines with this latency (seconds) and rate (bytes
         a second that each party can send): before it tells of any progress, and from then on. Nothing, where the job
         cannot tell. It may take its time to say so.
         """
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a client asks: its query, of random id (32 hexadecimal digits), how many rows it shares, and for what."""
+
+    query: str
+    client: str
+    rows: int
+    answers: str
+
+
+class QueryJob(Job, Protocol):
+    """The job of answering one question; what it opens is under the client's own mask."""
+
+    @property
+    def question(self) -> Question:
+        """The question."""
+
+    @property
+    def limit(self) -> int | None:
+        """Of how many rows the client is answered in all; None: of any number."""
+
+
+class Questions(Protocol):
+    """Makes the jobs that answer clients, from the shares or the numbers that a job has left at its parties."""
+
+    def asked(self, question: Question, kept: Kept | None = None) -> QueryJob:
+        """Return the job of a question, or raise InvalidInputError where the study does not allow it.
+
+        kept: what this party has of the job that ran before; None at clients and dealers.
+        """
+
+
+class Kept(Protocol):
+    """What one party keeps of a job that is done."""
+
+    def store(self) -> ReleaseStore:
+        """Where its stored release is."""
+
+    def published(self) -> bytes:
+        """What it has published."""
 
 
 class TableJob(Job, Protocol):
@@ -239,7 +310,14 @@ class TableJob(Job, Protocol):
 class OneRelease(ABC):
     """A job that computes one value and releases it to all parties: the part of ``Job`` that all such share."""
 
+    study: Agreement
     replays = False
+    questions: Questions | None = None
+
+    @cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """Those of owners that are parties."""
+        return party_ranks(self.study)
 
     @abstractmethod
     def value(self, work: Work) -> SecretArray:

@@ -9,7 +9,9 @@ from cofit.roles.files.program_files import load_program, program_folder
 from cofit.roles.files.studies import load_agreement
 from cofit.roles.jobs.job import Job
 from cofit.roles.jobs.program import ProgramJob
+from cofit.roles.jobs.exact_training import ExactTraining
 from cofit.roles.jobs.training import Training
+from cofit.study.document import Study
 from cofit.study.program import ProgramStudy
 
 
@@ -24,4 +26,9 @@ def served_job(path: Path, program: Path | None = None) -> Job:
         return ProgramJob(study, load_program(study.program, folder))
     if program is not None:
         raise InvalidInputError(f"--program is for studies that run a program; '{study.name}' trains a model.")
-    return Training(study)
+    return training_job(study)
+
+
+def training_job(study: Study) -> Training:
+    """Return the job of a study that trains a model, with noise or without."""
+    return Training(study) if study.release.noise else ExactTraining(study)

@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import CofitError, InvalidInputError, ProtocolError
-from cofit.roles.files.ledger import Exposure, Ledger
+from cofit.roles.files.ledger import Exposure
 from cofit.roles.files.statements import Number, Statement, plain, sign_statement
-from cofit.roles.jobs.job import AllowedOpening, Draw, Outcome, Policy, Release, Work
+from cofit.roles.jobs.job import AllowedOpening, Draw, ExposurePolicy, Outcome, Release, Work
 from cofit.secret import InputFacts, Opening, Party
 from cofit.secret.declared import DeclaredParty
-from cofit.study.agreement import Agreement
+from cofit.study.expected import party_ranks
 from cofit.study.program import ProgramStudy
 from cofit.study.program_statement import opening_in_words
 from cofit.transport import Identity
@@ -40,7 +40,7 @@ class ProgramError(ProtocolError):
 
 
 @dataclass(frozen=True)
-class ProgramPolicy(Policy):
+class ProgramPolicy(ExposurePolicy):
     """What a study declares. No epsilon covers it: ledgers note what is opened, before the first opening."""
 
     study: ProgramStudy
@@ -49,17 +49,7 @@ class ProgramPolicy(Policy):
     def openings(self) -> tuple[AllowedOpening, ...]:
         return tuple(AllowedOpening(one.reason, one.shape, one.to) for one in self.study.program.openings)
 
-    def charge(self, ledger: Ledger, dataset: str, study: Agreement, parties: Collection[str] = ()) -> bool:
-        return ledger.expose(self._exposure(dataset), parties)
-
-    def due(self, ledger: Ledger, dataset: str, study: Agreement, parties: Collection[str] | None = None) -> bool:
-        return not ledger.noted(self._exposure(dataset), parties)
-
-    @property
-    def charged(self) -> Mapping[str, float]:
-        return {}
-
-    def _exposure(self, dataset: str) -> Exposure:
+    def exposure(self, dataset: str) -> Exposure:
         study = self.study
         lines = tuple(opening_in_words(study, one) for one in study.program.openings)
         return Exposure(dataset, study.hash, study.name, lines)
@@ -71,6 +61,7 @@ class ProgramJob:
     name = "program"
     state = None
     replays = True
+    questions = None
 
     def __init__(self, study: ProgramStudy, function: Callable[[Party], object] | None = None) -> None:
         self.study = study
@@ -79,6 +70,7 @@ class ProgramJob:
         self.inputs: Mapping[str, Mapping[str, InputFacts]] = {
             owner.name: {one.name: one.facts for one in owner.inputs} for owner in study.owners
         }
+        self.ranks = party_ranks(study)
         self.policy = ProgramPolicy(study)
         self._function = function
 

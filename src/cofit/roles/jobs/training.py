@@ -22,7 +22,9 @@ from cofit.learn.releases import accounted_releases
 from cofit.learn.weights import encoded_weights
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import bytes_to_sign
-from cofit.roles.jobs.job import OneRelease, Outcome, ReleasePolicy, Work
+from cofit.roles.jobs.job import OneRelease, Outcome, Policy, ReleasePolicy, Work
+from cofit.roles.jobs.predictions import Predictions
+from cofit.roles.jobs.steps import release_key
 from cofit.secret import InputFacts, Opening, SecretArray
 from cofit.secret.checkpoints import KeptState
 from cofit.secret.party import PREPARATION
@@ -53,7 +55,12 @@ class Training(OneRelease):
         self.inputs: Mapping[str, Mapping[str, InputFacts]] = expected_contributions(study, self.plan)
 
     @cached_property
-    def policy(self) -> ReleasePolicy:
+    def questions(self) -> Predictions | None:  # type: ignore[override]
+        """The predictions for the study's clients, if it has any."""
+        return Predictions(self.study, self.plan, release_key(self), self.numbers) if self.study.clients else None
+
+    @cached_property
+    def policy(self) -> Policy:
         """The noisy weights, to all parties; charged is what the certificate states."""
         return ReleasePolicy(
             reason=self.plan.release_reason,

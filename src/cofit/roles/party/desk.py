@@ -5,6 +5,7 @@
     model, model.signature                       the analysts of the study
     party.state                                  the other computing parties
     party.hold, party.begin                      the leading party (``sealing`` says what they do)
+    query.*, party.query, party.answer           clients, and the parties about them (``query_desk``)
 
 Nobody can read a share, a log, or another's contribution. Answers hold public facts only.
 """
@@ -17,26 +18,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cofit.errors import StateError, parameter_error
+from cofit.errors import StateError
 from cofit.roles.files.audit import AuditFile, Fact
 from cofit.roles.files.manifest import check_manifest, files_for
 from cofit.roles.jobs.job import Job
+from cofit.roles.party.queries import Queries
+from cofit.roles.party.query_desk import LARGEST_PIECE, QueryDesk, append_piece, offset_of
 from cofit.roles.party.sealing import Sealing
-from cofit.roles.party.state import PUBLISHED, SIGNATURE, OtherContentsError, PartyState, check_file_name
+from cofit.roles.party.state import PUBLISHED, SIGNATURE, OtherContentsError, PartyState
 from cofit.roles.service.desk import Answer, Desk, Invitations, Request, session_of
 from cofit.roles.service.doors import Doors, RefusedError
 from cofit.study.expected import party_ranks
 
-_LARGEST_PIECE = 4 << 20
 _MOST_REPLACEMENTS = 1000
 
 
 @dataclass(frozen=True)
 class Begin:
-    """An invitation of the leading party to a session. ``created``: the date that the certificate will carry."""
+    """An invitation of the leading party to a session. ``created``: the date that the certificate will carry.
+    ``query``: of the client that is answered in it; None: the study's own job is done."""
 
     session: bytes
     created: str
+    query: str | None = None
 
 
 class PartyDesk(Desk):
@@ -51,26 +55,33 @@ class PartyDesk(Desk):
         audit: AuditFile,
         progress: Callable[[], dict[str, Any]],
         clock: Callable[[], float] = time.monotonic,
+        queries: Queries | None = None,
     ) -> None:
         requests = {
             "upload.begin": Request("owner", self._begin_upload, ("manifest",)),
             "upload.chunk": Request("owner", self._chunk, ("upload", "file", "offset")),
             "upload.commit": Request("owner", self._commit, ("upload",)),
             "status": Request("any", self._status),
-            "model": Request("analyst", self._model, ("offset",)),
-            "model.signature": Request("analyst", self._signature),
+            "model": Request("reader", self._model, ("offset",)),
+            "model.signature": Request("reader", self._signature),
             "party.state": Request("party", self._party_state),
             "party.hold": Request("leader", self._hold, ("contributions", "instead_of")),
             "party.begin": Request("leader", self._begin, ("session", "contributions", "created")),
         }
-        super().__init__(job.study, audit, Doors("This party", clock), requests)
+        doors = Doors("This party", clock)
+        self.invitations = Invitations[Begin]()
+        self.about_queries: QueryDesk | None = None
+        self._queries = queries
+        if queries is not None:
+            self.about_queries = QueryDesk(queries, state, doors, self._incarnation, self._invite)
+            requests |= self.about_queries.requests
+        super().__init__(job.study, audit, doors, requests)
         self._study = job.study
         self._job = job
         self._rank = rank
         self._state = state
         self._progress = progress
         self._sealing = sealing
-        self.invitations = Invitations[Begin]()
         self.told_of_failure: set[str] = set()
         self._of_other_rows: dict[str, str] = {}
         self._of_other_contents: dict[str, str] = {}
@@ -124,10 +135,7 @@ class PartyDesk(Desk):
         self._state.record(**{_retired(owner, known.upload): "replaced", f"replacements {owner}": str(count)})
 
     def _chunk(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
-        name, offset = check_file_name(request.get("file")), _offset(request, "upload.chunk")
-        if not 0 < len(payload) <= _LARGEST_PIECE:
-            raise parameter_error("payload", "upload.chunk", f"1 to {_LARGEST_PIECE} bytes", len(payload))
-        return {"size": self._state.append(owner, str(request.get("upload")), name, offset, payload)}, b""
+        return {"size": append_piece(self._state, owner, request, payload, "upload.chunk")}, b""
 
     def _commit(self, owner: str, request: dict[str, Any], payload: bytes) -> Answer:
         upload = str(request.get("upload"))
@@ -157,7 +165,11 @@ class PartyDesk(Desk):
     # --- everybody ---------------------------------------------------------------------------------------
 
     def _status(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
+        answered = {}
+        if self._queries is not None:
+            answered["answered"] = {one.name: self._queries.counted(one.name) for one in self._study.clients}
         return {
+            **answered,
             "party": self._study.parties[self._rank].name,
             "study": self._study.hash,
             "job": self._job.name,
@@ -182,7 +194,7 @@ class PartyDesk(Desk):
 
     def _model(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         """A piece of the release from an offset on, and the size of all of it. It never changes once it is there."""
-        offset = _offset(request, "model")
+        offset = offset_of(request, "model")
         path = self._state.directory / PUBLISHED
         if self._state.phase != "released" or not path.exists():
             raise RefusedError(f"There is no model yet: the study is {self._state.phase}.")
@@ -191,7 +203,7 @@ class PartyDesk(Desk):
         size = path.stat().st_size
         with path.open("rb") as file:
             file.seek(min(offset, size))
-            return {"size": size}, file.read(_LARGEST_PIECE)
+            return {"size": size}, file.read(LARGEST_PIECE)
 
     def _signature(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         """This party's signature of the release."""
@@ -227,6 +239,9 @@ class PartyDesk(Desk):
         self.invitations.put(Begin(session, self._state.fact("created") or ""))
         return {}, b""
 
+    def _invite(self, session: bytes, query: str) -> None:
+        self.invitations.put(Begin(session, "", query))
+
     def _check_open(self) -> None:
         """Raise RefusedError if this party takes part in no session any more."""
         if self._state.phase == "failed":
@@ -246,10 +261,3 @@ def _rows_differ(owner: str, others: list[str]) -> str:
         f"that the tables have the same row keys and that all owners use the same secret (`cofit align --compare` "
         f"tells how many rows are missing where). Then whoever was wrong contributes again."
     )
-
-
-def _offset(request: dict[str, Any], kind: str) -> int:
-    offset = request.get("offset")
-    if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
-        raise parameter_error("offset", kind, "an integer that is at least 0", offset)
-    return offset

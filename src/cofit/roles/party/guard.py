@@ -9,6 +9,7 @@ is not stored.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +30,8 @@ _log = logging.getLogger(__name__)
 class Guard:
     """The release stores of a party, and the sink of its openings: charged before stored, stored before opened.
 
+    charge: what to do for that, durably; None: charge this party's ledger as the policy says.
+
     Implements ``cofit.roles.jobs.steps.Vault``, and, of the opening ``number``, ``cofit.secret.stored.ReleaseStore``.
     """
 
@@ -36,6 +39,7 @@ class Guard:
     state: PartyState
     audit: AuditFile
     number: int = 1
+    charge: Callable[[], object] | None = None
 
     def store(self, number: int) -> Guard:
         return replace(self, number=number)
@@ -97,7 +101,10 @@ class Guard:
         return self.state.stored_at(self.number)
 
     def _charge(self) -> None:
-        self.job.policy.charge(Ledger(self.state.directory / LEDGER), _ACCOUNT, self.job.study)
+        if self.charge is not None:
+            self.charge()
+        else:
+            self.job.policy.charge(Ledger(self.state.directory / LEDGER), _ACCOUNT, self.job.study)
 
     def _note(self) -> None:
         if self.state.phase not in ("stored", "released"):

@@ -6,6 +6,7 @@ party checks the study, the job and the contributions itself before it takes par
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from cofit.errors import InvalidInputError
 from cofit.roles.jobs.job import Job
 from cofit.roles.party.desk import PartyDesk
+from cofit.roles.party.queries import Queries
 from cofit.roles.party.sealing import Sealing
 from cofit.roles.party.sessions import PartySessions
 from cofit.roles.party.state import PartyState
@@ -40,8 +42,15 @@ class PartyService(Service):
         super().__init__("party", job, identity, self._state, listen_at or (entry.host, entry.port), callers)
         active = study.spec.active
         sealing = Sealing(tuple(job.inputs), self._state, self._audit, take_back=not active)
-        self._desk: PartyDesk = PartyDesk(job, rank, self._state, sealing, self._audit, self._progress)
-        self._sessions = PartySessions(job, identity, self._state, sealing, self._audit, self._desk, self._stopping)
+        self._queries = None
+        if job.questions is not None:
+            self._queries = Queries(study, job.questions, rank, self._state, self._audit)
+        self._desk: PartyDesk = PartyDesk(
+            job, rank, self._state, sealing, self._audit, self._progress, queries=self._queries
+        )
+        self._sessions = PartySessions(
+            job, identity, self._state, sealing, self._audit, self._desk, self._stopping, self._queries
+        )
 
     @property
     def released(self) -> bool:
@@ -53,7 +62,8 @@ class PartyService(Service):
 
         StateError, if so asked, where no release can come any more; TransportError where nobody can connect any more.
         """
-        return self._serve(lambda reception: self._sessions.work(reception, until_released))
+        with contextlib.nullcontext() if self._queries is None else contextlib.closing(self._queries):
+            return self._serve(lambda reception: self._sessions.work(reception, until_released))
 
     def _phase(self) -> str:
         return self._state.phase

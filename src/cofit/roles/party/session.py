@@ -31,7 +31,6 @@ from cofit.secret import AuditLog, InputFacts, Opening, Party
 from cofit.sharing import DealtShare, Scheme
 from cofit.sharing.known_inputs import assembled, layout_of
 from cofit.study.agreement import Agreement
-from cofit.study.expected import party_ranks
 
 Report = Callable[[str, int, int], None]
 MOST_SESSIONS = 512
@@ -40,22 +39,31 @@ _SESSION = "session "
 
 
 def run_session(
-    scheme: Scheme, job: Job, state: PartyState, audit: AuditFile, report: Report
+    scheme: Scheme,
+    job: Job,
+    state: PartyState,
+    audit: AuditFile,
+    report: Report,
+    *,
+    sessions: PartyState | None = None,
+    charge: Callable[[], object] | None = None,
 ) -> tuple[Outcome, tuple[Opening, ...]]:
-    """Do the job with the other parties, on a scheme that is set up; return what it brought, and the openings."""
-    guard = Guard(job, state, audit)
+    """Do the job with the other parties, on a scheme that is set up; return what it brought, and the openings.
+
+    sessions: where sessions are noted, if not in ``state``. charge: as in ``Guard``.
+    """
+    guard = Guard(job, state, audit, charge=charge)
     study = job.study
     party = Party(scheme, job.inputs, AuditLog(guard.opening), report)
-    begin_once(state, party.session, None if scheme.spec.soundness_bits is None else MOST_SESSIONS)
+    begin_once(sessions or state, party.session, None if scheme.spec.soundness_bits is None else MOST_SESSIONS)
     basis = _basis(job, state)
     party.agree(AGREED, basis)
     guard.settle(party, 1)
     if job.replays or not state.stored_at(1).exists():  # otherwise it is opened, and the data are not needed
-        ranks = party_ranks(study)
         for owner, inputs in job.inputs.items():
             _check_intact(study, state, owner)
             for name, facts in inputs.items():
-                party.take(owner, name, _assembled(scheme, state, owner, name, facts, ranks.get(owner)))
+                party.take(owner, name, _assembled(scheme, state, owner, name, facts, job.ranks.get(owner)))
     checkpoints = None
     if job.state is not None:
         checkpoints = CheckpointFiles(state, job.hash, job.state)

@@ -17,21 +17,25 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from cofit.errors import CofitError, ProtocolError, StateError, TransportError
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.durable import disk_problem
-from cofit.roles.jobs.job import Job
+from cofit.roles.jobs.job import Job, Outcome
+from cofit.roles.party.answering import Answering
 from cofit.roles.party.desk import Begin, PartyDesk
 from cofit.roles.party.publication import Publication
+from cofit.roles.party.queries import Queries, Query
 from cofit.roles.party.sealing import Sealing
 from cofit.roles.party.session import run_session
 from cofit.roles.party.state import PartyState
-from cofit.roles.service.doors import BusyError
+from cofit.roles.service.doors import BusyError, RefusedError
 from cofit.roles.service.sessions import ASK_SECONDS, Sessions
+from cofit.secret import Opening
 from cofit.sharing import scheme_of
 from cofit.transport import Identity, Reception
 
@@ -41,6 +45,10 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
 _TELL_SECONDS = 15.0
 """How long a party in which a check failed stays to tell the others, who ask it every few seconds."""
 _LINGER_SECONDS = 2.0
+_CHECK_FAILED = (
+    "A check failed while a query was answered: somebody cheats, or is broken. This party answers no more until it is "
+    "started again; compare the audit logs first."
+)
 _PUBLISH_SECONDS = 5.0
 """How long the others have to publish after a session, before it is opened again for those who have not."""
 
@@ -57,6 +65,7 @@ class PartySessions(Sessions[Begin]):
         audit: AuditFile,
         desk: PartyDesk,
         stopping: threading.Event,
+        queries: Queries | None = None,
     ) -> None:
         super().__init__(job, identity, audit, desk.doors, stopping)
         self._names = [party.name for party in job.study.parties]
@@ -65,6 +74,8 @@ class PartySessions(Sessions[Begin]):
         self._sealing = sealing
         self._desk = desk
         self._publication = Publication(job, identity, state, audit)
+        self._queries = queries
+        self._answering = None if queries is None else Answering(job, queries, self._others, desk.doors)
         self._ended = False
         self._alone_since: float | None = None
         self._ask_pause = ASK_SECONDS
@@ -145,7 +156,7 @@ class PartySessions(Sessions[Begin]):
     def _lead(self) -> Begin | None:
         """Ask the others, and invite them when everybody is ready; None, after a pause, if not."""
         try:
-            begin = self._invitation()
+            begin = self._invitation() or self._to_answer()
         except TransportError as error:
             self._say(f"waits for '{error.peer}': {error}")
             begin = None
@@ -157,7 +168,8 @@ class PartySessions(Sessions[Begin]):
             begin = None
         if begin is None:
             self._stopping.wait(self._ask_pause)
-            self._ask_pause = min(1.5 * self._ask_pause, _LONGEST_ASK)
+            serving = self._answering is not None and self._state.phase == "released"
+            self._ask_pause = ASK_SECONDS if serving else min(1.5 * self._ask_pause, _LONGEST_ASK)
         else:
             self._ask_pause = ASK_SECONDS
         return begin
@@ -195,6 +207,13 @@ class PartySessions(Sessions[Begin]):
                 conversation.request({"request": "dealer.begin", "session": begin.session.hex()})
         return begin
 
+    def _to_answer(self) -> Begin | None:
+        """Invite the others to a session that answers a client, if there is a query for it."""
+        if self._answering is None or self._out() or self._state.phase != "released":
+            return None
+        found = self._answering.next()
+        return None if found is None else Begin(found[0], "", found[1])
+
     def _hold(self, mine: Mapping[str, str], told: Mapping[str, Mapping[str, Any]]) -> None:
         """Let the others keep what is going to be sealed, whatever their owners do meanwhile (see ``sealing``)."""
         for name, state in told.items():
@@ -219,20 +238,68 @@ class PartySessions(Sessions[Begin]):
     # --- a session ---------------------------------------------------------------------------------------
 
     def _session(self, reception: Reception, begin: Begin) -> None:
+        if begin.query is None:
+            outcome, openings = self._done(reception, begin.session, self._job, self._state, self._end)
+            self._publication.publish(outcome, openings, begin.created)
+            self._reopen_after = time.monotonic() + _PUBLISH_SECONDS
+        else:
+            self._answer(reception, begin.session, begin.query)
+
+    def _answer(self, reception: Reception, session: bytes, name: str) -> None:
+        """Take part in a session that answers a client."""
+        queries, query = self._queries, None if self._queries is None else self._queries.get(name)
+        if queries is None or query is None:
+            raise StateError("The query of this session is not here any more.")
+        try:
+            outcome, _ = self._done(
+                reception,
+                session,
+                query.job,
+                query.state,
+                partial(self._end_query, query),
+                sessions=self._state,
+                charge=partial(queries.charge, query),
+            )
+            queries.answered(query, outcome)
+        except RefusedError as error:
+            queries.fail(query, str(error))
+            raise
+        except Exception:
+            if self._answering is not None:
+                self._answering.failed(query)
+            raise
+
+    def _done(
+        self,
+        reception: Reception,
+        session: bytes,
+        job: Job,
+        state: PartyState,
+        end: Callable[[], None],
+        **where: Any,
+    ) -> tuple[Outcome, tuple[Opening, ...]]:
+        """Do a job with all others, in a session; ``end`` is called where a check fails, before anybody is told."""
         peers, dealers, rank = self._others.peers, self._others.dealers, self._rank
         accept = [*peers[rank + 1 :], *dealers]
-        with self._mesh(reception, begin.session, dial=peers[:rank], accept=accept) as mesh:
+        with self._mesh(reception, session, job, dial=peers[:rank], accept=accept) as mesh:
             dealer = dealers[0].name if dealers else None
-            scheme = scheme_of(self._job.spec)(mesh, self._names, dealer, self._job.spec)
-            scheme.on_failure = self._end
+            scheme = scheme_of(job.spec)(mesh, self._names, dealer, job.spec)
+            scheme.on_failure = end
             try:
                 scheme.setup()
-                outcome, openings = run_session(scheme, self._job, self._state, self._audit, self._report)
+                return run_session(scheme, job, state, self._audit, self._report, **where)
             except ProtocolError:
-                self._end()  # before the mesh closes, and so tells the others
+                end()  # before the mesh closes, and so tells the others
                 raise
-        self._publication.publish(outcome, openings, begin.created)
-        self._reopen_after = time.monotonic() + _PUBLISH_SECONDS
+
+    def _end_query(self, query: Query) -> None:
+        """End a query in which a check failed, for good, and take part in no further session of this process."""
+        self._end()
+        if self._desk.about_queries is not None:
+            self._desk.about_queries.closed = _CHECK_FAILED
+        with self._disk_errors_logged():
+            if self._queries is not None:
+                self._queries.fail(query, _CHECK_FAILED)
 
     def _failed(self, error: Exception) -> None:
         if isinstance(error, ProtocolError):

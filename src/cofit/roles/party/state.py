@@ -11,6 +11,7 @@
     DIR/published.json                  the opened weights and their certificate (``publication``)
     DIR/signature.json                  this party's signature of both
     DIR/result.json                     what a program opened to this party, and returned here (``jobs.program``)
+    DIR/queries/ID                      a directory like this one, of a query of a client (``queries``)
 
 Directories have mode 0700, files 0600. Every fact is durable before it is acknowledged: files are synced before the
 transaction that speaks of them, and transactions are synced too. Killing the process at any moment loses nothing that
@@ -41,6 +42,7 @@ COIN = "coin"
 LEDGER = "ledger.sqlite"
 PUBLISHED, SIGNATURE = "published.json", "signature.json"
 RESULT = "result.json"
+QUERIES = "queries"
 _PIECE = 1 << 20
 _CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
 
@@ -237,12 +239,12 @@ class PartyState(StateDirectory):
         return None
 
     def forget_shares(self) -> None:
-        """Delete every share, for good: of the data, of checkpoints, of the release; and the record of the coin.
+        """Delete every share, for good: of the data, of checkpoints, of the release, of queries; and the coin.
 
         Facts, log and model stay.
         """
         self.record(forgotten="yes")
-        for folder in ("uploads", "checkpoints"):
+        for folder in ("uploads", "checkpoints", QUERIES):
             if (self.directory / folder).exists():
                 shutil.rmtree(self.directory / folder)
         (self.directory / COIN).unlink(missing_ok=True)

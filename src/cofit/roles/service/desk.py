@@ -30,17 +30,20 @@ _log = logging.getLogger(__name__)
 _SESSION = re.compile(r"[0-9a-f]{32}")
 _ONLY = {
     "owner": "only an owner of the study may ask this",
-    "analyst": "only an analyst of the study may ask this",
+    "reader": "only an analyst or a client of the study may ask this",
     "client": "only a client of the study may ask this",
     "party": "only a computing party of the study may ask this",
     "leader": "only the first party of the study leads",
 }
-_UPLOADS = ("upload.begin", "upload.chunk", "upload.commit")
+_UPLOADS = {
+    "owner": ("upload.begin", "upload.chunk", "upload.commit"),
+    "client": ("query.begin", "query.chunk", "query.commit"),
+}
 
 
 @dataclass(frozen=True)
 class Request:
-    """Who may ask it ('owner', 'analyst', 'party', 'leader', or 'any'), what answers it, and its fields."""
+    """Who may ask it ('owner', 'reader', 'client', 'party', 'leader', or 'any'), what answers it, and its fields."""
 
     role: str
     action: Action
@@ -58,19 +61,19 @@ class Desk:
             "owner": {owner.name for owner in study.owners},
             "party": {party.name for party in study.parties},
             "leader": {study.parties[0].name},
-            "analyst": {analyst.name for analyst in study.analysts},
             "client": {client.name for client in study.clients},
+            "reader": {one.name for one in (*study.analysts, *study.clients)},
         }
 
     def answer(self, peer: str, request: Mapping[str, Any], payload: bytes) -> Answer:
         """Answer one request, or raise: RefusedError, InvalidInputError or StateError, whose text may be sent back."""
         kind = request.get("request")
-        owner = peer in self._roles["owner"]
+        upload = any(peer in self._roles[role] and kind in kinds for role, kinds in _UPLOADS.items())
         with self.doors.request(
             peer,
-            upload=owner and kind in _UPLOADS,
-            counted=not owner or kind != "upload.chunk",
-            alone=kind != "upload.commit",  # which reads all that was uploaded
+            upload=upload,
+            counted=not upload or kind not in ("upload.chunk", "query.chunk"),
+            alone=kind not in ("upload.commit", "query.commit"),  # which read all that was uploaded
         ):
             if not isinstance(kind, str) or kind not in self._requests:
                 self._refuse(peer, shown(kind), "unknown request")

@@ -6,6 +6,7 @@
   used them up is told to be back in a second or so, whatever it asks. A request leaves a deposit while it is answered,
   so asking in parallel gains nothing; it gets the deposit back unless it failed by its own fault.
 - Sessions: ``_SESSION_RATE`` and ``_SESSION_BURST``, whoever calls for them: each leaves lines in the log and a fact.
+  Those that answer clients have a count of their own, ``_QUERY_RATE`` and ``_QUERY_BURST``.
 
 Every participant has its own count, so nobody is told to wait because of another. To be told so is no failure: it would
 never end. Of those who wait to be answered, uploads of owners that have not failed lately come first (``turns``). What
@@ -31,6 +32,8 @@ _FAILURE_RATE, _FAILURE_BURST = 1.0, 50
 """How many of them may fail."""
 _SESSION_RATE, _SESSION_BURST = 1 / 60, 60
 """How many sessions a second, in the long run and at once, begin here."""
+_QUERY_RATE, _QUERY_BURST = 0.5, 120
+"""How many sessions a second, in the long run and at once, answer clients."""
 _LINE_RATE, _LINE_BURST = 1 / 600, 50
 """How many lines a second, in the long run and at once, the program logs about one thing and participant."""
 _GOOD_SECONDS = 60.0
@@ -74,6 +77,7 @@ class Doors:
         self._requests = TokenBuckets(_RATE, _BURST)
         self._failures = TokenBuckets(_FAILURE_RATE, _FAILURE_BURST)
         self._sessions = TokenBuckets(_SESSION_RATE, _SESSION_BURST)
+        self._queries = TokenBuckets(_QUERY_RATE, _QUERY_BURST)
         self._lines = TokenBuckets(_LINE_RATE, _LINE_BURST)
         self._turns = Turns()
         self._failed_at: dict[str, float] = {}
@@ -121,11 +125,17 @@ class Doors:
 
     def session(self) -> None:
         """Count a session that is to begin; BusyError where it is one too many."""
+        self._begin(self._sessions, "too many sessions in a short time")
+
+    def query(self) -> None:
+        """Count a session that is to answer a client; BusyError where it is one too many."""
+        self._begin(self._queries, "too many queries in a short time")
+
+    def _begin(self, buckets: TokenBuckets, why: str) -> None:
         with self._lock:
             now = self._clock()
-            if not self._sessions.take("", now):
-                wait = self._sessions.wait("", now)
-                raise BusyError(self._who, "too many sessions in a short time", wait)
+            if not buckets.take("", now):
+                raise BusyError(self._who, why, buckets.wait("", now))
 
     def loggable(self, topic: str, peer: str = "") -> bool:
         """Whether a line about this may be logged now; asking uses it up."""

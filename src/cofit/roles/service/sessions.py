@@ -65,6 +65,7 @@ class Sessions(ABC, Generic[B]):
         self._others = OtherParties(job.study, identity)
         self._leader = job.study.parties[0].name
         self.progress: dict[str, Any] = {}
+        self._current = job
         self._time_left: TimeLeft | None = None
         self._said = ""
         self._told_at = 0.0
@@ -123,10 +124,11 @@ class Sessions(ABC, Generic[B]):
 
     @contextmanager
     def _mesh(
-        self, reception: Reception, session: bytes, *, dial: Sequence[Peer], accept: Sequence[Peer]
+        self, reception: Reception, session: bytes, job: Job, *, dial: Sequence[Peer], accept: Sequence[Peer]
     ) -> Iterator[Mesh]:
-        """Connect to everybody in the session."""
+        """Connect to everybody in the session, in which this job is done."""
         compute = self._study.compute
+        self._current = job
         _log.info("session %s begins with %s", session.hex()[:8], ", ".join(self._others.names))
         self._audit.note("session begins", self._leader, session=session.hex())
         with connect_mesh(
@@ -134,12 +136,12 @@ class Sessions(ABC, Generic[B]):
             reception.mesh_listener,
             dial=dial,
             accept=accept,
-            terms=self._others.terms(session, self._job.spec),
+            terms=self._others.terms(session, job.spec),
             connect_timeout=compute.connect_timeout,
             timeout=compute.timeout,
             lines=reception.lines,
         ) as mesh:
-            self._time_left = TimeLeft(self._job, measure_lines(mesh))
+            self._time_left = TimeLeft(job, measure_lines(mesh))
             try:
                 yield mesh
             finally:
@@ -151,7 +153,7 @@ class Sessions(ABC, Generic[B]):
             raise StoppedError(f"'{self._identity.name}' was stopped.")
         now = time.monotonic()
         changed = self.progress.get("step") != step
-        said = self._job.progress(step, done, total)
+        said = self._current.progress(step, done, total)
         self.progress = {"step": step, "done": done, "total": total, "said": said}
         if self._time_left is not None:
             self._time_left.reached(step, done, total)
