@@ -62,7 +62,8 @@ class Lab:
     ``count``: of the parties; without it, the number that the scheme has by default. Where the scheme has a dealer, it
     is a participant and a process like the parties. ``nursery`` is needed by those who start processes only.
     ``shape``: with it all addresses of the study are those of proxies (``proxies``, by name), and servers listen behind
-    them. ``classes``: where there are more than two, the largest feature tells.
+    them. ``classes``: where there are more than two, the largest feature tells. ``terms``: the table [release].
+    ``clients``: whom the parties answer, each with the limit of its rows, or None.
     """
 
     root: Path
@@ -80,6 +81,8 @@ class Lab:
     seed: int = 1
     shape: Shape | None = None
     classes: int = 2
+    terms: Mapping[str, Any] = field(default_factory=dict)
+    clients: Mapping[str, int | None] = field(default_factory=dict)
     children: dict[str, Child] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -91,7 +94,7 @@ class Lab:
         self.dealers = (DEALER,) if info.dealer else ()
         self.servers = (*self.parties, *self.dealers)
         self.proxies: dict[str, ShapingProxy] = {}
-        self.names = tuple(dict.fromkeys((*self.servers, *self.owners, "analyst")))
+        self.names = tuple(dict.fromkeys((*self.servers, *self.owners, "analyst", *self.clients)))
         rng = np.random.default_rng(self.seed)
         n = sum(self.rows) if self.partition == "horizontal" else self.rows[0]
         self.X: Reals = rng.uniform(-1, 1, (n, self.features))
@@ -155,13 +158,21 @@ class Lab:
             "data.features": [
                 {"prefix": "w", "count": self.features, "type": "number", "lower": -1, "upper": 1, "clip": True}
             ],
+            **({"release": dict(self.terms)} if self.terms else {}),
+            **({"clients": [self._client(name) for name in self.clients]} if self.clients else {}),
         } | changes
+        if not self.terms.get("noise", True):
+            del document["privacy"]
         lines = ["format = 1", 'name = "lab"']
         for section, content in document.items():
             for table in content if isinstance(content, list) else [content]:
                 lines.append(f"[[{section}]]" if isinstance(content, list) else f"[{section}]")
                 lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()]
         (folder / "study.toml").write_text("\n".join(lines) + "\n")
+
+    def _client(self, name: str) -> dict[str, Any]:
+        limit = {} if self.clients[name] is None else {"rows": self.clients[name]}
+        return {"name": name, "certificate": f"{name}.pem", **limit}
 
     def part(self, number: int) -> tuple[Reals, npt.NDArray[np.int64] | None, list[str]]:
         """The features, labels and row keys of one owner; in a vertical study every owner has its own order."""

@@ -84,8 +84,12 @@ def deal_contribution(
                 digest.update(piece)
             components[file] = salted
             entries[file] = {**_entry(component.facts), "sha256": digest.hexdigest()}
-    upload = hashlib.sha256(derive_seed(seed, "upload id 2")).hexdigest()[:32]
-    return DealtContribution({"upload": upload, "plan": plan, "components": entries, "rows": rows}, components)
+    return DealtContribution({"upload": upload_id(seed), "plan": plan, "components": entries, "rows": rows}, components)
+
+
+def upload_id(seed: bytes) -> str:
+    """Return the id of what is dealt from a seed."""
+    return hashlib.sha256(derive_seed(seed, "upload id 2")).hexdigest()[:32]
 
 
 def without_salt(file: memoryview) -> memoryview:

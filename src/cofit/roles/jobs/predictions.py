@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic import RingArray
 from cofit.errors import InvalidInputError, ProtocolError, parameter_error
 from cofit.learn.inference.plan import MASK, ROWS, InferencePlan, plan_inference
 from cofit.learn.inference.program import blank_weights, bounded, secret_answers
@@ -149,13 +150,16 @@ class Prediction(OneRelease):
         ring = self._predictions.plan.ring
         return ring.from_int(outcome.numbers).tobytes()
 
-    def numbers(self, published: bytes) -> tuple[float, ...]:
-        """Return the masked integers."""
+    def elements(self, published: bytes) -> RingArray:
+        """Return the masked answers in what ``publish`` made; raise InvalidInputError if it is of another query."""
         ring = self._predictions.plan.ring
         if len(published) != self.policy.count * ring.element_bytes:
             raise InvalidInputError("The answer of a query has another length than its study says.")
-        elements = np.frombuffer(published, ring.dtype).reshape(-1)
-        return tuple(ring.to_int(elements).tolist())
+        return np.frombuffer(published, ring.dtype).reshape(self.policy.count)
+
+    def numbers(self, published: bytes) -> tuple[float, ...]:
+        """Return the masked integers."""
+        return tuple(self._predictions.plan.ring.to_int(self.elements(published)).tolist())
 
     def to_sign(self, identity: Identity, published: bytes) -> bytes:
         """A query is answered over TLS to the client alone, and nobody signs it."""

@@ -29,7 +29,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -101,18 +101,47 @@ def contribute(
             return str(kept["manifest"]["upload"])
         seed = bytes.fromhex(kept["seed"]) if "seed" in kept else fresh_upload_seed()
         dealt = deal_contribution(spec, inputs, seed, plan, rows, holder)
-        begun = []
-        for party, known in parties.items():
-            begun.append(_begin(connect, party, known, dealt.manifest))
-            if len(begun) == 1:
-                _keep(state, study, {"digest": digest, "seed": seed.hex()})
-        uploads = [
-            _Upload(connect, party, known, rank, dealt, begun[rank], progress)
-            for rank, (party, known) in enumerate(parties.items())
-        ]
-        _run_together(uploads)
+        send_dealt(
+            parties,
+            dealt,
+            connect,
+            progress,
+            accepted=lambda: _keep(state, study, {"digest": digest, "seed": seed.hex()}),
+        )
         _keep(state, study, {"digest": digest, "manifest": dealt.manifest})
         return str(dealt.manifest["upload"])
+
+
+@dataclass(frozen=True)
+class Asks:
+    """How requests of an upload are named, and what they say beside the manifest: an owner's, or a client's."""
+
+    name: str = "upload"
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def send_dealt(
+    parties: Mapping[str, str],
+    dealt: DealtContribution,
+    connect: Connect,
+    progress: Listener | None = None,
+    asks: Asks | None = None,
+    accepted: Callable[[], None] | None = None,
+) -> None:
+    """Announce what was dealt to every party, then upload it to all at once; return when each has acknowledged it all.
+
+    accepted: called when the first party has taken the announcement, before any share leaves.
+    """
+    asks, begun = asks or Asks(), []
+    for party, known in parties.items():
+        begun.append(_begin(connect, party, known, dealt.manifest, asks))
+        if len(begun) == 1 and accepted is not None:
+            accepted()
+    uploads = [
+        _Upload(connect, party, known, rank, dealt, begun[rank], progress, asks)
+        for rank, (party, known) in enumerate(parties.items())
+    ]
+    _run_together(uploads)
 
 
 def incarnations(parties: Iterable[str], connect: Connect) -> dict[str, str]:
@@ -132,6 +161,7 @@ class _Upload:
         dealt: DealtContribution,
         begun: dict[str, Any],
         progress: Listener | None,
+        asks: Asks,
     ) -> None:
         self.party = party
         self.stopped = threading.Event()
@@ -142,6 +172,7 @@ class _Upload:
         self._total = sum(component.facts.size for component in self._files.values())
         self._begun: dict[str, Any] | None = begun
         self._progress = progress
+        self._asks = asks
         self._acknowledged = 0
 
     def run(self) -> None:
@@ -150,7 +181,7 @@ class _Upload:
         self._tell(self._total)
 
     def _attempt(self) -> None:
-        begun = self._begun or _begin(self._connect, self.party, self._incarnation, self._manifest)
+        begun = self._begun or _begin(self._connect, self.party, self._incarnation, self._manifest, self._asks)
         self._begun = None  # another attempt must ask again
         if begun.get("committed") is True:
             return
@@ -159,14 +190,14 @@ class _Upload:
         with opened(self._connect, self.party) as conversation:
             self._send(conversation, sizes)
             patience = conversation.timeout + self._total / _SLOWEST_DISK
-            request = {"request": "upload.commit", "upload": self._manifest["upload"]}
+            request = {"request": f"{self._asks.name}.commit", "upload": self._manifest["upload"]}
             conversation.request(request, timeout=patience)
 
     def _send(self, conversation: Conversation, sizes: Mapping[str, int]) -> None:
         done = sum(sizes.values())
         unanswered: deque[int] = deque()
         for name, component in self._files.items():
-            request = {"request": "upload.chunk", "upload": self._manifest["upload"], "file": name}
+            request = {"request": f"{self._asks.name}.chunk", "upload": self._manifest["upload"], "file": name}
             for offset, piece in _from(component, sizes[name]):
                 if self.stopped.is_set():
                     raise StoppedError(f"The upload to '{self.party}' was stopped.")
@@ -226,12 +257,14 @@ def _incarnation(party: str, answer: Mapping[str, Any]) -> str:
     return found
 
 
-def _begin(connect: Connect, party: str, incarnation: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _begin(
+    connect: Connect, party: str, incarnation: str, manifest: Mapping[str, Any], asks: Asks
+) -> dict[str, Any]:
     """Announce an upload; return what the party has of it already."""
 
     def attempt() -> dict[str, Any]:
         with opened(connect, party) as conversation:
-            return conversation.request({"request": "upload.begin", "manifest": manifest})[0]
+            return conversation.request({"request": f"{asks.name}.begin", **asks.facts, "manifest": manifest})[0]
 
     answer = patiently(party, attempt)
     if _incarnation(party, answer) != incarnation:
@@ -247,7 +280,7 @@ def _begin(connect: Connect, party: str, incarnation: str, manifest: Mapping[str
 def _complete(parties: Mapping[str, str], connect: Connect, manifest: dict[str, Any]) -> bool:
     """Whether every party still has all of an upload that was acknowledged before, and no newer one."""
     try:
-        return all(_begin(connect, *party, manifest).get("committed") is True for party in parties.items())
+        return all(_begin(connect, *party, manifest, Asks()).get("committed") is True for party in parties.items())
     except RequestRefusedError as error:
         if error.kind != StateError.__name__:
             raise

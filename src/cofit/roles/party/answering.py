@@ -38,7 +38,6 @@ class Answering:
 
     def next(self) -> tuple[bytes, str] | None:
         """Invite everybody to the next session that a query needs; return the session and the query, if there is one."""
-        self._queries.expire()
         for query in self._queries.waiting():
             told = {name: self._asked(name, query) for name in self._others.names}
             if self._ready(query, told):

@@ -91,6 +91,8 @@ class PartySessions(Sessions[Begin]):
         pause = _FIRST_PAUSE
         while not self._stopping.is_set():
             self._sign()
+            if self._queries is not None:
+                self._queries.expire()
             if until_released and self._over():
                 return
             self._check(reception)

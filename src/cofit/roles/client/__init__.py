@@ -1,0 +1,1 @@
+"""A client of a study: shares rows with the parties, and alone reads what they answer."""
