@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cofit.models.estimators import LinearSVC, LogisticRegression
     from cofit.models.linear_model import LinearModel
     from cofit.models.model_files import load_model
+    from cofit.models.private_predictions import PrivatePredictions, predict_private
     from cofit.models.public_scaler import PublicScaler
     from cofit.models.regression_estimators import HuberRegressor, LinearRegression, RidgeRegression
     from cofit.models.study_classifier import StudyClassifier
@@ -40,6 +41,7 @@ __all__ = [
     "Opening",
     "Party",
     "PartyFailedError",
+    "PrivatePredictions",
     "PublicScaler",
     "RidgeRegression",
     "SecretArray",
@@ -51,6 +53,7 @@ __all__ = [
     "concatenate",
     "forecast_accuracy",
     "load_model",
+    "predict_private",
     "run_local",
     "save_sparse_table",
     "verify_model",
@@ -65,6 +68,7 @@ _LAZY = {
     "LinearRegression": "cofit.models.regression_estimators",
     "LinearSVC": "cofit.models.estimators",
     "LogisticRegression": "cofit.models.estimators",
+    "PrivatePredictions": "cofit.models.private_predictions",
     "PublicScaler": "cofit.models.public_scaler",
     "RidgeRegression": "cofit.models.regression_estimators",
     "StudyClassifier": "cofit.models.study_classifier",
@@ -72,6 +76,7 @@ _LAZY = {
     "Verification": "cofit.models.verification",
     "forecast_accuracy": "cofit.experiments.utility",
     "load_model": "cofit.models.model_files",
+    "predict_private": "cofit.models.private_predictions",
     "save_sparse_table": "cofit.roles.files.sparse_arrays",
     "verify_model": "cofit.models.verification",
 }

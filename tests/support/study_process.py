@@ -45,9 +45,8 @@ from cofit.roles.files.program_tables import read_inputs
 from cofit.roles.files.release_store import FileStore
 from cofit.roles.files.studies import load_program_study, load_study
 from cofit.roles.files.tables import read_owner_table
-from cofit.roles.jobs.of_study import served_job
+from cofit.roles.jobs.of_study import served_job, training_job
 from cofit.roles.jobs.program import ProgramJob
-from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import align_table, contribute_table, prepare_inputs, send
 from cofit.roles.party.coin import CoinFile
 from cofit.roles.party.service import PartyService
@@ -98,7 +97,7 @@ def run_owner(job: Job) -> None:
     identity = identity_of(name, Path())
     if "lies" in job:
         _lie(job["lies"])
-    print(contribute_table(Training(study), identity, table, Path("owner-state"), "data", rows=rows), flush=True)
+    print(contribute_table(training_job(study), identity, table, Path("owner-state"), "data", rows=rows), flush=True)
 
 
 def _lie(lies: dict[str, int]) -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from cofit.cli.check_accuracy import accuracy_of, print_accuracy
 from cofit.cli.check_lists import participant_list, print_list, print_participants
+from cofit.cli.check_predictions import query_facts
 from cofit.cli.check_program import check_program
 from cofit.cli.plan_table import print_plan
 from cofit.cli.scheme_table import choice_table
@@ -23,11 +24,12 @@ from cofit.learn.forecast import LOCAL_LATENCY, forecast
 from cofit.learn.plan import Plan
 from cofit.roles.files.studies import load_agreement
 from cofit.roles.files.text_tables import TextLayout
-from cofit.roles.jobs.training import Training
+from cofit.roles.jobs.of_study import training_job
 from cofit.secret.checkpoints import KeptState
-from cofit.study.document import OwnerEntry, Participant, Study, value_text
+from cofit.study.document import ClientEntry, OwnerEntry, Participant, Study, value_text
 from cofit.study.in_words import feature_in_words, features_in_words
 from cofit.study.program import ProgramStudy
+from cofit.study.served_statement import NOT_PRIVATE, client_in_words, exact_lines
 from cofit.study.statement import expected_certificate, learned
 from cofit.units import size
 
@@ -73,7 +75,7 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
             raise InvalidInputError("--sample and --forecast are for studies that train a model; this one has a [job].")
         check_program(loaded, as_json)
         return
-    job = Training(loaded)
+    job = training_job(loaded)
     plan = job.plan
     expected = accuracy_of(loaded, sample, simulate, layout)
     owners = sum(1 for owner in loaded.owners if owner.columns)
@@ -84,9 +86,11 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
         parties=parties,
         latency=LOCAL_LATENCY if told is None else told,
         kept=job.state,
+        noise=loaded.release.noise,
     )
     choices = compare_schemes(plan.facts, owners, usual_parties() | {plan.facts.scheme: parties})
-    certificate = expected_certificate(loaded, plan)
+    privacy, assumptions = _promised(loaded, plan)
+    served = query_facts(job)
     if as_json:
         click.echo(
             json.dumps(
@@ -95,8 +99,9 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
                     "hash": loaded.hash,
                     "participants": participant_list(loaded, partial(_part, loaded)),
                     "learned": learned(loaded),
-                    "privacy": certificate.headline,
-                    "assumptions": certificate.assumptions,
+                    "privacy": privacy[0],
+                    "assumptions": assumptions,
+                    **({} if served is None else {"predictions": served.to_dict()}),
                     "plan": {**plan.to_dict(), "hash": plan.hash},
                     "forecast": cost.to_dict(),
                     "checkpoints": None if job.state is None else job.state.to_dict(),
@@ -120,13 +125,27 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     print_list(
         console, "What everybody will learn", [f"{w}: {f}" for w, facts in learned(loaded).items() for f in facts]
     )
-    print_list(console, "Privacy", [text for text in (certificate.headline, certificate.about_others) if text])
-    print_list(console, "This holds if", certificate.assumptions)
+    if served is not None:
+        print_list(console, "Private predictions", served.lines)
+    print_list(console, "Privacy", privacy)
+    print_list(console, "This holds if", assumptions)
     console.print(Text(f"\nStudy hash: {loaded.hash}", style="bold"), soft_wrap=True)
+
+
+def _promised(study: Study, plan: Plan) -> tuple[list[str], tuple[str, ...]]:
+    """Return what the study guarantees, the most important first, and under which assumptions."""
+    if not study.release.noise:
+        spec = study.spec
+        parties = f"computing parties, corrupted at most: {spec.corrupted}; {spec.protects}; {spec.assumptions}"
+        return list(exact_lines(study, plan.opened.count)), (parties,)
+    certificate = expected_certificate(study, plan)
+    return [text for text in (certificate.headline, certificate.about_others) if text], certificate.assumptions
 
 
 def _part(study: Study, entry: Participant) -> str:
     """Return what one participant brings, in a few words."""
+    if isinstance(entry, ClientEntry):
+        return client_in_words(study, entry)
     if not isinstance(entry, OwnerEntry):
         return "may fetch the model"
     label = f", label '{study.data.label}'" if entry.holds_label else ""
@@ -150,6 +169,9 @@ def _print_head(console: Console, study: Study, plan: Plan) -> None:
     console.print(table)
     epsilon, delta = (f"{float(value):.6g}" for value in (plan.facts.epsilon, plan.total_delta))
     console.print("\nPrivacy budget", style="bold")
+    if not study.release.noise:
+        console.print(f"  none: {NOT_PRIVATE}; every owner's ledger lists the study\n", highlight=False)
+        return
     console.print(f"  epsilon {epsilon}, delta {delta}: charged to every owner's ledger, once\n", highlight=False)
 
 

@@ -36,6 +36,8 @@ def accuracy_of(
     study: Study, sample: Path | None, simulate: bool | None, layout: TextLayout = ANY_LAYOUT
 ) -> AccuracyForecast | str:
     """Return the forecast, or why there is none. ``simulate``: None leaves out what would take long."""
+    if not study.release.noise:
+        return "The weights have no noise: forecasts are for what noise costs."
     if simulate is False:
         if sample is not None:
             raise InvalidInputError("--sample is for the forecast, which --no-forecast leaves out: give one of them.")

@@ -52,6 +52,7 @@ SECTIONS = {
         "model": ("model:model", "Fetch the released model."),
         "verify": ("verify:verify", "Check a model file, offline."),
         "predict": ("predict:predict", "Score the rows of a table."),
+        "predict-private": ("predict_private:predict_private", "Ask the parties about rows that nobody sees."),
         "evaluate": ("evaluate:evaluate_model", "Compare predictions with known labels."),
         "report": ("report:report", "Write a page about a model, for people."),
     },

@@ -41,6 +41,7 @@ def model(study: Path, key: Path, name: str | None, out: Path) -> None:
     not fit, 2 wrong input.
     """
     loaded = load_study(study)
+    refuse_shared(loaded)
     identity = load_identity_for(loaded, key, name)
     fetched = model_of_release(loaded, fetch_release(loaded, identity))
     write_model(fetched, out)
@@ -50,6 +51,15 @@ def model(study: Path, key: Path, name: str | None, out: Path) -> None:
         f"All {len(loaded.parties)} parties hold this model and have signed it. Model: {out}, certificate: "
         f"{_certificate(out)}"
     )
+
+
+def refuse_shared(study: Study) -> None:
+    """Raise InvalidInputError if the study has no model that anybody can fetch."""
+    if study.release.shared:
+        raise InvalidInputError(
+            f"The weights of study '{study.name}' stay as shares at its parties (release.model = 'shared'), so that "
+            "there is no model to fetch. Its clients ask the parties: `cofit predict-private`."
+        )
 
 
 def model_of_release(study: Study, signed: SignedRelease) -> StudyModel:

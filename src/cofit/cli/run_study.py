@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.status import Status
 
-from cofit.cli.model import CERTIFICATE_TEXT, model_of_release, tell_of_shrinkage, write_model
+from cofit.cli.model import CERTIFICATE_TEXT, model_of_release, refuse_shared, tell_of_shrinkage, write_model
 from cofit.cli.rehearsal_options import rehearsal_options
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
@@ -42,6 +42,7 @@ def run_study(
     Exit codes: 0 the model is there, 1 somebody failed (the message says whose log to read), 2 wrong usage or input.
     """
     rehearsal = Rehearsal.of(study, keys, tables_of(tables), out, secret, layout)
+    refuse_shared(rehearsal.study)
     rehearsal.check_tables()
     console = Console(stderr=True)
     signal.signal(signal.SIGTERM, terminated)

@@ -86,7 +86,8 @@ def _table(study: Agreement, told: Told) -> Table:
         if isinstance(one, str):
             table.add_row(Text(name), Text("does not answer", style="red"), "", Text(one))
         else:
-            table.add_row(Text(name), Text(str(one.get("phase"))), Text(_contributions(one)), Text(_progress(one)))
+            progress = "\n".join(text for text in (_progress(one), _answered(study, one)) if text)
+            table.add_row(Text(name), Text(str(one.get("phase"))), Text(_contributions(one)), Text(progress))
     return table
 
 
@@ -102,3 +103,17 @@ def _progress(told: dict[str, Any]) -> str:
     left = found.get("seconds_left")
     known = isinstance(left, int | float) and not isinstance(left, bool)
     return f"{found.get('said')}{f', about {duration(left)} left' if known else ''}"
+
+
+def _answered(study: Agreement, told: dict[str, Any]) -> str:
+    """Return of how many rows each client was answered, of how many, as a party has counted."""
+    found = told.get("answered")
+    if not isinstance(found, dict):
+        return ""
+    limits = {client.name: client.rows for client in study.clients}
+    lines = [
+        f"{name}: {rows:,} rows answered" + ("" if limits.get(name) is None else f" of {limits[name]:,}")
+        for name, rows in found.items()
+        if isinstance(rows, int)
+    ]
+    return "\n".join(lines)

@@ -177,6 +177,7 @@ def forecast(
     processors: int = 2,
     line: float | None = None,
     kept: KeptState | None = None,
+    noise: bool = True,
 ) -> Forecast:
     """Return what a run of this plan costs. Rounds and bytes are counted; seconds estimate the reference machine.
 
@@ -187,6 +188,7 @@ def forecast(
     together. processors: how many cores the parties have, all together. line: bytes a second that each party can send,
     instead of ``bandwidth``.
     kept: what the parties of a study keep at checkpoints, and when; None: nothing, as in a run on one machine.
+    noise: False where weights that stay shared have none.
     """
     _check_positive("latency", latency, zero=True)
     _check_positive("bandwidth", bandwidth)
@@ -218,7 +220,7 @@ def forecast(
     further, epoch = (Tally(), None) if irregular else plan.left_out(other, again, holders)
     counted = plan if irregular else plan.shortest
     checkpoints = None if kept is None else UnsavedCheckpoints(kept)
-    private_training(party, counted, holders, {party.name: _NoStore()}, "forecast", checkpoints)
+    private_training(party, counted, holders, {party.name: _NoStore()}, "forecast", checkpoints, noise)
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
     noise = meter.tally_of(_NOISE_LABEL)
     checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())

@@ -64,10 +64,10 @@ class Opened:
             raise ValueError(f"The parts of a release are {[part.name for part in self.parts]}, not {list(named)}.")
         return [weights, *(named[part.name] for part in self.parts)]
 
-    def in_units(self, opened: npt.NDArray[Any]) -> Reals:
-        """Return what was opened in units of weights, and of each part."""
+    def in_units(self, opened: npt.NDArray[Any], kept: int = 0) -> Reals:
+        """Return what was opened in units of weights, and of each part. kept: how many of the first were not."""
         scales = [self.steps] * self.weights + [2.0**part.bits for part in self.parts for _ in range(part.count)]
-        return np.asarray(opened.astype(np.float64) / np.array(scales))
+        return np.asarray(opened.astype(np.float64) / np.array(scales[kept:]))
 
     def part(self, released: Reals, name: str) -> Reals:
         """Return one part of what ``in_units`` returned, of several releases that of each; empty if absent."""

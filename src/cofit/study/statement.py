@@ -54,7 +54,8 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
     """Return what each role will learn, and what it could learn by breaking the assumptions."""
     spec = study.spec
     facts = "this study, and when whom of the others is connected"
-    model = study_plan(study).revealed
+    noise = study.release.noise
+    model = study_plan(study).revealed if noise else "nothing of the weights, which stay shared"
     owners = ["its own data", f"{model}, if an analyst publishes it", facts]
     parties = [model, facts]
     if study.data.partition == "vertical":
@@ -76,6 +77,19 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
         "owners": tuple(owners),
         "parties": tuple(parties),
         **dealer,
-        "analysts": (f"{model} and the certificate", facts),
+        "analysts": (f"{model} and {'the certificate' if noise else 'the statement that they have no noise'}", facts),
+        **_clients(study),
         "network": ("who talks to whom, when, and how many bytes",),
     }
+
+
+def _clients(study: Study) -> dict[str, tuple[str, ...]]:
+    """Return what clients learn; nothing where there are none."""
+    if not study.clients:
+        return {}
+    covered = (
+        "of the weights what its answers tell, which the noise covers"
+        if study.release.noise
+        else "of the weights, without noise, what its answers tell: as many scores as there are weights are all of them"
+    )
+    return {"clients": ("the answers about its own rows, which nobody else learns", covered)}

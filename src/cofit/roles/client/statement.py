@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from cofit.roles.client.served_model import ServedModel, client_named
-from cofit.roles.files.exact_models import NOT_PRIVATE
+from cofit.study.served_statement import NOT_PRIVATE
 
 VERSION = 1
 KIND = "cofit private predictions"

@@ -13,24 +13,11 @@ from cofit.errors import InvalidInputError
 from cofit.roles.files.published import is_date
 from cofit.roles.files.signatures import TAG
 from cofit.study.document import Study
+from cofit.study.served_statement import exact_lines
 from cofit.transport import fingerprint
 
 VERSION = 1
 KIND = "cofit shared model without noise"
-NOT_PRIVATE = "not differentially private"
-
-
-def exact_lines(study: Study, weights: int) -> tuple[str, ...]:
-    """Return what such a study exposes, a line each; the first one says that nothing covers it."""
-    kinds = " and ".join(study.release.answers)
-    clients = [f"'{client.name}' may be answered {kinds} of {client.rows:,} rows" for client in study.clients]
-    return (
-        f"{NOT_PRIVATE}: the weights of this model have no noise, and no epsilon covers what answers reveal of them",
-        f"the {weights:,} weights stay as shares at the computing parties and are never opened",
-        f"{weights:,} exact scores of rows of a client's choice are the model; so are a few more probabilities, and "
-        f"classes approach it",
-        *clients,
-    )
 
 
 @dataclass(frozen=True)

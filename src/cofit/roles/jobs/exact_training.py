@@ -15,13 +15,14 @@ from typing import Any
 import numpy.typing as npt
 
 from cofit.errors import InvalidInputError
-from cofit.roles.files.exact_models import ExactModel, exact_lines
+from cofit.roles.files.exact_models import ExactModel
 from cofit.roles.files.ledger import Exposure
 from cofit.roles.jobs.job import AllowedOpening, ExposurePolicy, Outcome, Reals, Work
 from cofit.roles.jobs.training import Training
 from cofit.secret import Opening, SecretArray
 from cofit.study.document import Study
 from cofit.study.expected import holders
+from cofit.study.served_statement import exact_lines
 from cofit.transport import Identity
 
 _HASHED = "cofit training without noise 1 "

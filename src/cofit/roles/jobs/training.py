@@ -111,10 +111,7 @@ class Training(OneRelease):
 
     def in_units(self, opened: npt.NDArray[Any]) -> Reals:
         """Return the weights, unless they stay shared, and what else a score needs, as real numbers."""
-        kept = self.plan.kept
-        return self.plan.opened.in_units(np.concatenate([np.zeros(kept), opened]))[kept:] if kept else (
-            self.plan.opened.in_units(opened)
-        )
+        return self.plan.opened.in_units(opened, self.plan.kept)
 
     def publish(self, outcome: Outcome, openings: Sequence[Opening], created: str) -> bytes:
         """Return the weights and their certificate."""
@@ -157,7 +154,8 @@ class Training(OneRelease):
 
     @cached_property
     def _forecast(self) -> Forecast:
-        return forecast(self.plan, owners=self.contributors, parties=len(self.study.parties), kept=self.state)
+        parties, noise = len(self.study.parties), self.study.release.noise
+        return forecast(self.plan, owners=self.contributors, parties=parties, kept=self.state, noise=noise)
 
     def _release(self, published: bytes) -> Release:
         try:
