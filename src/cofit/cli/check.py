@@ -102,7 +102,7 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
                     "privacy": privacy[0],
                     "assumptions": assumptions,
                     **({} if served is None else {"predictions": served.to_dict()}),
-                    "plan": {**plan.to_dict(), "hash": plan.hash},
+                    "plan": {**plan.to_dict(), "hash": plan.hash, "noise": loaded.release.noise},
                     "forecast": cost.to_dict(),
                     "checkpoints": None if job.state is None else job.state.to_dict(),
                     "accuracy": {"reason": expected} if isinstance(expected, str) else expected.to_dict(),
@@ -113,11 +113,13 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
         )
         return
     console = Console()
+    if not loaded.release.noise:
+        console.print(Text(f"{privacy[0]}\n", style="bold"))
     console.print(Text(f"Study '{loaded.name}'", style="bold"))
     console.print(Text(f"Study hash: {loaded.hash}", style="bold"), soft_wrap=True)
     _print_head(console, loaded, plan)
     print_participants(console, participant_list(loaded, partial(_part, loaded)))
-    print_plan(console, plan, cost)
+    print_plan(console, plan, cost, loaded.release.noise)
     print_list(console, "Checkpoints", [_checkpoints(job.state)])
     console.print()
     console.print(choice_table(choices, "this study", plan.facts.scheme))
@@ -170,7 +172,7 @@ def _print_head(console: Console, study: Study, plan: Plan) -> None:
     epsilon, delta = (f"{float(value):.6g}" for value in (plan.facts.epsilon, plan.total_delta))
     console.print("\nPrivacy budget", style="bold")
     if not study.release.noise:
-        console.print(f"  none: {NOT_PRIVATE}; every owner's ledger lists the study\n", highlight=False)
+        console.print(f"  none: {NOT_PRIVATE.lower()}; every owner's ledger lists the study\n", highlight=False)
         return
     console.print(f"  epsilon {epsilon}, delta {delta}: charged to every owner's ledger, once\n", highlight=False)
 

@@ -21,7 +21,11 @@ def participant_list(study: Agreement, part: Callable[[Participant], str]) -> li
         for role, entries in servers.items()
         for entry in entries
     ]
-    others: dict[str, Sequence[Participant]] = {"owner": study.owners, "analyst": study.analysts, "client": study.clients}
+    others: dict[str, Sequence[Participant]] = {
+        "owner": study.owners,
+        "analyst": study.analysts,
+        "client": study.clients,
+    }
     return [
         {"role": role, "name": entry.name, "fingerprint": entry.fingerprint, "part": does}
         for role, entry, does in (

@@ -22,7 +22,7 @@ from rich.progress import (
 )
 
 from cofit.cli.charge import Account, check_person, confirm_charge, show_charge, show_if_again
-from cofit.cli.program_contribution import check_accepted, confirm_exposure, prepared_inputs, show_exposure
+from cofit.cli.program_contribution import check_accepted, confirm_exposure, prepared_inputs, show_exact, show_exposure
 from cofit.cli.table_options import table_options
 from cofit.errors import CofitError, HandshakeError, InvalidInputError, StateError, TransportError, parameter_error
 from cofit.roles.analyst.fetch import statuses
@@ -31,8 +31,8 @@ from cofit.roles.files.keys import load_identity_for
 from cofit.roles.files.studies import load_agreement
 from cofit.roles.files.tables import read_owner_table
 from cofit.roles.files.text_tables import TextLayout
-from cofit.roles.jobs.job import ReleasePolicy
-from cofit.roles.jobs.training import Training
+from cofit.roles.jobs.job import Policy, ReleasePolicy
+from cofit.roles.jobs.of_study import training_job
 from cofit.roles.owner.contribute import (
     PreparedContribution,
     align_table,
@@ -83,7 +83,7 @@ _AGAIN = "Repeat the command: it resumes, and the ledger is not charged again fo
 @click.option(
     "--accept-not-private",
     is_flag=True,
-    help="Studies with a [job]: agree that what its program opens is not differentially private. Read it first.",
+    help="Studies with a [job], or without noise: agree that what they reveal is not differentially private.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask: charge the ledger and send. Needed where there is no terminal.")
 @click.option("--dry-run", is_flag=True, help="Check everything and say what would be sent; charge and send nothing.")
@@ -114,6 +114,7 @@ def contribute(
 
     A study with a [job] runs a program, and opens what it declares without noise that anybody has proven. No epsilon
     covers that: the command lists what will be opened, and demands --accept-not-private. The ledger lists the study.
+    So it is where a study keeps its model shared and without noise ([release] noise = false).
 
     \b
     Look first, then contribute:
@@ -138,12 +139,20 @@ def contribute(
         _show_amounts(contribution)
         show_exposure(loaded, contribution, folder, known_as)
         confirm = partial(confirm_exposure, ask=not yes)
+    elif not loaded.release.noise:
+        contribution, _ = _prepared(loaded, identity.name, data, layout, secret, rows_of)
+        show_exact(loaded, contribution, folder, known_as)
+        _show_amounts(contribution)
+        confirm = partial(confirm_exposure, ask=not yes)
     else:
         if accept_not_private:
             raise InvalidInputError(
-                "--accept-not-private is for studies with a [job]; this one is differentially private. Leave it out."
+                "--accept-not-private is for studies with a [job], or without noise; this one is differentially "
+                "private. Leave it out."
             )
         contribution, policy = _prepared(loaded, identity.name, data, layout, secret, rows_of)
+        if not isinstance(policy, ReleasePolicy):
+            raise InvalidInputError("This study has no privacy budget.")
         _show(loaded, contribution)
         account = Account(contribution, policy, folder, known_as)
         show_charge(account, study)
@@ -151,7 +160,7 @@ def contribute(
     if dry_run:
         click.echo("\nThis was a dry run: nothing was charged or sent.")
         return
-    if isinstance(loaded, ProgramStudy):
+    if isinstance(loaded, ProgramStudy) or not loaded.release.noise:
         check_accepted(loaded, accept_not_private)
     if not yes:
         check_person()
@@ -198,9 +207,9 @@ def _waited_for(study: Agreement, answer: dict[str, Any]) -> list[str]:
 
 def _prepared(
     study: Study, owner: str, data: Path, layout: TextLayout, secret: Path | None, rows_of: tuple[Path, ...]
-) -> tuple[PreparedContribution, ReleasePolicy]:
+) -> tuple[PreparedContribution, Policy]:
     """Read, check, align and encode the table; return it, and what may be released of it."""
-    job = Training(study)
+    job = training_job(study)
     if study.data.partition != "vertical":
         if secret is not None or rows_of:
             raise InvalidInputError("--secret and --rows-of are for vertical studies; this one is horizontal.")

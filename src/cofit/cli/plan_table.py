@@ -28,10 +28,10 @@ def plan_sections(plan: Plan, cost: Forecast) -> list[Section]:
     return [_data(plan), *plan.sections(), _cost(cost)]
 
 
-def print_plan(console: Console, plan: Plan, cost: Forecast) -> None:
-    """Print all sections, and the warnings below."""
+def print_plan(console: Console, plan: Plan, cost: Forecast, noise: bool = True) -> None:
+    """Print all sections, and the warnings below. noise: False where there is none, nor a guarantee, to speak of."""
     console.print("Plan: what follows from public facts alone", style="bold")
-    for section in plan_sections(plan, cost):
+    for section in plan_sections(plan, cost) if noise else [_data(plan), _cost(cost)]:
         print_section(console, section)
     console.print()
     print_warnings(console, plan)

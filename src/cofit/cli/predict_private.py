@@ -36,8 +36,12 @@ _AGAIN = "Repeat the command: it goes on with what is missing, and what was answ
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--key", required=True, type=click.Path(path_type=Path), help="A client's private key.")
 @click.option("--name", help="The client, as the study calls it.  [default: whose key it is]")
-@click.option("--data", required=True, type=click.Path(path_type=Path), help="The table: CSV, TSV, Parquet, Arrow, .npz.")
-@click.option("--answers", type=click.Choice(ANSWERS), help="What to ask for.  [default: the first that the study allows]")
+@click.option(
+    "--data", required=True, type=click.Path(path_type=Path), help="The table: CSV, TSV, Parquet, Arrow, .npz."
+)
+@click.option(
+    "--answers", type=click.Choice(ANSWERS), help="What to ask for.  [default: the first that the study allows]"
+)
 @click.option(
     "--out",
     required=True,

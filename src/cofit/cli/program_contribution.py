@@ -14,8 +14,12 @@ from cofit.roles.files.program_tables import read_inputs
 from cofit.roles.files.text_tables import TextLayout
 from cofit.roles.jobs.program import ProgramJob
 from cofit.roles.owner.contribute import LEDGER, PreparedContribution, charge_due, prepare_inputs
+from cofit.study.agreement import Agreement
+from cofit.study.document import Study
+from cofit.study.plan import study_plan
 from cofit.study.program import ProgramStudy
 from cofit.study.program_statement import assumptions, headline, opening_in_words
+from cofit.study.served_statement import exact_lines
 
 ACCEPT = "--accept-not-private"
 _NOTHING = "Nothing was noted or sent."
@@ -42,6 +46,10 @@ def show_exposure(study: ProgramStudy, contribution: PreparedContribution, state
     click.echo(f"\n{headline(study)}")
     for assumption in assumptions(study):
         click.echo(f"  Nobody learns more if {assumption}.")
+    _show_listed(contribution, state, dataset)
+
+
+def _show_listed(contribution: PreparedContribution, state: Path, dataset: str) -> None:
     ledger = state / LEDGER
     due = not ledger.exists() or charge_due(Ledger(ledger), contribution, dataset)
     listed = "will list" if due else "lists"
@@ -50,12 +58,20 @@ def show_exposure(study: ProgramStudy, contribution: PreparedContribution, state
     )
 
 
-def check_accepted(study: ProgramStudy, accepted: bool) -> None:
+def show_exact(study: Study, contribution: PreparedContribution, state: Path, dataset: str) -> None:
+    """Say what a study without noise keeps, and answers to whom, and what the ledger will list."""
+    for line in exact_lines(study, study_plan(study).opened.count):
+        click.echo(line)
+    click.echo(f"\nStudy '{study.name}', hash {study.hash}")
+    _show_listed(contribution, state, dataset)
+
+
+def check_accepted(study: Agreement, accepted: bool) -> None:
     """Raise InvalidInputError unless the owner has said that it agrees to what is not differentially private."""
     if not accepted:
         raise InvalidInputError(
-            f"Study '{study.name}' is not differentially private: what its program opens may tell anything about "
-            "single records, and no budget covers it. Read above what is opened and to whom. If you agree, repeat the "
+            f"Study '{study.name}' is not differentially private: what is opened or answered may tell anything about "
+            "single records, and no budget covers it. Read above what that is, and to whom. If you agree, repeat the "
             f"command with {ACCEPT}. {_NOTHING}"
         )
 
@@ -65,7 +81,7 @@ def confirm_exposure(parties: Collection[str], *, ask: bool) -> None:
     if not ask:
         return
     try:
-        agreed = click.confirm("\nSend the shares, for what is opened without differential privacy?")
+        agreed = click.confirm("\nSend the shares, for what is opened or answered without differential privacy?")
     except click.Abort:
         raise KeyboardInterrupt(_NOTHING) from None
     if not agreed:

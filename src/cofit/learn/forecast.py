@@ -222,10 +222,10 @@ def forecast(
     checkpoints = None if kept is None else UnsavedCheckpoints(kept)
     private_training(party, counted, holders, {party.name: _NoStore()}, "forecast", checkpoints, noise)
     trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
-    noise = meter.tally_of(_NOISE_LABEL)
+    perturbed = meter.tally_of(_NOISE_LABEL)
     checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())
     storing = meter.tally_of(CHECKPOINT)
-    rest = meter.tally - shared - trained - noise - checked - storing
+    rest = meter.tally - shared - trained - perturbed - checked - storing
     if kept is not None and counted.epochs < plan.epochs:
         storing += _further_checkpoints(other, kept, counted.epochs)
     if epoch is None:
@@ -235,7 +235,7 @@ def forecast(
         share=machine.phase(shared + receipts, waits=_SHARE_ROUNDS),
         check=machine.phase(checked),
         train=machine.phase(trained + further),
-        noise=machine.phase(noise),
+        noise=machine.phase(perturbed),
         release=machine.phase(rest),
         epoch=machine.phase(epoch),
         verify=machine.phase(meter.verification_tally),

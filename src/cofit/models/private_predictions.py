@@ -1,7 +1,7 @@
 """Private predictions from Python: a table goes to the parties of a study as shares, and only the caller reads answers.
 
-    found = cofit.predict_private("study.toml", "clinic.key", patients, answers="probabilities")
-    found.values, found.statement.headline
+found = cofit.predict_private("study.toml", "clinic.key", patients, answers="probabilities")
+found.values, found.statement.headline
 """
 
 from __future__ import annotations

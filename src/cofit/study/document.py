@@ -179,7 +179,7 @@ class AnalystEntry(Participant):
 
 @dataclass(frozen=True)
 class ClientEntry(Participant):
-    """Somebody whom the parties answer about rows of its own. rows: of how many at most, in all; None: of any number."""
+    """Somebody whom the parties answer about rows of its own. rows: of how many at most, in all; None: any."""
 
     rows: int | None
 

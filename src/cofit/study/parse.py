@@ -34,6 +34,7 @@ from cofit.study.crosschecks import check_identities, check_owners, check_partie
 from cofit.study.document import FORMAT, AnalystEntry, Compute, Data, Model, Privacy, Study, Value
 from cofit.study.features import FEATURE_FIELDS, column_name, parse_features, parse_values
 from cofit.study.fields import OWNER, Table, field_error
+from cofit.study.parse_release import WITHOUT_NOISE, parse_clients, parse_release
 from cofit.study.participants import (
     ROLE_FIELDS,
     parse_dealer,
@@ -42,7 +43,6 @@ from cofit.study.participants import (
     participant_name,
     participants,
 )
-from cofit.study.parse_release import WITHOUT_NOISE, parse_clients, parse_release
 from cofit.study.plan import study_facts
 
 _DOCUMENT = (

@@ -1,4 +1,7 @@
-"""Who takes part, from the tables [[parties]], [dealer], [[owners]], [[analysts]], [[clients]]: names, certificates, addresses."""
+"""Who takes part: names, certificates, addresses.
+
+From the tables [[parties]], [dealer], [[owners]], [[analysts]] and [[clients]].
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""What a study says of a model that its parties keep, or answer clients with: before it runs, and beside every answer."""
+"""What a study says of a model that its parties keep, or answer clients with: before it runs, and beside answers."""
 
 from __future__ import annotations
 
 from cofit.study.document import ClientEntry, Study
+from cofit.study.program_statement import NOT_PRIVATE
 
-NOT_PRIVATE = "not differentially private"
+__all__ = ["NOT_PRIVATE", "client_in_words", "exact_lines", "served_lines"]
 
 
 def exact_lines(study: Study, weights: int) -> tuple[str, ...]:
@@ -25,7 +26,9 @@ def served_lines(study: Study) -> tuple[str, ...]:
     release = study.release
     lines = []
     if release.shared:
-        lines.append("the weights stay as shares at the computing parties, stored by each of them, and are never opened")
+        lines.append(
+            "the weights stay as shares at the computing parties, stored by each of them, and are never opened"
+        )
     if release.shared and release.noise:
         lines.append(
             "they have the noise that the budget pays for, so that whatever is answered with them is post-processing: "

@@ -137,7 +137,9 @@ class InferencePlan:
             raise parameter_error("rows", "a query", f"an integer from 1 to {self.batch_rows}", rows)
         integers = FixedPoint(0, self.ring)
         return {
-            ROWS: InputFacts((rows, self.served.columns), FixedPoint(self.row_bits, self.ring), _longest(self.row_bits)),
+            ROWS: InputFacts(
+                (rows, self.served.columns), FixedPoint(self.row_bits, self.ring), _longest(self.row_bits)
+            ),
             MASK: InputFacts((rows * self.outputs(kind),), integers, integers.capacity),
         }
 
@@ -175,9 +177,7 @@ def _in_ring(served: Served, ring: IntegerRing, public: bool, ranged: bool, sigm
     too_large = _bits(4 * (served.largest + served.largest_intercept + 1)) + _SCORE_BITS > ring.value_bits - 1
     if weight_bits < 1 or too_large:
         raise SmallRingError("A score does not fit the ring.", "a score does not fit the ring")
-    return InferencePlan(
-        served, ring, row_bits, weight_bits, factor, factor_bits, exponent, public, ranged, sigmoidal
-    )
+    return InferencePlan(served, ring, row_bits, weight_bits, factor, factor_bits, exponent, public, ranged, sigmoidal)
 
 
 def _factor(served: Served, ring: IntegerRing) -> tuple[int, int, int]:

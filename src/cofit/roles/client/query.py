@@ -121,9 +121,7 @@ class Asking:
             raise
         return bytes(content), counted
 
-    def _complete(
-        self, conversation: Conversation, party: str, content: bytearray, stopped: Callable[[], bool]
-    ) -> int:
+    def _complete(self, conversation: Conversation, party: str, content: bytearray, stopped: Callable[[], bool]) -> int:
         """Ask for the answer until all of it is in ``content``; return the count."""
         most = self._job.policy.count * self._model.plan.ring.element_bytes
         pause = _POLL_SECONDS
@@ -137,7 +135,9 @@ class Asking:
             content += piece
             answered = told.get("phase") == "released"
             if len(content) > most or (answered and (told.get("size") != most or not (piece or len(content) == most))):
-                raise TransportError(party, f"What '{party}' sends is no answer. Run the same cofit release everywhere.")
+                raise TransportError(
+                    party, f"What '{party}' sends is no answer. Run the same cofit release everywhere."
+                )
             if answered and len(content) == most:
                 return _count(told)
             if not answered:

@@ -7,9 +7,9 @@ from pathlib import Path
 from cofit.errors import InvalidInputError
 from cofit.roles.files.program_files import load_program, program_folder
 from cofit.roles.files.studies import load_agreement
+from cofit.roles.jobs.exact_training import ExactTraining
 from cofit.roles.jobs.job import Job
 from cofit.roles.jobs.program import ProgramJob
-from cofit.roles.jobs.exact_training import ExactTraining
 from cofit.roles.jobs.training import Training
 from cofit.study.document import Study
 from cofit.study.program import ProgramStudy

@@ -110,7 +110,7 @@ class Prediction(OneRelease):
 
     name = "prediction"
     state = None
-    ranks: Mapping[str, int] = {}  # noqa: RUF012 - a client's mask is shared with all, also where it is a party
+    ranks: Mapping[str, int] = {}
 
     def __init__(self, predictions: Predictions, question: Question, kept: Kept | None) -> None:
         self.study: Agreement = predictions.study
@@ -140,7 +140,7 @@ class Prediction(OneRelease):
         answers = secret_answers(party, self._predictions.plan, asked.answers, rows, weights, work.coin())
         return masked(party, answers, asked.client, MASK)
 
-    def in_units(self, opened: npt.NDArray[Any]) -> npt.NDArray[Any]:  # type: ignore[override]
+    def in_units(self, opened: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the integers that were opened: they are uniform, and have no unit."""
         return opened
 

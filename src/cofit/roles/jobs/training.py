@@ -22,7 +22,7 @@ from cofit.learn.releases import accounted_releases
 from cofit.learn.weights import encoded_weights
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import bytes_to_sign
-from cofit.roles.jobs.job import OneRelease, Outcome, Policy, ReleasePolicy, Work
+from cofit.roles.jobs.job import OneRelease, Outcome, ReleasePolicy, Work
 from cofit.roles.jobs.predictions import Predictions
 from cofit.roles.jobs.steps import release_key
 from cofit.secret import InputFacts, Opening, SecretArray
@@ -46,6 +46,7 @@ class Training(OneRelease):
     """Implements ``Job``: the training that a study describes, by its plan."""
 
     name = "training"
+    study: Study
 
     def __init__(self, study: Study) -> None:
         self.study = study
@@ -60,7 +61,7 @@ class Training(OneRelease):
         return Predictions(self.study, self.plan, release_key(self), self.numbers) if self.study.clients else None
 
     @cached_property
-    def policy(self) -> Policy:
+    def policy(self) -> ReleasePolicy:
         """The noisy weights, to all parties; charged is what the certificate states."""
         return ReleasePolicy(
             reason=self.plan.release_reason,

@@ -257,9 +257,7 @@ def _incarnation(party: str, answer: Mapping[str, Any]) -> str:
     return found
 
 
-def _begin(
-    connect: Connect, party: str, incarnation: str, manifest: Mapping[str, Any], asks: Asks
-) -> dict[str, Any]:
+def _begin(connect: Connect, party: str, incarnation: str, manifest: Mapping[str, Any], asks: Asks) -> dict[str, Any]:
     """Announce an upload; return what the party has of it already."""
 
     def attempt() -> dict[str, Any]:

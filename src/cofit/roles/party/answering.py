@@ -37,7 +37,7 @@ class Answering:
         self._doors = doors
 
     def next(self) -> tuple[bytes, str] | None:
-        """Invite everybody to the next session that a query needs; return the session and the query, if there is one."""
+        """Invite everybody to the next session that a query needs; return session and query, if there is one."""
         for query in self._queries.waiting():
             told = {name: self._asked(name, query) for name in self._others.names}
             if self._ready(query, told):

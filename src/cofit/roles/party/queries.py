@@ -212,8 +212,8 @@ class Queries:
         asked, since = job.question, self._clock()
         state.record(client=asked.client, rows=str(asked.rows), answers=asked.answers, since=repr(since))
         query = self._here[asked.query] = Query(job, state, since)
-        facts = {"query": asked.query, "rows": asked.rows, "answers": asked.answers}
-        self._audit.note("query announced", asked.client, **facts)
+        named = asked.query
+        self._audit.note("query announced", asked.client, query=named, rows=asked.rows, answers=asked.answers)
         return query
 
     def of(self, client: str, name: object) -> Query:
@@ -254,9 +254,7 @@ class Queries:
         return (q for q in found if not q.settled and q.due <= now and q.state.phase not in ("collecting", "failed"))
 
     def answered(self, query: Query, outcome: Outcome) -> None:
-        """Keep what a session has opened, for the client to fetch; ProtocolError where it is not what was opened before.
-
-        It is there when the phase says so."""
+        """Keep what a session has opened, for the client to fetch: it is there when the phase says so."""
         path = query.state.directory / ANSWER
         if query.state.phase != "released":
             write_durably(path, query.job.publish(outcome, (), ""))

@@ -1,10 +1,10 @@
 """What a party answers to clients, and to the other parties about them (``service.desk`` says how).
 
-    query.begin, query.chunk, query.commit    a client, of its own query only: as owners upload a contribution
-    query.answer                              the masked answer, in pieces, once it is there; how far it is before
-    query.done                                the client has it: nothing of the query is kept but its count
-    party.query                               the other parties: what is here of a query
-    party.answer                              the leading party: come to a session that answers it
+query.begin, query.chunk, query.commit    a client, of its own query only: as owners upload a contribution
+query.answer                              the masked answer, in pieces, once it is there; how far it is before
+query.done                                the client has it: nothing of the query is kept but its count
+party.query                               the other parties: what is here of a query
+party.answer                              the leading party: come to a session that answers it
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def test_a_directory_is_for_one_process_and_one_role(tmp_path: Path) -> None:
 def test_of_many_invitations_the_newest_is_kept(dealer: DealerService) -> None:
     for number in range(60):
         assert asked(dealer, "party-a", {"request": "dealer.begin", "session": f"{number:032x}"}) == {}
-    assert dealer._desk.invitations.get(0) == Call((59).to_bytes(16, "big"))
+    assert dealer._desk.invitations.get(0) == Call((59).to_bytes(16, "big"), dealer._job)
     assert dealer._desk.invitations.get(0) is None
     with pytest.raises(BusyError, match="too many sessions"):
         asked(dealer, "party-a", {"request": "dealer.begin", "session": "0" * 32})
