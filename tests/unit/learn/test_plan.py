@@ -39,6 +39,7 @@ BAD: dict[str, list[Any]] = {
     "fit_intercept": ["no", 2, None],
     "intercept_scaling": [0, -1.0, "x"],
     "normalised_by": ["nobody", "", 0],
+    "shared_model": ["yes", 1, None],
     "classes": [1, 0, 257, "x", 2.0, True, None, 3],
     "feature_bound": [0, -1.0, "x"],
     "feature_lower": [-2.0, 1.0, NAN, "x"],
@@ -196,6 +197,7 @@ def test_every_fact_changes_the_hash() -> None:
         "row_nonzeros": 2,
         "threshold": 1,
         "route": "king",
+        "shared_model": True,
     }
     assert set(changes) == set(BAD) - {"recipe", "calibrate_intercept", "budget_shares", "clip_rows"} - set(of_best)
     hashes = [plan_minimiser(paper_facts(**base)).hash]

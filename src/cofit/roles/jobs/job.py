@@ -120,7 +120,8 @@ class Policy(ABC):
 
 @dataclass(frozen=True)
 class ReleasePolicy(Policy):
-    """The policy of one noisy value, of which the first ``kept`` elements are not opened. (epsilon, delta) is the account of all noisy ``releases`` together."""
+    """The policy of one noisy value, of which the first ``kept`` elements are not opened. (epsilon, delta) is the
+    account of all noisy ``releases`` together."""
 
     reason: str
     shape: Shape
