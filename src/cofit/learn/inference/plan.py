@@ -19,7 +19,8 @@ error of a model with shorter weights is as much smaller.
 
 **Ranges.** |<z', w'>| <= (1 + 2^-F) (R + ||w' - w||): the client's rows are checked as the owners' are
 (``row_check_proof.md``), with B2 = (2^F + 1)^2, and a row that fails counts as a row of zeros. F is the largest with
-which the check needs no squares of high parts, and B takes what the ring has left for the product. Nothing wraps.
+which the check needs no squares of high parts, unless scores would be coarse; then the largest with which there is a
+check. B takes what the ring has left for the product. Nothing wraps.
 
 What a lie that passes the check (probability 2^-40 a batch) could do: its own answer is wrong, and no other.
 """
@@ -48,8 +49,8 @@ BATCH_VALUES = 4 << 20
 _SCORE_BITS = 20
 _MOST_ROW_BITS, _FEWEST_ROW_BITS = 26, 12
 _MOST_WEIGHT_BITS = 32
-_COARSE = Fraction(1, 32)
-"""Where a larger ring is left, the proven error of a score is to be less than this."""
+_COARSE, _VERY_COARSE = Fraction(1, 1 << 9), Fraction(1, 32)
+"""A proven error of a score from which on rows are longer, at the cost of their check; and the ring is, if it can be."""
 
 
 @dataclass(frozen=True)
@@ -157,20 +158,23 @@ def plan_inference(plan: Plan, *, noise: bool = True, public: bool = False) -> I
     found: list[InferencePlan] = []
     for ring in RINGS:
         if served.drawn.ring is ring or served.drawn.ring.reduces_to(ring):
-            try:
-                found.append(_in_ring(served, ring, public, plan.target.ranged, loss.sigmoidal))
-            except SmallRingError:
-                continue
-            if found[-1].score_error < _COARSE:
-                return found[-1]
+            for shifted, coarse in ((False, _COARSE), (True, _VERY_COARSE)):
+                try:
+                    found.append(_in_ring(served, ring, shifted, public, plan.target.ranged, loss.sigmoidal))
+                except SmallRingError:
+                    continue
+                if found[-1].score_error < coarse:
+                    return found[-1]
     if not found:
         raise parameter_error("cols", "private predictions", "fewer: a score would not fit the ring", served.columns)
     return min(found, key=lambda one: one.score_error)
 
 
-def _in_ring(served: Served, ring: IntegerRing, public: bool, ranged: bool, sigmoidal: bool) -> InferencePlan:
+def _in_ring(
+    served: Served, ring: IntegerRing, shifted: bool, public: bool, ranged: bool, sigmoidal: bool
+) -> InferencePlan:
     exponent, factor, factor_bits = _factor(served, ring)
-    row_bits = _row_bits(served, ring)
+    row_bits = _row_bits(served, ring, shifted)
     room = ring.value_bits - 1 - row_bits - _bits(2 * (served.largest + 1))
     drawn_bits = served.drawn.fraction_bits + exponent + factor_bits
     weight_bits = min(room, _MOST_WEIGHT_BITS) if public else min(room, _MOST_WEIGHT_BITS, drawn_bits)
@@ -193,12 +197,13 @@ def _factor(served: Served, ring: IntegerRing) -> tuple[int, int, int]:
     return exponent, round(exact * (1 << bits)), bits
 
 
-def _row_bits(served: Served, ring: IntegerRing) -> int:
-    """Return the largest F with which rows are checked without squares of their high parts."""
+def _row_bits(served: Served, ring: IntegerRing, shifted: bool) -> int:
+    """Return the largest F with which rows can be checked; shifted: also by squares of their high parts."""
     most = _MOST_ROW_BITS if ring is RINGS[0] else 2 * _MOST_ROW_BITS
     for bits in range(most, _FEWEST_ROW_BITS - 1, -1):
         try:
-            if not _check(served.columns, bits, ring, max(1, BATCH_VALUES // served.columns), MOST_SUMMANDS).shift:
+            check = _check(served.columns, bits, ring, max(1, BATCH_VALUES // served.columns), MOST_SUMMANDS)
+            if shifted or not check.shift:
                 return bits
         except SmallRingError:
             continue
