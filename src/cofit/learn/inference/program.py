@@ -51,7 +51,7 @@ def secret_answers(
             scores = _with_public(plan, rows, weights, passed)
         else:
             scores = _with_shared(plan, rows, weights, passed)
-        answers = _answers(plan, kind, tighten(scores, plan.largest_score))
+        answers = _answers(plan, kind, _with_limit(scores, scores.format.limit(plan.largest_score)))
     party.progress("score", 1, 1)
     return answers.ldexp(answers.format.fraction_bits).reshape(-1)
 
@@ -148,6 +148,9 @@ def bounded(plan: InferencePlan, drawn: SecretArray) -> SecretArray:
     if plan.served.offset_bits is not None:
         most = plan.served.offset * (1 << plan.served.offset_bits)
         limit = max(limit, -(-most.numerator // most.denominator))
-    if drawn.integer_limit > limit:
-        return drawn.with_integer_limit(limit)
-    return drawn.loosened(limit)
+    return _with_limit(drawn, limit)
+
+
+def _with_limit(value: SecretArray, limit: int) -> SecretArray:
+    """Return a value with this very limit, which was proven: costs follow from limits, and all members must agree."""
+    return value.with_integer_limit(limit) if value.integer_limit > limit else value.loosened(limit)
