@@ -235,6 +235,23 @@ class Lab:
         default = "table.csv" if self.partition == "vertical" else "table.npz"
         return self._launch("owner", owner, {"table": table or default, **job})
 
+    def ask(self, client: str, rows: Reals, **job: Any) -> Child:
+        """Start the process of a client that asks about rows."""
+        np.save(self.root / client / "rows.npy", rows)
+        (self.root / client / "answers.npy").unlink(missing_ok=True)
+        return self._launch("client", client, job)
+
+    def answers(self, client: str) -> Reals:
+        """What a client has got."""
+        return np.asarray(np.load(self.root / client / "answers.npy"))
+
+    def counted(self, party: str, client: str) -> int:
+        """The rows that a party has counted for a client."""
+        path = self.state(party) / "state.sqlite"
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as database:
+            row = database.execute("SELECT value FROM facts WHERE name = ?", (f"answered {client}",)).fetchone()
+        return 0 if row is None else int(row[0])
+
     def contribute_all(self) -> None:
         """Let all owners contribute at once, and wait for their success."""
         for owner, child in [(owner, self.contribute(owner)) for owner in self.owners]:

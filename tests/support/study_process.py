@@ -33,10 +33,13 @@ import numpy as np
 import pyarrow as pa
 
 import cofit.roles.party.publication as publication_module
+import cofit.roles.party.queries as queries_module
 import cofit.roles.service.sessions as sessions_module
 from cofit.arithmetic import FixedPoint
 from cofit.errors import CofitError
 from cofit.learn.forecast import forecast
+from cofit.roles.client.ask import ask_privately
+from cofit.roles.client.journal import Journal
 from cofit.roles.dealer.desk import DealerDesk
 from cofit.roles.dealer.service import DealerService
 from cofit.roles.files.audit import AuditFile
@@ -49,6 +52,7 @@ from cofit.roles.jobs.of_study import served_job, training_job
 from cofit.roles.jobs.program import ProgramJob
 from cofit.roles.owner.contribute import align_table, contribute_table, prepare_inputs, send
 from cofit.roles.party.coin import CoinFile
+from cofit.roles.party.queries import Queries
 from cofit.roles.party.service import PartyService
 from cofit.roles.party.state import PartyState
 from cofit.roles.service.sessions import Sessions
@@ -123,7 +127,16 @@ def run_program_owner(job: Job) -> None:
     send(prepared, identity_of(owner.name, Path()), Path("owner-state"), "data")
 
 
-_MAINS = {"party": run_party, "dealer": run_dealer, "owner": run_owner, "program owner": run_program_owner}
+def run_client(job: Job) -> None:
+    """Ask about the rows in rows.npy, and write answers.npy; what is kept meanwhile is in 'asking'."""
+    study, rows = load_study("study.toml"), np.load("rows.npy")
+    identity = identity_of(job["name"], Path())
+    found = ask_privately(study, identity, rows, job.get("answers"), Path("asking"), batch_rows=job.get("batch"))
+    np.save("answers.npy", found.values)
+    Path("statement.json").write_text(found.statement.to_json())
+
+
+_MAINS = {"client": run_client, "party": run_party, "dealer": run_dealer, "owner": run_owner, "program owner": run_program_owner}
 
 
 # --- points at which to die --------------------------------------------------------------------------------
@@ -169,6 +182,10 @@ def _instrument(points: _Points) -> None:
 
     around(PartyState, "record", lambda _, **facts: f"phase {facts['phase']}" if "phase" in facts else None)
     around(PartyState, "hold", lambda *_: "hold")
+    around(Queries, "charge", lambda *_: "count")
+    around(queries_module, "write_durably", lambda path, *_, **__: f"write {path.name}")
+    around(Journal, "keep", lambda *_: "keep")
+    around(Journal, "renewed", lambda *_: "renew")
     around(PartyState, "seal", lambda *_, **__: "phase sealed")
     around(PartyState, "begin_upload", lambda *_: "begin upload")
     around(PartyState, "confirm_release", lambda *_: "confirm")
