@@ -61,8 +61,10 @@ class QueryDesk:
     def _begin(self, client: str, request: dict[str, Any], payload: bytes) -> Answer:
         self._check_open()
         sizes = self._queries.begin(client, request)
-        known = self._queries.of(client, request["query"]).complete is not None
-        return {"sizes": sizes, "committed": known, "incarnation": self._incarnation()}, b""
+        query = self._queries.of(client, request["query"])
+        if query.complete is not None:  # a crash may have come between that and the seal
+            self._queries.seal(query)
+        return {"sizes": sizes, "committed": query.complete is not None, "incarnation": self._incarnation()}, b""
 
     def _chunk(self, client: str, request: dict[str, Any], payload: bytes) -> Answer:
         query = self._queries.of(client, request.get("upload"))
