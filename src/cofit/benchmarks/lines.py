@@ -6,7 +6,6 @@ training runs on shares that it has already, and exchanges of small and of large
 
 from __future__ import annotations
 
-import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from cofit.learn.plan import Plan, plan_training
 from cofit.learn.private_training import private_training
 from cofit.roles import run_local
 from cofit.roles.files.release_store import MemoryStore
+from cofit.roles.local.processes import forget_peak, peak_memory
 from cofit.roles.local.run import party_names
 from cofit.secret import Party
 from cofit.sharing import DealtShare
@@ -38,8 +38,8 @@ class LinesResult:
     """What ``cofit bench lines`` prints: medians over the repetitions, of the slowest party in each.
 
     Ratios are those of the mesh with lines to the one without, in one repetition: of a training run, of an exchange of
-    64 bytes, of one of 8 MiB. ``peak_bytes_per_peer``: by how much the peak memory of a party grew when it exchanged
-    160 MiB over lines, having done so without them, for each peer that it has.
+    64 bytes, of one of 8 MiB. ``peak_bytes_per_peer``: how much more memory a party takes at most to exchange 160 MiB,
+    twice, over lines than without them, for each peer that it has.
     """
 
     parties: int
@@ -108,11 +108,12 @@ def _program(
                         times[-1][way].append(time.perf_counter() - start)
         party._scheme.mesh = plain
         peaks = []
-        for mesh in (plain, plain, lined):
-            _ring(mesh, party.parties, _HUGE_BYTES, 1)
+        for mesh in (plain, lined):
             party.barrier("barrier")
-            peaks.append(1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-    return times, (peaks[2] - peaks[1]) // len(lined.peers)
+            forget_peak()
+            _ring(mesh, party.parties, _HUGE_BYTES, 2)
+            peaks.append(peak_memory())
+    return times, max(0, peaks[1] - peaks[0]) // len(lined.peers)
 
 
 def _with_lines(mesh: Mesh, names: Sequence[str]) -> Mesh:

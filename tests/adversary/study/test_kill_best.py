@@ -84,7 +84,7 @@ def test_training_goes_on_from_a_checkpoint_with_the_noise_that_was_drawn(
         for party in PARTIES
         for point in (
             "progress noise", "before checkpoint", "before replace in checkpoints", "after checkpoint",
-            "before checkpoint#4", "after checkpoint#6", "before charge", "before save release", "after save release",
+            "before checkpoint#4", "after checkpoint#5", "before charge", "before save release", "after save release",
             "after barrier", "before drop checkpoints", "after drop checkpoints", "before confirm", "after confirm",
             "after barrier#2", "before begin opening", "after begin opening", "after open",
         )

@@ -7,6 +7,7 @@ comes from a peer is ever unpickled.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import resource
 import signal
@@ -162,13 +163,13 @@ def _member(launcher: Connection, name: str, agenda: Agenda, job: Job, threads: 
             kernels.set_threads(threads)
         with _connect(launcher, name, agenda) as mesh:
             outcome = job.run(mesh, launcher.send) if isinstance(job, ReportingParty) else job(mesh)
-        launcher.send(replace(outcome, peak_memory=_peak_memory()))
+        launcher.send(replace(outcome, peak_memory=peak_memory()))
     except BaseException as error:  # carried to the launcher
         error.add_note(f"In the process of '{name}':\n{traceback.format_exc()}")
         _send_error(launcher, error)
 
 
-def _peak_memory() -> int:
+def peak_memory() -> int:
     """Return the peak resident memory of this process in bytes.
 
     Linux keeps ``ru_maxrss`` when a process becomes another program: a child of a large launcher would report the
@@ -181,6 +182,12 @@ def _peak_memory() -> int:
                 return int(line.split()[1]) * 1024
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def forget_peak() -> None:
+    """Let the peak begin anew, at what is resident now; where the system cannot do that, it stays."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def _connect(launcher: Connection, name: str, agenda: Agenda) -> Mesh:
