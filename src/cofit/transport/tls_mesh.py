@@ -17,6 +17,7 @@ from cofit.errors import (
     CertificateError,
     HandshakeError,
     InvalidInputError,
+    PeerClosedError,
     PeerSilentError,
     SessionMismatchError,
     TransportError,
@@ -27,6 +28,7 @@ from cofit.transport.authentication import DroppedError, Peer, tls_context
 from cofit.transport.channel import Channel
 from cofit.transport.farewell import part
 from cofit.transport.frames import LINE_VERSION, MAX_FRAME_BYTES
+from cofit.transport.held import HANG_UP
 from cofit.transport.homecoming import LineRegistry
 from cofit.transport.identity import Identity, certificate_der
 from cofit.transport.keeper import Keeper
@@ -81,7 +83,8 @@ def connect_mesh(
         raise InvalidInputError("The 'listener' parameter of connect_mesh must be given to accept peers.")
     if lines is not None:
         terms = replace(terms, version=LINE_VERSION)
-    links = Connector(Own(identity, terms, wrap), listener, dial, accept, connect_timeout).links()
+    together = lines is not None  # then all measure their lines first
+    links = Connector(Own(identity, terms, wrap), listener, dial, accept, connect_timeout, together=together).links()
     ordered = {name: links[name] for name in names}
     waiter, keeper = PollWaiter(spin), None
     if lines is not None:
@@ -104,7 +107,12 @@ def connect_mesh(
 
 
 class Connector:
-    """The loop that brings all connections up without blocking on any of them."""
+    """The loop that brings all connections up without blocking on any of them.
+
+    ``together``: whether nobody leaves before all have met. Who has greeted us and leaves has then given the session up,
+    and so do we, at once: else we would wait for those who have left too, and be late for the next session, and for
+    every one after it.
+    """
 
     def __init__(
         self,
@@ -113,8 +121,11 @@ class Connector:
         dial: Sequence[Peer],
         accept: Sequence[Peer],
         connect_timeout: float,
+        *,
+        together: bool = False,
     ) -> None:
         self._own = own
+        self._together = together
         self._seconds = connect_timeout
         self._deadline = time.monotonic() + connect_timeout
         self._dials = [Dial(peer, own, self._deadline) for peer in dial]
@@ -160,6 +171,9 @@ class Connector:
             if now >= self._deadline:
                 raise self._absent(missing)
             self._wait(now)
+            for name, link in self._links.items():
+                if link.fileno() in self._ready:
+                    raise PeerClosedError(name, f"{name!r} left while {', '.join(missing)} did not join yet.")
 
     def _give_up(self, culprit: str, reason: str) -> None:
         """Tell the peers why, and close everything.
@@ -228,6 +242,8 @@ class Connector:
             poll.register(self._listener, select.POLLIN)
         for attempt in self._incoming:
             poll.register(attempt, attempt.events)
+        for link in self._links.values() if self._together else ():
+            poll.register(link, HANG_UP)
         for dial in self._dials:
             if dial.peer.name in self._links:
                 continue

@@ -340,6 +340,20 @@ def test_the_last_message_arrives_though_the_connection_breaks_and_the_sender_ha
         wait_until(lambda: not any(net.receptions[name].lines._lines for name in PAIR))
 
 
+def test_who_waits_for_one_that_does_not_come_learns_at_once_that_another_one_has_left() -> None:
+    """Else it would come late to the next session, and to every one after it."""
+    with wires() as net:
+        start = time.monotonic()
+
+        def leaves() -> None:
+            net.join("P0", connect_timeout=0.8)  # P2 does not come
+
+        outcomes = run_all({"P0": leaves, "P1": lambda: net.join("P1", connect_timeout=30.0)})
+        assert isinstance(outcomes["P0"], PeerSilentError)
+        assert isinstance(outcomes["P1"], PeerClosedError), outcomes
+        assert time.monotonic() - start < 10.0
+
+
 def test_a_mesh_with_lines_and_one_without_refuse_each_other() -> None:
     with wires(PAIR) as net:
 

@@ -50,7 +50,8 @@ from cofit.sharing.inputs import Values, in_chunks
 from cofit.sharing.member import as_bytes
 from cofit.transport import Conversation, RequestRefusedError
 
-_PIECE = 1 << 20
+_PIECE, _SMALLEST_PIECE = 1 << 20, 1 << 14
+"""Bytes of a message. A party keeps whole messages only, so where connections break before one is through, they shrink."""
 _AHEAD = 4
 """How many pieces are sent before the first of them must be answered: so that a slow network is never idle."""
 _SLOWEST_DISK = 10e6
@@ -174,6 +175,8 @@ class _Upload:
         self._progress = progress
         self._asks = asks
         self._acknowledged = 0
+        self._piece = _PIECE
+        self._before = -1
 
     def run(self) -> None:
         """Return when the party has acknowledged everything."""
@@ -187,6 +190,9 @@ class _Upload:
             return
         sizes = {name: begun["sizes"].get(name, 0) for name in self._files}
         self._acknowledged = max(self._acknowledged, sum(sizes.values()))
+        if self._acknowledged == self._before:
+            self._piece = max(self._piece // 8, _SMALLEST_PIECE)
+        self._before = self._acknowledged
         with opened(self._connect, self.party) as conversation:
             self._send(conversation, sizes)
             patience = conversation.timeout + self._total / _SLOWEST_DISK
@@ -198,7 +204,7 @@ class _Upload:
         unanswered: deque[int] = deque()
         for name, component in self._files.items():
             request = {"request": f"{self._asks.name}.chunk", "upload": self._manifest["upload"], "file": name}
-            for offset, piece in _from(component, sizes[name]):
+            for offset, piece in _from(component, sizes[name], self._piece):
                 if self.stopped.is_set():
                     raise StoppedError(f"The upload to '{self.party}' was stopped.")
                 conversation.send({**request, "offset": offset}, piece)
@@ -285,15 +291,15 @@ def _complete(parties: Mapping[str, str], connect: Connect, manifest: dict[str, 
         return False
 
 
-def _from(component: Component, start: int) -> Iterator[tuple[int, memoryview]]:
-    """Yield what comes after the first ``start`` bytes, with its offset, in pieces of at most 1 MiB."""
+def _from(component: Component, start: int, most: int) -> Iterator[tuple[int, memoryview]]:
+    """Yield what comes after the first ``start`` bytes, with its offset, in pieces of at most ``most`` bytes."""
     if start >= component.facts.size:
         return
     position = 0
     for piece in component.content():
         skip = min(max(start - position, 0), len(piece))
-        for begin in range(skip, len(piece), _PIECE):
-            yield position + begin, piece[begin : begin + _PIECE]
+        for begin in range(skip, len(piece), most):
+            yield position + begin, piece[begin : begin + most]
         position += len(piece)
 
 

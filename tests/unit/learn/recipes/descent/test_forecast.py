@@ -88,18 +88,29 @@ def test_rounds_of_an_epoch_with_rep3(kind: str, rounds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "most"),
+    ("cols", "facts", "most"),
     [
-        ({"size": (10**6, 5)}, 15),
-        ({"size": (10**6, 20), "partition": "vertical"}, 15),
-        ({"size": (10**6, 5), "clip_rows": False, "epsilon": 0.001}, 15),
-        ({"size": (10**6, 5), "partition": "vertical", "clip_rows": False}, 21),
+        (5, {}, 15),
+        (20, {"partition": "vertical"}, 15),
+        (5, {"clip_rows": False, "epsilon": 0.001}, 15),
+        (5, {"partition": "vertical", "clip_rows": False}, 21),
     ],
     ids=["few columns", "columns of owners", "plain", "level and centre"],
 )
-def test_rounds_of_an_epoch_do_not_depend_on_the_rows(facts: dict[str, Any], most: int) -> None:
+@pytest.mark.parametrize("rows", [10**3, 10**5, 10**6])
+def test_rounds_of_an_epoch_do_not_depend_on_the_rows(rows: int, cols: int, facts: dict[str, Any], most: int) -> None:
     """Rows do not go in batches one after the other, however few columns there are beside what a step holds."""
-    size = facts.pop("size")
-    plan = descent_plan(*size, scheme="rep3", **facts)
-    assert (plan.level is not None and plan.centre is not None) == (most > 15)
+    plan = descent_plan(rows, cols, scheme="rep3", **facts)
+    prepared = plan.level is not None and plan.centre is not None
+    assert prepared == (most > 15) or rows == 10**3  # few rows: no centre
     assert forecast(plan).epoch.rounds <= most
+
+
+@pytest.mark.parametrize(
+    ("scheme", "few", "many"),
+    [("rep4", 16, 30), ("semi2k", 16, 30), ("shamir", 18, 34), ("pair", 17, 53), ("repn", 19, 89)],
+)
+def test_rounds_of_an_epoch_with_other_schemes_grow_with_the_rows(scheme: str, few: int, many: int) -> None:
+    """Their rows go in batches; 1,000 plain rows, and 100,000 that are clipped."""
+    assert forecast(descent_plan(10**3, 20, scheme=scheme, epsilon=0.5)).epoch.rounds == few
+    assert forecast(descent_plan(10**5, 20, scheme=scheme, epsilon=0.5)).epoch.rounds == many
