@@ -7,7 +7,7 @@ from typing import Any
 
 from cofit.learn.certify import certify
 from cofit.learn.facts import training_facts
-from cofit.learn.inputs import FEATURES, LABELS
+from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS
 from cofit.learn.plan import Plan, plan_training
 from cofit.privacy.certificate import Certificate
 from cofit.secret import Opening
@@ -36,6 +36,10 @@ CASES: dict[str, dict[str, Any]] = {
         "calibrate_intercept": True,
         "budget_shares": {"level": 0.07, "centre": 0.11, "intercept": 0.03},
     },
+    "four classes": {"rows": 1000, "cols": 12, "classes": 4, "feature_bound": 1.0, "calibrate_intercept": True},
+    "numbers, weights": {"rows": 3000, "cols": 12, "loss": "huber", "weight_bound": 3.0, "partition": "vertical"},
+    "weights of classes": {"rows": 1000, "cols": 12, "class_weights": (1.0, 3.0), "clip_rows": False},
+    "paper, numbers": {"rows": 1713, "cols": 12, "loss": "clipped_squares", **_PAPER},
     "paper": {"rows": 1713, "cols": 12, **_PAPER},
     "paper, parties": {
         **_PAPER,
@@ -94,6 +98,9 @@ def certified(case: str) -> Certificate:
             "clinic-a": {FEATURES: (facts.rows, 1)},
             "clinic-b": {FEATURES: (facts.rows, width - 1), LABELS: plan.target.shape(facts.rows)},
         }
+    if facts.weight_bound is not None:
+        for inputs in shapes.values():
+            inputs |= {WEIGHTS: inputs[LABELS][:1]} if LABELS in inputs else {}
     return certify(
         plan,
         parties=parties,

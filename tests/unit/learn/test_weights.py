@@ -11,6 +11,8 @@ import pytest
 from cofit.errors import InvalidInputError, RangeError
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.formats import truncated_factors
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.stated_facts import facts_as_stated, facts_from_stated
 from cofit.learn.weights import checked_class_weights, encoded_weights, in_the_clear
 from cofit.roles.local.tables import OwnerTable, holders_of
@@ -75,6 +77,19 @@ def test_the_sensitivity_is_that_of_the_largest_weight() -> None:
     plain, weighted = (plan_training(training_facts(50, 3, **FACTS, weight_bound=bound)) for bound in (None, 4.0))
     assert plain.releases[-1].sensitivity <= weighted.releases[-1].sensitivity
     assert weighted.releases[-1].sensitivity < plain.releases[-1].sensitivity * Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize("facts", [{"partition": "vertical", "clip_rows": False}, {"clip_rows": True}])
+def test_factors_times_weights_are_truncated_and_the_sensitivity_counts_it(facts: dict[str, Any]) -> None:
+    """One unit of the factor, times the residual and the longest row, to either side."""
+    asked = {**FACTS, "epsilon": 30.0, **facts}
+    plain, weighted = (plan_training(training_facts(60, 5, **asked, weight_bound=bound)) for bound in (None, 4.0))
+    assert isinstance(plain, DescentPlan) and isinstance(weighted, DescentPlan)
+    formats = weighted.formats
+    unit = Fraction(1, 1 << formats.inverse_norm)
+    more = formats.largest_residual * (formats.longest + formats.centre) * unit
+    assert truncated_factors(formats, weighted.layout) - truncated_factors(plain.formats, plain.layout) == more > 0
+    assert plain.steps[0].sensitivity < weighted.steps[0].sensitivity
 
 
 def test_a_run_without_the_weights_of_its_plan_is_refused() -> None:

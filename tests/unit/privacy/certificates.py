@@ -254,7 +254,7 @@ DESCENT = Certificate(**_DESCENT)
 def planned(rows: int = 1000, cols: int = 12, **facts: Any) -> Certificate:
     """The certificate of a real plan."""
     plan = plan_training(training_facts(rows, cols, **facts))
-    shapes = {"clinic-a": {FEATURES: (rows, cols + plan.own_columns), LABELS: (rows,)}}
+    shapes = {"clinic-a": {FEATURES: (rows, cols + plan.own_columns), LABELS: plan.target.shape(rows)}}
     return certify(plan, parties=("a", "b", "c"), owners=shapes, openings=(), created="2026-03-01")
 
 
@@ -275,6 +275,11 @@ PLANS: dict[str, dict[str, Any]] = {
     "pure": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "epsilon": 3.0},
     "pure in one step": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "fit_intercept": False},
     "calibrated": {"rows": 1000, "cols": 12, "calibrate_intercept": True, "clip_rows": False},
+    "four classes": {"rows": 1000, "cols": 12, "clip_rows": False, "classes": 4},
+    "three classes, parties": {
+        **{"rows": 1000, "cols": 12, "clip_rows": False, "feature_bound": 1.0, "classes": 3},
+        **{"calibrate_intercept": True},
+    },
     "svm": {"rows": 1000, "cols": 12, "loss": "huber_hinge", "clip_rows": False},
     "hinge": {"rows": 1000, "cols": 12, "loss": "hinge", "clip_rows": False},
 }

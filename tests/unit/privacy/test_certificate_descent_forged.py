@@ -331,6 +331,33 @@ def test_the_releases_of_a_calibrated_intercept() -> None:
     refused(pure, "releases", recounted(pure, [*pure.releases, more]))
 
 
+@pytest.mark.parametrize("name", ["four classes", "three classes, parties"])
+def test_several_classes_have_one_account_of_all_columns(name: str) -> None:
+    """What is understated: any sensitivity, what a record counts for other classes, how many columns there are."""
+    base = made(name)
+    stated = base.descent
+    assert stated is not None
+    factor, unit = stated.factor
+    outputs = base.d // 13
+    assert (stated.outputs, stated.residual_bound) == (outputs, factor + unit)
+    assert 1 < stated.joint_bound / factor < Fraction(1415, 1000), "sqrt(2), rounded"
+    for number, release in enumerate(base.releases):
+        less = {"sensitivity": release.sensitivity * Fraction(99, 100), "scale": release.scale * Fraction(99, 100)}
+        refused(base, f"releases[{number}].sensitivity", forged(base, number, less))
+    for others in (Fraction(0), -stated.others, factor + Fraction(1, 4096)):
+        refused(base, "statement.others", forged(base, others=others))
+    first = len(base.releases) - sum(release.name.startswith(("step", "intercept")) for release in base.releases)
+    refused(base, f"releases[{first}].sensitivity", forged(base, others=factor))
+    refused(base, "statement.rounding", forged(base, rounding=stated.rounding / 4))
+    for wrong in (0, -1):
+        refused(base, "statement.outputs", forged(base, outputs=wrong))
+    refused(base, "d", forged(base, outputs=7))
+    alone = [replace(release, dimension=1) for release in base.releases if release.name.startswith("intercept")]
+    if alone:
+        refused(base, f"releases[{len(base.releases) - 1}].dimension", forged(base, -1, {"dimension": 1}))
+    refused(DESCENT, "statement.others", forged(DESCENT, others=Fraction(1, 2)))
+
+
 def test_an_intercept_alone_has_no_row() -> None:
     refused(DESCENT, "statement.constant", {"d": 1, "openings": ()})
 

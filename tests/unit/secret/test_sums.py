@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from cofit import Z64, Z128, FixedPoint, Party, SecretArray
+from cofit.arithmetic import Generator
 from cofit.errors import CofitError, FormatMismatchError, InvalidInputError, RangeError
 from cofit.secret.sums import Sum, by_element, by_pairs, by_rows, matrix, sums
-from cofit.sharing.sums import Clip
+from cofit.sharing import Scheme, Share
+from cofit.sharing.sums import Clip, Kind, Product, ProductSum
 from support.pairwise import pairwise
+from support.runs import run_scheme
 from unit.secret.runs import SCHEMES, F, failure, opened, run
 
 X = np.arange(12).reshape(4, 3) / 8 - 0.5
@@ -79,6 +82,36 @@ def test_a_clipped_sum_is_the_clip_of_the_truncated_sum(ring: Any, shift: int, c
         return total.clipped(LOWER, UPPER)
 
     assert opened(program, "rep3").tolist() == np.clip(wanted, LOWER, UPPER).tolist()
+
+
+@pytest.mark.parametrize("bits", [3, 4, 5, 6, 8])
+@pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
+def test_every_clip_of_every_number_that_a_few_bits_hold(ring: Any, bits: int) -> None:
+    """So far truncated that no bit is left beyond those that are compared; in random shares, with random low bits."""
+    shift, largest = ring.bits - bits, max((1 << bits - 2) - 1, 1)
+    far = (1 << bits - 1) - 1 - largest
+    ends = [(low, high) for low in range(-far, far + 1) for high in range(low + 1, far + 1)]
+    ends = [ends[i] for i in np.random.default_rng(bits).permutation(len(ends))[:12]] + [(-far, far)]
+    low_bits = [0, 1, 1 << shift - 1, (1 << shift) - 1, 3 << shift - 3]
+    values = [(t << shift) + low for t in range(-largest, largest) for low in low_bits] + [largest << shift]
+
+    def program(s: Scheme) -> list[list[int]]:
+        z, one = (_shared(s, ring, numbers, salt) for salt, numbers in ((3, values), (9, [1] * len(values))))
+        total = ProductSum((Product(Kind.MUL, (z,), (one,)),), shift)
+        return [ring.to_int(s.open(s.clipped_sum(total, Clip(*pair, bits)))).tolist() for pair in ends]
+
+    for found in run_scheme("rep3", program).results:
+        for (low, high), clipped in zip(ends, found, strict=True):
+            for value, got in zip(values, clipped, strict=True):
+                floor, exact = value >> shift, value % (1 << shift) == 0
+                assert got in {min(max(t, low), high) for t in (floor, floor if exact else floor + 1)}
+
+
+def _shared(s: Scheme, ring: Any, values: list[int], salt: int) -> Share:
+    """Values whose three summands all look random."""
+    drawn = [Generator(bytes([salt + i] * 32)).ring(ring, (len(values),)) for i in range(2)]
+    summands = [*drawn, ring.sub(ring.sub(ring.from_int(np.array(values, dtype=object)), drawn[0]), drawn[1])]
+    return Share(ring, (summands[s.rank], summands[(s.rank + 1) % 3]))
 
 
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)

@@ -16,6 +16,7 @@ from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
 from cofit.roles.jobs.training import Training
 from cofit.study.encode import encode_table
+from cofit.study.plan import study_plan
 from cofit.study.problems import TableError
 from unit.cli.study_models import model_file, model_of, signed
 from unit.study.studies import LEFT_OUT, study_of
@@ -40,6 +41,25 @@ def test_the_range_is_part_of_the_study_and_of_its_hash() -> None:
     assert study.data.norm_floor == 1.0
     assert study.hash != real_study(data__label_range=[80, 201]).hash
     assert "label_range" not in study_of().canonical()
+
+
+def test_weights_are_part_of_the_hash_and_of_the_plan() -> None:
+    """Whoever has another bound, column or weight of a class has another study; and none of them where it has none."""
+    weighed = {"model": {"kind": "logistic_regression"}, "data__weight": "times", "data__weight_bound": 4.0}
+    of_classes = {"model": {"kind": "logistic_regression", "class_weights": [1, 3]}}
+    changes: list[dict[str, Any]] = [
+        {"model": {"kind": "logistic_regression"}},
+        weighed,
+        {**weighed, "data__weight_bound": 4.5},
+        {**weighed, "data__weight": "other"},
+        of_classes,
+        {"model": {"kind": "logistic_regression", "class_weights": [3, 1]}},
+    ]
+    studies = [study_of(**one) for one in changes]
+    assert len({study.hash for study in studies}) == len(studies)
+    plans = [study_plan(study) for study in studies]
+    assert len({plan.hash for plan in plans}) == len(plans) - 1, "the name of the column is nothing to the plan"
+    assert "weight" not in studies[0].canonical()
 
 
 @pytest.mark.parametrize(
