@@ -138,12 +138,12 @@ def contribute(
         contribution = prepared_inputs(loaded, identity.name, data, layout)
         _show_amounts(contribution)
         show_exposure(loaded, contribution, folder, known_as)
-        confirm = partial(confirm_exposure, ask=not yes)
+        confirm = partial(confirm_exposure, contribution, folder, known_as, ask=not yes)
     elif not loaded.release.noise:
         contribution, _ = _prepared(loaded, identity.name, data, layout, secret, rows_of)
         show_exact(loaded, contribution, folder, known_as)
         _show_amounts(contribution)
-        confirm = partial(confirm_exposure, ask=not yes)
+        confirm = partial(confirm_exposure, contribution, folder, known_as, ask=not yes)
     else:
         if accept_not_private:
             raise InvalidInputError(

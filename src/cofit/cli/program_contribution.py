@@ -13,7 +13,7 @@ from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.program_tables import read_inputs
 from cofit.roles.files.text_tables import TextLayout
 from cofit.roles.jobs.program import ProgramJob
-from cofit.roles.owner.contribute import LEDGER, PreparedContribution, charge_due, prepare_inputs
+from cofit.roles.owner.contribute import LEDGER, NO_MEMORY, PreparedContribution, charge_due, prepare_inputs
 from cofit.study.agreement import Agreement
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
@@ -51,8 +51,7 @@ def show_exposure(study: ProgramStudy, contribution: PreparedContribution, state
 
 def _show_listed(contribution: PreparedContribution, state: Path, dataset: str) -> None:
     ledger = state / LEDGER
-    due = not ledger.exists() or charge_due(Ledger(ledger), contribution, dataset)
-    listed = "will list" if due else "lists"
+    listed = "will list" if _due(contribution, state, dataset) else "lists"
     click.echo(
         f"\nThe ledger {ledger} {listed} this study for data set '{dataset}', without an epsilon: no cap covers it."
     )
@@ -66,6 +65,12 @@ def show_exact(study: Study, contribution: PreparedContribution, state: Path, da
     _show_listed(contribution, state, dataset)
 
 
+def _due(contribution: PreparedContribution, state: Path, dataset: str, parties: Collection[str] | None = None) -> bool:
+    """Whether a run by these parties (None: any) is not in the ledger yet."""
+    ledger = state / LEDGER
+    return not ledger.exists() or charge_due(Ledger(ledger), contribution, dataset, parties)
+
+
 def check_accepted(study: Agreement, accepted: bool) -> None:
     """Raise InvalidInputError unless the owner has said that it agrees to what is not differentially private."""
     if not accepted:
@@ -76,8 +81,12 @@ def check_accepted(study: Agreement, accepted: bool) -> None:
         )
 
 
-def confirm_exposure(parties: Collection[str], *, ask: bool) -> None:
-    """Let a person agree to what was shown."""
+def confirm_exposure(
+    contribution: PreparedContribution, state: Path, dataset: str, parties: Collection[str], *, ask: bool
+) -> None:
+    """Say it if these parties have lost the state of an earlier run; let a person agree to what was shown."""
+    if _due(contribution, state, dataset, parties) and not _due(contribution, state, dataset):
+        click.echo(f"\n{NO_MEMORY}, of values that may have other noise. The ledger lists it once more.")
     if not ask:
         return
     try:

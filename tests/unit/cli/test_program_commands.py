@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from cofit.cli import contribute
 from cofit.cli.main import cli
 from cofit.errors import CofitError, InvalidInputError, VerificationError
 from cofit.roles.files.keys import load_key
@@ -16,6 +17,7 @@ from cofit.roles.files.ledger import Exposure, Ledger
 from cofit.roles.files.signatures import sign
 from cofit.roles.files.statements import SignedStatement, Statement, sign_statement
 from cofit.roles.files.studies import load_program_study, load_study
+from cofit.roles.owner.contribute import LEDGER
 from support.program_studies import OPENINGS, SOURCE, TOTAL, write_program_study
 from unit.roles.loopback import make_folder
 
@@ -70,6 +72,29 @@ def test_an_owner_that_does_not_agree_sends_and_notes_nothing(study: Path) -> No
     assert not (folder / "clinic-a.state").exists()
     assert "nothing was charged or sent" in cofit(*options, "--dry-run").output
     assert "are for vertical studies" in refused(*options, "--secret", folder / "clinic-a.key")
+
+
+def test_an_owner_is_told_before_it_sends_to_parties_that_have_forgotten_an_earlier_run(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would open the values again, with another draw of whatever noise the program has."""
+    folder, sent = study.parent, []
+    incarnations = {"party-a": "a" * 32, "party-b": "b" * 32, "party-c": "c" * 32}
+    monkeypatch.setattr(contribute, "ask_parties", lambda *given: dict(incarnations))
+    monkeypatch.setattr(contribute, "send", lambda *given: sent.append(given) or "an upload")
+    monkeypatch.setattr(contribute, "statuses", lambda loaded, _: dict.fromkeys(incarnations, "silent"))
+    options = ("contribute", study, "--key", folder / "clinic-a.key", "--data", folder / "clinic-a.csv", "--yes")
+    first = cofit(*options, "--accept-not-private")
+    assert first.exit_code == 0, first.output
+    assert "no memory" not in first.output
+    contribution, _, state, dataset, _, parties = sent[0]
+    state.mkdir()
+    contribution.job.policy.charge(Ledger(state / LEDGER), dataset, contribution.study, parties.values())
+    assert "no memory" not in cofit(*options, "--accept-not-private").output
+    incarnations["party-b"] = "d" * 32
+    told = cofit(*options, "--accept-not-private").output
+    assert "have no memory of the earlier run of this study" in told and "lists it once more" in told
+    assert told.index("no memory") < told.index("have acknowledged")
 
 
 def test_the_flag_has_no_place_where_a_model_is_trained(tmp_path: Path) -> None:
