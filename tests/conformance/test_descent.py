@@ -176,7 +176,7 @@ def reference(plan: DescentPlan, table: Table, seed: int) -> Reference:
     encoded = np.rint(np.ldexp(prepared_features(plan, table[0]), plan.formats.data))
     counts = table[2] if len(table) > 2 else np.ones(len(encoded))
     if plan.facts.class_weights:
-        counts = np.where(table[1] == 1, *(float(weight) for _, weight in plan.facts.class_weights[::-1]))
+        counts = np.array([float(weight) for _, weight in plan.facts.class_weights])[table[1]]
     return Reference(plan, np.ldexp(encoded, -plan.formats.data), table[1], counts, noise)
 
 

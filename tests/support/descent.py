@@ -79,6 +79,12 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "four classes": {"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "classes": 4},
     "three classes, owners": {"epsilon": 1.0, "delta": 1e-5, "fit_intercept": False, "classes": 3},
     "three classes, clipped": {"epsilon": 30.0, "delta": 1e-5, "classes": 3},
+    "four classes, weights": {
+        **{"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "classes": 4},
+        "weight_bound": 3.0,
+    },
+    "three classes, weights of them": {"epsilon": 1.0, "delta": 1e-5, "classes": 3, "class_weights": (3.0, 1.5, 1.0)},
+    "three classes, clipped, weights": {"epsilon": 30.0, "delta": 1e-5, "classes": 3, "weight_bound": 4.0},
 }
 """The same for several classes; what prepares the rows knows of no label, so that these are fewer."""
 FEW = ("owners", "parties, level, centred", "calibrated", "clipped", "pure")

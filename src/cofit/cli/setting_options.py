@@ -73,8 +73,16 @@ def shares_of(_context: click.Context, _parameter: click.Parameter, value: Seque
     return shares or None
 
 
+def weights_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[float, ...] | None:
+    """Return numbers, which commas separate."""
+    try:
+        return None if value is None else tuple(float(part) for part in value.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no list of numbers with commas between them, as in 1,4.") from None
+
+
 _PARSED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "epochs": (("--epochs",), {"callback": epochs_of, "metavar": "N|auto"}),
-    "class_weights": (("--class-weights",), {"nargs": 2, "type": float, "default": None, "metavar": "FIRST SECOND"}),
+    "class_weights": (("--class-weights",), {"callback": weights_of, "metavar": "FIRST,SECOND,..."}),
     "budget_shares": (("--share",), {"multiple": True, "metavar": "NAME=SHARE", "callback": shares_of}),
 }

@@ -45,7 +45,7 @@ class Facts:
     """Public facts; make them with ``training_facts``, which checks them and fills in defaults.
 
     threshold: None is the most corrupted parties that the scheme withstands. route: None is the scheme's usual one.
-    weight_bound: records have weights, none larger. class_weights: by the names of ``weights.CLASS_NAMES``.
+    weight_bound: records have weights, none larger. class_weights: by the names of ``weights.class_names``.
     classes: how many the target has, where it has classes. shared_model: the weights stay shares and are not opened.
     """
 
@@ -179,7 +179,7 @@ def training_facts(
     spends 5 % of its budget on three steps for the intercept alone, after the weights. budget_shares: shares of the
     budget (of mu^2) for 'level', 'centre' and 'intercept' that replace the recipe's; 0: no such release. The steps have
     what is left. Recipe 'best' with delta > 0 only. weight_bound: records have weights, from 0 to this one; the noise
-    is that of a record with the largest. class_weights: a public weight for each of two classes, in their order. Both
+    is that of a record with the largest. class_weights: a public weight for each class, in their order. Both
     with recipe 'best' and delta > 0 only, and one of them at most.
 
     With recipe 'paper' only (None: the default):
@@ -225,7 +225,7 @@ def training_facts(
     if flag("calibrate_intercept", calibrate_intercept) and not (recipe == "best" and exact_delta and fit_intercept):
         must_be = "False unless recipe='best', delta > 0 and there is an intercept"
         raise parameter_error("calibrate_intercept", OWNER, must_be, calibrate_intercept)
-    _check_weights(asked, loss, recipe == "best" and bool(exact_delta), classes)
+    _check_weights(asked, loss, recipe == "best" and bool(exact_delta))
     shares = checked_shares(
         asked.budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
     )
@@ -306,20 +306,17 @@ def training_facts(
         threshold=None if asked.threshold is None else integer("threshold", asked.threshold, 1, _MOST_PARTIES),
         route=_other_route(scheme, route),
         weight_bound=None if asked.weight_bound is None else positive("weight_bound", asked.weight_bound),
-        class_weights=checked_class_weights(asked.class_weights),
+        class_weights=checked_class_weights(asked.class_weights, classes),
         classes=_classes(classes, loss, recipe, exact_delta),
         shared_model=flag("shared_model", shared_model),
     )
 
 
-def _check_weights(asked: TrainingSettings, loss: str, descends: bool, classes: int) -> None:
+def _check_weights(asked: TrainingSettings, loss: str, descends: bool) -> None:
     """Refuse weights where a plan cannot have them."""
     for name in ("weight_bound", "class_weights"):
         if getattr(asked, name) is not None and not descends:
             must_be = "left out (None) unless recipe='best' and delta > 0"
-            raise parameter_error(name, OWNER, must_be, getattr(asked, name))
-        if getattr(asked, name) is not None and classes != 2:
-            must_be = "left out (None) with more than two classes"
             raise parameter_error(name, OWNER, must_be, getattr(asked, name))
     if asked.class_weights is not None and _of_numbers(loss):
         must_be = f"left out (None) with the loss '{loss}', whose target has no classes"

@@ -7,8 +7,8 @@ the noise is that of a record with the largest one: the bound, not the weights, 
 - **Sample weights** are one more input of a record, from whoever has its label, and as little to be trusted: the
   parties check on shares that 0 <= v <= bound, as they check labels (``row_check_proof.md``). A weight against the
   rules makes its record count as 0.
-- **Class weights** are public, one for each class, divided by the larger one. The parties take them by the label, which
-  is checked already; nobody shares anything.
+- **Class weights** are public, one for each class, divided by the largest one. The parties take them by the label,
+  which is checked already; nobody shares anything.
 """
 
 from __future__ import annotations
@@ -29,23 +29,27 @@ from cofit.protocols.working import tighten
 from cofit.secret import InputFacts, SecretArray
 
 WEIGHT_BITS = 8
-CLASS_NAMES = ("first", "second")
 _ONE = 1 << WEIGHT_BITS
 
 
-def checked_class_weights(given: Any) -> Shares:
-    """Return public weights of two classes, the larger one 1, as multiples of 2^-WEIGHT_BITS; none for None."""
+def class_names(classes: int) -> tuple[str, ...]:
+    """Return what facts call so many classes; in the order of the alphabet, as files may have them."""
+    return ("first", "second") if classes == 2 else tuple(f"class {k:03d}" for k in range(classes))
+
+
+def checked_class_weights(given: Any, classes: int = 2) -> Shares:
+    """Return public weights of classes, the largest one 1, as multiples of 2^-WEIGHT_BITS; none for None."""
     if given is None:
         return ()
-    sound = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == len(CLASS_NAMES)
+    sound = isinstance(given, Sequence) and not isinstance(given, str) and len(given) == classes
     if not sound:
-        must_be = "a pair of numbers above 0, one for each class in their order; or None: all count alike"
+        must_be = f"{classes} numbers above 0, one for each class in their order; or None: all count alike"
         raise parameter_error("class_weights", OWNER, must_be, given)
     values = [positive("class_weights", value) for value in given]
     parts = [max(round(value / max(values) * _ONE), 1) for value in values]
     if parts == [_ONE] * len(parts):
         return ()
-    return tuple((name, Fraction(part, _ONE)) for name, part in zip(CLASS_NAMES, parts, strict=True))
+    return tuple((name, Fraction(part, _ONE)) for name, part in zip(class_names(classes), parts, strict=True))
 
 
 def weight_facts(rows: int, ring: IntegerRing) -> InputFacts:
@@ -71,9 +75,14 @@ def not_negative(weights: SecretArray) -> tuple[SecretArray, ...]:
 
 
 def by_class(labels: SecretArray, class_weights: Shares) -> SecretArray:
-    """Return the weight of every record's class. labels: 0 and 1, of records that passed the check; else anything."""
-    first, second = (int(weight * _ONE) for _, weight in class_weights)
-    return tighten((labels * (second - first) + first).ldexp(-WEIGHT_BITS), Fraction(1))
+    """Return the weight of every record's class. labels: 0 and 1, or of several classes rows of them (a one for every
+    class but the first), of records that passed the check; else anything. Local: a sum with public factors."""
+    first, *others = (int(weight * _ONE) for _, weight in class_weights)
+    columns = [labels] if len(others) == 1 else [labels[:, k] for k in range(len(others))]
+    total = columns[0] * (others[0] - first) + first
+    for column, weight in zip(columns[1:], others[1:], strict=True):
+        total = total + column * (weight - first)
+    return tighten(total.ldexp(-WEIGHT_BITS), Fraction(1))
 
 
 def in_the_clear(
@@ -81,6 +90,5 @@ def in_the_clear(
 ) -> npt.NDArray[np.float64] | None:
     """Return what every record counts, from 0 to 1, for simulations; None: all count 1. weights: as they are shared."""
     if class_weights:
-        first, second = (float(weight) for _, weight in class_weights)
-        return np.where(np.asarray(labels) == 1, second, first)
+        return np.array([float(weight) for _, weight in class_weights])[np.asarray(labels, dtype=np.int64)]
     return None if weights is None else np.asarray(weights, dtype=np.float64)

@@ -17,7 +17,7 @@ _INSTEAD = {
     "alpha": _NO_PENALTY + "with recipe='paper' give l2",
     "penalty": _NO_PENALTY + "recipe='paper' has the penalty l2",
     "l1_ratio": _NO_PENALTY + "recipe='paper' has the penalty l2",
-    "class_weight": "give class_weights=(weight of the first class, weight of the second), public numbers: 'balanced' "
+    "class_weight": "give class_weights=(weight of the first class, of the second, ...), public numbers: 'balanced' "
     "would be computed from the labels. Or decide by predict(X, threshold=...)",
     "random_state": "leave it out: whoever knew the seed could subtract the noise",
     "seed": "leave it out: whoever knew the seed could subtract the noise",

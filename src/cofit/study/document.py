@@ -26,7 +26,7 @@ ANSWERS = ("scores", "probabilities", "classes")
 class Model:
     """What is trained, and how. The numbers are those of ``cofit.learn.facts.training_facts``.
 
-    What recipe 'best' does not have is None with it. class_weights: in the order of the label's values; None: both
+    What recipe 'best' does not have is None with it. class_weights: in the order of the label's values; None: all
     count alike.
     """
 
@@ -43,7 +43,7 @@ class Model:
     initial: str | None
     tolerance: float | None
     allow_unproven: bool | None
-    class_weights: tuple[float, float] | None = None
+    class_weights: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -112,10 +112,19 @@ def _model(table: Table) -> Model:
         intercept=table.boolean("intercept", True),
         calibrate_intercept=table.boolean("calibrate_intercept", False),
         **(_of_paper(table) if paper else dict.fromkeys(_MODEL_OF_PAPER)),
-        class_weights=_pair(table, "class_weights", "the weights of the two classes")
-        if "class_weights" in table
-        else None,
+        class_weights=_class_weights(table),
     )
+
+
+def _class_weights(table: Table) -> tuple[float, ...] | None:
+    """Return a number for each class, if there are any; that they are as many as the classes is checked with these."""
+    if "class_weights" not in table:
+        return None
+    of = "numbers above 0, one for each of the label's values in their order"
+    given = table.items("class_weights", of=of)
+    if any(isinstance(v, bool) or not isinstance(v, int | float) or not math.isfinite(v) for v in given):
+        raise field_error(table.at("class_weights"), f"a list of {of}", given)
+    return tuple(float(v) for v in given)
 
 
 def _of_paper(table: Table) -> dict[str, Any]:

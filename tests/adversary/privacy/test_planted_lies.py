@@ -184,6 +184,19 @@ def test_every_planted_lie_in_a_real_target_or_a_weight_is_found(scheme: str) ->
     assert set(np.flatnonzero(found == 0).tolist()) == {*of_targets, *of_weights}
 
 
+@pytest.mark.parametrize("scheme", also_slow(SCHEMES, FIVE, "shamir", "pair", "repn"))
+def test_every_planted_weight_of_a_record_of_several_classes_is_found(scheme: str) -> None:
+    facts: dict[str, Any] = {"classes": 4, "weight_bound": 10.0, "clip_rows": False}
+    plan = plan_training(training_facts(ROWS, 6, scheme=form(scheme).spec.name, **facts))
+    rng = np.random.default_rng(8)
+    labels = plan.target.encoded(rng.integers(0, 4, ROWS)).astype(object)
+    weights = rng.integers(0, 257, ROWS).astype(object)
+    wrong_labels, wrong_weights = range(5, 5 + len(SEVERAL)), range(40, 40 + len(WEIGHTS))
+    labels[list(wrong_labels)], weights[list(wrong_weights)] = list(SEVERAL.values()), list(WEIGHTS.values())
+    found = verdicts_on(plan, [honest(plan, rng)], [labels], scheme, weights=[weights])
+    assert set(np.flatnonzero(found == 0).tolist()) == {*wrong_labels, *wrong_weights}
+
+
 def test_few_columns_are_checked_by_shifted_squares_too() -> None:
     plan = planned("paper, parties, few columns")
     assert check_of(plan.facts, plan.formats.ring.bits, plan.formats.data, plan.formats.rounded, 6).shift > 0

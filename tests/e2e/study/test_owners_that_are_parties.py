@@ -18,6 +18,7 @@ from cofit.roles.files.tables import read_owner_table
 from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import align_table, prepare
 from cofit.roles.party.state import PartyState
+from cofit.sharing.inputs import in_chunks
 from cofit.sharing.member import as_bytes
 from cofit.study.encode import encode_table
 from cofit.units import size
@@ -47,7 +48,10 @@ def encoded(lab: Lab, owner: str) -> dict[str, bytes]:
     if vertical:
         table, rows = align_table(lab.study, table, b"s" * 32, {})
     inputs = prepare(Training(lab.study), owner, table, rows).inputs
-    return {f"{name}.values": bytes(as_bytes(values)) for name, (_, values) in inputs.items()}
+    return {
+        f"{name}.values": b"".join(bytes(as_bytes(chunk)) for chunk in in_chunks(facts.format.ring, values))
+        for name, (facts, values) in inputs.items()
+    }
 
 
 def check_weights(lab: Lab) -> None:

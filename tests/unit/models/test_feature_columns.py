@@ -138,7 +138,7 @@ def test_numbers_of_every_kind_are_taken(table: Any) -> None:
         assert given.feature_names is not None
         assert given.feature_names[:2] == ("age", "dose")
     features = given.owners["owner-1"].features
-    assert features is not None
+    assert isinstance(features, np.ndarray)
     if features.dtype != np.bool_:
         np.testing.assert_array_equal(features[:, :2].astype(float), X)
 

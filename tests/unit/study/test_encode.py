@@ -24,7 +24,7 @@ from unit.study.tables import ENCODED, GOOD, encoded, refusal, small, table_of, 
 
 def test_texts_are_encoded_as_the_study_says() -> None:
     result = encoded()
-    assert result.features is not None
+    assert isinstance(result.features, np.ndarray)
     assert result.labels is not None
     np.testing.assert_array_equal(result.features, ENCODED)
     np.testing.assert_array_equal(result.labels, [0, 1, 1, 0])

@@ -67,6 +67,7 @@ def test_a_horizontal_table_is_normalised_and_encoded() -> None:
         Training(study), "owner-a", EncodedTable(rng.uniform(-1, 1, (600, 10)), rng.integers(0, 2, 600), None)
     )
     facts, encoded = contribution.inputs["features"]
+    assert isinstance(encoded, np.ndarray)
     values = facts.format.decode(encoded)
     assert facts.shape == (600, 11)
     np.testing.assert_allclose(np.linalg.norm(values, axis=1), 1.0, atol=1e-5)
@@ -223,7 +224,7 @@ def test_owners_with_equal_rows_in_any_order_get_one_order_and_digest() -> None:
     assert one.keys == other.keys
     assert one.keys != tuple(keys)
     assert digest == same
-    assert one.features is not None and other.features is not None
+    assert isinstance(one.features, np.ndarray) and isinstance(other.features, np.ndarray)
     np.testing.assert_array_equal(one.features[:, 0], other.features[:, 0])
 
 

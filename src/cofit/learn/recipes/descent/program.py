@@ -53,10 +53,9 @@ def descend(
     passed = verdicts(party, plan, holders, x, labels, coin) if descent is None else descent.passed
     party.progress("train", done, plan.epochs)
     with party.label("norm"):
-        rows, extras = _with_labels(x, labels, passed, plan, noise, {} if descent is None else descent.prepared)
         importance = _importance(party, plan, holders, labels)
-        if importance is not None:
-            rows = rows.weighted(importance)
+        prepared = {} if descent is None else descent.prepared
+        rows, extras = _with_labels(x, labels, passed, importance, plan, noise, prepared)
     if descent is None:
         descent = begun(party, plan, noise, passed, extras)
         descent.keep(party, checkpoints)
@@ -80,17 +79,20 @@ def _with_labels(
     x: SecretArray,
     labels: SecretArray,
     passed: SecretArray,
+    importance: SecretArray | None,
     plan: DescentPlan,
     noise: noisy.Noise,
     prepared: dict[str, SecretArray],
 ) -> tuple[Rows, dict[str, SecretArray]]:
-    """Return the rows as the steps see them, with the labels in their factors, and what is opened beside the
-    weights. ``prepared``: as in ``_prepared``."""
+    """Return the rows as the steps see them, with labels and weights of records in their factors, and what is opened
+    beside the weights. ``prepared``: as in ``_prepared``."""
     rows, extras = _prepared(x, passed, plan, noise, prepared)
     if plan.layout.outputs > 1:
-        return rows.by_class(SeveralClasses(plan.layout.outputs).indicators(labels, passed), passed), extras
+        indicators = SeveralClasses(plan.layout.outputs).indicators(labels, passed)
+        return rows.by_class(indicators, passed, importance), extras
     signs, targets = plan.formats.residual.prepared(labels, passed)
-    return replace(rows.signed(signs), targets=targets), extras
+    rows = replace(rows.signed(signs), targets=targets)
+    return rows if importance is None else rows.weighted(importance), extras
 
 
 def _importance(party: Party, plan: DescentPlan, holders: Holders, labels: SecretArray) -> SecretArray | None:

@@ -88,23 +88,32 @@ class Rows:
         scale, tilt = _times_sign([self.scale, self.tilt], signs)
         return replace(self, scale=scale, tilt=tilt, signs=signs)
 
-    def by_class(self, indicators: SecretArray, passed: SecretArray) -> Rows:
+    def by_class(self, indicators: SecretArray, passed: SecretArray, importance: SecretArray | None = None) -> Rows:
         """Return the rows with a factor for every class. 1 round; none where there are no factors.
 
-        indicators: 1 in the column of a row's class, 0 elsewhere, and 0 everywhere in a row that failed.
+        indicators: 1 in the column of a row's class, 0 elsewhere, and 0 everywhere in a row that failed. importance:
+        how much records count in sums, from 0 to 1 where the check was passed, and anything where it was not; None: all
+        count alike. 3 rounds more with it; 2 where there are no factors.
         """
         formats, verdict = self.formats, passed.reshape(-1, 1)
         own, other = (int(part * (1 << STEP_BITS)) for part in (formats.factor, formats.others))
         signs = (indicators * 2 - verdict).with_integer_limit(1)
         counts = (indicators * (own + other) - verdict * other).with_integer_limit(own)
         done = replace(self, signs=signs, counts=counts.ldexp(-STEP_BITS))
-        if self.scale is None:
+        summed_scale, summed_tilt = self.scale, self.tilt
+        if importance is not None:
+            kept = tighten(importance * passed, Fraction(1))
+            done = replace(done, counts=_counted(counts, kept))
+            summed_scale, summed_tilt = (
+                None if one is None else one.multiply(kept, one.format.fraction_bits) for one in (self.scale, self.tilt)
+            )
+        if self.scale is None or summed_scale is None:
             return replace(done, scale=signs, summed_scale=done.counts)
-        factors = [self.scale, self.scale]
+        factors = [self.scale, summed_scale]
         if self.score is not None:
             factors += [self.score.scale, self.score.offset]
-        elif self.tilt is not None:
-            factors += [self.tilt, self.tilt]
+        elif self.tilt is not None and summed_tilt is not None:
+            factors += [self.tilt, summed_tilt]
         times = [signs, counts, signs, signs if self.score is not None else counts][: len(factors)]
         scale, summed, *others = _times_each(factors, times)
         done = replace(done, scale=scale, summed_scale=summed.ldexp(-STEP_BITS))
@@ -250,6 +259,13 @@ class Rows:
         )
         common = repeated(common, x.shape[1]).widen(exact + stretch.format.fraction_bits)
         return Sum([by_element(beside(stretch, total), total)], bits, plus=common, proven_bound=largest)
+
+
+def _counted(counts: SecretArray, kept: SecretArray) -> SecretArray:
+    """Return what records count in every column (multiples of 2^-STEP_BITS), times their weights; exact."""
+    bits = kept.format.fraction_bits
+    products = counts * kept.ldexp(bits).reshape(-1, 1)
+    return products.with_integer_limit(counts.integer_limit << bits).ldexp(-STEP_BITS - bits)
 
 
 def _times_sign(factors: list[SecretArray], signs: SecretArray) -> list[SecretArray]:

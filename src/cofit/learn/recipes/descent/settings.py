@@ -32,7 +32,7 @@ class DescentSettings:
     )
     class_weights: Sequence[float] | None = field(
         default=None,
-        metadata=setting("Best: public weights of the two classes, in their order.  [default: both count alike]"),
+        metadata=setting("Best: public weights of the classes, in their order.  [default: all count alike]"),
     )
     clip_rows: bool | None = field(
         default=None,
