@@ -1,10 +1,10 @@
 """Real targets: diabetes (442 x 10) and made-up districts (10,000 x 8), as ``experiments.real_targets`` has them.
 
 The figure is R squared on the rows held out. diffprivlib is no dependency of cofit. Its LinearRegression is a
-functional mechanism (Zhang et al. 2012), by a trusted curator: Laplace noise in every coefficient of the sum of squares,
-epsilon divided evenly among them, delta 0. It is done here by our own hand, with noise for one record *replaced*, the
-intercept as a constant column, and small eigenvalues of the noisy matrix raised (section 6 of that paper), without
-which the minimum often does not exist.
+functional mechanism (Zhang et al. 2012), by a trusted curator: Laplace noise in every coefficient of the sum of
+squares, epsilon divided evenly among them, delta 0. It is done here by our own hand, with noise for one record
+*replaced*, the intercept as a constant column, and small eigenvalues of the noisy matrix raised (section 6 of that
+paper), without which the minimum often does not exist.
 """
 
 from __future__ import annotations
