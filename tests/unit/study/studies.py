@@ -55,6 +55,15 @@ VERTICAL: dict[str, Any] = {
         },
     ],
 }
+CLIENTS: dict[str, Any] = {
+    **HORIZONTAL,
+    "release": {"model": "shared", "answers": ["scores", "classes"]},
+    "clients": [{"name": "stranger", "certificate": "stranger.pem", "rows": 50}],
+}
+EXACT: dict[str, Any] = {
+    **{name: value for name, value in CLIENTS.items() if name != "privacy"},
+    "release": {"model": "shared", "noise": False, "answers": "classes"},
+}
 
 
 def changed(document: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from cofit.study import Study, parse_study
 from cofit.transport import fingerprint
-from unit.study.studies import CERTIFICATES, HORIZONTAL, VERTICAL, changed, study_of
+from unit.study.studies import CERTIFICATES, CLIENTS, HORIZONTAL, VERTICAL, changed, study_of
 
-STUDIES = [study_of(), study_of(VERTICAL)]
+STUDIES = [study_of(), study_of(VERTICAL), study_of(CLIENTS)]
 NOT_HASHED = {"certificate_pem"}  # the fingerprint stands for it
 Steps = tuple[str | int, ...]
 
