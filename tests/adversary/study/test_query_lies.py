@@ -196,6 +196,7 @@ def test_no_client_is_answered_more_rows_than_the_study_says(study: Open) -> Non
     assert {study.lab.counted(party, OTHER) for party in study.lab.parties} == {LIMIT - left + left // 2 + 1}
 
 
+@pytest.mark.slow
 def test_a_party_that_lies_in_a_query_is_noticed_and_nothing_is_answered(nursery: Nursery, tmp_path: Any) -> None:
     lab = Lab(tmp_path / "lab", nursery, scheme="rep4", terms={"model": "shared"}, clients={CLIENT: None}, model={})
     lab.start()

@@ -113,7 +113,7 @@ def shuffled(value: Any, random: Any) -> Any:
 @settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_keys_does_not_count(random: Any) -> None:
-    for document, study in zip((HORIZONTAL, VERTICAL), STUDIES, strict=True):
+    for document, study in zip((HORIZONTAL, VERTICAL, CLIENTS), STUDIES, strict=True):
         assert parse_study(shuffled(document, random), CERTIFICATES).hash == study.hash
 
 

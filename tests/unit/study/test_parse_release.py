@@ -71,7 +71,7 @@ def test_without_noise_everything_is_stated_and_no_budget_is() -> None:
         ({"clients": []}, "clients"),
         ({"clients": [{"name": "stranger", "certificate": "stranger.pem", "rows": 0}]}, "rows"),
         ({"clients": [{"name": "stranger", "certificate": "analyst.pem"}]}, "another certificate"),
-        ({"model.kind": "linear_svm", "release.answers": "probabilities"}, "none that the parties can compute"),
+        ({"model.kind": "linear_svc", "release.answers": "probabilities"}, "none that the parties can compute"),
         ({**NUMBERS, "privacy": {"epsilon": 1.0}, "release.answers": "classes"}, "is a number"),
     ],
 )

@@ -15,7 +15,7 @@ from cofit.learn.plan import plan_training
 from support.asking import FIVE, NUMBER, PAPER, TWO, inference
 
 WIDE: dict[str, Any] = {"rows": 1713, "cols": 1874}
-LARGE: dict[str, Any] = {"rows": 2_000_000, "cols": 2000}
+LARGE: dict[str, Any] = {"rows": 10_000_000, "cols": 100}
 ALL = [TWO, PAPER, FIVE, NUMBER, WIDE, {**WIDE, "recipe": "paper", "l2": 1.0}]
 
 

@@ -1,0 +1,68 @@
+"""The certificate of answers says first whether differential privacy covers them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from cofit.errors import InvalidInputError
+from cofit.roles.client.ask import ask_privately
+from cofit.roles.client.served_model import ServedModel
+from cofit.roles.client.statement import QueryStatement
+from cofit.roles.jobs.of_study import training_job
+from cofit.study.plan import study_plan
+from cofit.study.statement import expected_certificate
+from unit.study.studies import CLIENTS, EXACT, HORIZONTAL, IDENTITIES, changed, study_of
+
+
+def statement(document: dict[str, object], kind: str, counted: int | None = 7) -> QueryStatement:
+    study = study_of(document)
+    job = training_job(study)
+    assert job.questions is not None
+    certificate = expected_certificate(study, study_plan(study)) if study.release.noise else None
+    return QueryStatement.of(ServedModel(job.questions, np.zeros(0), certificate, "c" * 64), "stranger", kind, 5, counted)
+
+
+def test_with_noise_answers_are_post_processing() -> None:
+    found = statement(CLIENTS, "scores")
+    assert found.headline.startswith("Post-processing of a differentially private model: nothing more is charged")
+    assert (found.rows, found.counted, found.limit, found.answers) == (5, 7, 50, "scores")
+    assert found.error is not None and found.error > 0
+    text = found.to_text()
+    assert text.startswith(found.headline) and "7 rows counted" in text and "of 50 at most" in text
+    stated = json.loads(found.to_json())
+    assert stated["kind"] == "cofit private predictions" and stated["model"] == "c" * 64
+
+
+def test_without_noise_it_says_so_first_and_that_scores_are_the_model() -> None:
+    found = statement(EXACT, "classes")
+    assert found.headline.lower().startswith("not differentially private")
+    assert "d + 1 = 11 exact scores" in found.headline and found.error is None
+    assert found.to_text().lower().startswith("not differentially private")
+
+
+def test_published_weights_and_numbers_in_their_own_units() -> None:
+    open_model = changed(HORIZONTAL, {"clients": CLIENTS["clients"]})
+    assert any("published" in note for note in statement(open_model, "scores", None).notes)
+    number = changed(
+        open_model,
+        {"model": {"kind": "huber_regression"}, "data.label_range": [0, 400], "privacy": {"epsilon": 1.0}},
+    )
+    del number["data"]["label_values"]
+    study = study_of(number)
+    job = training_job(study)
+    assert job.questions is not None
+    found = statement(number, "scores")
+    assert found.error == pytest.approx(200 * float(job.questions.plan.score_error))
+
+
+def test_who_may_not_ask_is_told_before_anything_is_sent() -> None:
+    rows = np.zeros((1, 10))
+    with pytest.raises(InvalidInputError, match="has no clients"):
+        ask_privately(study_of(), IDENTITIES["stranger"], rows)
+    with pytest.raises(InvalidInputError, match=r"one of \['scores', 'classes'\]"):
+        ask_privately(study_of(CLIENTS), IDENTITIES["stranger"], rows, "probabilities")
+    with pytest.raises(InvalidInputError, match="'client' parameter of a study"):
+        ask_privately(study_of(CLIENTS), IDENTITIES["analyst"], rows)
