@@ -31,6 +31,7 @@ from cofit.sharing.shamir.inputs import GroupInputs
 from cofit.transport.frames import HEADER_BYTES, Kind, channel_tag, control_frame, label_tag, pack_blame
 from cofit.transport.terms import Terms, encode_hello
 from support.certificate_vectors import Document, bad_certificates, certificates
+from support.line_vectors import bad_lines, lines
 from support.runs import run_scheme
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -342,6 +343,8 @@ def _recorded(program: Callable[[Party], Any]) -> tuple[list[str], Any]:
 FILES: dict[str, Callable[[], Document]] = {
     "frames": frames,
     "bad_frames": bad_frames,
+    "lines": lambda: lines(TERMS),
+    "bad_lines": bad_lines,
     "shares": shares,
     "bad_shares": bad_shares,
     "samplers": samplers,

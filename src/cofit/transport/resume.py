@@ -1,7 +1,7 @@
 """Proving, on a new connection, to be the two processes of an old line, and agreeing on where its streams go on.
 
 The three messages, and why nobody else can make them, are in ``resume_proof.md``. Here they are computed and judged;
-``line.py`` says what they do to a line, and ``return_ticket.py`` moves them.
+``line.py`` says what they do to a line, and ``homecoming.py`` moves them.
 """
 
 from __future__ import annotations

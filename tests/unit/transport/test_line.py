@@ -15,6 +15,7 @@ from cofit.transport.memory import Bell, memory_link_pair
 from cofit.transport.outgoing import MOST_HELD_BYTES
 from cofit.transport.records import ACK, BEAT, BYTES, END, KEY, RECORD
 from cofit.transport.resume import NotResumedError
+from support.line_vectors import bad_lines
 from unit.transport.cluster import TERMS
 
 TERMS_OF_LINES = replace(TERMS, version=LINE_VERSION)
@@ -102,16 +103,9 @@ def test_bytes_below_the_own_position_are_ignored() -> None:
 @pytest.mark.parametrize(
     "record",
     [
-        RECORD.pack(BYTES, 1, 11, 0) + b"x",
-        RECORD.pack(BYTES, 0, 10, 0),
-        RECORD.pack(BYTES, (1 << 20) + 1, 10, 0),
-        RECORD.pack(ACK, 0, 0, 1),
-        RECORD.pack(ACK, 3, 0, 0),
+        *(bytes.fromhex(bad["record"]) for bad in bad_lines()["records"]),
         RECORD.pack(BYTES, 1, 10, 99) + b"x",
-        RECORD.pack(END, 0, 9, 0),
-        RECORD.pack(KEY, 32, 0, 0) + bytes(32),
         RECORD.pack(0, 0, 0, 0),
-        RECORD.pack(77, 0, 0, 0),
     ],
 )
 def test_a_record_that_nobody_sends_ends_the_line(record: bytes) -> None:
