@@ -35,7 +35,8 @@ BEATS_IN_TIMEOUT = 6
 _QUIET_BEATS = 3
 """After so many intervals without a word a connection is taken for dead."""
 _ASK_AFTER, _ASK_EVERY = 1.0, 2.0
-_ATTEMPT_SECONDS = 30.0
+_ATTEMPT_SECONDS = (2.0, 10.0)
+"""A third of the time-out, within these limits: then an attempt that came to nothing is given up. It may be half-open."""
 _PAUSE_SECONDS = 0.25
 
 
@@ -65,9 +66,11 @@ class Keeper:
         self._registry = registry
         self._timeout = timeout
         self._beat = min(BEAT_SECONDS, timeout / BEATS_IN_TIMEOUT)
+        self._patience = min(max(_ATTEMPT_SECONDS[0], timeout / 3), _ATTEMPT_SECONDS[1])
         self._alarm = Alarm()
         self._dials: dict[str, Dial] = {}
         self._dial_after: dict[str, float] = {}
+        self._dial_until: dict[str, float] = {}
         self._told: dict[str, float | None] = {}
         self._stopped = False
         self._leaving = False
@@ -162,7 +165,8 @@ class Keeper:
                 return
             opening = partial(_opening, line, ticket)
             own = Own(self._identity, self._terms, protocol=RESUME_PROTOCOL, opening=opening)
-            dial = self._dials[line.peer] = Dial(peer, own, now + _ATTEMPT_SECONDS)
+            until = self._dial_until[line.peer] = now + self._patience
+            dial = self._dials[line.peer] = Dial(peer, own, until)
         pause = _PAUSE_SECONDS if line.dials else _ASK_EVERY
         try:
             done = dial.step(now) is not None
@@ -171,6 +175,8 @@ class Keeper:
             done = False
             self._hang_up(line)
             self._dial_after[line.peer] = now + pause
+        if not done and now >= self._dial_until[line.peer]:
+            self._hang_up(line)
         if done or line.failed:
             self._hang_up(line)
             self._dial_after[line.peer] = 0.0 if line.dials else now + pause

@@ -287,7 +287,7 @@ class Mesh:
         direct = ", ".join(sorted({channel.peer for channel in stuck}))
         through = "" if direct == roots else f" (found through {direct}, waiting for it)"
         unknown = sorted({c.waits_for for c in stuck if c.waits_for} - self._members)
-        if self._keeper is not None and (away := [c.peer for c in stuck if self._keeper.away(c.peer)]):
+        if self._keeper is not None and (away := {c.peer for c in stuck if self._keeper.away(c.peer)}):
             through += f" (the connection to {', '.join(sorted(away))} broke, and could not be brought back)"
         claimed = f" (it says that it waits for {', '.join(unknown)}, unknown to this party)" if unknown else ""
         return PeerSilentError(

@@ -129,6 +129,29 @@ def test_a_half_open_connection_is_replaced() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("after", [1, 400, 900, 1400, 1700, 2100])
+def test_a_connection_that_goes_half_open_while_it_is_brought_back_is_replaced(after: int) -> None:
+    """In the TLS handshake, or between the messages of the resumption: no attempt is waited for until the time-out."""
+    frozen: list[int] = []
+
+    def freeze(connection: Connection, way: str, passed: int, data: bytes) -> bytes:
+        if len(frozen) < 2 and connection.number not in frozen and connection.passed[UP] >= after:
+            frozen.append(connection.number)
+            connection.frozen = True
+        return data
+
+    def cut(net: Wires) -> None:
+        in_a_session(net)
+        net.proxies["P0"].meddle = freeze
+        net.cut()
+
+    with wires(PAIR) as net, meanwhile(lambda: cut(net)):
+        start = time.monotonic()
+        results(net.run(lambda mesh: _talk(mesh, 100), timeout=8.0))
+        assert frozen and time.monotonic() - start < 20.0
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [UP, DOWN])
 def test_a_direction_that_stalls_for_a_while(way: str) -> None:
     def stall(net: Wires) -> None:
