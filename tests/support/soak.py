@@ -184,7 +184,9 @@ def soak(root: Path, seconds: float, seed: int = 0) -> tuple[dict[str, Any], Wat
                     print(f"{time.monotonic() - begun:.0f} s: {studies} studies, {dict(run.done)}", flush=True)
                 lasting = {party: veteran.events(party).count("session begins") for party in veteran.parties}
                 if set(lasting.values()) != {1}:
-                    told = [line for p in veteran.parties for line in veteran.log(p).splitlines() if "train: " not in line]
+                    told = [
+                        line for p in veteran.parties for line in veteran.log(p).splitlines() if "train: " not in line
+                    ]
                     problems.append(f"the veteran's session ended: {lasting}\n" + "\n".join(told))
                 old.resumed = sum(veteran.log(p).count("is back: the session goes on") for p in veteran.parties)
         except Exception:

@@ -87,7 +87,7 @@ def thirds(samples: list[Sample], process: str) -> dict[str, tuple[float, float]
     size = len(own) // 3
 
     def median(part: list[Sample], kind: str) -> float:
-        return statistics.median(getattr(sample, kind) for sample in part)
+        return float(statistics.median(getattr(sample, kind) for sample in part))
 
     return {kind: (median(own[:size], kind), median(own[-size:], kind)) for kind in KINDS}
 
@@ -109,10 +109,10 @@ def as_json(samples: list[Sample]) -> list[dict[str, Any]]:
 
 def plot(samples: list[Sample], path: Path) -> None:
     """Draw the four figures of each process over time: those that live long as lines, of the others the largest."""
-    import matplotlib  # noqa: PLC0415 - slow to import, and needed by the long run alone
+    import matplotlib
 
     matplotlib.use("svg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415
+    from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(len(KINDS), 1, figsize=(9, 11), sharex=True)
     names = list(dict.fromkeys(sample.process for sample in samples))
@@ -122,7 +122,7 @@ def plot(samples: list[Sample], path: Path) -> None:
             own = [sample for sample in samples if sample.process == name]
             style, label = "-", name if kind == KINDS[0] else None
             if thirds(samples, name) is None:
-                own, style, label = [max(own, key=lambda s: getattr(s, kind))], ".", None  # noqa: B023 - called at once
+                own, style, label = [max(own, key=lambda s: getattr(s, kind))], ".", None
             shown = own[:: 1 + len(own) // _MOST_SHOWN]
             minutes = [sample.second / 60 for sample in shown]
             axis.plot(minutes, [getattr(s, kind) / scale for s in shown], style, markersize=3, linewidth=1, label=label)

@@ -27,7 +27,7 @@ SCRATCH_BYTES = 1 << 14
 _CHUNK_BYTES = 1 << 16
 """Small records that were read ahead are joined up to here: each piece takes memory beyond its bytes."""
 _MOST_WORDS = 64
-"""So many records without a part of the stream are read in a row: a peer that never stops sending them holds nobody up."""
+"""So many records that are no part of the stream are read in a row: a peer that never stops holds nobody up."""
 _unpack = RECORD.unpack_from
 
 
@@ -35,8 +35,8 @@ class Incoming:
     """The stream that comes in through ``passage``.
 
     ``heard`` is called with kind, value and content of every record that is no part of the stream; acknowledgements go
-    to ``out``. ``received`` is our position; ``ahead_bytes`` of it the program has not asked for yet. ``fresh``: whether
-    any byte came since it was last set to False. ``interrupted``: whether reading stopped after many records in a row,
+    to ``out``. ``received`` is our position; ``ahead_bytes`` of it the program has not asked for yet. ``fresh``:
+    whether any byte came since it was last set to False. ``interrupted``: whether reading stopped after many records in a row,
     so that more may be there that no poll would report.
     """
 
@@ -81,8 +81,8 @@ class Incoming:
                 if acknowledged > out.acknowledged:
                     out.acknowledge(acknowledged)
                 into[:] = scratch[RECORD_BYTES:size]
-                self.received += length
-                return length
+                self.received += len(into)
+                return len(into)
         self._low, self._high = 0, got
         return -1
 

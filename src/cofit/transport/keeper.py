@@ -36,7 +36,7 @@ _QUIET_BEATS = 3
 """After so many intervals without a word a connection is taken for dead."""
 _ASK_AFTER, _ASK_EVERY = 1.0, 2.0
 _ATTEMPT_SECONDS = (2.0, 10.0)
-"""A third of the time-out, within these limits: then an attempt that came to nothing is given up. It may be half-open."""
+"""A third of the time-out, within these limits: then an attempt is given up, which may be half-open."""
 _PAUSE_SECONDS = 0.25
 
 

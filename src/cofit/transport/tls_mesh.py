@@ -109,9 +109,9 @@ def connect_mesh(
 class Connector:
     """The loop that brings all connections up without blocking on any of them.
 
-    ``together``: whether nobody leaves before all have met. Who has greeted us and leaves has then given the session up,
-    and so do we, at once: else we would wait for those who have left too, and be late for the next session, and for
-    every one after it.
+    ``together``: whether nobody leaves before all have met. Who has greeted us and leaves has then given the session
+    up, and so do we, at once: else we would wait for those who have left too, and be late for the next session, and
+    for every one after it.
     """
 
     def __init__(

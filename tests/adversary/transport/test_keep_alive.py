@@ -13,10 +13,10 @@ import time
 import pytest
 
 from cofit.errors import PeerSilentError
-from cofit.transport import Conversation, authentication, converse
+from cofit.transport import Conversation, Peer, authentication, converse
 from support.proxy import ShapingProxy
 from unit.transport.cluster import TERMS, identity
-from unit.transport.desk import Peer, at, receiving
+from unit.transport.desk import at, receiving
 
 _SOONER = {socket.TCP_KEEPIDLE: 1, socket.TCP_KEEPINTVL: 1}
 LAST_DATA, LAST_ACK = 11, 12

@@ -13,7 +13,7 @@ from cofit.transport.line import Line
 from cofit.transport.link import LinkClosedError, LinkFaultyError
 from cofit.transport.memory import Bell, memory_link_pair
 from cofit.transport.outgoing import MOST_HELD_BYTES
-from cofit.transport.records import ACK, BEAT, BYTES, END, KEY, RECORD
+from cofit.transport.records import BEAT, BYTES, RECORD
 from cofit.transport.resume import NotResumedError
 from support.line_vectors import bad_lines
 from unit.transport.cluster import TERMS

@@ -51,7 +51,7 @@ from cofit.sharing.member import as_bytes
 from cofit.transport import Conversation, RequestRefusedError
 
 _PIECE, _SMALLEST_PIECE = 1 << 20, 1 << 14
-"""Bytes of a message. A party keeps whole messages only, so where connections break before one is through, they shrink."""
+"""Bytes of a message. A party keeps whole ones only: where connections break before one is through, they shrink."""
 _AHEAD = 4
 """How many pieces are sent before the first of them must be answered: so that a slow network is never idle."""
 _SLOWEST_DISK = 10e6
