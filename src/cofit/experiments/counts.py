@@ -183,7 +183,7 @@ def _without_privacy(split: Split) -> Reals:
     from sklearn.linear_model import PoissonRegressor  # noqa: PLC0415 - takes a second
 
     model = PoissonRegressor(alpha=1e-4, max_iter=1000).fit(split.x, split.y)
-    return np.minimum(np.asarray(model.predict(split.test)), split.most)[:, np.newaxis]
+    return np.asarray(np.minimum(model.predict(split.test), split.most))[:, np.newaxis]
 
 
 def _plan(split: Split, epsilon: float, loss: str) -> DescentPlan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,12 @@ def _read(
 def _scaled(owner: str, y: Any, features: FeatureTable, target_range: TargetRange) -> npt.NDArray[np.float64]:
     """Return targets from -1 to 1; refuse those beyond the range by more than rounding, without showing one."""
     column = target_column(owner, y, features, _NUMBERS)
+    if column.dtype.kind == "O" and all(isinstance(value, Real) for value in column):
+        column = column.astype(np.float64)
     if column.dtype.kind not in "biuf":
-        raise InvalidInputError(f"Owner '{owner}': the targets must be {_NUMBERS}. Got {column.dtype} instead.")
+        raise InvalidInputError(
+            f"Unknown label type: owner '{owner}' has {column.dtype}, and the targets must be {_NUMBERS}."
+        )
     values = column.astype(np.float64)
     lower, upper = target_range
     wrong = beyond(values, lower, upper)

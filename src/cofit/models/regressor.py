@@ -43,6 +43,11 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearEstimator):  # type: i
     def _stated(cls, model: LinearModel) -> dict[str, Any]:
         return stated_parameters(model) | {"target_range": model.target_range}
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # of few rows, under noise
+        return tags
+
     def _take(self, model: LinearModel, given: Tables | None) -> None:
         super()._take(model, given)
         lower, upper = checked_range(model.target_range, type(self).__name__)

@@ -125,6 +125,10 @@ def _named(owners: Any, estimator: str, must_be: str) -> dict[str, Any]:
 
 def _horizontal(pairs: Mapping[str, Any], read: Read) -> Tables:
     features = {name: _features(name, x) for name, (x, _) in pairs.items()}
+    if sum(map(len, features.values())) == 1:
+        raise InvalidInputError(
+            "All owners together must have two records or more, or none could hide among others. Got n_samples = 1."
+        )
     first, *others = features
     for name in others:
         counts = features[first].shape[1], features[name].shape[1]

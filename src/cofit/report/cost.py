@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from cofit.arithmetic import Shape
 from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.learn.forecast import Contributors, forecast
-from cofit.learn.inputs import FEATURES, LABELS, Holders
+from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
 from cofit.learn.plan import Plan
 from cofit.learn.rebuild import rebuilt_plan
+from cofit.learn.weights import weight_facts
 from cofit.models.linear_model import LinearModel
 from cofit.models.study_model import StudyModel
 from cofit.privacy.certificate import Certificate
@@ -168,11 +170,14 @@ def forecast_cost(model: LinearModel | StudyModel) -> Cost | None:
 
 def _contributors(plan: Plan, certificate: Certificate) -> Contributors:
     inputs: dict[str, Mapping[str, InputFacts]] = {}
+    ring = plan.formats.ring
+    facts: dict[str, Callable[[Shape], InputFacts]] = {
+        FEATURES: plan.features,
+        LABELS: lambda shape: plan.target.facts(shape[0], ring),
+        WEIGHTS: lambda shape: weight_facts(shape[0], ring),
+    }
     for owner, shapes in certificate.owners.items():
-        inputs[owner] = {
-            name: plan.features(shape) if name == FEATURES else plan.target.facts(shape[0], plan.formats.ring)
-            for name, shape in shapes.items()
-        }
+        inputs[owner] = {name: facts[name](shape) for name, shape in shapes.items()}
     held = [tuple(owner for owner, named in inputs.items() if kind in named) for kind in (FEATURES, LABELS)]
     ranks = {name: rank for rank, name in enumerate(certificate.parties) if name in inputs}
     return Contributors(inputs, Holders(*held), ranks)

@@ -40,6 +40,7 @@ from cofit.report.words import (
     rows_for_use,
     scheme_in_words,
     verdict,
+    weights_of_records,
     who_could_read_everything,
 )
 from cofit.study.document import Feature, Study
@@ -104,6 +105,7 @@ def render_report(given: ReportInput) -> str:
         others=certificate.about_others,
         needed=rows_for_use(certificate),
         clipped=model.rows is not None and model.rows.mean is not None,
+        weights_of_records=weights_of_records(certificate, model.classes),
         owners=certificate.owners,
         participants=participants(certificate, analysts),
         columns=columns_in_words(features[:MOST_SHOWN]),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import decimal
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from cofit.learn.usefulness import about, rows_needed, shown
 from cofit.privacy.certificate import Certificate
@@ -49,6 +51,23 @@ def verdict(certificate: Certificate) -> Verdict:
     if doubts:
         return Verdict("weak", f"Proven, but {', and '.join(doubts)}")
     return Verdict("good", "Proven, under the assumptions below")
+
+
+def weights_of_records(certificate: Certificate, classes: Sequence[object]) -> str | None:
+    """Return how much records count, where not all count alike."""
+    bound, of_classes = (certificate.facts.get(name) for name in ("weight_bound", "class_weights"))
+    if isinstance(bound, str):
+        return (
+            f"each record counts by a weight of its own, from 0 to {float(Fraction(bound)):g}, checked on shares; the "
+            f"noise, and so the guarantee, is that of the largest weight"
+        )
+    if isinstance(of_classes, Mapping):
+        parts = [
+            f"{float(Fraction(str(part))):.3g} for \N{LEFT DOUBLE QUOTATION MARK}{name}\N{RIGHT DOUBLE QUOTATION MARK}"
+            for name, part in zip(classes, of_classes.values(), strict=True)
+        ]
+        return f"a record counts by its class, by public numbers: {', '.join(parts)}"
+    return None
 
 
 def explanation(certificate: Certificate) -> list[str]:

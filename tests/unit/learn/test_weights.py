@@ -13,6 +13,7 @@ from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.formats import truncated_factors
 from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.many_scores import scores_of_releases
 from cofit.learn.stated_facts import facts_as_stated, facts_from_stated
 from cofit.learn.weights import checked_class_weights, encoded_weights, in_the_clear
 from cofit.roles.local.tables import OwnerTable, holders_of
@@ -121,3 +122,38 @@ def test_records_of_weight_0_teach_nothing(partition: str) -> None:
     scores = scoring.rows(x) @ run.weights[:3] + scoring.intercept
     assert ((scores > 0) == y).mean() > 0.9
     assert run.certificate.owners[list(owners)[-1]]["weights"] == (2000,)
+
+
+def test_weights_of_several_classes() -> None:
+    facts = {**FACTS, "classes": 3}
+    asked = training_facts(50, 3, class_weights=(1, 4, 2), **facts)
+    assert [weight for _, weight in asked.class_weights] == [Fraction(1, 4), 1, Fraction(1, 2)]
+    assert facts_from_stated(facts_as_stated(asked)) == asked
+    assert [name for name, _ in asked.class_weights] == sorted(name for name, _ in asked.class_weights)
+    assert training_facts(50, 3, class_weights=(3, 3, 3), **facts).class_weights == ()
+    for wrong in ((1, 4), (1, 4, 0), (1, 4, 2, 2), "142", (1, 4, None)):
+        with pytest.raises(InvalidInputError, match="class_weights"):
+            training_facts(50, 3, class_weights=wrong, **facts)
+    found = in_the_clear(np.array([2, 0, 1, 1]), asked.class_weights, None)
+    assert found is not None
+    assert found.tolist() == [0.5, 0.25, 1, 1]
+
+
+@pytest.mark.parametrize("how", ["records", "classes"])
+def test_what_counts_little_of_several_classes_teaches_little(how: str) -> None:
+    """A run of the protocol: half of the records name another class and count 0, or a class hardly counts."""
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, (1500, 3))
+    y = x.argmax(axis=1)
+    weights = np.tile([2.0, 0.0], 750)
+    settings: dict[str, Any] = {"weight_bound": 2.0} if how == "records" else {"class_weights": (1.0, 1.0, 1 / 256)}
+    plan = plan_training(training_facts(1500, 3, epsilon=8.0, delta=1e-4, classes=3, scheme="clear", **settings))
+    lying = np.where(weights > 0, y, (y + 1) % 3) if how == "records" else y
+    table = OwnerTable(x, lying, weights if how == "records" else None)
+    run = run_training(plan, {"a": table})
+    scores = scores_of_releases(plan, run.weights[np.newaxis], x)[:, 0]  # type: ignore[arg-type]
+    predicted = scores.argmax(axis=1)
+    if how == "records":
+        assert (predicted == y).mean() > 0.85
+    else:
+        assert (predicted == 2).mean() < 0.15
