@@ -64,7 +64,10 @@ _AGAIN = "Repeat the command: it resumes, and the ledger is not charged again fo
 )
 @click.option("--owner", help="This owner, as the study calls it.  [default: whose key it is]")
 @click.option(
-    "--data", required=True, type=click.Path(path_type=Path), help="The table: CSV, TSV, Parquet, Arrow or .npz."
+    "--data",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The table: CSV, TSV, Parquet, Arrow or .npz, in which the features may be a sparse matrix.",
 )
 @click.option(
     "--state",
