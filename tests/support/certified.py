@@ -100,7 +100,7 @@ def certified(case: str) -> Certificate:
         }
     if facts.weight_bound is not None:
         for inputs in shapes.values():
-            inputs |= {WEIGHTS: inputs[LABELS][:1]} if LABELS in inputs else {}
+            inputs.update({WEIGHTS: inputs[LABELS][:1]} if LABELS in inputs else {})
     return certify(
         plan,
         parties=parties,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from cofit.roles.files.program_files import check_source, read_source, source_paths
+from cofit.roles.files.program_files import read_source, source_paths
+from cofit.roles.files.program_source import check_source
 
 
 @click.command("program-hash")

@@ -27,8 +27,10 @@ from cofit.sharing import scheme_named
 from support.certified import CASES, certified
 
 Forger = Callable[[], Certificate]
-BASES = ("clipped", "level and centre", "pure", "paper", "paper, gaussian", "paper, parties", "four classes")
-BASES += ("numbers, weights", "weights of classes")
+BASES = (
+    *("clipped", "level and centre", "pure", "paper", "paper, gaussian", "paper, parties", "four classes"),
+    *("numbers, weights", "weights of classes"),
+)
 
 
 def read(forge: Forger) -> str:

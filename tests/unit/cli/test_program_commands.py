@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -78,10 +79,16 @@ def test_an_owner_is_told_before_it_sends_to_parties_that_have_forgotten_an_earl
     study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They would open the values again, with another draw of whatever noise the program has."""
-    folder, sent = study.parent, []
+    folder = study.parent
+    sent: list[tuple[Any, ...]] = []
+
+    def send(*given: Any) -> str:
+        sent.append(given)
+        return "an upload"
+
     incarnations = {"party-a": "a" * 32, "party-b": "b" * 32, "party-c": "c" * 32}
     monkeypatch.setattr(contribute, "ask_parties", lambda *given: dict(incarnations))
-    monkeypatch.setattr(contribute, "send", lambda *given: sent.append(given) or "an upload")
+    monkeypatch.setattr(contribute, "send", send)
     monkeypatch.setattr(contribute, "statuses", lambda loaded, _: dict.fromkeys(incarnations, "silent"))
     options = ("contribute", study, "--key", folder / "clinic-a.key", "--data", folder / "clinic-a.csv", "--yes")
     first = cofit(*options, "--accept-not-private")

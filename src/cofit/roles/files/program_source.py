@@ -61,7 +61,7 @@ def check_text(path: str, content: bytes) -> None:
             if character != "\t" and unicodedata.category(character) in _UNSEEN:
                 raise InvalidInputError(
                     f"'{path}', line {number}: the character U+{ord(character):04X} is not seen by readers, and may "
-                    f"hide code from them. Remove it; in a text, write it as an escape ({ascii(character)})."
+                    f"hide code from them. Remove it; in a text, write it as an escape ({character!a})."
                 )
 
 

@@ -15,6 +15,7 @@ import pytest
 from cofit.errors import InvalidInputError
 from cofit.roles.files import program_files
 from cofit.roles.files.program_files import load_program, program_folder, source_paths
+from cofit.roles.files.program_source import check_source
 from cofit.study.program import Program
 
 MAIN = "def run(party):\n    return 1\n"
@@ -47,10 +48,9 @@ def test_what_runs_is_what_was_read_even_if_the_file_changes_meanwhile(
     agreed = program(
         tmp_path, {"main.py": "import helper\n" + MAIN.replace("1", "helper.VALUE"), "helper.py": "VALUE = 7\n"}
     )
-    checked = program_files.check_source
 
     def swap(path: str, content: bytes) -> None:
-        checked(path, content)
+        check_source(path, content)
         for file in ("main.py", "helper.py"):
             (tmp_path / file).write_text("raise SystemExit('not the agreed code')\n")
 
