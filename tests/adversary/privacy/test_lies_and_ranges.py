@@ -128,18 +128,9 @@ def without_noise(party: Party, laws: list[tuple[Any, int]], ring: IntegerRing, 
     return [party.constant(np.zeros(size), FixedPoint(0, ring)) for _, size in laws]
 
 
-def opened(geometry: str, lie: Lie, scheme: str = "clear") -> Integers:
-    """All that a run opens, as integers."""
-    _, row, label = lie
-    plan = planned(geometry, scheme)
-    rng = np.random.default_rng(6)
-    count = plan.facts.rows
-    rows = prepared_features(plan, rng.uniform(-1, 1, (count, COLS)))
-    values = np.rint(np.ldexp(rows, plan.formats.data)).astype(np.int64).astype(object)
-    labels = rng.integers(0, 2, count).astype(object)
-    values[LIAR, :COLS] = row
-    labels[LIAR] = labels[LIAR] if label is None else label
-    given, holders = contributions(plan, [values[:30], values[30:]], [labels[:30], labels[30:]])
+def released(plan: Plan, scheme: str, *columns: Sequence[Integers]) -> Integers:
+    """All that a run opens, as integers, for rows, labels and perhaps weights of each owner; without noise."""
+    given, holders = contributions(plan, *columns)
 
     def whole(party: Party) -> Integers:
         if isinstance(plan, DescentPlan):
@@ -156,6 +147,20 @@ def opened(geometry: str, lie: Lie, scheme: str = "clear") -> Integers:
     ):
         run = run_local(whole, **local("clear/1" if scheme == "clear" else scheme), owners=given, timeout=120)
     return next(iter(run.results.values()))
+
+
+def opened(geometry: str, lie: Lie, scheme: str = "clear") -> Integers:
+    """All that a run opens, as integers."""
+    _, row, label = lie
+    plan = planned(geometry, scheme)
+    rng = np.random.default_rng(6)
+    count = plan.facts.rows
+    rows = prepared_features(plan, rng.uniform(-1, 1, (count, COLS)))
+    values = np.rint(np.ldexp(rows, plan.formats.data)).astype(np.int64).astype(object)
+    labels = rng.integers(0, 2, count).astype(object)
+    values[LIAR, :COLS] = row
+    labels[LIAR] = labels[LIAR] if label is None else label
+    return released(plan, scheme, [values[:30], values[30:]], [labels[:30], labels[30:]])
 
 
 @contextmanager

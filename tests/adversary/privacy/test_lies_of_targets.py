@@ -8,7 +8,6 @@ release must be the same integers. Verdicts that are not multiplied in somewhere
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from functools import cache
 from typing import Any
 from unittest import mock
@@ -16,21 +15,16 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from adversary.privacy.test_lies_and_ranges import COLS, LIAR, ROWS, Integers, repeatable, without_noise
+from adversary.privacy.test_lies_and_ranges import COLS, LIAR, ROWS, Integers, released
 from cofit.learn import weights as record_weights
 from cofit.learn.base_plan import Plan
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.losses.clipped_difference import ClippedDifference
 from cofit.learn.plan import plan_training
-from cofit.learn.recipes.descent import noisy, program
-from cofit.learn.recipes.descent.plan import DescentPlan
-from cofit.learn.recipes.minimiser.program import train
 from cofit.learn.targets import SeveralClasses
-from cofit.roles.local.run import run_local
-from cofit.secret import Party, SecretArray, concatenate
-from support.lies import COIN, contributions, lying
-from support.schemes import also_slow, form, local
+from cofit.secret import SecretArray, concatenate
+from support.schemes import also_slow, form
 
 KINDS: dict[str, dict[str, Any]] = {
     "numbers": {"loss": "huber", "feature_bound": 1.0, "clip_rows": False, "calibrate_intercept": True},
@@ -89,24 +83,8 @@ def opened(kind: str, lie: Lie, scheme: str = "clear") -> Integers:
     for column, told in zip((values[:, :COLS], labels, weights), lie, strict=True):
         if told is not None:
             column[LIAR] = told
-    parts = [[column[:30], column[30:]] for column in (values, labels, weights)]
-    given, holders = contributions(plan, parts[0], parts[1], parts[2] if plan.facts.weight_bound is not None else [])
-
-    def whole(party: Party) -> Integers:
-        if isinstance(plan, DescentPlan):
-            result = program.descend(party, plan, holders, COIN)
-        else:
-            weights = train(party, plan, holders, COIN)  # type: ignore[arg-type]
-            result = weights.ldexp(weights.format.fraction_bits)
-        return np.asarray(party.open(result, reason="a test of lies")).astype(object)
-
-    with (
-        lying(),
-        mock.patch.object(noisy, "discrete_gaussians", without_noise),
-        nullcontext() if scheme == "clear" else repeatable(plan.facts.scheme),
-    ):
-        run = run_local(whole, **local("clear/1" if scheme == "clear" else scheme), owners=given, timeout=120)
-    return next(iter(run.results.values()))
+    columns = (values, labels, weights)[: 2 if plan.facts.weight_bound is None else 3]
+    return released(plan, scheme, *([column[:30], column[30:]] for column in columns))
 
 
 def differing(kind: str, scheme: str = "clear", tried: slice = slice(None)) -> Iterator[Lie]:
