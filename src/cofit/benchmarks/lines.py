@@ -38,7 +38,8 @@ class LinesResult:
     """What ``cofit bench lines`` prints: medians over the repetitions, of the slowest party in each.
 
     Ratios are those of the mesh with lines to the one without, in one repetition: of a training run, of an exchange of
-    64 bytes, of one of 8 MiB. ``peak_bytes_per_peer``: how much more memory a party takes at most to exchange 160 MiB,
+    64 bytes, of one of 8 MiB. ``train_processor_ratio``: of the processor time of all parties together for a training
+    run, which says more on a machine that others use. ``peak_bytes_per_peer``: how much more memory a party takes at most to exchange 160 MiB,
     twice, over lines than without them, for each peer that it has.
     """
 
@@ -49,6 +50,7 @@ class LinesResult:
     train_seconds: float
     train_seconds_with_lines: float
     train_ratio: float
+    train_processor_ratio: float
     small_microseconds: float
     small_microseconds_with_lines: float
     small_ratio: float
@@ -81,13 +83,16 @@ def measure_lines_cost(rows: int = 1713, cols: int = 1874, repetitions: int = 7,
         figures.append((statistics.median(without), statistics.median(with_lines), ratio))
     train, small, large = figures
     grown = max(grown for _, grown in found)
-    return LinesResult(spec.parties, rows, cols, repetitions, *train, *small, *large, grown)
+    spent = [[sum(turn) for turn in zip(*(times[-1][way] for times, _ in found), strict=True)] for way in (0, 1)]
+    processor = statistics.median(b / a for a, b in zip(*spent, strict=True))
+    return LinesResult(spec.parties, rows, cols, repetitions, *train, processor, *small, *large, grown)
 
 
 def _program(
     party: Party, plan: Plan, holders: Holders, repetitions: int
 ) -> tuple[list[tuple[list[float], list[float]]], int]:
-    """Return the seconds of each work, without lines and with them, and the memory that lines took for each peer."""
+    """Return the seconds of each work, without lines and with them, last those of the processor in trainings; and the
+    memory that lines took for each peer."""
     plain, dealt = party._scheme.mesh, dict(party._dealt)
     with _with_lines(plain, party.parties) as lined:
         meshes = (plain, lined)
@@ -97,15 +102,18 @@ def _program(
             lambda mesh: _ring(mesh, party.parties, _LARGE_BYTES, _LARGE_EXCHANGES),
         ]
         times: list[tuple[list[float], list[float]]] = []
+        processor: tuple[list[float], list[float]] = ([], [])
         for work in works:
             times.append(([], []))
             for turn in range(repetitions + 1):
                 for way in (0, 1) if turn % 2 else (1, 0):
                     party.barrier("barrier")
-                    start = time.perf_counter()
+                    start, spent = time.perf_counter(), time.process_time()
                     work(meshes[way])
                     if turn:  # the first one warms up
                         times[-1][way].append(time.perf_counter() - start)
+                        if len(times) == 1:
+                            processor[way].append(time.process_time() - spent)
         party._scheme.mesh = plain
         peaks = []
         for mesh in (plain, lined):
@@ -113,7 +121,7 @@ def _program(
             forget_peak()
             _ring(mesh, party.parties, _HUGE_BYTES, 2)
             peaks.append(peak_memory())
-    return times, max(0, peaks[1] - peaks[0]) // len(lined.peers)
+    return [*times, processor], max(0, peaks[1] - peaks[0]) // len(lined.peers)
 
 
 def _with_lines(mesh: Mesh, names: Sequence[str]) -> Mesh:

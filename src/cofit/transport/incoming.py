@@ -36,8 +36,8 @@ class Incoming:
 
     ``heard`` is called with kind, value and content of every record that is no part of the stream; acknowledgements go
     to ``out``. ``received`` is our position; ``ahead_bytes`` of it the program has not asked for yet. ``fresh``:
-    whether any byte came since it was last set to False. ``interrupted``: whether reading stopped after many records in a row,
-    so that more may be there that no poll would report.
+    whether any byte came since it was last set to False. ``interrupted``: whether reading stopped after many records
+    in a row, so that more may be there that no poll would report.
     """
 
     def __init__(self, passage: Passage, out: Outgoing, heard: Callable[[int, int, bytes], None]) -> None:
