@@ -136,7 +136,13 @@ def run_client(job: Job) -> None:
     Path("statement.json").write_text(found.statement.to_json())
 
 
-_MAINS = {"client": run_client, "party": run_party, "dealer": run_dealer, "owner": run_owner, "program owner": run_program_owner}
+_MAINS = {
+    "client": run_client,
+    "party": run_party,
+    "dealer": run_dealer,
+    "owner": run_owner,
+    "program owner": run_program_owner,
+}
 
 
 # --- points at which to die --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from cofit.benchmarks.exchange import measure_exchange
 from cofit.benchmarks.functions import measure_functions
 from cofit.benchmarks.kernels import measure_kernels
 from cofit.benchmarks.lines import measure_lines_cost
+from cofit.benchmarks.predict import measure_predict
 from cofit.benchmarks.rlwe import measure_rlwe
 from cofit.benchmarks.sampling import measure_sampling
 from cofit.benchmarks.schemes import measure_schemes
@@ -86,6 +87,29 @@ def exchange(size: int, exchanges: int, repetitions: int, scheme: str, as_json: 
 def share(rows: int, cols: int, repetitions: int, scheme: str, as_json: bool) -> None:
     """Sharing a matrix from an owner to all parties, against sending it once through one TLS socket."""
     show_result(measure_share(rows, cols, repetitions, scheme), as_json)
+
+
+@bench.command()
+@click.option("--rows", default=10_000, show_default=True, type=click.IntRange(min=1), help="Rows of the client.")
+@cols_option
+@click.option(
+    "--answers",
+    default="probabilities",
+    show_default=True,
+    type=click.Choice(["scores", "probabilities", "classes"]),
+    help="What is answered.",
+)
+@repetitions_option(3)
+@scheme_option
+@as_json_option
+def predict(rows: int, cols: int, answers: str, repetitions: int, scheme: str, as_json: bool) -> None:
+    """Private predictions with shared weights, from a client's rows to masked answers, against the bare kernels.
+
+    All members are processes over TLS. Not measured: what the parties of a study write to disk.
+
+    Example:  cofit bench predict --rows 2000 --cols 100
+    """
+    show_result(measure_predict(rows, cols, repetitions, scheme, answers), as_json)
 
 
 @bench.command()

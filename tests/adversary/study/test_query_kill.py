@@ -90,7 +90,9 @@ class Trained:
 
 
 @pytest.fixture(scope="module", params=["rep3", "semi2k"])
-def trained(request: pytest.FixtureRequest, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trained]:
+def trained(
+    request: pytest.FixtureRequest, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Trained]:
     one = Trained(tmp_path_factory.mktemp("lab") / "lab", nursery, request.param)
     yield one
     for child in one.lab.children.values():

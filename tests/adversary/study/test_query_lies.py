@@ -43,7 +43,9 @@ class Open:
         asking.done(self.parties, self.connect[client])
         return found
 
-    def request(self, party: str, request: dict[str, Any], payload: bytes = b"", client: str = CLIENT) -> dict[str, Any]:
+    def request(
+        self, party: str, request: dict[str, Any], payload: bytes = b"", client: str = CLIENT
+    ) -> dict[str, Any]:
         with self.connect[client](party) as conversation:
             return conversation.request(request, payload or None)[0]
 
@@ -78,7 +80,13 @@ def integers_of(model: ServedModel, connect: Connect, study: Open, rows: np.ndar
     inputs = {ROWS: (facts[ROWS], rows), MASK: (facts[MASK], asking.mask)}
     dealt = deal_contribution(asking._job.spec, inputs, asking._seed, asking._job.hash)
     asked = asking.question
-    send_dealt(study.parties, dealt, connect, None, Asks("query", {"query": asked.query, "rows": asked.rows, "answers": "scores"}))
+    send_dealt(
+        study.parties,
+        dealt,
+        connect,
+        None,
+        Asks("query", {"query": asked.query, "rows": asked.rows, "answers": "scores"}),
+    )
     found = asking.fetch(study.parties, connect, lambda: False).integers
     asking.done(study.parties, connect)
     return found
@@ -207,7 +215,10 @@ def test_a_party_that_lies_in_a_query_is_noticed_and_nothing_is_answered(nursery
     lab.start("party-c", tamper={"score": 2})
     lab.up("party-c")
     child = lab.ask(CLIENT, np.zeros((8, lab.features)) + 0.5, answers="scores")
-    until(lambda: any("query failed" in lab.events(party) for party in ("party-a", "party-b", "party-d")), lambda: lab.log("party-a"))
+    until(
+        lambda: any("query failed" in lab.events(party) for party in ("party-a", "party-b", "party-d")),
+        lambda: lab.log("party-a"),
+    )
     assert child.wait(60) == 1, lab.log(CLIENT)
     assert not (lab.root / CLIENT / "answers.npy").exists()
     assert "tampers" in lab.log("party-c")

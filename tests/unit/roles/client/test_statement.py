@@ -22,7 +22,9 @@ def statement(document: dict[str, object], kind: str, counted: int | None = 7) -
     job = training_job(study)
     assert job.questions is not None
     certificate = expected_certificate(study, study_plan(study)) if study.release.noise else None
-    return QueryStatement.of(ServedModel(job.questions, np.zeros(0), certificate, "c" * 64), "stranger", kind, 5, counted)
+    return QueryStatement.of(
+        ServedModel(job.questions, np.zeros(0), certificate, "c" * 64), "stranger", kind, 5, counted
+    )
 
 
 def test_with_noise_answers_are_post_processing() -> None:
