@@ -1,4 +1,4 @@
-"""kill -9 of parties, dealer and client at every step of a query: no count is lost, and no mask serves two computations.
+"""kill -9 of parties, dealer and client at every step of a query: no count is lost, no mask serves two computations.
 
 The study is trained once; what a party opens of a query, in every session, is written down as a digest. The client's
 answers are those of an undisturbed query, within the proven error.
@@ -35,8 +35,8 @@ PARTY_POINTS = (
     "after write answer", "before phase released", "after phase released",
 )  # fmt: skip
 CLIENT_POINTS = (
-    "before request query.begin", "after request query.begin#2", "before send query.chunk", "before request query.commit",
-    "after request query.commit#3", "before request query.answer", "before keep", "after keep",
+    "before request query.begin", "after request query.begin#2", "before send query.chunk",
+    "before request query.commit", "after request query.commit#3", "before request query.answer", "before keep", "after keep",
     "before request query.done", "after request query.done", "before keep#2", "after keep#2",
 )  # fmt: skip
 DEALER_POINTS = ("before answer dealer.begin", "after answer dealer.begin", "before connect")

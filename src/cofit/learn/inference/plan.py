@@ -50,7 +50,7 @@ _SCORE_BITS = 20
 _MOST_ROW_BITS, _FEWEST_ROW_BITS = 26, 12
 _MOST_WEIGHT_BITS = 32
 _COARSE, _VERY_COARSE = Fraction(1, 1 << 9), Fraction(1, 32)
-"""A proven error of a score from which on rows are longer, at the cost of their check; and the ring is, if it can be."""
+"""A proven error of a score from which on rows are finer, at the cost of their check; and the ring larger."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@
     DIR/batch-N.seed        the secret of the query of batch N, written before anything of it leaves
     DIR/batch-N.npy         its answers, on disk before the parties are told that they may forget it
 
-The directory is the client's own: a seed and the parties' masked answers together are the answers. It is deleted when the answers are where they belong.
+The directory is the client's own: a seed and the parties' masked answers together are the answers. It is deleted when
+the answers are where they belong.
 """
 
 from __future__ import annotations
