@@ -36,7 +36,8 @@ PARTY_POINTS = (
 )  # fmt: skip
 CLIENT_POINTS = (
     "before request query.begin", "after request query.begin#2", "before send query.chunk",
-    "before request query.commit", "after request query.commit#3", "before request query.answer", "before keep", "after keep",
+    "before request query.commit", "after request query.commit#3", "before request query.answer",
+    "before keep", "after keep",
     "before request query.done", "after request query.done", "before keep#2", "after keep#2",
 )  # fmt: skip
 DEALER_POINTS = ("before answer dealer.begin", "after answer dealer.begin", "before connect")
