@@ -144,7 +144,7 @@ def headline_of(c: Certificate) -> str:
         )
     elif not lines:
         lines.append(
-            f"{_what(c)} limits what can be learned about any single record: replacing your record by any "
+            f"{_what(c)}: replacing your record by any "
             "other record changes the probability of any outcome by a factor of at most "
             f"{_factor(c.epsilon)}, plus at most {_decimal(c.delta_total)}, if the assumptions in its certificate hold "
             f"(differential privacy with {numbers}; one record replaced)."
@@ -153,7 +153,8 @@ def headline_of(c: Certificate) -> str:
 
 
 def _what(c: Certificate) -> str:
-    return "Whatever is answered with the shared model" if c.shared_model else "The published model"
+    limits = "limits what can be learned about any single record"
+    return f"The shared model {limits}, whatever it is asked" if c.shared_model else f"The published model {limits}"
 
 
 def about_others(c: Certificate) -> str:
