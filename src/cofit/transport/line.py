@@ -321,14 +321,17 @@ class Line:
     def listen(self, now: float) -> bool:
         """Take notice of beats and acknowledgements; return whether bytes wait for the program.
 
-        Where bytes wait nobody reads on, so nothing can be said about the silence after them. A record of which the
-        rest does not come is silence like any other.
+        Bytes that wait are read ahead, for the beats behind them: else parties whose programs wait for one another over
+        dead connections, with bytes of the others unread, would never notice. A record of which the rest does not come
+        is silence like any other. Only beyond what may be read ahead nothing can be said.
         """
         with self.lock:
             if self._ending or not self.connected:
                 return False
             waiting = self._guarded(self._in.peek)
-            if self._in.fresh or waiting:
+            if waiting:
+                self._read_ahead()
+            if self._in.fresh or self._in.ahead_bytes >= MOST_AHEAD_BYTES:
                 self.heard = now
             self._in.fresh = False
             self._passage.pump()

@@ -42,6 +42,12 @@ def finish(lab: Lab, *, sessions: int | None = 1, seconds: float = 120.0) -> Non
         assert sessions is None or begun == sessions, (party, begun, lab.log(party))
 
 
+def start_slowly(lab: Lab) -> None:
+    """Start everybody; the first party takes its time for every epoch."""
+    lab.start(*(name for name in lab.servers if name != "party-a"))
+    lab.start("party-a", pause={"progress train": 0.1})
+
+
 def cut_all(lab: Lab) -> int:
     return sum(proxy.cut() for proxy in lab.proxies.values())
 
@@ -172,8 +178,7 @@ def test_a_cut_in_every_phase(make_lab: MakeLab, scheme: str, point: str) -> Non
 @pytest.mark.parametrize("epoch", range(0, 20, 3))
 def test_a_cut_in_every_step_of_the_training(make_lab: MakeLab, epoch: int) -> None:
     lab = through(make_lab, Shape())
-    lab.start("party-b", "party-c")
-    lab.start("party-a", pause={"progress train": 0.1})
+    start_slowly(lab)
 
     def cut() -> None:
         until(lambda: f"progress train: {epoch}" in lab.trace("party-a"), f"epoch {epoch}")
@@ -264,8 +269,7 @@ def test_a_firewall_that_forgets_in_a_study_with_long_local_work(make_lab: MakeL
 def test_both_lines_of_a_party_at_once(make_lab: MakeLab, scheme: str) -> None:
     """The others dial the first party, so all its lines pass one proxy; theirs with each other stay."""
     lab = through(make_lab, Shape(), scheme=scheme)
-    lab.start(*(name for name in lab.servers if name != "party-a"))
-    lab.start("party-a", pause={"progress train": 0.1})
+    start_slowly(lab)
 
     def cut() -> None:
         for epoch in (3, 6):
@@ -283,8 +287,7 @@ def test_both_lines_of_a_party_at_once(make_lab: MakeLab, scheme: str) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_half_open_connections(make_lab: MakeLab, scheme: str) -> None:
     lab = through(make_lab, Shape(), scheme=scheme, compute={"timeout": 6})
-    lab.start(*(name for name in lab.servers if name != "party-a"))
-    lab.start("party-a", pause={"progress train": 0.1})
+    start_slowly(lab)
 
     def freeze() -> None:
         until(lambda: "progress train: 5" in lab.trace("party-a"), "epoch 5")
@@ -301,8 +304,7 @@ def test_half_open_connections(make_lab: MakeLab, scheme: str) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_all_lines_are_away_for_a_while(make_lab: MakeLab, scheme: str) -> None:
     lab = through(make_lab, Shape(), scheme=scheme)
-    lab.start(*(name for name in lab.servers if name != "party-a"))
-    lab.start("party-a", pause={"progress train": 0.1})
+    start_slowly(lab)
 
     def away() -> None:
         until(lambda: "progress train: 5" in lab.trace("party-a"), "epoch 5")
@@ -333,8 +335,7 @@ def test_a_proxy_that_tampers_after_a_reconnect(make_lab: MakeLab, scheme: str, 
         return data
 
     lab = through(make_lab, Shape(), scheme=scheme, compute={"timeout": 8})
-    lab.start(*(name for name in lab.servers if name != "party-a"))
-    lab.start("party-a", pause={"progress train": 0.1})
+    start_slowly(lab)
 
     def tamper() -> None:
         until(lambda: "progress train: 5" in lab.trace("party-a"), "epoch 5")
@@ -354,8 +355,7 @@ def test_a_proxy_that_tampers_after_a_reconnect(make_lab: MakeLab, scheme: str, 
 @slow
 def test_a_stall_of_one_direction(make_lab: MakeLab) -> None:
     lab = through(make_lab, Shape())
-    lab.start("party-b", "party-c")
-    lab.start("party-a", pause={"progress train": 0.1})
+    start_slowly(lab)
 
     def stall() -> None:
         for way in (UP, DOWN):

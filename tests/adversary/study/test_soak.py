@@ -21,7 +21,8 @@ def test_one_study_with_one_kill_and_one_cut(nursery: Nursery, tmp_path: Path) -
     assert run.releases == 1 and run.sessions >= 1
     assert run.done == {"kill server": 1, "cut all": 1}
     assert len({sample.process for sample in watch.samples}) == 3
-    assert all(sample.memory > 1 << 20 and sample.descriptors > 3 and sample.threads for sample in watch.samples)
+    assert all(sample.memory and sample.descriptors and sample.threads for sample in watch.samples)
+    assert max(sample.memory for sample in watch.samples) > 20 << 20
     assert not run.processes(), "nothing is watched that has ended"
 
 

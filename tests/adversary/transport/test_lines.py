@@ -128,6 +128,30 @@ def test_a_half_open_connection_is_replaced() -> None:
         assert found["P0"] >= 2
 
 
+def test_dead_connections_are_replaced_though_messages_of_others_wait_unread() -> None:
+    """Each waits for the next one over a dead connection, and has not asked for what the one before has sent."""
+
+    def ring_with_unread(mesh: Mesh) -> int:
+        left, right = neighbours(mesh, NAMES)
+        got = bytearray(5)
+        mesh.exchange("unread", {right: b"later"}, {})
+        time.sleep(0.8)
+        mesh.exchange("awaited", {left: b"now.."}, {right: got})
+        assert got == b"now.."
+        mesh.exchange("unread", {}, {left: got})
+        assert got == b"later"
+        return breaks(mesh)
+
+    def freeze(net: Wires) -> None:
+        in_a_session(net)
+        for proxy in net.proxies.values():
+            proxy.freeze()
+
+    with wires() as net, meanwhile(lambda: freeze(net)):
+        found = results(net.run(ring_with_unread, timeout=4.0))
+        assert min(found.values()) >= 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 400, 900, 1400, 1700, 2100])
 def test_a_connection_that_goes_half_open_while_it_is_brought_back_is_replaced(after: int) -> None:

@@ -264,12 +264,9 @@ def test_a_record_whose_rest_does_not_come_is_silence() -> None:
     """Half-open in the middle of a record: the connection must be given up like any other that is silent."""
     two = Two()
     two.links[0].send_frame(RECORD.pack(BYTES, 100, 0, 0) + b"half of it")
-    for now in (1.0, 2.0):
-        two.b.listen(now)
-    assert two.b.heard == 2.0, "and while they do nothing is known of what comes after them"
-    assert receive(two.b, 10) == b"half of it"
     two.b.listen(3.0)
     assert two.b.heard == 3.0
+    assert receive(two.b, 10) == b"half of it"
     for now in (4.0, 5.0, 6.0):
         two.b.listen(now)
         assert two.b.pump_receive(memoryview(bytearray(10))) == 0, "asking for more is no word of the peer"
@@ -277,6 +274,21 @@ def test_a_record_whose_rest_does_not_come_is_silence() -> None:
     two.links[0].send_frame(b"more")
     two.b.listen(7.0)
     assert two.b.heard == 7.0 and receive(two.b, 10) == b"more"
+
+
+def test_bytes_that_wait_for_the_program_hide_neither_silence_nor_beats() -> None:
+    """A program that waits for somebody else does not read; the keeper must see all the same who lives."""
+    two = Two()
+    two.a.send_frame(b"for later")
+    two.b.listen(1.0)
+    for now in (2.0, 3.0):
+        two.b.listen(now)
+    assert two.b.heard == 1.0, "nothing came since"
+    before = two.b.news
+    two.a.beat(0.0, 0.0)
+    two.b.listen(4.0)
+    assert two.b.heard == 4.0 and two.b.news > before
+    assert receive(two.b) == b"for later"
 
 
 def test_known_bytes_that_come_in_pieces_are_ignored_as_well() -> None:
