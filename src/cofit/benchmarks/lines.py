@@ -39,8 +39,8 @@ class LinesResult:
 
     Ratios are those of the mesh with lines to the one without, in one repetition: of a training run, of an exchange of
     64 bytes, of one of 8 MiB. ``train_processor_ratio``: of the processor time of all parties together for a training
-    run, which says more on a machine that others use. ``peak_bytes_per_peer``: how much more memory a party takes at most to exchange 160 MiB,
-    twice, over lines than without them, for each peer that it has.
+    run, which says more on a machine that others use. ``peak_bytes_per_peer``: how much more memory a party takes at
+    most to exchange 160 MiB, twice, over lines than without them, for each peer that it has.
     """
 
     parties: int

@@ -171,7 +171,7 @@ def test_a_connection_that_goes_half_open_while_it_is_brought_back_is_replaced(a
 
     with wires(PAIR) as net, meanwhile(lambda: cut(net)):
         start = time.monotonic()
-        results(net.run(lambda mesh: _talk(mesh, 100), timeout=8.0))
+        results(net.run(lambda mesh: talk(mesh, 100), timeout=8.0))
         assert frozen and time.monotonic() - start < 20.0
 
 
@@ -197,13 +197,13 @@ def test_a_peer_that_stays_away_ends_the_session_in_time() -> None:
 
     with wires(PAIR) as net, meanwhile(lambda: leave(net)):
         start = time.monotonic()
-        outcomes = net.run(lambda mesh: _talk(mesh, 2000), timeout=1.5)
+        outcomes = net.run(lambda mesh: talk(mesh, 2000), timeout=1.5)
         assert all(isinstance(error, PeerSilentError) for error in outcomes.values()), outcomes
         assert "could not be brought back" in str(outcomes["P0"])
         assert time.monotonic() - start < 8.0
 
 
-def _talk(mesh: Mesh, rounds: int, pause: float = 0.01) -> int:
+def talk(mesh: Mesh, rounds: int, pause: float = 0.01) -> int:
     """Two parties: each message is answered."""
     (other,) = mesh.peers
     for step in range(rounds):
@@ -221,9 +221,9 @@ def test_a_process_that_forgot_the_session_cannot_resume_it_and_says_so(who: str
 
         def program(mesh: Mesh) -> None:
             if mesh.name != who:
-                _talk(mesh, 1000)
+                talk(mesh, 1000)
                 return
-            _talk(mesh, 5)
+            talk(mesh, 5)
             assert mesh._keeper is not None
             mesh._keeper.stop()
             mesh._keeper._thread.join()
@@ -241,9 +241,9 @@ def test_an_abort_is_heard_also_where_the_line_is_down() -> None:
 
     def program(net: Wires, mesh: Mesh) -> None:
         if mesh.name == "P0":
-            _talk(mesh, 3)
+            talk(mesh, 3)
             raise RuntimeError
-        _talk(mesh, 1000)
+        talk(mesh, 1000)
 
     with wires(PAIR) as net:
         outcomes = net.run(lambda mesh: program(net, mesh), timeout=30.0)
@@ -252,13 +252,13 @@ def test_an_abort_is_heard_also_where_the_line_is_down() -> None:
 
         def cut_then_fail(mesh: Mesh) -> None:
             if mesh.name == "P0":
-                _talk(mesh, 3)
+                talk(mesh, 3)
                 net.proxies["P0"].refuses = True
                 net.cut()
                 mesh.abort("enough")
                 net.proxies["P0"].refuses = False
             else:
-                _talk(mesh, 1000)
+                talk(mesh, 1000)
 
         start = time.monotonic()
         error = net.run(cut_then_fail, timeout=30.0)["P1"]
@@ -292,7 +292,7 @@ def test_bytes_that_are_altered_repeated_or_withheld_after_a_resumption_are_refu
         net.cut()
 
     with wires(PAIR) as net, meanwhile(lambda: tamper(net)):
-        assert results(net.run(lambda mesh: _talk(mesh, 150), timeout=8.0))["P1"] >= 2
+        assert results(net.run(lambda mesh: talk(mesh, 150), timeout=8.0))["P1"] >= 2
 
 
 def test_a_recorded_connection_played_again_gains_nothing() -> None:
@@ -316,7 +316,7 @@ def test_a_recorded_connection_played_again_gains_nothing() -> None:
             time.sleep(0.3)
 
     with wires(PAIR) as net, meanwhile(lambda: replay(net)):
-        assert results(net.run(lambda mesh: _talk(mesh, 120)))["P0"] == 1
+        assert results(net.run(lambda mesh: talk(mesh, 120)))["P0"] == 1
         assert record
 
 
@@ -326,55 +326,12 @@ def socket_to(net: Wires) -> Iterator[socket.socket]:
         yield connection
 
 
-def test_long_local_work_is_no_silence_and_a_firewall_that_forgets_is_fed() -> None:
-    def program(mesh: Mesh) -> int:
-        _talk(mesh, 2)
-        if mesh.name == "P1":
-            time.sleep(4.0)  # longer than the time-out
-        _talk(mesh, 2)
-        return breaks(mesh)
-
-    with wires(PAIR) as net:
-        for proxy in net.proxies.values():
-            proxy.forgets = 1.2
-        assert results(net.run(program, timeout=2.0)) == {"P0": 0, "P1": 0}
-
-
-def test_who_waits_for_one_that_waits_for_one_that_computes_goes_on_waiting() -> None:
-    def program(mesh: Mesh) -> None:
-        one = bytearray(1)
-        if mesh.name == "P0":
-            mesh.exchange("a", {}, {"P1": one})
-        elif mesh.name == "P1":
-            mesh.exchange("b", {}, {"P2": one})
-            mesh.exchange("a", {"P0": one}, {})
-        else:
-            time.sleep(4.0)
-            mesh.exchange("b", {"P1": one}, {})
-
-    with wires() as net:
-        results(net.run(program, timeout=2.0))
-
-
-def test_parties_that_wait_for_each_other_do_not_keep_each_other_alive() -> None:
-    def program(mesh: Mesh) -> None:
-        left, _ = neighbours(mesh, NAMES)
-        mesh.exchange("ring", {}, {left: bytearray(1)})
-
-    with wires() as net:
-        start = time.monotonic()
-        outcomes = net.run(program, timeout=2.0)
-        assert all(isinstance(error, TransportError) for error in outcomes.values()), outcomes
-        assert any(isinstance(error, PeerSilentError) for error in outcomes.values())
-        assert time.monotonic() - start < 8.0
-
-
 def test_the_last_message_arrives_though_the_connection_breaks_and_the_sender_has_ended() -> None:
     shape = Shape(delay=0.2)
     with wires(PAIR, shape) as net:
 
         def program(mesh: Mesh) -> bytes:
-            _talk(mesh, 1)
+            talk(mesh, 1)
             got = bytearray(5)
             if mesh.name == "P0":
                 mesh.exchange("last", {"P1": b"words"}, {})
