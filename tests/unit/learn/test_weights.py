@@ -12,8 +12,8 @@ from cofit.errors import InvalidInputError, RangeError
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.formats import truncated_factors
-from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.many_scores import scores_of_releases
+from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.stated_facts import facts_as_stated, facts_from_stated
 from cofit.learn.weights import checked_class_weights, encoded_weights, in_the_clear
 from cofit.roles.local.tables import OwnerTable, holders_of
