@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+from cofit import save_sparse_table
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.models.study_model import StudyModel
 from cofit.study.plan import study_plan
@@ -55,6 +57,21 @@ def check_model(lab: Lab) -> None:
 )
 def test_a_study_gives_every_party_the_model(make_lab: MakeLab, settings: dict[str, Any]) -> None:
     lab = make_lab(**BEST, **settings)
+    lab.start()
+    lab.contribute_all()
+    lab.wait_released()
+    check_model(lab)
+    lab.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [HORIZONTAL, {"scheme": "semi2k", **BOTH_ROLES}], ids=["rep3", "semi2k"])
+def test_a_study_with_sparse_tables_gives_the_model(make_lab: MakeLab, settings: dict[str, Any]) -> None:
+    """Owners bring sparse matrices: one that is a party keeps its values, the others share them."""
+    lab = make_lab(**BEST, **settings)
+    for number, owner in enumerate(lab.owners):
+        x, y, _ = lab.part(number)
+        save_sparse_table(lab.root / owner / "table.npz", csr_array(x), y)
     lab.start()
     lab.contribute_all()
     lab.wait_released()
