@@ -9,6 +9,7 @@ paper), without which the minimum often does not exist.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 from cofit.experiments.learners.problem import Contender, Places, Problem, Reals, Task
-from cofit.experiments.real_targets import california, diabetes, r_squared
+from cofit.experiments.real_targets import RealTargets, california, diabetes, r_squared
 from cofit.learn.base_plan import PublicRows
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
@@ -107,6 +108,11 @@ class _Numbers(Problem):
     """Columns and a target, each scaled from its public range to [-1, 1]."""
 
     contenders = (LeastSquares(), HuberLoss(), OwnersAlone(), FunctionalMechanism(), WithoutPrivacy())
+    source: Callable[[], RealTargets] = diabetes
+
+    def load(self) -> tuple[Reals, npt.NDArray[Any]]:
+        data = self.source()
+        return data.features, data.targets
 
     def folds(self, count: int, seed: int) -> list[tuple[Places, Places]]:
         return [(a, b) for a, b in KFold(count, shuffle=True, random_state=seed).split(self.data[0])]
@@ -118,10 +124,6 @@ class Diabetes(_Numbers):
     name: ClassVar[str] = "diabetes"
     about: ClassVar[str] = "442 x 10, a number"
 
-    def load(self) -> tuple[Reals, npt.NDArray[Any]]:
-        data = diabetes()
-        return data.features, data.targets
-
 
 class Districts(_Numbers):
     """The value of houses in made-up districts like those of California."""
@@ -129,6 +131,5 @@ class Districts(_Numbers):
     name: ClassVar[str] = "districts"
     about: ClassVar[str] = "10,000 x 8, made up like California's housing, a number"
 
-    def load(self) -> tuple[Reals, npt.NDArray[Any]]:
-        data = california()
-        return data.features, data.targets
+    def __init__(self) -> None:
+        super().__init__(california)
