@@ -5,7 +5,9 @@ do contributions: the leader compares what all have, once each says that it is c
 again. One session answers one query. It is repeated until every party has the answer: the stored shares are opened
 again, for one that was stopped in between.
 
-A client that announced different things to different parties is told so, and its query has ended.
+A client that announced different things to different parties is told so, and its query has ended. One that announced a
+query here and never elsewhere is asked about less and less often: the others answer the leader only so many requests a
+second, and those about one client's queries must not use them up for all.
 """
 
 from __future__ import annotations
@@ -62,13 +64,15 @@ class Answering:
             query.settled = True  # one that lacks it had it: its client has fetched from all
             return False
         if any(state.get("phase") == "failed" for state in states):
+            query.settled = True  # also where it is answered here: there is no more to come
             self._queries.fail(query, _LOST)
             return False
         if query.state.phase == "stored" and any(state.get("phase") == "" for state in states):
             self._queries.fail(query, _LOST)
             return False
         if any(state.get("complete") is None for state in states):
-            query.due = time.monotonic() + _FIRST_PAUSE
+            query.waits += 1
+            query.due = time.monotonic() + min(_FIRST_PAUSE * 1.5**query.waits, _LONGEST_PAUSE)
             return False
         if any(state.get("complete") != query.complete or state.get("plan") != query.job.hash for state in states):
             self._queries.fail(query, _DIFFERENT)

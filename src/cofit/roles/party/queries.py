@@ -4,7 +4,8 @@ A query is a job with a state directory of its own, in the party's: its upload, 
 
     DIR/queries/ID                  as in ``state``; the facts 'client', 'rows', 'answers' and 'since' beside
     DIR/queries/ID/answer           the opened sum of answers and mask, for the client to fetch
-    DIR/state.sqlite, facts         'answered CLIENT': the rows that were counted; 'query ID': that this one was
+    DIR/state.sqlite, facts         'answered CLIENT': the rows that were counted; 'query ID': that this one was;
+                                    'ended ID': that this one was sealed, and ended uncounted
 
 **Counted before answered.** The rows of a query are added to the client's count, and the query noted, in one
 transaction, before this party stores its share of the masked answer; all parties store theirs before anything is opened
@@ -12,8 +13,10 @@ transaction, before this party stores its share of the masked answer; all partie
 opened. A query is counted once, however many sessions it takes; what was counted is never taken back.
 
 **Never twice under one mask.** A query whose share was stored is opened from that store alone (``guard``), and once
-its directory is gone the note in the party's own state stays: its id is refused for ever. An attempt that ended before
-anything was counted is forgotten with its directory.
+its directory is gone the note in the party's own state stays: its id is refused for ever. So is the id of one that was
+sealed and ended without being counted: it may have been in a session, and under its id the other parties hold its
+upload and its coin. Had it come back with another upload or without its nonce, they would take that for a lie of this
+party, and answer nobody any more. What was never sealed is forgotten with its directory.
 
 A client has at most ``MOST_QUERIES`` here. One more takes the place of the oldest that is not being computed; they all
 end after a day. So nobody can fill a disk: a query is as large as its rows, whose number is limited too.
@@ -69,14 +72,16 @@ class KeptModel:
 
 @dataclass(eq=False)
 class Query:
-    """One query here. settled: every party has its answer. failures: sessions that ended without one, in this process.
-    due: not computed before that time, by the monotonic clock."""
+    """One query here. settled: every party has its answer, or never will. failures: sessions that ended without one, in
+    this process. waits: how often another party did not have it yet. due: not computed before that time, by the
+    monotonic clock."""
 
     job: QueryJob
     state: PartyState
     since: float
     settled: bool = False
     failures: int = 0
+    waits: int = 0
     due: float = field(default=0.0)
 
     @property
@@ -85,10 +90,18 @@ class Query:
         return self.job.question.query
 
     @property
-    def complete(self) -> str | None:
-        """The hash of what was announced, once all of it is here; None before."""
+    def arrived(self) -> bool:
+        """Whether all that was announced is here; it may still end, or be refused, before it is sealed."""
         upload = self.state.upload(self.job.question.client)
-        return manifest_hash(upload.manifest["common"]) if upload is not None and upload.committed else None
+        return upload is not None and upload.committed
+
+    @property
+    def complete(self) -> str | None:
+        """The hash of what was announced, once it is sealed: never before, for until then its client can replace it."""
+        upload = self.state.upload(self.job.question.client)
+        if upload is None or self.state.phase == "collecting":
+            return None
+        return manifest_hash(upload.manifest["common"])
 
 
 class Queries:
@@ -184,6 +197,8 @@ class Queries:
         asked = job.question
         if self._state.fact(_counted(asked.query)) is not None:
             raise StateError(f"Query {asked.query} was answered before. Ask anew, with another id and mask.")
+        if self._state.fact(_ended(asked.query)) is not None:
+            raise StateError(f"Query {asked.query} has ended here. Ask anew, with another id and mask.")
         self._check_limit(job)
         own = self._of_client(asked.client)
         if len(own) >= MOST_QUERIES:
@@ -278,6 +293,8 @@ class Queries:
                 self._drop(query)
 
     def _drop(self, query: Query) -> None:
+        if query.state.phase != "collecting" and self._state.fact(_counted(query.id)) is None:
+            self._state.record(**{_ended(query.id): query.job.question.client})
         self._here.pop(query.id, None)
         query.state.close()
         with contextlib.suppress(FileNotFoundError):
@@ -291,6 +308,10 @@ def _answered(client: str) -> str:
 
 def _counted(query: str) -> str:
     return f"query {query}"
+
+
+def _ended(query: str) -> str:
+    return f"ended {query}"
 
 
 def _limit(job: QueryJob, counted: int) -> RefusedError:

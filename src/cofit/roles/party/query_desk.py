@@ -62,7 +62,7 @@ class QueryDesk:
         self._check_open()
         sizes = self._queries.begin(client, request)
         query = self._queries.of(client, request["query"])
-        if query.complete is not None:  # a crash may have come between that and the seal
+        if query.arrived:  # a crash may have come between that and the seal
             self._queries.seal(query)
         return {"sizes": sizes, "committed": query.complete is not None, "incarnation": self._incarnation()}, b""
 
