@@ -10,6 +10,7 @@ from cofit.secret import Opening, Party, SecretArray, SecretBits, concatenate
 
 if TYPE_CHECKING:
     from cofit.experiments.utility import AccuracyForecast, forecast_accuracy
+    from cofit.learn.recipes.descent.reference import ReferenceMap, reference_map
     from cofit.models.estimators import LinearSVC, LogisticRegression
     from cofit.models.linear_model import LinearModel
     from cofit.models.model_files import load_model
@@ -43,6 +44,7 @@ __all__ = [
     "PartyFailedError",
     "PrivatePredictions",
     "PublicScaler",
+    "ReferenceMap",
     "RidgeRegression",
     "SecretArray",
     "SecretBits",
@@ -54,6 +56,7 @@ __all__ = [
     "forecast_accuracy",
     "load_model",
     "predict_private",
+    "reference_map",
     "run_local",
     "save_sparse_table",
     "verify_model",
@@ -70,6 +73,7 @@ _LAZY = {
     "LogisticRegression": "cofit.models.estimators",
     "PrivatePredictions": "cofit.models.private_predictions",
     "PublicScaler": "cofit.models.public_scaler",
+    "ReferenceMap": "cofit.learn.recipes.descent.reference",
     "RidgeRegression": "cofit.models.regression_estimators",
     "StudyClassifier": "cofit.models.study_classifier",
     "StudyRegressor": "cofit.models.study_regressor",
@@ -78,6 +82,7 @@ _LAZY = {
     "load_model": "cofit.models.model_files",
     "predict_private": "cofit.models.private_predictions",
     "save_sparse_table": "cofit.roles.files.sparse_arrays",
+    "reference_map": "cofit.learn.recipes.descent.reference",
     "verify_model": "cofit.models.verification",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ TITLE = "What accuracy to expect (simulated, no private data)"
 _NOT_ASKED = "Not simulated, as --no-forecast asks."
 _OF_BEST = ("partition", "recipe", "loss", "classes", "epsilon", "delta", "fit_intercept", "feature_bound",
             "feature_lower", "row_nonzeros", "norm_floor")  # fmt: skip
+_OF_RANGES = ("feature_bound", "feature_lower", "normalised_by", "clip_rows")
 _OF_PAPER = ("l2", "mechanism", "sensitivity", "intercept_scaling", "allow_unproven")
 
 
@@ -53,6 +55,8 @@ def accuracy_of(
         return f"{reason} Ask for it with --forecast: it may take minutes."
     if reason is not None and sample is None:
         return f"{reason} Give a public or made-up table with --sample, for recipe 'paper'."
+    if study.data.reference is not None:
+        return _referenced_forecast(study, sample, layout, largest)
     rows = rows_like(facts) if sample is None else study_sample(study, sample, layout)
     with _shown_progress() as progress:
         return utility.simulated_forecast(
@@ -65,6 +69,31 @@ def accuracy_of(
             largest=largest,
             progress=progress,
         )
+
+
+def _referenced_forecast(study: Study, sample: Path | None, layout: TextLayout, largest: int) -> AccuracyForecast:
+    """Return the forecast of a study with a reference, and what it has without, on the same rows."""
+    from cofit.experiments import utility  # noqa: PLC0415
+    from cofit.experiments.referenced_rows import compared_with_none, rows_of_reference  # noqa: PLC0415
+
+    facts, reference = study_facts(study), study.data.reference
+    if reference is None:
+        raise ValueError("The study has no reference.")
+    rows = rows_of_reference(reference) if sample is None else study_sample(study, sample, layout)
+    given = {name: value for name, value in given_facts(study).items() if name not in _OF_RANGES}
+    with _shown_progress() as progress:
+        found = utility.simulated_forecast(
+            facts.rows,
+            facts.cols,
+            given | {"reference": reference.hash},
+            replace(rows, features=reference(rows.features)),
+            settings=lambda _, own: [utility.Setting("best", {n: v for n, v in own.items() if n != "epsilon"})],
+            epsilons=utility.EPSILONS,
+            largest=largest,
+            progress=progress,
+        )
+    note = compared_with_none(found.asked, rows, given, facts.rows, largest)
+    return replace(found, notes=(*found.notes, *note))
 
 
 def given_facts(study: Study) -> dict[str, Any]:

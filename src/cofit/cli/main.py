@@ -28,6 +28,7 @@ SECTIONS = {
         "bench": ("bench:bench", "Measure this machine."),
     },
     "Prepare a study": {
+        "reference": ("reference:reference", "Make the map of a public reference for a study."),
         "keygen": ("keygen:keygen", "Make a key and its certificate."),
         "check": ("check:check", "Check a study file, and see what it means."),
         "run": ("run_study:run_study", "Rehearse a whole study on this machine."),

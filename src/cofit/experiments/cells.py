@@ -39,13 +39,17 @@ class Cofit:
 class Best:
     """cofit's recipe "best", as a contender: noisy descent with an intercept, and with the data set's ranges.
 
-    raw: predict with the weights as released, without shrinkage; the noise is the same.
+    raw: predict with the weights as released, without shrinkage; the noise is the same. smooth: scores are smoothed by
+    the rows held out. reference: a public reference is taken from the rows held out, half of them for the other half;
+    'columns' keeps all columns, 'directions' those of the reference (``unlabelled``).
     """
 
     epsilon: float
     delta: float
     partition: str = "horizontal"
     raw: bool = False
+    smooth: bool = False
+    reference: str | None = None
 
     def __post_init__(self) -> None:
         if not self.delta > 0:
@@ -104,6 +108,9 @@ def key_of(cell: Any, digest: str) -> dict[str, Any]:
     key: dict[str, Any] = {"version": VERSION, "kind": type(cell).__name__, **asdict(cell), "data": digest}
     if isinstance(cell, AccuracyCell | RunCell):
         key["method"] = type(cell.contender).__name__
+    if isinstance(cell, AccuracyCell | RunCell) and isinstance(cell.contender, Best):
+        later = ("smooth", "reference")  # cells from before there were such fields keep their files
+        key["contender"] = {name: v for name, v in key["contender"].items() if v or name not in later}
     return key
 
 

@@ -20,6 +20,7 @@ from cofit.experiments.coordinates import UnitRows, as_they_are
 from cofit.experiments.datasets import DataSet
 from cofit.experiments.folds import among_owners, folds
 from cofit.experiments.twin import TWIN, twin_draws
+from cofit.experiments.unlabelled import referenced_accuracies, smoothed_accuracies
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import Plan
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
@@ -31,6 +32,7 @@ from cofit.sharing import Spec, scheme_named, scheme_of
 from cofit.units import size
 
 Reals = npt.NDArray[np.float64]
+_SAME_NOISE = ("raw", "smooth", "reference")
 _TIMEOUT = 3600.0
 _MEMORY_SHARE = 0.6
 _MOST_PARTS = 3  # of a share of X at one party, where its scheme does not say more: rep4
@@ -54,9 +56,17 @@ def _accuracy(cell: AccuracyCell, data: DataSet) -> dict[str, Any]:
     owned = among_owners(data, fold.train, cell.owners, cell.seed)
     began = time.perf_counter()
     if isinstance(cell.contender, Best):
+        if cell.contender.reference is not None:
+            found, plan = referenced_accuracies(
+                data, fold, cell.contender, cell.draws, lambda: _generator(cell, "noise")
+            )
+            return {"accuracies": found, "seconds": time.perf_counter() - began, **best_claims(plan)}
         plan = plan_best(data, len(fold.train), cell.contender, TWIN)
         released = best_draws(plan, data, fold.train, cell.draws, _generator(cell, "noise"))
-        found = best_accuracies(plan, released, data, fold.test, raw=cell.contender.raw)
+        if cell.contender.smooth:
+            found = smoothed_accuracies(plan, released, data, fold.test)
+        else:
+            found = best_accuracies(plan, released, data, fold.test, raw=cell.contender.raw)
         return {"accuracies": found, "seconds": time.perf_counter() - began, **best_claims(plan)}
     if isinstance(cell.contender, Cofit):
         weights, rows, claimed = _cofit(cell.contender, data, owned, fold.test, cell.draws)
@@ -115,7 +125,7 @@ def _unit_rows(data: DataSet, method: Method) -> UnitRows:
 
 def _generator(cell: AccuracyCell, use: str) -> np.random.Generator:
     """Return a generator of the cell's own, from its seed and all else that training and noise depend on."""
-    settings = {name: value for name, value in vars(cell.contender).items() if name != "raw"}
+    settings = {name: value for name, value in vars(cell.contender).items() if name not in _SAME_NOISE}
     text = json.dumps([type(cell.contender).__name__, settings, cell.owners, cell.fold, use], sort_keys=True)
     return np.random.default_rng([cell.seed, *hashlib.sha256(text.encode()).digest()])
 

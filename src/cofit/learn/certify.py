@@ -110,8 +110,19 @@ def _assumptions(plan: Plan, spec: Spec) -> tuple[str, ...]:
         f"the study itself ({agreed}) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
         "SHA-256 and AES-256 make the coin that rows and labels are checked by as good as random",
+        *_reference(plan),
         *_from_outside(plan),
     )
+
+
+def _reference(plan: Plan) -> list[str]:
+    """What of the claim rests on a public reference."""
+    if plan.facts.reference is None:
+        return []
+    return [
+        f"the reference map {plan.facts.reference} is public and was made from no record of these data: the guarantee "
+        "does not cover the rows that it was made from"
+    ]
 
 
 def _from_outside(plan: Plan) -> list[str]:

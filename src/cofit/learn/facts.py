@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
@@ -36,6 +37,7 @@ DEFAULT_NORM_FLOOR, NUMBER_NORM_FLOOR = Fraction(1, 16), Fraction(1)
 DEFAULT_DELTA = 1e-6
 """Of recipe 'best': a delta of 0 costs much accuracy, and this one is far below 1 / n for most data."""
 DESCENT, MINIMISER = "descent", "minimiser"
+_HASH = re.compile("[0-9a-f]{64}")
 PAPER_DEFAULTS = unset_of(MinimiserSettings)
 """The parameters that recipe 'paper' alone has, and what None stands for."""
 
@@ -46,7 +48,8 @@ class Facts:
 
     threshold: None is the most corrupted parties that the scheme withstands. route: None is the scheme's usual one.
     weight_bound: records have weights, none larger. class_weights: by the names of ``weights.class_names``.
-    classes: how many the target has, where it has classes. shared_model: the weights stay shares and are not opened.
+    classes: how many the target has, where it has classes. shared_model: the weights stay shares and are not opened. reference: the
+    hash of the public map of the rows (``recipes.descent.reference``); ``cols`` are those that it maps to.
     """
 
     rows: int
@@ -83,6 +86,7 @@ class Facts:
     class_weights: Shares = field(default=(), metadata=ADDED)
     classes: int = field(default=2, metadata=ADDED)
     shared_model: bool = field(default=False, metadata=ADDED)
+    reference: str | None = field(default=None, metadata=ADDED)
 
     @property
     def method(self) -> str:
@@ -138,7 +142,7 @@ class TrainingSettings(MinimiserSettings, DescentSettings, CommonSettings):
 
 
 SETTINGS = tuple(one.name for one in fields(TrainingSettings))
-PARAMETERS = ("rows", "cols", "partition", "loss", "route", "classes", "shared_model", *SETTINGS)
+PARAMETERS = ("rows", "cols", "partition", "loss", "route", "classes", "shared_model", "reference", *SETTINGS)
 """Of ``training_facts``."""
 
 
@@ -151,6 +155,7 @@ def training_facts(
     route: str | None = None,
     classes: int = 2,
     shared_model: bool = False,
+    reference: str | None = None,
     **settings: Any,
 ) -> Facts:
     """Check the facts and fill in defaults. ``settings``: those of ``TrainingSettings``.
@@ -159,6 +164,8 @@ def training_facts(
     (columns). route: of the products, where the scheme has a choice (``routed_plan``); None: the usual one.
     classes: how many, agreed on and not counted in the data. More than two: recipe 'best' with delta > 0.
     shared_model: whether the weights stay shares at the parties, who answer questions with them and never open them.
+    reference: the hash of a public reference's map, by which owners of whole rows map them before they scale them; cols
+    are those that it maps to. Recipe 'best' with delta > 0, and classes.
     threshold: how many computing parties may be corrupted together, where the scheme withstands more; it must fit the
     number of parties, which is no fact of the plan.
     recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
@@ -229,11 +236,17 @@ def training_facts(
     shares = checked_shares(
         asked.budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
     )
-    clips = _clips(asked.clip_rows, rows, cols, exact_epsilon, exact_delta if recipe == "best" else Fraction(0), shares)
+    if reference is not None:
+        descends = recipe == "best" and bool(exact_delta) and not shared_model
+        _check_reference(reference, asked, partition, loss, descends)
+    noisy_steps = exact_delta if recipe == "best" and reference is None else Fraction(0)
+    clips = _clips(asked.clip_rows, rows, cols, exact_epsilon, noisy_steps, shares)
     by = normalised_by
     if by is None:
         by = "owners" if partition == "horizontal" else "parties"
-        if clips:
+        if reference is not None:
+            by = "owners"
+        elif clips:
             by = by if feature_bound is None else "parties"
         elif recipe == "best" and exact_delta and _of_numbers(loss):
             by = "parties"
@@ -309,6 +322,7 @@ def training_facts(
         class_weights=checked_class_weights(asked.class_weights, classes),
         classes=_classes(classes, loss, recipe, exact_delta),
         shared_model=flag("shared_model", shared_model),
+        reference=reference,
     )
 
 
@@ -324,6 +338,23 @@ def _check_weights(asked: TrainingSettings, loss: str, descends: bool) -> None:
     if asked.class_weights is not None and asked.weight_bound is not None:
         must_be = "left out (None) where records have weights of their own: let owners multiply those by the class's"
         raise parameter_error("class_weights", OWNER, must_be, asked.class_weights)
+
+
+def _check_reference(reference: str, asked: TrainingSettings, partition: str, loss: str, descends: bool) -> None:
+    """Refuse a reference where a plan cannot have one."""
+    if not isinstance(reference, str) or not _HASH.fullmatch(reference):
+        raise parameter_error("reference", OWNER, "the SHA-256 of a reference map, in hexadecimal digits", reference)
+    by_columns = partition != "horizontal"
+    wrong = {
+        "recipe='best', delta > 0, and the model is opened": not descends,
+        "owners hold rows (partition='horizontal'): with columns nobody sees a whole row to map": by_columns,
+        f"what is predicted are classes, and not with the loss '{loss}'": _of_numbers(loss),
+        "the owners scale the rows (normalised_by=None or 'owners')": asked.normalised_by == "parties",
+        "rows are not clipped (clip_rows=None or False)": bool(asked.clip_rows),
+    }
+    for needed, is_wrong in wrong.items():
+        if is_wrong:
+            raise parameter_error("reference", OWNER, f"left out (None) unless {needed}", reference)
 
 
 def _of_numbers(loss: str) -> bool:

@@ -11,10 +11,13 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 
 from cofit.errors import InvalidInputError
+from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.models.arguments import taught
 from cofit.models.decisions import warn_of_one_class
 from cofit.models.linear_model import LinearModel, Reals
 from cofit.models.private_linear import PrivateLinearEstimator
+from cofit.models.referenced import estimator_reference
+from cofit.models.settings import stated_parameters
 from cofit.models.tables import Tables, tables
 from cofit.roles.local.training import TrainingRun
 
@@ -30,6 +33,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearEstimator):  # type:
     """A classifier. Its parameters are those of every estimator, and the classes."""
 
     classes: Sequence[Any] | None = None
+    reference: Any = None
 
     def decision_function(self, X: Any, *, smoothing: str | None = None) -> Reals:
         """Return the score of each row, shape (n,), as in training: positive for the second class. Of several classes
@@ -68,7 +72,15 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearEstimator):  # type:
         return given
 
     def _model(self, run: TrainingRun, given: Tables) -> LinearModel:
-        return LinearModel.from_training(run, given.classes.tolist(), given.feature_names)
+        names, reference = given.feature_names, given.reference
+        return LinearModel.from_training(run, given.classes.tolist(), names, reference=reference)
+
+    def _reference(self, given: Tables, partition: str) -> ReferenceMap | None:
+        return estimator_reference(self.reference, given, partition, self.epsilon, self.delta)
+
+    @classmethod
+    def _stated(cls, model: LinearModel) -> dict[str, Any]:
+        return stated_parameters(model) | {"reference": model.reference}
 
     def _caveats(self, given: Tables) -> tuple[str, ...]:
         if self.classes is not None:

@@ -41,7 +41,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -53,6 +53,7 @@ import numpy.typing as npt
 from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import Plan
+from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.learn.recipes.descent.shrinkage import shrunk_weights
 from cofit.learn.targets import MOST_CLASSES
@@ -75,7 +76,7 @@ from cofit.models.decisions import (
 )
 from cofit.models.model_text import model_text, written_by
 from cofit.models.planned import check_planned
-from cofit.models.row_fields import check_rows, read_rows
+from cofit.models.row_fields import check_rows, read_rows, stated_rows
 from cofit.models.scoring import prepared_rows, prepared_scores, scores_of
 from cofit.models.smoothing import SmoothedScores, checked_smoothing, refuse_smoothed, smoothed_by
 from cofit.models.target_range import TargetRange, checked_range, refuse_threshold, unscaled
@@ -92,7 +93,7 @@ _FIELDS = (
     "loss", "classes", "coef", "intercept", "constant", "norm_floor", "rows", "shrinkage", "feature_names",
     "certificate",
 )  # fmt: skip
-_LATER = ("bounds", "target_range")
+_LATER = ("bounds", "target_range", "reference")
 _OWNER = "a LinearModel"
 
 
@@ -108,7 +109,8 @@ class LinearModel:
     standard deviations of the noise (``shrunk``); 0.0 for the weights as they were released. feature_names: the names
     of the columns, if they have any. bounds: the public lower and upper bound of each column, where the model itself
     scales rows by them to [-1, 1]; None where whoever calls it does. target_range: of a regressor, the public range of
-    what it predicts. smoothing: what ``smoothed`` made of the weights; None for a model as it was released.
+    what it predicts. smoothing: what ``smoothed`` made of the weights; None for a model as it was released. reference:
+    the public map that rows went through in training, and go through here, before they are prepared.
     """
 
     loss: str
@@ -124,6 +126,7 @@ class LinearModel:
     bounds: Bounds | None = None
     target_range: TargetRange | None = None
     smoothing: SmoothedScores | None = field(default=None, compare=False)
+    reference: ReferenceMap | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.certificate, Certificate):
@@ -155,7 +158,12 @@ class LinearModel:
             )
         self._check_names()
         if self.bounds is not None:
-            object.__setattr__(self, "bounds", checked_bounds(self.bounds, self.features))
+            object.__setattr__(self, "bounds", checked_bounds(self.bounds, self.inputs))
+        stated = self.certificate.facts.get("reference")
+        if stated != (None if self.reference is None else self.reference.hash):
+            _refuse("reference", f"the map that the certificate names ({stated})", self.reference)
+        if self.reference is not None and self.reference.columns != self.features:
+            _refuse("reference", f"a map to {self.features} columns", self.reference.columns)
         check_rows(self.rows, self.features, self.certificate)
         descent = self.certificate.descent
         if descent is not None and self.constant != float(descent.constant):
@@ -172,6 +180,11 @@ class LinearModel:
         first = self.coef[0]
         return len(first) if isinstance(first, tuple) else len(self.coef)
 
+    @property
+    def inputs(self) -> int:
+        """How many columns a row has: the features, or what a public reference maps to them."""
+        return self.features if self.reference is None else self.reference.inputs
+
     def __repr__(self) -> str:
         target = f"classes {self.classes}" if self.target_range is None else f"a target in {list(self.target_range)}"
         return f"<LinearModel, {self.loss}, {self.features} features, {target}>"
@@ -185,10 +198,12 @@ class LinearModel:
         classes: Sequence[Label],
         feature_names: Sequence[str] | None = None,
         target_range: TargetRange | None = None,
+        reference: ReferenceMap | None = None,
     ) -> LinearModel:
         """Return the model of a training run whose labels 0 and 1 stood for ``classes``; of a real target, none, whose
         -1 and 1 were the ends of ``target_range``."""
-        return cls.from_weights(run.plan, run.weights.tolist(), run.certificate, classes, feature_names, target_range)
+        weights = run.weights.tolist()
+        return cls.from_weights(run.plan, weights, run.certificate, classes, feature_names, target_range, reference)
 
     @classmethod
     def from_weights(
@@ -199,6 +214,7 @@ class LinearModel:
         classes: Sequence[Label],
         feature_names: Sequence[str] | None = None,
         target_range: TargetRange | None = None,
+        reference: ReferenceMap | None = None,
     ) -> LinearModel:
         """Return the model of what a training run by ``plan`` released: weights, intercept, level, centre.
 
@@ -213,18 +229,22 @@ class LinearModel:
             feature_names=None if feature_names is None else tuple(feature_names),
             certificate=certificate,
             target_range=target_range,
+            reference=reference,
         )
 
     def again(self, plan: Plan, weights: Sequence[float]) -> LinearModel:
         """Return the model that these released numbers of its plan give, with what this one states of its columns."""
-        return self.from_weights(plan, weights, self.certificate, self.classes, self.feature_names, self.target_range)
+        names, reference = self.feature_names, self.reference
+        return self.from_weights(plan, weights, self.certificate, self.classes, names, self.target_range, reference)
 
     def to_json(self) -> str:
         """Return the model and its certificate as JSON, version 4; bounds and target_range are left out if None."""
         refuse_smoothed(self)
         fields = {name: getattr(self, name) for name in _FIELDS}
         fields |= {name: getattr(self, name) for name in _LATER if getattr(self, name) is not None}
-        fields["rows"] = None if self.rows is None else asdict(self.rows)
+        fields["rows"] = None if self.rows is None else stated_rows(self.rows)
+        if self.reference is not None:
+            fields["reference"] = self.reference.to_dict()
         fields["certificate"] = json.loads(self.certificate.to_json())
         return json.dumps({"kind": KIND, "version": VERSION, **fields}, indent=2, allow_nan=False) + "\n"
 
@@ -263,6 +283,8 @@ class LinearModel:
             fields["rows"] = read_rows(fields["rows"])
         if not isinstance(fields["certificate"], dict):
             _refuse("certificate", "a mapping", fields["certificate"])
+        if fields.get("reference") is not None:
+            fields["reference"] = ReferenceMap.from_dict(fields["reference"])
         fields["certificate"] = Certificate.from_json(json.dumps(fields["certificate"]))
         model = cls(**fields)
         check_planned(model)
@@ -392,8 +414,8 @@ class LinearModel:
             return
         if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
             _refuse("feature_names", "a tuple of texts, or None", names)
-        if len(names) != self.features:
-            _refuse("feature_names", f"as many as there are features, {self.features}", f"{len(names)} names")
+        if len(names) != self.inputs:
+            _refuse("feature_names", f"as many as there are columns, {self.inputs}", f"{len(names)} names")
 
 
 def check_classes(classes: object) -> None:

@@ -16,10 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cofit.errors import PlanWarning, parameter_error
 from cofit.learn.facts import SETTINGS, TrainingSettings, training_facts
 from cofit.learn.plan import plan_training
+from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.learn.unlike_scales import scale_warnings
 from cofit.models.feature_columns import refuse_other_than_numbers, without_values
 from cofit.models.linear_model import LinearModel
 from cofit.models.progress_display import progress_context
+from cofit.models.referenced import mapped_tables
 from cofit.models.sample_weights import with_sample_weights
 from cofit.models.settings import AUTO, check_shrinkage, stated_parameters
 from cofit.models.tables import Tables, refuse_beyond
@@ -74,6 +76,9 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
         check_shrinkage(self.shrinkage, name)
         given = with_sample_weights(self._tables(owners, y, partition), sample_weight, self.weight_bound, name)
         facts = {fact: getattr(self, fact) for fact in SETTINGS}
+        if (reference := self._reference(given, partition)) is not None:
+            given = mapped_tables(given, reference)
+            facts["reference"] = reference.hash
         loss = self._chosen_loss()
         classes = max(2, len(given.classes))
         asked = training_facts(given.rows, given.cols, partition=partition, loss=loss, classes=classes, **facts)
@@ -81,7 +86,7 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
         if plan.facts.normalised_by == "parties":
             refuse_beyond(given, float(plan.facts.feature_bound), vertical=partition == "vertical")
         for unlike in scale_warnings(
-            given.features,
+            [] if given.reference is not None else given.features,
             given.feature_names,
             vertical=partition == "vertical",
             bound=float(plan.facts.feature_bound) if plan.facts.normalised_by == "parties" else None,
@@ -155,6 +160,11 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
     def _model(self, run: TrainingRun, given: Tables) -> LinearModel:
         """Return the model of a run."""
 
+    def _reference(self, given: Tables, partition: str) -> ReferenceMap | None:
+        """Return the public map to apply to all rows; None: there is none."""
+        del given, partition
+        return None
+
     def _caveats(self, given: Tables) -> tuple[str, ...]:
         """Return what the certificate is to say of how it was asked for."""
         del given
@@ -166,7 +176,7 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
         self.model_ = model
         self.certificate_ = model.certificate
         self.n_iter_ = model.certificate.epochs
-        self.n_features_in_ = model.features
+        self.n_features_in_ = model.inputs
         if model.feature_names is not None:
             self.feature_names_in_ = np.array(model.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 from cofit.errors import parameter_error
@@ -11,19 +12,25 @@ from cofit.privacy.certificate import Certificate
 
 _CLIPPED = {"mean", "stretch", "radius"}
 _NAMES = {"norm", "bound", "floor", "level", "centre", *_CLIPPED}
+_MAPPED = "mapped"  # stated where it is so: files of earlier releases lack it
 _LISTS = ("centre", "mean", "stretch")
 _OWNER = "a LinearModel"
 
 
 def read_rows(fields: Any) -> RowMap:
     """Return the row map that a file states, or raise InvalidInputError."""
-    if not isinstance(fields, dict) or set(fields) != _NAMES:
+    if not isinstance(fields, dict) or set(fields) - {_MAPPED} != _NAMES or fields.get(_MAPPED, True) is not True:
         raise parameter_error("rows", _OWNER, f"null, or a mapping with the fields {sorted(_NAMES)}", fields)
     for name in _LISTS:
         if fields.get(name) is not None and not isinstance(fields[name], list):
             raise parameter_error(f"rows.{name}", _OWNER, "null or a list", fields[name])
     lists = {name: tuple(fields[name]) for name in _LISTS if fields.get(name) is not None}
     return RowMap(**{**fields, **lists})
+
+
+def stated_rows(rows: RowMap) -> dict[str, Any]:
+    """Return a row map in JSON's types, as ``read_rows`` reads it."""
+    return {name: value for name, value in asdict(rows).items() if value or name != _MAPPED}
 
 
 def check_rows(rows: RowMap | None, cols: int, certificate: Certificate) -> None:
@@ -35,6 +42,10 @@ def check_rows(rows: RowMap | None, cols: int, certificate: Certificate) -> None
         return
     if rows.norm not in NORMS or certificate.descent is None or rows.norm != certificate.descent.norm:
         raise parameter_error("rows.norm", _OWNER, "the norm of the certificate", rows.norm)
+    if rows.mapped != ("reference" in certificate.facts):
+        raise parameter_error(
+            "rows.mapped", _OWNER, "there if and only if the certificate has a reference", rows.mapped
+        )
     numbers = {"bound": rows.bound, "floor": rows.floor}
     numbers |= {name: value for name in ("level", "radius") if (value := getattr(rows, name)) is not None}
     for name in _LISTS:

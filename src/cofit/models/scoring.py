@@ -78,12 +78,14 @@ def _blocks(model: LinearModel, X: Any) -> Iterator[Reals]:
 
 
 def _in_units(model: LinearModel, x: Reals, far: _Far) -> Reals:
-    """Return rows scaled where the model has bounds; note those that are far off."""
+    """Return rows scaled where the model has bounds, and mapped where it has a reference; note those that are far off."""
     far.rows += len(x)
     if model.bounds is not None:
         lower, upper = np.array(model.bounds).T
         far.from_bounds += far_from_bounds(x, lower, upper)
         x = scaled_by_bounds(x, lower, upper)
+    if model.reference is not None:
+        return model.reference(x)
     if model.rows is not None:
         far.from_training += far_from_training(x, model.rows)
     return x
@@ -120,8 +122,8 @@ def _checked(model: LinearModel, X: Any) -> Reals:
 def _check_columns(model: LinearModel, shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         raise parameter_error("X", "predict", "a table with rows and columns", f"shape {shape}", ShapeError)
-    if shape[1] != model.features:
-        must_be = f"a table with {model.features} columns"
+    if shape[1] != model.inputs:
+        must_be = f"a table with {model.inputs} columns"
         raise parameter_error("X", "predict", must_be, f"{shape[1]} columns", ShapeError)
 
 

@@ -87,7 +87,13 @@ class StudyModel:
         """Return the model of a study's released weights, in the order of ``Study.weight_names``."""
         data = study.data
         model = LinearModel.from_weights(
-            study_plan(study), weights, certificate, data.label_values, study.weight_names, data.label_range
+            study_plan(study),
+            weights,
+            certificate,
+            data.label_values,
+            study.weight_names,
+            data.label_range,
+            data.reference,
         )
         named = (study.name, study.hash)
         return cls(named, data.label, data.row_key, data.features, model, tuple(weights), signatures)
@@ -97,7 +103,8 @@ class StudyModel:
         """What the columns of a table mean, as the parties have signed it."""
         one = self.model
         names, columns = one.feature_names or (), self.features
-        return encoding(self.study[0], self.label, self.row_key, one.classes, columns, names, one.target_range)
+        mapped = None if one.reference is None else one.reference.hash
+        return encoding(self.study[0], self.label, self.row_key, one.classes, columns, names, one.target_range, mapped)
 
     def check_signatures(self) -> None:
         """Raise VerificationError, which names the party, unless all parties have signed what this model rests on."""

@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from cofit.errors import InvalidInputError, RangeError, ShapeError, parameter_error
 from cofit.learn.bounds import beyond
 from cofit.learn.facts import PARTITIONS
+from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.learn.sparse_rows import FeatureTable, SparseRows, first_wrong, is_sparse
 from cofit.learn.targets import MOST_CLASSES
 from cofit.models.feature_columns import (
@@ -36,13 +37,15 @@ _BLOCKS = "a list of column blocks, or a mapping from owner to its block"
 
 @dataclass(frozen=True)
 class Tables:
-    """Every owner's table, the shape of the joint data, the two classes, and the columns' names, if they have any."""
+    """Every owner's table, the shape of the joint data, the two classes, and the columns' names, if they have any.
+    reference: the public map that the owners have applied to their rows, if any; names are of the columns before."""
 
     owners: dict[str, OwnerTable]
     rows: int
     cols: int
     classes: npt.NDArray[Any]
     feature_names: tuple[str, ...] | None
+    reference: ReferenceMap | None = None
 
     @property
     def features(self) -> list[FeatureTable]:

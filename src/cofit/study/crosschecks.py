@@ -8,7 +8,7 @@ from dataclasses import replace
 from cofit.errors import InvalidInputError
 from cofit.sharing import scheme_named
 from cofit.study.agreement import Agreement
-from cofit.study.document import Data, OwnerEntry, Participant
+from cofit.study.document import Data, OwnerEntry, Participant, Study
 from cofit.study.fields import field_error
 
 _SHOWN = 5
@@ -45,6 +45,18 @@ def check_owners(data: Data, owners: Sequence[OwnerEntry], *, stated: bool) -> D
     if len(holders) != 1:
         raise field_error("owners[].holds_label", "true for exactly one owner in a vertical study", holders)
     return data
+
+
+def check_reference(study: Study) -> None:
+    """Refuse a reference map that is not of this study's columns and records."""
+    reference = study.data.reference
+    if reference is None:
+        return
+    cols = sum(feature.width for feature in study.data.features)
+    if reference.inputs != cols:
+        raise field_error("data.reference", f"a map of the study's {cols} encoded columns", reference.inputs)
+    if reference.records != study.data.rows:
+        raise field_error("data.reference", f"a map for the study's {study.data.rows} records", reference.records)
 
 
 def check_parties(study: Agreement) -> None:

@@ -13,6 +13,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.study.hashed import HashedStudy
 
 FORMAT = 1
@@ -96,7 +97,8 @@ class Data:
 
     label_values: the classes; none where the label is a number, whose public ends are ``label_range``.
     normalised_by, clip_rows: None leaves it to the plan. weight, weight_bound: the column with the records' weights, at
-    the owner of their label, and what none exceeds; None: all count alike.
+    the owner of their label, and what none exceeds; None: all count alike. reference: the public map that every owner
+    applies to its encoded rows.
     """
 
     partition: str
@@ -114,6 +116,7 @@ class Data:
     label_range: tuple[float, float] | None = None
     weight: str | None = None
     weight_bound: float | None = None
+    reference: ReferenceMap | None = None
 
     @property
     def label_feature(self) -> Feature | None:
@@ -225,9 +228,12 @@ class Study(HashedStudy):
             "label_range",
             "weight",
             "weight_bound",
+            "reference",
         ):  # studies from before there were such fields keep their hash
             if data[name] is None:
                 del data[name]
+        if self.data.reference is not None:
+            data["reference"] = str(self.data.reference)
         later = ("threshold", "latency")  # likewise
         compute = {name: v for name, v in vars(self.compute).items() if v is not None or name not in later}
         resolved = {

@@ -13,7 +13,14 @@ def study_encoding(study: Study) -> dict[str, Any]:
     """Return the encoding of a study's tables, in JSON's types."""
     data = study.data
     return encoding(
-        study.name, data.label, data.row_key, data.label_values, data.features, study.weight_names, data.label_range
+        study.name,
+        data.label,
+        data.row_key,
+        data.label_values,
+        data.features,
+        study.weight_names,
+        data.label_range,
+        None if data.reference is None else data.reference.hash,
     )
 
 
@@ -25,10 +32,14 @@ def encoding(
     features: Sequence[Feature],
     weights: Sequence[str],
     target_range: tuple[float, float] | None = None,
+    reference: str | None = None,
 ) -> dict[str, Any]:
     """Return the same from its parts. weights: the encoded columns in the order of the weights. target_range: of a
-    label that is a number; left out where it has classes."""
-    ranged = {} if target_range is None else {"range": list(target_range)}
+    label that is a number; left out where it has classes. reference: the hash of the map that rows go through; left
+    out where there is none."""
+    ranged: dict[str, Any] = {} if target_range is None else {"range": list(target_range)}
+    if reference is not None:
+        ranged["reference"] = reference
     return {
         **ranged,
         "study": name,

@@ -20,6 +20,8 @@ def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, Inpu
         inputs = {}
         if owner.columns:
             width = sum(feature.width for feature in study.features_of(owner)) + plan.own_columns
+            if study.data.reference is not None:
+                width = study.data.reference.columns
             inputs[FEATURES] = plan.features((owner.rows, width))
         if owner.holds_label:
             inputs[LABELS] = plan.target.facts(owner.rows, plan.formats.ring)

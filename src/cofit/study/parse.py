@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from cofit.errors import InvalidInputError
@@ -23,6 +23,7 @@ from cofit.learn.facts import (
     PARTITIONS,
 )
 from cofit.learn.losses import kinds, loss_named
+from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.learn.recipes.descent.shares import SHARED
 from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS
 from cofit.learn.settings import RECIPES, WHO_SCALES
@@ -30,7 +31,7 @@ from cofit.learn.targets import MOST_CLASSES
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES
-from cofit.study.crosschecks import check_identities, check_owners, check_parties
+from cofit.study.crosschecks import check_identities, check_owners, check_parties, check_reference
 from cofit.study.document import FORMAT, AnalystEntry, Compute, Data, Model, Privacy, Study, Value
 from cofit.study.features import FEATURE_FIELDS, column_name, parse_features, parse_values
 from cofit.study.fields import OWNER, Table, field_error
@@ -54,7 +55,7 @@ _MODEL = ("kind", "recipe", "intercept", "calibrate_intercept", "class_weights",
 _PRIVACY = ("epsilon", "delta", "budget_shares", "mechanism", "sensitivity")
 _DATA = (
     "partition", "label", "label_values", "normalised_by", "norm_floor", "row_nonzeros", "row_key", "unmatched", "rows",
-    "clip_rows", "label_range", "weight", "weight_bound",
+    "clip_rows", "label_range", "weight", "weight_bound", "reference",
     "ignore_extra", "schema", "features",
 )  # fmt: skip
 _COMPUTE = ("scheme", "threshold", "latency", "timeout", "connect_timeout", "checkpoint_epochs")
@@ -68,17 +69,20 @@ _SECTION_OF_FACT = {
 }
 
 
-def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) -> Study:
+def parse_study(
+    document: Mapping[str, Any], certificates: Mapping[str, str], references: Mapping[str, ReferenceMap] | None = None
+) -> Study:
     """Return the study that ``document`` describes, or raise InvalidInputError.
 
-    certificates: the certificate (PEM) for every text under ``certificate`` in the document.
+    certificates: the certificate (PEM) for every text under ``certificate`` in the document. references: the map for
+    the text under ``data.reference``, if there is one.
     """
     top = Table(document, "", _DOCUMENT)
     if top.raw("format", must_be=str(FORMAT)) != FORMAT or isinstance(top.raw("format"), bool):
         raise field_error("format", f"{FORMAT}, the only format that this release of cofit reads", top.raw("format"))
     data_table = top.table("data", _DATA)
     model = _model(top.table("model", _MODEL))
-    data = _data(data_table, model)
+    data = replace(_data(data_table, model), reference=_reference(data_table, references or {}))
     owners = parse_owners(top.tables("owners", ROLE_FIELDS["owners"]), certificates, data)
     analysts = participants(top.tables("analysts", ROLE_FIELDS["analysts"]), certificates)
     release = parse_release(top, model, data)
@@ -95,10 +99,21 @@ def parse_study(document: Mapping[str, Any], certificates: Mapping[str, str]) ->
         release=release,
         clients=parse_clients(top, certificates, release),
     )
+    check_reference(study)
     check_parties(study)
     check_identities(study)
     _check_facts(study)
     return study
+
+
+def _reference(table: Table, references: Mapping[str, ReferenceMap]) -> ReferenceMap | None:
+    """Return the map that the data section names; None where it names none."""
+    if "reference" not in table:
+        return None
+    name = table.text("reference")
+    if name not in references:
+        raise field_error(table.at("reference"), "the file of a reference map, which `cofit reference` makes", name)
+    return references[name]
 
 
 def _model(table: Table) -> Model:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from cofit.learn.facts import SETTINGS, Facts, training_facts
 from cofit.learn.forecast import Contributors
@@ -23,6 +24,10 @@ def study_facts(study: Study) -> Facts:
     model, data = study.model, study.data
     parts = (model, study.privacy, data, study.compute)
     cols = sum(feature.width for feature in data.features)
+    referenced: dict[str, Any] = {}
+    if data.reference is not None:
+        cols = data.reference.columns
+        referenced = {"reference": data.reference.hash, "feature_bound": None, "feature_lower": None}
     return training_facts(
         data.rows,
         cols,
@@ -36,6 +41,7 @@ def study_facts(study: Study) -> Facts:
             "budget_shares": dict(study.privacy.budget_shares) or None,
             "feature_bound": 1.0,
             "feature_lower": lowest_mean(study),
+            **referenced,
         },
     ).among(len(study.parties))
 

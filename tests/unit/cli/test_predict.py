@@ -242,9 +242,18 @@ def test_smoothed_scores_are_those_of_the_batch(tmp_path: Path) -> None:
     model = model_file(tmp_path, study, WEIGHTS, intercept=0.1)
     rng = np.random.default_rng(2)
     lines = [
-        [f"p{i}", f"{rng.uniform(-1, 1):.3f}", rng.choice(["x", "y"]), f"{rng.integers(0, 100)}"]
-        + [f"{rng.uniform(-1, 1):.3f}", "1", f"{rng.uniform(-1, 2):.3f}", "no", f"{rng.uniform(-1, 1):.3f}"]
-        for i in range(120)
+        [
+            f"p{i}",
+            f"{w2:.3f}",
+            rng.choice(["x", "y"]),
+            f"{50 + 49 * age:.0f}",
+            f"{w0:.3f}",
+            "1",
+            f"{dose}",
+            "no",
+            f"{w1}",
+        ]
+        for i, (w0, w1, w2, age, dose) in enumerate(rng.uniform(-1, 1, (120, 5)).tolist())
     ]
     whole, half = tmp_path / "whole.csv", tmp_path / "half.csv"
     whole.write_text("\n".join(map(",".join, [HEADER, *lines])) + "\n")

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cofit.errors import InvalidInputError
+from cofit.learn.recipes.descent.reference import ReferenceMap
+from cofit.roles.files.plain_arrays import plain_arrays
 from cofit.study.document import Study
 from cofit.study.parse import parse_study
 from cofit.study.parse_program import parse_program_study
@@ -15,7 +17,7 @@ from cofit.study.program import ProgramStudy
 
 _LARGEST_TOML = 64 << 20
 _LARGEST_CERTIFICATE = 1 << 16
-_JOB = "job"
+_JOB, _REFERENCE = "job", "reference"
 _ROLES = ("parties", "owners", "analysts", "clients", "dealer")
 
 
@@ -49,6 +51,15 @@ def _program(file: Path, document: Mapping[str, Any]) -> ProgramStudy:
         raise type(error)(f"{file}: {error}") from None
 
 
+def load_study_without_reference(path: str | Path) -> Study:
+    """The same as ``load_study``, but for the reference that the study names, whose file may not be there yet."""
+    file = Path(path)
+    document = _toml(file, "study")
+    if isinstance(document.get("data"), dict):
+        document["data"] = {name: value for name, value in document["data"].items() if name != _REFERENCE}
+    return _training(file, document)
+
+
 def _training(file: Path, document: dict[str, Any]) -> Study:
     if _JOB in document:
         raise InvalidInputError(
@@ -70,9 +81,24 @@ def _training(file: Path, document: dict[str, Any]) -> Study:
             )
         document["data"] = data | schema
     try:
-        return parse_study(document, dict(_certificates(file, document)))
+        return parse_study(document, dict(_certificates(file, document)), _references(file, document))
     except InvalidInputError as error:
         raise type(error)(f"{file}: {error}") from None
+
+
+def _references(study: Path, document: Mapping[str, Any]) -> dict[str, ReferenceMap]:
+    """Return the map that the document names; what is malformed is left to ``parse_study``."""
+    data = document.get("data")
+    name = data.get(_REFERENCE) if isinstance(data, dict) else None
+    if not isinstance(name, str) or not name:
+        return {}
+    path = study.parent / name
+    if not path.is_file():
+        raise InvalidInputError(
+            f"The file of data.{_REFERENCE} must exist beside the study. Got '{path}' instead. `cofit reference` makes "
+            "one from public rows."
+        )
+    return {name: ReferenceMap.from_arrays(plain_arrays(path))}
 
 
 def _certificates(study: Path, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

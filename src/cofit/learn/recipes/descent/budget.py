@@ -95,13 +95,15 @@ class Budget:
     cols: int
     difference: Fraction | None = None  # c, where the residuals are of a real target
     outputs: int = 1
+    referenced: bool = False  # rows are centred by a public reference
 
     @property
     def constant(self) -> Fraction:
         """beta."""
         if self.difference is not None:
             return NUMBER_CONSTANT
-        return CONSTANT if self.centre is None and self.clip is None else CENTRED_CONSTANT
+        centred = self.centre is not None or self.clip is not None or self.referenced
+        return CENTRED_CONSTANT if centred else CONSTANT
 
     @property
     def pace(self) -> Fraction:
@@ -150,10 +152,12 @@ def spend(
     chosen: Shares = (),
     difference: Fraction | None = None,
     outputs: int = 1,
+    referenced: bool = False,
 ) -> Budget:
     """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges. ``clip``: rows are clipped.
     ``chosen``: shares that users have chosen in the place of the recipe's. ``difference``: where residuals of a real
-    target are clipped; None for classes. ``outputs``: columns of weights."""
+    target are clipped; None for classes. ``outputs``: columns of weights. ``referenced``: rows come from a public
+    reference's map."""
     asked = dict(chosen)
     whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
     share = min(max(1 / (GOOD_LEVEL**2 * rows**2 * whole), LEAST_LEVEL_SHARE), MOST_LEVEL_SHARE)
@@ -176,7 +180,8 @@ def spend(
     steps = tuple(parts[numbered(STEP, t)] for t in range(STEPS))
     offsets = tuple(parts[numbered(INTERCEPT, k)] for k in range(len(shares)))
     clipped = ClipBudget(parts[MEAN], parts[RADIUS], parts[SHIFT], parts[SPREAD]) if clip else None
-    return Budget(parts.get(LEVEL), parts.get(CENTRE), clipped, steps, offsets, rows, cols, difference, outputs)
+    level_part, centre_part = parts.get(LEVEL), parts.get(CENTRE)
+    return Budget(level_part, centre_part, clipped, steps, offsets, rows, cols, difference, outputs, referenced)
 
 
 @dataclass(frozen=True)

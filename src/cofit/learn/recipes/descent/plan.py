@@ -178,7 +178,12 @@ class DescentPlan(Plan):
         return f"{self.mechanism_name} noise"
 
     def scaled_by_owner(self, x: Reals) -> Reals:
-        return towards_zero(RowMap(self.layout.norm, 1.0, 0.0)(x), self.formats.data)
+        return towards_zero(RowMap(self.layout.norm, 1.0, 0.0, mapped=self.mapped)(x), self.formats.data)
+
+    @property
+    def mapped(self) -> bool:
+        """Whether rows come mapped by a public reference."""
+        return self.facts.reference is not None
 
     @property
     def least_mean(self) -> Fraction | None:
@@ -365,6 +370,7 @@ class DescentPlan(Plan):
             mean=mean or None,
             stretch=stretch or None,
             radius=radius[0] if radius else None,
+            mapped=self.mapped,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -98,6 +98,7 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
             chosen=facts.budget_shares,
             difference=_residual(facts).clip,
             outputs=_outputs(facts),
+            referenced=facts.reference is not None,
         )
         gaussian = _Gaussian(precision, events)
         layout = _layout(facts, Fraction(1))

@@ -11,6 +11,8 @@ or, where rows are clipped (``clip.py``), with the released mean m, stretch t an
     b = t (x - m) - c                    c: half of the mean of t (x - m)
     z = b / max(||b||, R)                R = (3/4) sqrt(d) r
 
+Rows that a public reference has mapped (``reference``) are centred already: c is 0 then.
+
 A row of zeros stays zero, up to the centre. In the L1 geometry nothing is centred, and ||.|| is the sum of absolute
 values. The score of a row is <coef, z> + intercept.
 """
@@ -33,7 +35,7 @@ NORMS = ("l1", "l2")
 @dataclass(frozen=True)
 class RowMap:
     """The public numbers of the map; None where they were not released. ``mean``, ``stretch`` and ``radius`` are those
-    of clipped rows, and ``bound`` is the limit of a row's length then."""
+    of clipped rows, and ``bound`` is the limit of a row's length then. ``mapped``: by a public reference, before."""
 
     norm: str
     bound: float
@@ -43,6 +45,7 @@ class RowMap:
     mean: tuple[float, ...] | None = None
     stretch: tuple[float, ...] | None = None
     radius: float | None = None
+    mapped: bool = False
 
     def __call__(self, values: npt.ArrayLike) -> Reals:
         """Return the rows as they were meant in training, shape (n, d)."""
@@ -57,7 +60,7 @@ class RowMap:
             floor = self.floor / unit
         if self.norm == "l1":
             return _divided(x, 1, floor)
-        means = x.mean(axis=1, keepdims=True) if x.size else np.zeros_like(unit)
+        means = x.mean(axis=1, keepdims=True) if x.size and not self.mapped else np.zeros_like(unit)
         z = _divided(x - offsets(means, None if self.level is None else level / unit), 2, floor)
         if self.centre is not None:
             z = _divided(z - np.asarray(self.centre), 2, float(CENTRED_FLOOR))

@@ -72,6 +72,13 @@ def _classes(plan: DescentPlan) -> tuple[Row, ...]:
     return (Row("classes", str(plan.layout.outputs), note),)
 
 
+def _reference(plan: DescentPlan) -> tuple[Row, ...]:
+    """Return by which public reference rows are mapped; nothing where by none."""
+    if plan.facts.reference is None:
+        return ()
+    return (Row("reference", plan.facts.reference[:12], "a public map that every owner applies to its rows"),)
+
+
 def _training(plan: DescentPlan) -> Section:
     formats = plan.formats
     centred = "at most" if plan.level is None and plan.centre is None else "at most, after centring"
@@ -87,6 +94,7 @@ def _training(plan: DescentPlan) -> Section:
             *_classes(plan),
             Row("steps", str(plan.epochs), f"the mean of the last {plan.averaged} is released"),
             Row("step", as_number(pace * plan.facts.rows), "times the mean of residuals times rows"),
+            *_reference(plan),
             Row("rows", f"{plan.layout.norm.upper()} length 1", centred),
             Row("noise in a weight", as_number(plan.noise_of_weights), "standard deviation, at most; scores matter"),
             Row("intercept", as_number(formats.constant), "the constant beside a row of length 1"),

@@ -1,0 +1,90 @@
+"""Estimators with a public reference: rows are mapped in training and in predictions, and files hold the map."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cofit import reference_map
+from cofit.errors import InvalidInputError
+from cofit.models.estimators import LinearSVC, LogisticRegression
+from cofit.models.linear_model import LinearModel
+
+RNG = np.random.default_rng(12)
+LOADINGS = RNG.normal(size=(3, 80))
+FACTORS = RNG.normal(size=(900, 3))
+X = FACTORS @ LOADINGS + 2 * RNG.normal(size=(900, 80))
+Y = np.where(FACTORS[:, 0] > 0, "yes", "no")
+PUBLIC, TRAIN, TEST = slice(0, 100), slice(100, 600), slice(600, 900)
+OWNERS = [(X[100:300], Y[100:300]), (X[300:600], Y[300:600])]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> LogisticRegression:
+    return LogisticRegression(scheme="clear", classes=("no", "yes"), reference=X[PUBLIC]).fit(OWNERS)
+
+
+def test_it_learns_and_states_its_reference(fitted: LogisticRegression) -> None:
+    assert fitted.score(X[TEST], Y[TEST]) > 0.8
+    reference = fitted.model_.reference
+    assert reference == reference_map(X[PUBLIC], 500, epsilon=1.0, delta=1e-6)
+    assert fitted.certificate_.facts["reference"] == reference.hash
+    assert fitted.n_features_in_ == 80
+    assert any("reference map" in text for text in fitted.certificate_.assumptions)
+
+
+def test_scores_are_those_of_mapped_rows(fitted: LogisticRegression) -> None:
+    model = fitted.model_
+    assert model.reference is not None
+    rows = model.reference(X[TEST])
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    expected = unit @ np.array(model.weights) + model.intercept
+    np.testing.assert_allclose(fitted.decision_function(X[TEST]), expected, rtol=1e-9)
+    smoothed = fitted.decision_function(X[TEST], smoothing="batch")
+    assert smoothed.shape == expected.shape
+
+
+def test_files_hold_the_map_and_one_of_another_reference_is_refused(fitted: LogisticRegression, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model.json")
+    loaded = LogisticRegression.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.decision_function(X[TEST]), fitted.decision_function(X[TEST]))
+    assert loaded.reference == fitted.model_.reference
+    document = json.loads((tmp_path / "model.json").read_text())
+    other = reference_map(X[TEST], 500, epsilon=1.0, delta=1e-6)
+    for changes in (
+        {"reference": other.to_dict()},
+        {"reference": None},
+        {"rows": {**document["rows"], "mapped": False}},
+    ):
+        with pytest.raises(InvalidInputError, match=r"reference|rows"):
+            LinearModel.from_json(json.dumps({**document, **changes}))
+    del document["reference"]
+    with pytest.raises(InvalidInputError, match="'reference' parameter"):
+        LinearModel.from_json(json.dumps(document))
+
+
+def test_directions_alone_have_fewer_weights() -> None:
+    made = reference_map(X[:40], 500, epsilon=1.0, delta=1e-6, directions_only=True)
+    machine = LinearSVC(scheme="clear", classes=("no", "yes"), reference=made).fit(OWNERS)
+    assert machine.coef_.shape == (1, 39)
+    assert machine.score(X[TEST], Y[TEST]) > 0.75
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    def fit(reference: object, **settings: object) -> None:
+        LogisticRegression(scheme="clear", classes=("no", "yes"), reference=reference, **settings).fit(OWNERS)
+
+    with pytest.raises(InvalidInputError, match="80 columns"):
+        fit(X[PUBLIC, :50])
+    with pytest.raises(InvalidInputError, match="for the 500 records"):
+        fit(reference_map(X[PUBLIC], 400, epsilon=1.0, delta=1e-6))
+    with pytest.raises(InvalidInputError, match="delta=0"):
+        fit(X[PUBLIC], delta=0.0)
+    with pytest.raises(InvalidInputError, match="at least 20 rows"):
+        fit(X[:19])
+    with pytest.raises(InvalidInputError, match="owners hold columns"):
+        blocks = [X[TRAIN, :40], X[TRAIN, 40:]]
+        LogisticRegression(scheme="clear", reference=X[PUBLIC]).fit(blocks, Y[TRAIN], partition="vertical")
