@@ -31,7 +31,7 @@ def rows_of_reference(reference: ReferenceMap) -> PublicRows:
         reference.mean + along @ reference.directions + rng.standard_normal((count, reference.inputs)) * rest**0.5
     )
     line = rng.standard_normal(len(variances))
-    labels = (along @ line > 0) ^ (rng.random(count) < _WRONG)
+    labels = (along @ line > 0) ^ (rng.random(count) < _WRONG)  # of the first two classes, where there are several
     origin = (
         "made-up rows that vary as the reference says, with made-up labels, which flatters it (no --sample was given)"
     )

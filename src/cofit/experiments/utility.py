@@ -206,6 +206,11 @@ def own_and_other(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
     return [Setting(f"paper, l2 = {float(asked.l2):g}", own), _best(given, float(asked.delta))]
 
 
+def own_setting(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
+    """Return the setting that was asked about alone: another recipe does not map rows by a reference."""
+    return own_and_other(asked, given)[:1]
+
+
 def comparison_delta(rows: int) -> float:
     """Return a delta far below 1 / n."""
     return min(COMPARISON_DELTA, 0.1 / rows)

@@ -7,19 +7,21 @@ spent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cofit.errors import InvalidInputError
 from cofit.experiments.public_rows import PublicRows, made_up_numbers, made_up_rows
+from cofit.experiments.referenced_rows import rows_of_reference
 from cofit.experiments.simulation import too_large
 from cofit.experiments.utility import (
     QUICK_SIZE,
     AccuracyCurve,
     AccuracyForecast,
     own_and_other,
+    own_setting,
     simulated_forecast,
 )
 from cofit.learn.rebuild import of_another_release, rebuilt_plan
@@ -78,6 +80,8 @@ def forecast_on_made_up_rows(model: LinearModel | StudyModel) -> AccuracyForecas
 
 
 def _made_up(model: LinearModel, scale: float) -> PublicRows:
+    if model.reference is not None:
+        return rows_of_reference(model.reference)
     if model.target_range is not None:
         return made_up_numbers(model.certificate.n, model.features, scale)
     return made_up_rows(model.certificate.n, model.features, scale, len(model.classes))
@@ -107,7 +111,11 @@ def _forecast(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyFo
         facts |= {"mechanism": c.mechanism, "allow_unproven": not c.proven}
     if c.descent is not None and c.descent.norm == "l1":
         facts["row_nonzeros"] = _typical_nonzeros(sample)
-    return simulated_forecast(c.n, one.features, facts, sample, settings=own_and_other, largest=QUICK_SIZE)
+    if one.reference is not None:
+        facts["reference"] = one.reference.hash
+        sample = replace(sample, features=one.reference(sample.features))
+    settings = own_and_other if one.reference is None else own_setting
+    return simulated_forecast(c.n, one.features, facts, sample, settings=settings, largest=QUICK_SIZE)
 
 
 def _paper_ranges(model: LinearModel, sample: PublicRows) -> dict[str, Any]:

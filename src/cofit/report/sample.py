@@ -52,9 +52,9 @@ def _plain(path: Path, model: LinearModel) -> tuple[Any, Any]:
     if not {"X", "y"} <= set(found):
         raise InvalidInputError(f"'{path}' must hold the arrays X and y. Got {sorted(found)} instead.")
     x, y = found["X"], found["y"]
-    if x.ndim != 2 or x.shape[1] != model.features or x.dtype.kind not in "biuf":
+    if x.ndim != 2 or x.shape[1] != model.inputs or x.dtype.kind not in "biuf":
         raise InvalidInputError(
-            f"The array X of '{path}' must be a table of numbers with the model's {model.features} columns. Got "
+            f"The array X of '{path}' must be a table of numbers with the model's {model.inputs} columns. Got "
             f"{x.dtype} of shape {x.shape} instead."
         )
     if not np.isfinite(x).all():

@@ -13,9 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from cofit.cli.main import cli
+from cofit.cli.model import write_model
 from cofit.errors import InvalidInputError
 from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.models.study_model import StudyModel
+from cofit.report.significance import published_weights
 from cofit.roles.files.plain_arrays import plain_arrays
 from cofit.roles.files.studies import load_study
 from cofit.roles.files.tables import read_table
@@ -116,6 +118,25 @@ def test_check_compares_with_and_without(tmp_path: Path) -> None:
     text = " ".join(result.output.split())
     assert "made-up labels, which flatters it" in text
     assert re.search(r"The reference: [0-9.]+% with it, [0-9.]+% without", text)
+
+
+@pytest.mark.parametrize("directions", [False, True], ids=["columns", "directions"])
+def test_a_report_knows_it(tmp_path: Path, directions: bool) -> None:
+    path = folder_of_best(tmp_path)
+    make_reference(tmp_path, *(["--directions"] if directions else []))
+    study = load_study(path)
+    plan = study_plan(study)
+    model = StudyModel.from_release(study, plan.opened.blank(), expected_certificate(study, plan))
+    write_model(model, tmp_path / "model.json")
+    command = ["report", str(tmp_path / "model.json"), "--out", str(tmp_path / "report.html")]
+    result = CliRunner().invoke(cli, command)
+    assert result.exit_code == 0, result.exception
+    page = (tmp_path / "report.html").read_text()
+    assert study.data.reference is not None and study.data.reference.hash in page
+    assert "vary as the reference says" in page
+    weights, names = published_weights(model.model)
+    assert len(weights) == len(names) == plan.cols
+    assert ("direction 1 of the reference" in names) == directions
 
 
 @pytest.mark.slow
