@@ -103,7 +103,7 @@ def published_weights(model: LinearModel) -> tuple[Reals, tuple[str, ...]]:
     """Return the weights as they were released, the intercept's last, and their names; of several classes one after the
     other."""
     names = model.feature_names or tuple(f"column {i + 1}" for i in range(model.features))
-    if model.features != model.inputs:
+    if model.reference is not None and model.reference.only:
         names = tuple(f"direction {i + 1} of the reference" for i in range(model.features))
     weights = np.array(model.coef)
     if model.constant:

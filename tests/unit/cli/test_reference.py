@@ -120,7 +120,9 @@ def test_check_compares_with_and_without(tmp_path: Path) -> None:
     assert re.search(r"The reference: [0-9.]+% with it, [0-9.]+% without", text)
 
 
-@pytest.mark.parametrize("directions", [False, True], ids=["columns", "directions"])
+@pytest.mark.parametrize(
+    "directions", [pytest.param(False, marks=pytest.mark.slow), True], ids=["columns", "directions"]
+)
 def test_a_report_knows_it(tmp_path: Path, directions: bool) -> None:
     path = folder_of_best(tmp_path)
     make_reference(tmp_path, *(["--directions"] if directions else []))
