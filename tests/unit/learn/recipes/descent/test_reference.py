@@ -15,7 +15,7 @@ from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.rebuild import rebuilt_plan
-from cofit.learn.recipes.descent.budget import CENTRED_CONSTANT, STEPS, spend
+from cofit.learn.recipes.descent.budget import CENTRED_CONSTANT, CONSTANT, STEPS, spend
 from cofit.learn.recipes.descent.many_scores import scores_of_releases
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.planning import plan_descent
@@ -107,7 +107,10 @@ def test_plan_and_certificate_know_it() -> None:
     plan = plan_training(facts)
     assert isinstance(plan, DescentPlan)
     assert (facts.normalised_by, facts.row_limit, plan.level) == ("owners", None, None)
-    assert plan.formats.constant == CENTRED_CONSTANT and plan.mapped
+    assert plan.mapped
+    few = [plan_descent(training_facts(500, 90, delta=1e-5, reference=one, scheme="clear")) for one in (HASH, None)]
+    assert [one.centre for one in few] == [None, None]
+    assert [one.formats.constant for one in few] == [CENTRED_CONSTANT, CONSTANT]
     without = plan_training(replace(facts, reference=None))
     assert plan.hash != without.hash
     assert "reference" not in facts_as_stated(without.facts)
