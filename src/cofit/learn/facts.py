@@ -48,8 +48,8 @@ class Facts:
 
     threshold: None is the most corrupted parties that the scheme withstands. route: None is the scheme's usual one.
     weight_bound: records have weights, none larger. class_weights: by the names of ``weights.class_names``.
-    classes: how many the target has, where it has classes. shared_model: the weights stay shares and are not opened. reference: the
-    hash of the public map of the rows (``recipes.descent.reference``); ``cols`` are those that it maps to.
+    classes: how many the target has, where it has classes. shared_model: the weights stay shares and are not opened.
+    reference: the hash of the public map of the rows (``recipes.descent.reference``); ``cols`` are what it maps to.
     """
 
     rows: int

@@ -78,7 +78,7 @@ def _blocks(model: LinearModel, X: Any) -> Iterator[Reals]:
 
 
 def _in_units(model: LinearModel, x: Reals, far: _Far) -> Reals:
-    """Return rows scaled where the model has bounds, and mapped where it has a reference; note those that are far off."""
+    """Return rows scaled where the model has bounds, mapped where it has a reference; note those that are far off."""
     far.rows += len(x)
     if model.bounds is not None:
         lower, upper = np.array(model.bounds).T
