@@ -18,7 +18,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cofit.arithmetic import Shape
 from cofit.errors import CofitError, InvalidInputError, parameter_error
 from cofit.learn.forecast import Contributors, forecast
 from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
@@ -171,7 +170,7 @@ def forecast_cost(model: LinearModel | StudyModel) -> Cost | None:
 def _contributors(plan: Plan, certificate: Certificate) -> Contributors:
     inputs: dict[str, Mapping[str, InputFacts]] = {}
     ring = plan.formats.ring
-    facts: dict[str, Callable[[Shape], InputFacts]] = {
+    facts: dict[str, Callable[[tuple[int, ...]], InputFacts]] = {
         FEATURES: plan.features,
         LABELS: lambda shape: plan.target.facts(shape[0], ring),
         WEIGHTS: lambda shape: weight_facts(shape[0], ring),
