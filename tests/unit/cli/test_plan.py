@@ -60,7 +60,8 @@ def test_every_parameter_of_the_facts_is_an_option_with_the_same_default() -> No
     own = {"partition": "horizontal", "loss": "logistic"}
     names = ["-h", "--help"]  # as the group has them: a command keeps its first help option
     defaults = command.make_context("plan", ["--rows", "2", "--cols", "1"], help_option_names=names).params
-    assert set(options) == set(PARAMETERS) - {"route"}  # which follows from the latency
+    of_studies = {"shared_model", "reference"}
+    assert set(options) == set(PARAMETERS) - {"route"} - of_studies  # the route follows from the latency
     assert options["rows"].required
     assert options["cols"].required
     for name, default in (own | vars(TrainingSettings())).items():
