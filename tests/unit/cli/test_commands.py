@@ -55,7 +55,7 @@ BY_PATH = dict(ALL)
 def test_the_commands_there_are() -> None:
     assert {" ".join(path) for path in BY_PATH} == {
         "", "align", "budget", "check", "contribute", "dealer", "demo", "evaluate", "experiment", "forget", "keygen",
-        "model", "party", "plan", "predict", "predict-private", "program-hash", "report", "result", "run",
+        "model", "party", "plan", "predict", "predict-private", "program-hash", "reference", "report", "result", "run",
         "run-program", "schemes", "status", "verify", "bench",
         "bench epoch", "bench exchange", "bench share", "bench kernels", "bench functions", "bench sampling",
         "bench lines", "bench predict", "bench rlwe", "bench schemes", "bench train",

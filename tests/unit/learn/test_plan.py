@@ -19,6 +19,7 @@ from support.training import planned
 
 NAN, INF = float("nan"), float("inf")
 BAD: dict[str, list[Any]] = {
+    "reference": ["", "reference.npz", 3, "AB" * 32],
     "rows": [1, 0, -3, 2.0, "5", None, True, (1 << 40) + 1, [3]],
     "cols": [0, 1.5, None, True, (1 << 32) + 1],
     "partition": ["diagonal", None, ["horizontal"], np.array([1, 2])],
@@ -169,7 +170,7 @@ def test_another_process_makes_the_same_plan() -> None:
 def test_every_fact_changes_the_hash() -> None:
     base: dict[str, Any] = {"rows": 50, "cols": 4, "normalised_by": "parties", "delta": 1e-6, "mechanism": "gaussian"}
     base |= {"learning_rate": 0.5, "epochs": 60}
-    of_best: dict[str, Any] = {"classes": 3, "weight_bound": 2.0, "class_weights": (1.0, 2.0)}
+    of_best: dict[str, Any] = {"classes": 3, "weight_bound": 2.0, "class_weights": (1.0, 2.0), "reference": "ab" * 32}
     changes: dict[str, Any] = {
         "rows": 51,
         "cols": 5,
