@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,3 +64,18 @@ def test_what_is_opened_says_nothing_but_to_the_client(name: str) -> None:
     assert np.abs(seen[0].astype(np.float64)).max() > 2.0**60
     bare = next(iter(run_query(name, first, with_mask=False).results.values()))
     assert np.abs(bare.astype(np.float64)).max() < 2.0**30  # without the mask this test would fail
+
+
+@pytest.mark.parametrize("name", [one for one in EVERY if one != "pair"])
+def test_rows_of_any_integers_pass_for_zeros_and_trip_no_check(name: str) -> None:
+    """Whether a product of a lying row leaves its range depends on the weights: no party may learn that, by a check
+    of the scheme that fails or in any other way."""
+    plan = inference(TWO)
+    question = asked(plan, "scores", 6)
+    rows, columns = question.rows.copy(), plan.served.columns
+    rng = np.random.default_rng(3)
+    rows[0] = plan.ring.from_int(np.zeros(columns, dtype=np.int64))
+    for row in range(1, 6):
+        rows[row] = plan.ring.from_int(rng.integers(-(1 << 63), (1 << 63) - 1, columns).astype(object))
+    found = unmasked(question, next(iter(run_query(name, replace(question, rows=rows)).results.values())))
+    assert (found[1:] == found[0]).all()
