@@ -118,21 +118,21 @@ def _columns(study: Study, table: pa.Table, found: PrivatePredictions) -> dict[s
 
 
 def _write(study: Study, table: pa.Table, found: PrivatePredictions, out: Path) -> None:
-    """Write the statement, then the answers, durably."""
+    """Write the statement, which everybody may read, then the answers, for this user alone; durably."""
     columns = _columns(study, table, found)
     try:
         write_durably(_statement(out), found.statement.to_json().encode(), mode=0o644)
         if out.suffix == ".parquet":
             sink = pa.BufferOutputStream()
             pq.write_table(pa.table(columns), sink)
-            write_durably(out, sink.getvalue().to_pybytes(), mode=0o644)
+            write_durably(out, sink.getvalue().to_pybytes())
             return
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
         shown = [[repr(v) if isinstance(v, float) else value_text(v) for v in column] for column in columns.values()]
         writer.writerows(zip(*shown, strict=True))
-        write_durably(out, text.getvalue().encode(), mode=0o644)
+        write_durably(out, text.getvalue().encode())
     except OSError as error:
         raise InvalidInputError(f"The answers cannot be written to '{out}': {error.strerror}. {_AGAIN}") from None
 

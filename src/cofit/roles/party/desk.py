@@ -167,7 +167,7 @@ class PartyDesk(Desk):
     def _status(self, peer: str, request: dict[str, Any], payload: bytes) -> Answer:
         answered = {}
         if self._queries is not None:
-            answered["answered"] = {one.name: self._queries.counted(one.name) for one in self._study.clients}
+            answered["answered"] = {name: self._queries.counted(name) for name in self._clients_shown_to(peer)}
         return {
             **answered,
             "party": self._study.parties[self._rank].name,
@@ -179,6 +179,12 @@ class PartyDesk(Desk):
             "contributions": {owner: self._contribution(owner) for owner in self._job.inputs},
             "progress": self._progress(),
         }, b""
+
+    def _clients_shown_to(self, peer: str) -> list[str]:
+        """Whose counts somebody sees: of one that is nothing but a client, its own; what others ask is not its business."""
+        study = self._study
+        others = {one.name for one in (*study.parties, *study.owners, *study.analysts)}
+        return [client.name for client in study.clients if peer in others or client.name == peer]
 
     def _contribution(self, owner: str) -> str:
         upload = self._state.upload(owner)

@@ -133,6 +133,7 @@ class Queries:
             state = PartyState(folder, self._study.hash, self._study.parties[self._rank].name)
         except (CofitError, OSError) as error:
             _log.warning("a query that was begun is of no use and deleted: %s", error)
+            self._state.record(**{_ended(folder.name): ""})  # it may have been sealed
             shutil.rmtree(folder, ignore_errors=True)
             return
         client, rows, answers, since = (state.fact(name) for name in ("client", "rows", "answers", "since"))

@@ -21,10 +21,11 @@ from cofit.roles.jobs.job import Question
 from cofit.roles.jobs.of_study import training_job
 from cofit.roles.jobs.predictions import Predictions
 from cofit.roles.party.answering import Answering
+from cofit.roles.party.desk import PartyDesk
 from cofit.roles.party.guard import Guard
 from cofit.roles.party.queries import KEPT_SECONDS, MOST_QUERIES, Queries
 from cofit.roles.party.query_desk import QueryDesk
-from cofit.roles.party.state import PartyState
+from cofit.roles.party.sealing import Sealing
 from cofit.roles.service.doors import BusyError, Doors, RefusedError
 from cofit.secret import Opening
 from unit.roles.party_directory import PartyDirectory
@@ -60,9 +61,7 @@ class Party(PartyDirectory):
     def ask(self, kind: str, payload: bytes = b"", client: str = CLIENT, **fields: Any) -> dict[str, Any]:
         return self.desk.requests[kind].action(client, fields, payload)[0]
 
-    def announce(
-        self, rows: int, seed: bytes | None = None, client: str = CLIENT, entry: float = 0.0
-    ) -> DealtContribution:
+    def announce(self, rows: int, seed: bytes | None = None, client: str = CLIENT, entry: float = 0.0) -> DealtContribution:
         seed = fresh_upload_seed() if seed is None else seed
         job = predictions().asked(Question(upload_id(seed), client, rows, "scores"))
         inputs = {
@@ -165,6 +164,16 @@ def test_what_was_never_sealed_may_come_back(party: Party) -> None:
     assert party.sealed(10, seed) == query
 
 
+def test_a_query_whose_directory_cannot_be_read_does_not_come_back(party: Party) -> None:
+    seed = fresh_upload_seed()
+    query = party.sealed(10, seed)
+    party.end()
+    (party.folder / "queries" / query / "state.sqlite").write_bytes(b"damaged" * 1000)
+    party.begin()
+    with pytest.raises(StateError, match="has ended here"):
+        party.announce(10, seed)
+
+
 # --- limits ----------------------------------------------------------------------------------------------
 
 
@@ -225,6 +234,20 @@ def test_sealed_queries_are_not_pushed_out(party: Party) -> None:
         party.announce(1)
     with pytest.raises(StateError, match="being computed"):
         party.ask("query.done", query=next(iter(party.queries._here)))
+
+
+def test_a_client_sees_no_other_clients_count(party: Party) -> None:
+    party.charge(party.sealed(7))
+    job = training_job(STUDY)
+    sealing = Sealing(tuple(job.inputs), party.main, party.audit)
+    desk = PartyDesk(job, RANK, party.main, sealing, party.audit, dict, lambda: 0.0, party.queries)
+
+    def seen_by(peer: str) -> Any:
+        return desk.answer(peer, {"request": "status"}, b"")[0]["answered"]
+
+    assert seen_by(CLIENT) == {CLIENT: 7}
+    assert seen_by("analyst") == seen_by("owner-a") == seen_by("party-c") == {CLIENT: 7, OTHER: 0}
+    assert seen_by(OTHER) == {CLIENT: 7, OTHER: 0}, "it is an owner, too"
 
 
 # --- charged before stored, stored before opened ---------------------------------------------------------
@@ -335,9 +358,7 @@ def test_queries_that_never_become_complete_are_asked_about_ever_less_often(part
 def test_a_query_of_which_parties_hold_different_things_has_ended(party: Party, clock: Clock, other: str) -> None:
     query = party.queries.get(party.sealed(1))
     assert query is not None
-    others = Others(
-        {query.id: {"phase": "sealed", "complete": query.complete, "plan": query.job.hash, other: "f" * 64}}
-    )
+    others = Others({query.id: {"phase": "sealed", "complete": query.complete, "plan": query.job.hash, other: "f" * 64}})
     assert leader(party, others).next() is None
     assert query.state.phase == "failed" and not others.invited
 
@@ -351,9 +372,3 @@ def test_what_another_party_has_ended_is_asked_about_no_more(party: Party, clock
         assert leader(party, others).next() is None
         clock.now += 1
     assert len(others.asked) == 1
-
-
-def test_the_state_of_a_query_is_its_own(party: Party) -> None:
-    query = party.queries.get(party.sealed(1))
-    assert query is not None and isinstance(query.state, PartyState)
-    assert query.state.directory.parent.parent == party.folder
