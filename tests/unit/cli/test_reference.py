@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,11 +99,12 @@ def test_a_map_of_another_study_is_refused(tmp_path: Path) -> None:
     path = folder_of_best(tmp_path)
     make_reference(tmp_path)
     arrays = plain_arrays(tmp_path / "reference.npz")
-    np.savez(tmp_path / "reference.npz", **{**arrays, "records": np.asarray(99)})
+    other: dict[str, Any] = {**arrays, "records": np.asarray(99)}
+    np.savez(tmp_path / "reference.npz", **other)
     with pytest.raises(InvalidInputError, match=r"data.reference.*70 records"):
         load_study(path)
-    narrow = {"mean": arrays["mean"][:2], "directions": arrays["directions"][:, :2]}
-    np.savez(tmp_path / "reference.npz", **{**arrays, **narrow})
+    other = {**arrays, "mean": arrays["mean"][:2], "directions": arrays["directions"][:, :2]}
+    np.savez(tmp_path / "reference.npz", **other)
     with pytest.raises(InvalidInputError, match=r"data.reference.*3 encoded columns"):
         load_study(path)
     np.savez(tmp_path / "reference.npz", rows=np.zeros((3, 3)))

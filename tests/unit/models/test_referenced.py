@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,7 +75,7 @@ def test_directions_alone_have_fewer_weights() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    def fit(reference: object, **settings: object) -> None:
+    def fit(reference: Any, **settings: Any) -> None:
         LogisticRegression(scheme="clear", classes=("no", "yes"), reference=reference, **settings).fit(OWNERS)
 
     with pytest.raises(InvalidInputError, match="80 columns"):
