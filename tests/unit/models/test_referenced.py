@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from cofit import reference_map
 from cofit.errors import InvalidInputError
@@ -89,3 +90,11 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="owners hold columns"):
         blocks = [X[TRAIN, :40], X[TRAIN, 40:]]
         LogisticRegression(scheme="clear", reference=X[PUBLIC]).fit(blocks, Y[TRAIN], partition="vertical")
+
+
+def test_sparse_tables_are_mapped_too(fitted: LogisticRegression) -> None:
+    owners = [(csr_array(x), y) for x, y in OWNERS]
+    sparse = LogisticRegression(scheme="clear", classes=("no", "yes"), reference=csr_array(X[PUBLIC])).fit(owners)
+    assert sparse.model_.reference == fitted.model_.reference
+    assert sparse.score(X[TEST], Y[TEST]) > 0.8
+    np.testing.assert_allclose(fitted.decision_function(csr_array(X[TEST])), fitted.decision_function(X[TEST]))
