@@ -18,8 +18,9 @@ sealed and ended without being counted: it may have been in a session, and under
 upload and its coin. Had it come back with another upload or without its nonce, they would take that for a lie of this
 party, and answer nobody any more. What was never sealed is forgotten with its directory.
 
-A client has at most ``MOST_QUERIES`` here. One more takes the place of the oldest that is not being computed; they all
-end after a day. So nobody can fill a disk: a query is as large as its rows, whose number is limited too.
+A client has at most ``MOST_QUERIES`` here. One more takes the place of the oldest that is not being computed, or that
+has waited ``STUCK_SECONDS`` for it: a client that was stopped while it sent, and lost its seed, leaves queries that are
+sealed here and nowhere else, and is not to be locked out by them. They all end after a day. So nobody can fill a disk: a query is as large as its rows, whose number is limited too.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from cofit.study.agreement import Agreement
 MOST_QUERIES = 3
 """Of one client, at one time: one is computed while the next is sent, and one is fetched."""
 KEPT_SECONDS = 24 * 3600.0
+STUCK_SECONDS = 600.0
 ANSWER = "answer"
 _ID = re.compile(r"[0-9a-f]{32}")
 _BUSY_SECONDS = 5.0
@@ -203,11 +205,16 @@ class Queries:
         self._check_limit(job)
         own = self._of_client(asked.client)
         if len(own) >= MOST_QUERIES:
-            idle = [query for query in own if query.state.phase in ("collecting", "released", "failed")]
+            idle = [query for query in own if self._idle(query)]
             if not idle:
                 why = f"{len(own)} queries of '{asked.client}' are being computed"
                 raise BusyError("This party", why, _BUSY_SECONDS)
             self._drop(min(idle, key=lambda query: query.since))
+
+    def _idle(self, query: Query) -> bool:
+        """Whether another one may take its place."""
+        stuck = query.state.phase == "sealed" and self._clock() - query.since > STUCK_SECONDS
+        return stuck or query.state.phase in ("collecting", "released", "failed")
 
     def _of_client(self, client: str) -> list[Query]:
         return [query for query in self._here.values() if query.job.question.client == client]

@@ -23,7 +23,7 @@ from cofit.roles.jobs.predictions import Predictions
 from cofit.roles.party.answering import Answering
 from cofit.roles.party.desk import PartyDesk
 from cofit.roles.party.guard import Guard
-from cofit.roles.party.queries import KEPT_SECONDS, MOST_QUERIES, Queries
+from cofit.roles.party.queries import KEPT_SECONDS, MOST_QUERIES, STUCK_SECONDS, Queries
 from cofit.roles.party.query_desk import QueryDesk
 from cofit.roles.party.sealing import Sealing
 from cofit.roles.service.doors import BusyError, Doors, RefusedError
@@ -61,9 +61,7 @@ class Party(PartyDirectory):
     def ask(self, kind: str, payload: bytes = b"", client: str = CLIENT, **fields: Any) -> dict[str, Any]:
         return self.desk.requests[kind].action(client, fields, payload)[0]
 
-    def announce(
-        self, rows: int, seed: bytes | None = None, client: str = CLIENT, entry: float = 0.0
-    ) -> DealtContribution:
+    def announce(self, rows: int, seed: bytes | None = None, client: str = CLIENT, entry: float = 0.0) -> DealtContribution:
         seed = fresh_upload_seed() if seed is None else seed
         job = predictions().asked(Question(upload_id(seed), client, rows, "scores"))
         inputs = {
@@ -229,13 +227,18 @@ def test_a_client_has_three_queries_at_once_and_none_of_another(party: Party) ->
     assert all(party.queries.get(query) is not None for query in mine)
 
 
-def test_sealed_queries_are_not_pushed_out(party: Party) -> None:
-    for _ in range(MOST_QUERIES):
-        party.sealed(1)
+def test_sealed_queries_are_not_pushed_out_before_they_are_stuck(party: Party) -> None:
+    seed = fresh_upload_seed()
+    first, *_ = [party.sealed(1, seed if not place else None) for place in range(MOST_QUERIES)]
     with pytest.raises(BusyError, match="are being computed"):
         party.announce(1)
     with pytest.raises(StateError, match="being computed"):
-        party.ask("query.done", query=next(iter(party.queries._here)))
+        party.ask("query.done", query=first)
+    party.now += STUCK_SECONDS + 1
+    party.announce(1)
+    assert party.queries.get(first) is None
+    with pytest.raises(StateError, match="has ended here"):
+        party.announce(1, seed)
 
 
 def test_a_client_sees_no_other_clients_count(party: Party) -> None:
@@ -360,9 +363,7 @@ def test_queries_that_never_become_complete_are_asked_about_ever_less_often(part
 def test_a_query_of_which_parties_hold_different_things_has_ended(party: Party, clock: Clock, other: str) -> None:
     query = party.queries.get(party.sealed(1))
     assert query is not None
-    others = Others(
-        {query.id: {"phase": "sealed", "complete": query.complete, "plan": query.job.hash, other: "f" * 64}}
-    )
+    others = Others({query.id: {"phase": "sealed", "complete": query.complete, "plan": query.job.hash, other: "f" * 64}})
     assert leader(party, others).next() is None
     assert query.state.phase == "failed" and not others.invited
 
