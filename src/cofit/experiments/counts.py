@@ -24,14 +24,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.errors import CofitError
 from cofit.experiments.result import Figure, Row
 from cofit.learn.base_plan import PublicRows
 from cofit.learn.facts import training_facts
 from cofit.learn.losses import ClippedResidual
-from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.many_scores import scores_of_releases
 from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.planning import plan_descent
 from cofit.learn.recipes.descent.twin import cleartext_descent
 
 Reals = npt.NDArray[np.float64]
@@ -187,8 +186,4 @@ def _without_privacy(split: Split) -> Reals:
 
 
 def _plan(split: Split, epsilon: float, loss: str) -> DescentPlan:
-    facts = training_facts(*split.x.shape, epsilon=epsilon, delta=DELTA, feature_bound=1.0, loss=loss)
-    plan = plan_training(facts)
-    if not isinstance(plan, DescentPlan):
-        raise CofitError("Recipe best with a delta above 0 is a descent.")
-    return plan
+    return plan_descent(training_facts(*split.x.shape, epsilon=epsilon, delta=DELTA, feature_bound=1.0, loss=loss))

@@ -61,7 +61,9 @@ class Party(PartyDirectory):
     def ask(self, kind: str, payload: bytes = b"", client: str = CLIENT, **fields: Any) -> dict[str, Any]:
         return self.desk.requests[kind].action(client, fields, payload)[0]
 
-    def announce(self, rows: int, seed: bytes | None = None, client: str = CLIENT, entry: float = 0.0) -> DealtContribution:
+    def announce(
+        self, rows: int, seed: bytes | None = None, client: str = CLIENT, entry: float = 0.0
+    ) -> DealtContribution:
         seed = fresh_upload_seed() if seed is None else seed
         job = predictions().asked(Question(upload_id(seed), client, rows, "scores"))
         inputs = {
@@ -363,7 +365,9 @@ def test_queries_that_never_become_complete_are_asked_about_ever_less_often(part
 def test_a_query_of_which_parties_hold_different_things_has_ended(party: Party, clock: Clock, other: str) -> None:
     query = party.queries.get(party.sealed(1))
     assert query is not None
-    others = Others({query.id: {"phase": "sealed", "complete": query.complete, "plan": query.job.hash, other: "f" * 64}})
+    others = Others(
+        {query.id: {"phase": "sealed", "complete": query.complete, "plan": query.job.hash, other: "f" * 64}}
+    )
     assert leader(party, others).next() is None
     assert query.state.phase == "failed" and not others.invited
 
