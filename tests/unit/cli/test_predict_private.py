@@ -12,8 +12,8 @@ from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
 from support.studies import Lab
 
-SHARED = {"model": "shared"}
-EXACT = {"model": "shared", "noise": False, "answers": "classes"}
+SHARED: dict[str, object] = {"model": "shared"}
+EXACT: dict[str, object] = {"model": "shared", "noise": False, "answers": "classes"}
 
 
 def lab_of(folder: Path, terms: dict[str, object]) -> Lab:
