@@ -181,7 +181,7 @@ class PartyDesk(Desk):
         }, b""
 
     def _clients_shown_to(self, peer: str) -> list[str]:
-        """Whose counts somebody sees: of one that is nothing but a client, its own; what others ask is not its business."""
+        """Whose counts somebody sees: who is nothing but a client sees its own, and not how much others ask."""
         study = self._study
         others = {one.name for one in (*study.parties, *study.owners, *study.analysts)}
         return [client.name for client in study.clients if peer in others or client.name == peer]

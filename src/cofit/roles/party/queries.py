@@ -20,7 +20,8 @@ party, and answer nobody any more. What was never sealed is forgotten with its d
 
 A client has at most ``MOST_QUERIES`` here. One more takes the place of the oldest that is not being computed, or that
 has waited ``STUCK_SECONDS`` for it: a client that was stopped while it sent, and lost its seed, leaves queries that are
-sealed here and nowhere else, and is not to be locked out by them. They all end after a day. So nobody can fill a disk: a query is as large as its rows, whose number is limited too.
+sealed here and nowhere else, and is not to be locked out by them. They all end after a day. So nobody can fill a disk:
+a query is as large as its rows, whose number is limited too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a client believes of the parties: copies that agree, of the right length, and statements that each has signed."""
+"""What a client believes of the parties: copies that agree, of the right length, and what each has signed."""
 
 from __future__ import annotations
 

@@ -365,9 +365,8 @@ def test_queries_that_never_become_complete_are_asked_about_ever_less_often(part
 def test_a_query_of_which_parties_hold_different_things_has_ended(party: Party, clock: Clock, other: str) -> None:
     query = party.queries.get(party.sealed(1))
     assert query is not None
-    others = Others(
-        {query.id: {"phase": "sealed", "complete": query.complete, "plan": query.job.hash, other: "f" * 64}}
-    )
+    same = {"phase": "sealed", "complete": query.complete, "plan": query.job.hash}
+    others = Others({query.id: {**same, other: "f" * 64}})
     assert leader(party, others).next() is None
     assert query.state.phase == "failed" and not others.invited
 
