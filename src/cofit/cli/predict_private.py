@@ -63,8 +63,8 @@ def predict_private(
     command goes on there, and rows are counted once. Where the study limits this client's rows, every party counts
     them before it answers.
 
-    Beside OUT stands a statement: which model, how exact, and what the answers reveal about it. If the model has no
-    noise, it begins with "not differentially private".
+    Beside OUT stand the certificate of the model and a statement: which model, how exact, and what the answers reveal
+    about it. A model without noise has no certificate, and the statement begins with "not differentially private".
 
     \b
     Example:
@@ -90,11 +90,16 @@ def predict_private(
     _write(loaded, table, found, out)
     forget_asked(state)
     click.echo(found.statement.to_text(), nl=False)
-    click.echo(f"Answers: {out}, statement: {_statement(out)}")
+    certificate = "" if found.certificate is None else f", certificate of the model: {_certificate(out)}"
+    click.echo(f"Answers: {out}, statement: {_statement(out)}{certificate}")
 
 
 def _statement(out: Path) -> Path:
     return out.with_name(f"{out.name}.statement.json")
+
+
+def _certificate(out: Path) -> Path:
+    return out.with_name(f"{out.name}.certificate.txt")
 
 
 def _check_out(out: Path) -> None:
@@ -118,10 +123,12 @@ def _columns(study: Study, table: pa.Table, found: PrivatePredictions) -> dict[s
 
 
 def _write(study: Study, table: pa.Table, found: PrivatePredictions, out: Path) -> None:
-    """Write the statement, which everybody may read, then the answers, for this user alone; durably."""
+    """Write statement and certificate, which everybody may read, then the answers, for this user alone; durably."""
     columns = _columns(study, table, found)
     try:
         write_durably(_statement(out), found.statement.to_json().encode(), mode=0o644)
+        if found.certificate is not None:
+            write_durably(_certificate(out), found.certificate.to_text().encode(), mode=0o644)
         if out.suffix == ".parquet":
             sink = pa.BufferOutputStream()
             pq.write_table(pa.table(columns), sink)

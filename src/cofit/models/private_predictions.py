@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cofit.models.raw_tables import encoded_rows, raw_table
+from cofit.privacy.certificate import Certificate
 from cofit.roles.client.ask import AskProgress, ask_privately
 from cofit.roles.client.statement import QueryStatement
 from cofit.roles.files.keys import load_identity_for
@@ -32,11 +33,13 @@ class PrivatePredictions:
 
     values: classes; or probabilities of the second class, shape (n,); or scores, shape (n,), of several classes one for
     each, shape (n, classes); where the label is a number, predictions in its units. statement: what was answered, how
-    exactly, and what that reveals about the model.
+    exactly, and what that reveals about the model. certificate: of the model, as all parties have signed it; None where
+    the model has no noise, and so no certificate.
     """
 
     values: npt.NDArray[Any]
     statement: QueryStatement
+    certificate: Certificate | None = None
 
 
 def predict_private(
@@ -87,7 +90,7 @@ def ask_about_table(
         values = np.asarray(study.data.label_values)[values[:, 0].astype(np.intp)]
     elif values.shape[1] == 1:
         values = values[:, 0]
-    return PrivatePredictions(values, found.statement)
+    return PrivatePredictions(values, found.statement, found.certificate)
 
 
 def forget_asked(state: Path) -> None:

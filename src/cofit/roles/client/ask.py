@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import InvalidInputError, StateError, parameter_error
+from cofit.privacy.certificate import Certificate
 from cofit.roles.client.journal import Journal
 from cofit.roles.client.query import Asking, QueryLostError
 from cofit.roles.client.served_model import ServedModel, fetch_model
@@ -42,10 +43,12 @@ class AskProgress:
 @dataclass(frozen=True)
 class PrivateAnswers:
     """What a client has got. values: a row for each row: scores (of a number: predictions, in its own units),
-    probabilities of the second class, or places of classes. statement: what was answered, and what that reveals."""
+    probabilities of the second class, or places of classes. statement: what was answered, and what that reveals.
+    certificate: of the model; None where it has no noise, and so none."""
 
     values: Reals
     statement: QueryStatement
+    certificate: Certificate | None = None
 
 
 def ask_privately(
@@ -138,7 +141,7 @@ class _Batches:
         self._tell(len(self._places))
         found = [self._journal.answers(batch) for batch in range(len(self._places))]
         values = np.concatenate([one for one in found if one is not None])
-        return PrivateAnswers(values, self._statement())
+        return PrivateAnswers(values, self._statement(), self._model.certificate)
 
     def _sent(self, batch: int) -> Asking:
         """Share and send a batch; with a new secret where the parties have ended its query."""
