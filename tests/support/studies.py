@@ -245,12 +245,15 @@ class Lab:
         """What a client has got."""
         return np.asarray(np.load(self.root / client / "answers.npy"))
 
-    def counted(self, party: str, client: str) -> int:
-        """The rows that a party has counted for a client."""
+    def facts(self, party: str) -> dict[str, str]:
+        """All facts in a party's own state."""
         path = self.state(party) / "state.sqlite"
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as database:
-            row = database.execute("SELECT value FROM facts WHERE name = ?", (f"answered {client}",)).fetchone()
-        return 0 if row is None else int(row[0])
+            return dict(database.execute("SELECT name, value FROM facts").fetchall())
+
+    def counted(self, party: str, client: str) -> int:
+        """The rows that a party has counted for a client."""
+        return int(self.facts(party).get(f"answered {client}", 0))
 
     def contribute_all(self) -> None:
         """Let all owners contribute at once, and wait for their success."""

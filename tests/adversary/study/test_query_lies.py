@@ -164,6 +164,17 @@ def test_a_query_is_answered_once_and_its_id_never_again(study: Open) -> None:
     assert np.abs(first - again).max() <= 3  # units of the last place
 
 
+def test_the_session_of_a_query_counts_among_those_of_the_study(study: Open) -> None:
+    """With a scheme that checks late each is a chance for a liar, and there are only so many."""
+
+    def sessions() -> list[int]:
+        return [sum(name.startswith("session ") for name in study.lab.facts(party)) for party in study.lab.parties]
+
+    before = sessions()
+    study.answered(study.asking(rows=study.rows[:1]))
+    assert all(now > then for now, then in zip(sessions(), before, strict=True))
+
+
 def test_a_client_that_tells_parties_different_things_is_told_so_and_nobody_is_stopped(study: Open) -> None:
     seed = fresh_seed()
     one = study.asking(seed=seed)
