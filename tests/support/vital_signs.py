@@ -40,6 +40,8 @@ def look(pid: int, folder: Path) -> tuple[int, int, int, int] | None:
         memory, threads = int(status["VmRSS"].split()[0]) << 10, int(status["Threads"])
     except (OSError, KeyError):
         return None
+    if not (memory and descriptors and threads):  # it is ending
+        return None
     return memory, descriptors, threads, _size(folder)
 
 

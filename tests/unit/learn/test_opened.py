@@ -40,5 +40,5 @@ def test_other_parts_are_refused(named: dict[str, list[int]]) -> None:
 def test_plan_and_certificate_agree_on_how_many_numbers_are_opened(case: str) -> None:
     plan = planned(case)
     assert plan.opened.count == plan.released == certified(case).released == len(plan.opened.blank())
-    assert plan.opened.weights == plan.cols
-    assert plan.scoring(np.array(plan.opened.blank())).intercept == 0.0
+    assert plan.opened.weights == plan.cols * plan.opened.outputs
+    assert not np.any(plan.scoring(np.array(plan.opened.blank())).intercept)

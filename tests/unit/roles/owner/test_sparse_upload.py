@@ -82,15 +82,15 @@ def peak_of_owner(values: Any, tmp_path: Path, rows: int, cols: int) -> int:
 
 
 def test_an_owner_never_holds_its_table_densely(tmp_path: Path) -> None:
-    """2,000 x 8,000: 128 MB dense, 2 MB sparse. A block of a few MiB for each party, whatever the rows are."""
-    rows, cols = 2000, 8000
+    """1,000 x 8,000: 64 MB dense, 1 MB sparse. A block of a few MiB for each party, whatever the rows are."""
+    rows, cols = 1000, 8000
     matrix = table(rows, cols, density=0.01)
     peak = peak_of_owner(sparse_rows(matrix), tmp_path, rows, cols)
-    assert 8 * rows * cols > 120_000_000
+    assert 8 * rows * cols > 60_000_000
     assert peak < 40_000_000
 
 
 def test_that_would_notice_a_dense_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows, cols = 2000, 8000
+    rows, cols = 1000, 8000
     monkeypatch.setattr(SparseRows, "__getitem__", lambda self, rows: self.matrix.toarray()[rows])
-    assert peak_of_owner(sparse_rows(table(rows, cols, density=0.01)), tmp_path, rows, cols) > 100_000_000
+    assert peak_of_owner(sparse_rows(table(rows, cols, density=0.01)), tmp_path, rows, cols) > 55_000_000
