@@ -45,7 +45,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,17 +56,8 @@ from cofit.learn.plan import Plan
 from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.learn.recipes.descent.shrinkage import shrunk_weights
-from cofit.learn.targets import MOST_CLASSES
-from cofit.models.column_bounds import Bounds, checked_bounds
-from cofit.models.columns_of_weights import (
-    Coef,
-    Intercept,
-    checked_coef,
-    checked_intercept,
-    checked_number,
-    coef_of,
-    lines_of,
-)
+from cofit.models.column_bounds import Bounds
+from cofit.models.columns_of_weights import Coef, Intercept, coef_of, lines_of
 from cofit.models.decisions import (
     checked_threshold,
     one_of_several,
@@ -74,12 +65,13 @@ from cofit.models.decisions import (
     second_class,
     warn_of_one_class,
 )
+from cofit.models.model_fields import checked_fields, refuse
 from cofit.models.model_text import model_text, written_by
 from cofit.models.planned import check_planned
-from cofit.models.row_fields import check_rows, read_rows, stated_rows
+from cofit.models.row_fields import read_rows, stated_rows
 from cofit.models.scoring import prepared_rows, prepared_scores, scores_of
 from cofit.models.smoothing import SmoothedScores, checked_smoothing, refuse_smoothed, smoothed_by
-from cofit.models.target_range import TargetRange, checked_range, refuse_threshold, unscaled
+from cofit.models.target_range import TargetRange, refuse_threshold, unscaled
 from cofit.privacy.certificate import Certificate
 from cofit.roles.local.training import TrainingRun
 
@@ -94,7 +86,6 @@ _FIELDS = (
     "certificate",
 )  # fmt: skip
 _LATER = ("bounds", "target_range", "reference")
-_OWNER = "a LinearModel"
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,45 +120,8 @@ class LinearModel:
     reference: ReferenceMap | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.certificate, Certificate):
-            _refuse("certificate", "a Certificate", type(self.certificate).__name__)
-        if not isinstance(self.loss, str):
-            _refuse("loss", "the name of a loss", self.loss)
-        if loss_named(self.loss).target.ranged:
-            object.__setattr__(self, "target_range", checked_range(self.target_range, _OWNER))
-            if self.classes != ():
-                _refuse("classes", f"empty with the loss '{self.loss}', whose target is a number", self.classes)
-        else:
-            check_classes(self.classes)
-            if self.target_range is not None:
-                _refuse("target_range", f"left out with the loss '{self.loss}', which is of classes", self.target_range)
-        for name in ("constant", "norm_floor", "shrinkage"):
-            object.__setattr__(self, name, checked_number(name, getattr(self, name), _refuse))
-            if getattr(self, name) < 0:
-                _refuse(name, "at least 0", getattr(self, name))
-        object.__setattr__(self, "coef", checked_coef(self.coef, self.lines, _refuse))
-        object.__setattr__(self, "intercept", checked_intercept(self.intercept, self.lines, _refuse))
-        if not self.constant and np.any(self.intercept):
-            _refuse("intercept", "0.0 without an intercept (constant 0.0)", self.intercept)
-        if self.certificate.loss != self.loss:
-            _refuse("certificate", f"that of a model with the loss '{self.loss}'", self.certificate.loss)
-        weights = self.lines * (self.features + bool(self.constant))
-        if self.certificate.d != weights:
-            _refuse(
-                "coef", f"as long as the certificate says: {self.certificate.d} weights with the intercept", weights
-            )
-        self._check_names()
-        if self.bounds is not None:
-            object.__setattr__(self, "bounds", checked_bounds(self.bounds, self.inputs))
-        stated = self.certificate.facts.get("reference")
-        if stated != (None if self.reference is None else self.reference.hash):
-            _refuse("reference", f"the map that the certificate names ({stated})", self.reference)
-        if self.reference is not None and self.reference.columns != self.features:
-            _refuse("reference", f"a map to {self.features} columns", self.reference.columns)
-        check_rows(self.rows, self.features, self.certificate)
-        descent = self.certificate.descent
-        if descent is not None and self.constant != float(descent.constant):
-            _refuse("constant", f"{float(descent.constant)}, as the certificate says", self.constant)
+        for name, value in checked_fields(self).items():
+            object.__setattr__(self, name, value)
 
     @property
     def lines(self) -> int:
@@ -266,23 +220,23 @@ class LinearModel:
         if kind == _STUDY_KIND:
             raise InvalidInputError("This is the model of a study. Open it with cofit.load_model(path).")
         if kind != KIND:
-            _refuse("kind", f"'{KIND}'", "something else")
+            refuse("kind", f"'{KIND}'", "something else")
         version = fields.pop("version", None)
         if version != VERSION or isinstance(version, bool):
-            _refuse("version", f"{VERSION}, the version that this release can read{written_by(fields)}", version)
+            refuse("version", f"{VERSION}, the version that this release can read{written_by(fields)}", version)
         for name in sorted(set(_FIELDS) - set(fields)):
-            _refuse(name, "stated", None)
+            refuse(name, "stated", None)
         for name in sorted(set(fields) - {*_FIELDS, *_LATER}):
-            _refuse(name, f"left out, because version {VERSION} lacks it", fields[name])
+            refuse(name, f"left out, because version {VERSION} lacks it", fields[name])
         for name in ("classes", "coef", "feature_names"):
             if isinstance(fields[name], list):
                 fields[name] = tuple(fields[name])
             elif name != "feature_names" or fields[name] is not None:
-                _refuse(name, "a list", fields[name])
+                refuse(name, "a list", fields[name])
         if fields["rows"] is not None:
             fields["rows"] = read_rows(fields["rows"])
         if not isinstance(fields["certificate"], dict):
-            _refuse("certificate", "a mapping", fields["certificate"])
+            refuse("certificate", "a mapping", fields["certificate"])
         if fields.get("reference") is not None:
             fields["reference"] = ReferenceMap.from_dict(fields["reference"])
         fields["certificate"] = Certificate.from_json(json.dumps(fields["certificate"]))
@@ -408,39 +362,10 @@ class LinearModel:
         """
         return replace(self, smoothing=smoothed_by(self, prepared_rows(self, reference)))
 
-    def _check_names(self) -> None:
-        names = self.feature_names
-        if names is None:
-            return
-        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-            _refuse("feature_names", "a tuple of texts, or None", names)
-        if len(names) != self.inputs:
-            _refuse("feature_names", f"as many as there are columns, {self.inputs}", f"{len(names)} names")
-
-
-def check_classes(classes: object) -> None:
-    """Raise InvalidInputError unless these are labels that a model can have: two, or several."""
-    if not isinstance(classes, tuple) or not 2 <= len(classes) <= MOST_CLASSES:
-        _refuse("classes", f"a tuple of 2 to {MOST_CLASSES} labels", classes)
-    kinds = {type(label) for label in classes}
-    if len(kinds) != 1 or kinds.pop() not in (str, int, float, bool):
-        _refuse("classes", "labels of one type: str, int, float or bool", classes)
-    for label in classes:
-        if isinstance(label, float) and not math.isfinite(label):
-            _refuse("classes", "finite", label)
-        if isinstance(label, int) and not -(1 << 63) <= label < 1 << 63:
-            _refuse("classes", "integers of at most 64 bits", label)
-    if len(set(classes)) != len(classes):
-        _refuse("classes", "all different", classes)
-
-
-def _refuse(name: str, must_be: str, got: object) -> NoReturn:
-    raise parameter_error(name, _OWNER, must_be, got)
-
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
         name, count = Counter(name for name, _ in pairs).most_common(1)[0]
-        _refuse(name, "stated once", f"{count} times")
+        refuse(name, "stated once", f"{count} times")
     return result

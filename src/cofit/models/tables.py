@@ -26,7 +26,7 @@ from cofit.models.feature_columns import (
     sparse_features,
     without_values,
 )
-from cofit.models.linear_model import check_classes
+from cofit.models.model_fields import check_classes
 from cofit.roles.local.tables import OwnerTable
 
 LABEL_OWNER = "label-owner"
