@@ -120,7 +120,7 @@ class LinearModel:
     reference: ReferenceMap | None = None
 
     def __post_init__(self) -> None:
-        for name, value in checked_fields(self).items():
+        for name, value in checked_fields(self):
             object.__setattr__(self, name, value)
 
     @property

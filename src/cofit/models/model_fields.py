@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -22,34 +23,37 @@ if TYPE_CHECKING:
 _OWNER = "a LinearModel"
 
 
-def checked_fields(model: LinearModel) -> dict[str, Any]:
-    """Return the fields in their own types, where they may be given in others; InvalidInputError for a bad one."""
+def checked_fields(model: LinearModel) -> Iterator[tuple[str, Any]]:
+    """Yield the fields in their own types, where they may be given in others; InvalidInputError for a bad one.
+
+    The model must take each before the next is asked for, which may look at it.
+    """
     if not isinstance(model.certificate, Certificate):
         refuse("certificate", "a Certificate", type(model.certificate).__name__)
-    fields: dict[str, Any] = {"target_range": _of_target(model)}
+    yield "target_range", _of_target(model)
     for name in ("constant", "norm_floor", "shrinkage"):
-        fields[name] = checked_number(name, getattr(model, name), refuse)
-        if fields[name] < 0:
-            refuse(name, "at least 0", fields[name])
-    fields["coef"] = checked_coef(model.coef, model.lines, refuse)
-    fields["intercept"] = checked_intercept(model.intercept, model.lines, refuse)
-    if not fields["constant"] and np.any(fields["intercept"]):
-        refuse("intercept", "0.0 without an intercept (constant 0.0)", fields["intercept"])
+        number = checked_number(name, getattr(model, name), refuse)
+        if number < 0:
+            refuse(name, "at least 0", number)
+        yield name, number
+    yield "coef", checked_coef(model.coef, model.lines, refuse)
+    yield "intercept", checked_intercept(model.intercept, model.lines, refuse)
+    if not model.constant and np.any(model.intercept):
+        refuse("intercept", "0.0 without an intercept (constant 0.0)", model.intercept)
     if model.certificate.loss != model.loss:
         refuse("certificate", f"that of a model with the loss '{model.loss}'", model.certificate.loss)
-    weights = model.lines * (model.features + bool(fields["constant"]))
+    weights = model.lines * (model.features + bool(model.constant))
     if model.certificate.d != weights:
         must_be = f"as long as the certificate says: {model.certificate.d} weights with the intercept"
         refuse("coef", must_be, weights)
     _check_names(model)
     if model.bounds is not None:
-        fields["bounds"] = checked_bounds(model.bounds, model.inputs)
+        yield "bounds", checked_bounds(model.bounds, model.inputs)
     _check_reference(model)
     check_rows(model.rows, model.features, model.certificate)
     descent = model.certificate.descent
-    if descent is not None and fields["constant"] != float(descent.constant):
-        refuse("constant", f"{float(descent.constant)}, as the certificate says", fields["constant"])
-    return fields
+    if descent is not None and model.constant != float(descent.constant):
+        refuse("constant", f"{float(descent.constant)}, as the certificate says", model.constant)
 
 
 def _of_target(model: LinearModel) -> Any:
