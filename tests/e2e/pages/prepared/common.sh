@@ -25,7 +25,7 @@ END
 
 start_parties() {
   for party in "$@"; do
-    cofit party study.toml --name "$party" --key "$party.key" --state "$party.state" 2> "$party.log" &
+    cofit party study.toml --name "$party" --key "$party.key" --state "$party.party" 2> "$party.log" &
   done
   parties_answer "$@"
 }
