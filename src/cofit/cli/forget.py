@@ -13,6 +13,8 @@ from cofit.roles.files.directory_kinds import PARTY_FACTS
 from cofit.roles.files.state_directory import holder_of
 from cofit.roles.files.studies import load_agreement
 from cofit.roles.party.state import PartyState
+from cofit.study.agreement import Agreement
+from cofit.study.document import Study
 
 
 @click.command()
@@ -30,8 +32,9 @@ def forget(study: Path, name: str | None, state: Path, yes: bool, force: bool) -
     """Delete the shares that a party holds of STUDY: of the data, of checkpoints, and of the release.
 
     The model, the facts, the ledger and the audit log stay, and the log says what was done; the party can still
-    answer analysts. It cannot take part in this study again: delete when every party has the model. Files are
-    removed, not overwritten; on most disks and in backups, what was deleted can be found until its place is used again.
+    answer analysts. It cannot take part in this study again: delete when every party has the model. A model that stays
+    shared goes with the shares, and no client is answered any more. Files are removed, not overwritten; on most disks
+    and in backups, what was deleted can be found until its place is used again.
 
     \b
     Example:
@@ -57,4 +60,10 @@ def forget(study: Path, name: str | None, state: Path, yes: bool, force: bool) -
             audit.write("forgetting shares", phase=kept.phase)
             kept.forget_shares()
             audit.write("shares forgotten")
-    click.echo(f"The shares of study '{loaded.name}' in {state} are deleted. The model, the ledger and the log stay.")
+    click.echo(f"The shares of study '{loaded.name}' in {state} are deleted. {_what_stays(loaded)}")
+
+
+def _what_stays(study: Agreement) -> str:
+    if isinstance(study, Study) and study.release.shared:
+        return "With them the model is gone, and no client is answered any more. The ledger and the log stay."
+    return f"The {'model' if isinstance(study, Study) else 'results'}, the ledger and the log stay."

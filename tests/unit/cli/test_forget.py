@@ -13,6 +13,7 @@ from cofit.errors import InvalidInputError, StateError
 from cofit.roles.files.audit import read_audit
 from cofit.roles.files.studies import load_study
 from cofit.roles.party.state import PartyState
+from support.studies import Lab
 from unit.roles.loopback import make_folder
 
 
@@ -47,6 +48,18 @@ def test_after_the_release_and_a_yes(tmp_path: Path) -> None:
     events = [record["event"] for record in read_audit(state / "audit.jsonl")]
     assert events == ["forgetting shares", "shares forgotten"]
     assert json.dumps(read_audit(state / "audit.jsonl")).count("released") == 1
+
+
+def test_a_model_that_stays_shared_goes_with_the_shares(tmp_path: Path) -> None:
+    lab = Lab(tmp_path / "lab", None, terms={"model": "shared"}, clients={"clinic": 20}, model={"recipe": "best"})
+    file = lab.root / "public" / "study.toml"
+    state = PartyState(tmp_path / "state", load_study(file).hash, "party-a")
+    state.advance("released")
+    state.close()
+    done = CliRunner().invoke(cli, ["forget", str(file), "--state", str(tmp_path / "state"), "--yes"])
+    assert done.exit_code == 0, done.output
+    assert "With them the model is gone, and no client is answered any more." in done.output
+    assert "The model, the ledger" not in done.output
 
 
 def test_the_state_tells_whose_it_is(tmp_path: Path) -> None:
