@@ -84,7 +84,8 @@ def predict_private(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_AGAIN) from None
     except RequestRefusedError as error:
-        raise StateError(f"'{error.peer}' refused: {error.text}") from None
+        begun = f" Before you ask about another table, delete '{state}' or choose another --out." * state.exists()
+        raise StateError(f"'{error.peer}' refused: {error.text}{begun}") from None
     except TransportError as error:
         raise StateError(f"{error} {_AGAIN}") from None
     _write(loaded, table, found, out)

@@ -325,9 +325,11 @@ def _ended(query: str) -> str:
 
 def _limit(job: QueryJob, counted: int) -> RefusedError:
     asked = job.question
+    left = max((job.limit or 0) - counted, 0)
+    remedy = f"Ask about {left:,} or fewer, or" if left else "To ask more,"
     return RefusedError(
         f"The study lets '{asked.client}' be answered {job.limit:,} rows in all, of which {counted:,} are used: "
-        f"{asked.rows:,} more are too many."
+        f"{asked.rows:,} more are too many. {remedy} agree on a study with a larger limit."
     )
 
 

@@ -79,14 +79,14 @@ def test_rows_are_counted_once_and_never_beyond_the_limit(desk: Desk) -> None:
     assert desk.queries.counted(CLIENT) == 30
     desk.queries.charge(second)
     assert desk.queries.counted(CLIENT) == LIMIT
-    with pytest.raises(RefusedError, match="50 are used: 1 more are too many"):
+    with pytest.raises(RefusedError, match=r"50 are used: 1 more are too many\. To ask more, agree on a study"):
         desk.begin(1)
 
 
 def test_what_is_sealed_is_kept_free_for_it(desk: Desk) -> None:
     desk.complete(40)
     desk.begin(10)
-    with pytest.raises(RefusedError, match="40 are used"):
+    with pytest.raises(RefusedError, match=r"40 are used: 11 more are too many\. Ask about 10 or fewer, or agree"):
         desk.begin(11)
 
 
