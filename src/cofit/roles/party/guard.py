@@ -110,4 +110,5 @@ class Guard:
         if self.state.phase not in ("stored", "released"):
             self.state.advance("stored")
             self.audit.write("release stored", **self.job.policy.charged)
-            _log.info("stored: the shares of what is opened are on disk, and the ledger is charged")
+            paid = "the ledger is charged" if self.charge is None else "the rows are counted"
+            _log.info("stored: the shares of what is opened are on disk, and %s", paid)

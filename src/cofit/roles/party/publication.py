@@ -60,7 +60,8 @@ class Publication:
             self.sign()
         self._state.advance("released")
         self._audit.write("released", plan=self._job.hash)
-        _log.info("released: analysts can fetch the result of the %s", self._job.name)
+        now = "clients can ask" if self._job.study.clients else "analysts can fetch its result"
+        _log.info("released: the %s is complete, and %s", self._job.name, now)
 
     @property
     def unsigned(self) -> bool:

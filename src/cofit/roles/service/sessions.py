@@ -153,11 +153,11 @@ class Sessions(ABC, Generic[B]):
             raise StoppedError(f"'{self._identity.name}' was stopped.")
         now = time.monotonic()
         changed = self.progress.get("step") != step
-        said = self._current.progress(step, done, total)
+        before, said = self.progress.get("said"), self._current.progress(step, done, total)
         self.progress = {"step": step, "done": done, "total": total, "said": said}
         if self._time_left is not None:
             self._time_left.reached(step, done, total)
-        if changed or done == total or now - self._told_at >= _STEP_SECONDS:
+        if ((changed or done == total) and said != before) or now - self._told_at >= _STEP_SECONDS:
             self._told_at = now
             _log.info("%s", said)
 
