@@ -139,8 +139,8 @@ def contribute(
         if secret is not None or rows_of:
             raise InvalidInputError("--secret and --rows-of are for vertical studies that train a model.")
         contribution = prepared_inputs(loaded, identity.name, data, layout)
-        _show_amounts(contribution)
         show_exposure(loaded, contribution, folder, known_as)
+        _show_amounts(contribution)
         confirm = partial(confirm_exposure, contribution, folder, known_as, ask=not yes)
     elif not loaded.release.noise:
         contribution, _ = _prepared(loaded, identity.name, data, layout, secret, rows_of)

@@ -34,16 +34,17 @@ def prepared_inputs(study: ProgramStudy, owner: str, data: Path, layout: TextLay
 def show_exposure(study: ProgramStudy, contribution: PreparedContribution, state: Path, dataset: str) -> None:
     """Say what the program takes and opens, and what the ledger will list."""
     program = study.program
-    click.echo(f"\nThe program is '{program.name}'. Its source, by SHA-256; read it before you agree:")
+    click.echo(f"Study '{study.name}', hash {study.hash}")
+    click.echo(f"The program is '{program.name}'. Its source, by SHA-256; read it before you agree:")
     for path, digest in program.sources:
         click.echo(f"  {path}  {digest}")
     click.echo("\nWhat it takes of you")
     for name, (facts, _) in contribution.inputs.items():
         click.echo(f"  '{name}' of shape {facts.shape}, at most {facts.bound:g} in magnitude, in {facts.format}")
+    click.echo(f"\n{headline(study)}")
     click.echo("\nWhat it opens")
     for opening in program.openings:
         click.echo(f"  {opening_in_words(study, opening)}")
-    click.echo(f"\n{headline(study)}")
     for assumption in assumptions(study):
         click.echo(f"  Nobody learns more if {assumption}.")
     _show_listed(contribution, state, dataset)
