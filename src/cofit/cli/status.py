@@ -72,6 +72,8 @@ def _display(console: Console, study: Agreement, as_json: bool, watch: bool) -> 
     elif watch:
         with Live(console=console, auto_refresh=False) as live:
             yield lambda told: live.update(_table(study, told), refresh=True)
+        if not console.is_terminal:
+            console.line()  # which a live display leaves out in files and pipes
     else:
         yield lambda told: console.print(_table(study, told))
 
