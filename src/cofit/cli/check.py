@@ -149,7 +149,7 @@ def _part(study: Study, entry: Participant) -> str:
     if isinstance(entry, ClientEntry):
         return client_in_words(study, entry)
     if not isinstance(entry, OwnerEntry):
-        return "may fetch the model"
+        return "sees how far it has got; there is no model to fetch" if study.release.shared else "may fetch the model"
     label = f", label '{study.data.label}'" if entry.holds_label else ""
     return f"{entry.rows:,} rows, {len(entry.columns):,} of {len(study.data.features):,} features{label}"
 

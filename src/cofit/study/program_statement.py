@@ -10,6 +10,8 @@ from __future__ import annotations
 from cofit.study.program import DeclaredOpening, ProgramStudy
 
 NOT_PRIVATE = "Not differentially private"
+PUBLIC_FACTS = "this study, and which of the others is connected when"
+"""What everybody learns who takes part in a study, of any kind."""
 
 
 def headline(study: ProgramStudy) -> str:
@@ -45,16 +47,15 @@ def assumptions(study: ProgramStudy) -> tuple[str, ...]:
 
 def learned_of_program(study: ProgramStudy) -> dict[str, tuple[str, ...]]:
     """Return what each role will learn."""
-    facts = "this study, and when whom of the others is connected"
     everywhere = [one.reason for one in study.program.openings if len(one.to) == len(study.parties)]
     alone = [
         (name, one.reason) for one in study.program.openings if len(one.to) < len(study.parties) for name in one.to
     ]
     common = tuple(f"'{reason}'" for reason in everywhere)
     found = {
-        "owners": ("its own data", facts),
-        "parties": (*common, *(f"{name} alone: '{reason}'" for name, reason in alone), facts),
-        "analysts": (*common, facts),
+        "owners": ("its own data", PUBLIC_FACTS),
+        "parties": (*common, *(f"{name} alone: '{reason}'" for name, reason in alone), PUBLIC_FACTS),
+        "analysts": (*common, PUBLIC_FACTS),
         "network": ("who talks to whom, when, and how many bytes",),
     }
     if study.dealer is not None:

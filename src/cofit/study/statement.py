@@ -13,6 +13,7 @@ from cofit.learn.rebuild import compare_certificates, of_another_release, rebuil
 from cofit.privacy.certificate import Certificate
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
+from cofit.study.program_statement import PUBLIC_FACTS
 
 _BEFORE_THE_RUN = "1970-01-01"
 
@@ -53,11 +54,10 @@ def check_certificate_of(study: Study, plan: Plan, certificate: Certificate) -> 
 def learned(study: Study) -> dict[str, tuple[str, ...]]:
     """Return what each role will learn, and what it could learn by breaking the assumptions."""
     spec = study.spec
-    facts = "this study, and when whom of the others is connected"
-    noise = study.release.noise
-    model = study_plan(study).revealed if noise else "nothing of the weights, which stay shared"
-    owners = ["its own data", f"{model}, if an analyst publishes it", facts]
-    parties = [model, facts]
+    owners = ["its own data", *_of_the_model(study, ", if somebody publishes it")]
+    parties = _of_the_model(study)
+    stated = "the certificate" if study.release.noise else "the statement that the weights have no noise"
+    analysts = [*_of_the_model(study), stated]
     if study.data.partition == "vertical":
         owners.append("for every row key that it can think of, whether another owner has it")
         parties.append("how many rows the owners have in common; no row key (unless the party is an owner too)")
@@ -71,16 +71,26 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
         dealer["dealer"] = (
             "of the data nothing: it gets no share and no message that depends on data",
             "with any one computing party together, everything: it must collude with none of them",
-            facts,
+            PUBLIC_FACTS,
         )
     return {
-        "owners": tuple(owners),
-        "parties": tuple(parties),
+        "owners": (*owners, PUBLIC_FACTS),
+        "parties": (*parties, PUBLIC_FACTS),
         **dealer,
-        "analysts": (f"{model} and {'the certificate' if noise else 'the statement that they have no noise'}", facts),
+        "analysts": (*analysts, PUBLIC_FACTS),
         **_clients(study),
         "network": ("who talks to whom, when, and how many bytes",),
     }
+
+
+def _of_the_model(study: Study, when: str = "") -> list[str]:
+    """Return what is learned of the model once it is trained; of a shared one, what prepares rows, and no weight."""
+    release = study.release
+    if not release.shared:
+        return [f"{study_plan(study).revealed}{when}"]
+    parts = study_plan(study).opened.parts if release.noise else ()
+    prepared = ", ".join(part.words for part in parts if not part.scores)
+    return ["nothing of the weights, which stay shared", *([f"{prepared}{when}"] if prepared else [])]
 
 
 def _clients(study: Study) -> dict[str, tuple[str, ...]]:

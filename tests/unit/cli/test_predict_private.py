@@ -40,6 +40,9 @@ def test_check_says_what_stays_shared_and_what_a_query_costs(tmp_path: Path) -> 
     found = json.loads(CliRunner().invoke(cli, ["check", str(study), "--no-forecast", "--json"]).output)
     assert found["predictions"]["rounds"] > 10 and found["predictions"]["errors"]["scores"] < 1e-3
     assert found["learned"]["clients"] and found["study"]["release"]["model"] == "shared"
+    analysts = [one for one in found["participants"] if one["role"] == "analyst"]
+    assert analysts and all("there is no model to fetch" in one["part"] for one in analysts)
+    assert "nothing of the weights, which stay shared" in found["learned"]["owners"]
 
 
 def test_without_noise_check_says_so_first(tmp_path: Path) -> None:
