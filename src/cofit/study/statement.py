@@ -54,10 +54,9 @@ def check_certificate_of(study: Study, plan: Plan, certificate: Certificate) -> 
 def learned(study: Study) -> dict[str, tuple[str, ...]]:
     """Return what each role will learn, and what it could learn by breaking the assumptions."""
     spec = study.spec
-    owners = ["its own data", *_of_the_model(study, ", if somebody publishes it")]
+    owners = ["its own data", *_of_the_model(study, ", if somebody publishes them")]
     parties = _of_the_model(study)
-    stated = "the certificate" if study.release.noise else "the statement that the weights have no noise"
-    analysts = [*_of_the_model(study), stated]
+    analysts = [*_of_the_model(study), _stated(study)]
     if study.data.partition == "vertical":
         owners.append("for every row key that it can think of, whether another owner has it")
         parties.append("how many rows the owners have in common; no row key (unless the party is an owner too)")
@@ -85,16 +84,25 @@ def learned(study: Study) -> dict[str, tuple[str, ...]]:
 
 def _of_the_model(study: Study, when: str = "") -> list[str]:
     """Return what is learned of the model once it is trained; of a shared one, what prepares rows, and no weight."""
-    release = study.release
-    if not release.shared:
-        return [f"{study_plan(study).revealed}{when}"]
-    parts = study_plan(study).opened.parts if release.noise else ()
-    prepared = ", ".join(part.words for part in parts if not part.scores)
-    return ["nothing of the weights, which stay shared", *([f"{prepared}{when}"] if prepared else [])]
+    opened = [f"{words}{when}" for words in _opened(study)]
+    return ["nothing of the weights, which stay shared", *opened] if study.release.shared else opened
+
+
+def _opened(study: Study) -> list[str]:
+    """Return what is opened, in words: one text, or none."""
+    if not study.release.shared:
+        return [study_plan(study).revealed]
+    parts = study_plan(study).opened.parts if study.release.noise else ()
+    prepared = [part.words for part in parts if not part.scores]
+    return [", ".join(prepared)] if prepared else []
+
+
+def _stated(study: Study) -> str:
+    return "the certificate" if study.release.noise else "the statement that the weights have no noise"
 
 
 def _clients(study: Study) -> dict[str, tuple[str, ...]]:
-    """Return what clients learn; nothing where there are none."""
+    """Return what clients learn, who fetch what is opened before they ask; nothing where there are none."""
     if not study.clients:
         return {}
     covered = (
@@ -102,4 +110,5 @@ def _clients(study: Study) -> dict[str, tuple[str, ...]]:
         if study.release.noise
         else "of the weights, without noise, what its answers tell: as many scores as there are weights are all of them"
     )
-    return {"clients": ("the answers about its own rows, which nobody else learns", covered)}
+    answers = "the answers about its own rows, which nobody else learns"
+    return {"clients": (answers, covered, *_opened(study), _stated(study), PUBLIC_FACTS)}

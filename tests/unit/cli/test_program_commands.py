@@ -70,6 +70,8 @@ def test_an_owner_that_does_not_agree_sends_and_notes_nothing(study: Path) -> No
     assert "repeat the command with --accept-not-private. Nothing was noted or sent." in str(shown.exception)
     for part in ("'clinics:ages'", "1 number to party-c alone", "Not differentially private", "without an epsilon"):
         assert part in shown.output, "it is shown before it is refused"
+    assert shown.output.startswith("Study '")
+    assert shown.output.index("listed below") < shown.output.index("What it opens")
     assert not (folder / "clinic-a.state").exists()
     assert "nothing was charged or sent" in cofit(*options, "--dry-run").output
     assert "are for vertical studies" in refused(*options, "--secret", folder / "clinic-a.key")

@@ -44,6 +44,8 @@ def test_status_from_nothing_to_the_release(tmp_path: Path) -> None:
         last = answers(text)[-1]["parties"]
         assert {one["phase"] for one in last.values()} == {"released"}
         assert last["party-a"]["progress"] == {}
+        code, text = ask(tmp_path, "--watch")
+        assert code == 0 and text.endswith("\n"), "in a pipe, too, what comes next begins on a line of its own"
 
 
 def test_nobody_answers(tmp_path: Path) -> None:

@@ -35,13 +35,19 @@ def test_clients_of_an_open_model_may_ask_for_all_that_it_has() -> None:
     assert not study.release.shared and study.release.answers == ("scores", "probabilities", "classes")
     client = study.client("stranger")
     assert client is not None and client.rows == 50 and study.client("analyst") is None
+    assert any("the noisy weights" in fact for fact in learned(study)["clients"]), (
+        "they fetch the model before they ask"
+    )
 
 
 def test_a_shared_model_has_clients_with_the_kinds_that_are_listed() -> None:
     study = study_of(CLIENTS)
     assert study.release == ReleaseTerms("shared", True, ("scores", "classes"))
     assert any("never open" in line for line in served_lines(study))
-    assert "stay shared" in learned(study)["parties"][0]
+    told = learned(study)
+    assert "stay shared" in told["parties"][0]
+    assert "the certificate" in told["clients"] and "the certificate" in told["analysts"]
+    assert not any("noisy weights" in fact for facts in told.values() for fact in facts)
     refused(CLIENTS, {"clients": LEFT_OUT}, "'clients' parameter")
 
 
