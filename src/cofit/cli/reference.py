@@ -56,4 +56,4 @@ def reference(study: Path, table: Path, out: Path, directions: bool, layout: Tex
     click.echo(f"Hash: {made.hash}")
     if len(encoded) < FEW_ROWS:
         click.echo(f"Warning: {len(encoded)} rows are few; take {FEW_ROWS} or more.", err=True)
-    click.echo(f'\nNext: in study.toml, under [data], say reference = "{out.name}", and send the file with the study.')
+    click.echo(f'\nNext: in {study.name}, under [data], say reference = "{out.name}", and send it with the study.')

@@ -45,6 +45,7 @@ def test_any_order_and_one_release_for_everybody(site: Loopback, caplog: pytest.
     assert any("(2 of 2)" in line for line in told)
     assert any(line.startswith("train: epoch 6 of 6 (100%)") for line in told)
     assert any("answers at 127.0.0.1" in line for line in told)
+    assert told.count("release") == len(PARTIES), "a step without a count is told once by each"
 
 
 def test_charged_and_stored_before_the_opening_begins(site: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
