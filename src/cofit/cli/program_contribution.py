@@ -45,8 +45,9 @@ def show_exposure(study: ProgramStudy, contribution: PreparedContribution, state
     click.echo("\nWhat it opens")
     for opening in program.openings:
         click.echo(f"  {opening_in_words(study, opening)}")
+    click.echo("\nNobody learns more if")
     for assumption in assumptions(study):
-        click.echo(f"  Nobody learns more if {assumption}.")
+        click.echo(f"  {assumption}")
     _show_listed(contribution, state, dataset)
 
 
