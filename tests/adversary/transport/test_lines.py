@@ -148,7 +148,7 @@ def test_dead_connections_are_replaced_though_messages_of_others_wait_unread() -
             proxy.freeze()
 
     with wires() as net, meanwhile(lambda: freeze(net)):
-        found = results(net.run(ring_with_unread, timeout=4.0))
+        found = results(net.run(ring_with_unread, timeout=8.0))
         assert min(found.values()) >= 1
 
 
@@ -228,6 +228,8 @@ def test_a_process_that_forgot_the_session_cannot_resume_it_and_says_so(who: str
             mesh._keeper.stop()
             mesh._keeper._thread.join()
             net.cut()
+            for line in mesh._keeper.lines.values():
+                line.close()
 
         start = time.monotonic()
         other = "P1" if who == "P0" else "P0"
