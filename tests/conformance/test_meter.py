@@ -18,10 +18,11 @@ from cofit.sampling.gaussian import gaussian
 from cofit.secret import Party, SecretArray, concatenate
 from cofit.sharing import SCHEMES, Scheme, Share, meter_of
 from cofit.sharing.bit_forms import Dot, Outer
-from cofit.sharing.meter import Meter, Tally
+from cofit.sharing.meter import Meter
 from cofit.sharing.shares import PlacedBits
 from cofit.sharing.spec import KING
 from cofit.sharing.sums import Clip, Kind, Product, ProductSum
+from cofit.sharing.tally import Tally
 from support.pairwise import pairwise
 from support.runs import run_scheme
 from support.schemes import EVERY, MORE, REST, also_slow, form, with_rings

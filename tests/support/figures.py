@@ -34,8 +34,8 @@ from cofit.learn.recipes.descent.budget import MOST_CLIPPED, clipping_pays
 from cofit.learn.usefulness import shown
 from cofit.sharing import scheme_named
 from cofit.sharing.costs import Cost, Costs
-from cofit.sharing.meter import Tally
 from cofit.sharing.pair.meter import PairMeter
+from cofit.sharing.tally import Tally
 from support.certified import certified
 from support.pages import PAGES, ROOT
 

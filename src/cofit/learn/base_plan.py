@@ -30,7 +30,8 @@ from cofit.secret.checkpoints import Checkpoints, KeptState
 
 if TYPE_CHECKING:
     from cofit.learn.inputs import Holders
-    from cofit.sharing.meter import Meter, Tally
+    from cofit.sharing.meter import Meter
+from cofit.sharing.tally import Tally
 
 PLAN_VERSION = 4
 Reals = npt.NDArray[np.float64]

@@ -32,7 +32,8 @@ from cofit.learn.weights import weight_facts
 from cofit.secret import InputFacts, Party
 from cofit.secret.checkpoints import CHECKPOINT, KeptState, UnsavedCheckpoints
 from cofit.sharing import Scheme, Spec, meter_of, scheme_of
-from cofit.sharing.meter import Meter, Tally
+from cofit.sharing.meter import Meter
+from cofit.sharing.tally import Tally
 
 LOCAL_LATENCY = 1e-4
 """Seconds from sending to receipt, between machines of one building: what estimates assume unless told otherwise."""

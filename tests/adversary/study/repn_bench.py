@@ -28,10 +28,11 @@ from cofit.arithmetic import INTEGER_RINGS, IntegerRing, RingArray
 from cofit.roles.files.tables import read_owner_table
 from cofit.roles.jobs.training import Training
 from cofit.roles.owner.contribute import contribute_table
+from cofit.roles.party.checkpoint_files import Checkpoint
 from cofit.roles.party.desk import Begin
 from cofit.roles.party.service import PartyService
 from cofit.roles.party.sessions import PartySessions
-from cofit.roles.party.state import Checkpoint, PartyState
+from cofit.roles.party.state import PartyState
 from cofit.secret.stored import _PREFIX
 from cofit.sharing.group_streams import Group
 from cofit.sharing.repn.geometry import geometry_of

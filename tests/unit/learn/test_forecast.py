@@ -24,7 +24,7 @@ from cofit.roles.local.tables import OwnerTable
 from cofit.roles.local.training import run_training
 from cofit.secret import Party
 from cofit.sharing import SCHEMES, meter_of, scheme_named
-from cofit.sharing.meter import Tally
+from cofit.sharing.tally import Tally
 from support.facts import paper_facts
 from support.late_checks import LateChecked
 from support.schemes import form

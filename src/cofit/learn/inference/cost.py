@@ -13,7 +13,7 @@ from cofit.secret.common_coin import MemoryCoinStore, common_coin
 from cofit.secret.masked import masked
 from cofit.sharing import Spec, meter_of, scheme_of
 from cofit.sharing.known_inputs import layout_of
-from cofit.sharing.meter import Tally
+from cofit.sharing.tally import Tally
 
 _CLIENT = "client"
 

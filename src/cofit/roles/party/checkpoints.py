@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 from cofit.errors import InvalidInputError
 from cofit.roles.jobs.steps import MOST_CHECKPOINTS, agreed_checkpoint, told_checkpoints
-from cofit.roles.party.state import Checkpoint, PartyState
+from cofit.roles.party.checkpoint_files import Checkpoint
+from cofit.roles.party.state import PartyState
 from cofit.secret import Party, SecretArray, concatenate
 from cofit.secret.checkpoints import CHECKPOINT, KeptState
 from cofit.secret.stored import pack, unpack

@@ -24,7 +24,6 @@ import hashlib
 import json
 import mmap
 import os
-import re
 import shutil
 import threading
 from collections import defaultdict
@@ -34,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from cofit.errors import InvalidInputError, StateError
-from cofit.roles.files.durable import sync_directory, write_durably
-from cofit.roles.files.state_directory import StateDirectory
+from cofit.roles.files.durable import sync_directory
+from cofit.roles.party.checkpoint_files import CheckpointFiles
 
 RELEASE = "release"
 COIN = "coin"
@@ -44,7 +43,6 @@ PUBLISHED, SIGNATURE = "published.json", "signature.json"
 RESULT = "result.json"
 QUERIES = "queries"
 _PIECE = 1 << 20
-_CHECKPOINT = re.compile(r"[0-9]{1,9}\.[0-9a-f]{32}")
 
 _LONGEST_FILE_NAME = 64
 
@@ -66,20 +64,7 @@ class Upload:
     committed: bool
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """An epoch and the session (32 hexadecimal digits) that saved it: shares of different sessions do not fit."""
-
-    epoch: int
-    session: str
-
-    @property
-    def file(self) -> str:
-        """Its file name."""
-        return f"{self.epoch}.{self.session}"
-
-
-class PartyState(StateDirectory):
+class PartyState(CheckpointFiles):
     """The state directory of one party in one study. One process at a time."""
 
     def __init__(self, directory: str | Path, study: str, party: str) -> None:
@@ -295,51 +280,6 @@ class PartyState(StateDirectory):
         sync_directory(self.directory)
         if number == 1 and self.phase == "stored":
             self.record(phase="sealed")
-
-    # --- checkpoints -------------------------------------------------------------------------------------
-
-    def save_checkpoint(self, checkpoint: Checkpoint, record: bytes) -> None:
-        """Keep this party's share of the state after an epoch; of the others, only the one before is kept too."""
-        folder = self.directory / "checkpoints"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        write_durably(folder / checkpoint.file, record)
-        kept = [checkpoint, *(old for old in self.checkpoints() if old != checkpoint)][:2]
-        self.record(checkpoints=" ".join(one.file for one in kept))
-        for path in folder.iterdir():
-            if path.name not in {one.file for one in kept}:
-                path.unlink(missing_ok=True)
-
-    def checkpoints(self) -> list[Checkpoint]:
-        """Return the checkpoints that are here, the one saved last first; the clock does not count."""
-        names = (self.fact("checkpoints") or "").split()
-        return [
-            Checkpoint(int(name.split(".")[0]), name.split(".")[1])
-            for name in names
-            if _CHECKPOINT.fullmatch(name) and (self.directory / "checkpoints" / name).exists()
-        ]
-
-    def checkpoint(self, checkpoint: Checkpoint) -> bytes:
-        """Return the record of a checkpoint."""
-        return (self.directory / "checkpoints" / checkpoint.file).read_bytes()
-
-    def drop_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Delete one checkpoint, durably."""
-        path = self.directory / "checkpoints" / checkpoint.file
-        if path.exists():
-            path.unlink()
-            sync_directory(path.parent)
-
-    @property
-    def has_checkpoints(self) -> bool:
-        """Whether anything of a checkpoint is here, whole or not."""
-        return (self.directory / "checkpoints").exists()
-
-    def drop_checkpoints(self) -> None:
-        """Delete all checkpoints, durably, with what a killed process left of them; raise OSError if that fails."""
-        if self.has_checkpoints:
-            self.record(checkpoints="")
-            shutil.rmtree(self.directory / "checkpoints")
-            sync_directory(self.directory)
 
     def _delete_leftovers(self) -> None:
         """Delete what a killed process left of files that it was writing: they may hold whole shares."""

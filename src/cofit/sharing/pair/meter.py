@@ -33,7 +33,7 @@ from cofit.sharing.adder import plane_count
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.blank import nothing
 from cofit.sharing.boolean import Boolean
-from cofit.sharing.meter import Meter, Tally
+from cofit.sharing.meter import Meter
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.pair.allowance import Allowance
 from cofit.sharing.pair.boolean import BlankPairBoolean
@@ -58,6 +58,7 @@ from cofit.sharing.regions import Region, regions_in, whole
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, Share
 from cofit.sharing.spec import Spec
+from cofit.sharing.tally import Tally
 
 _WORD_BYTES = BITS.element_bytes
 

@@ -11,8 +11,9 @@ import pytest
 from cofit.errors import BudgetExceededError, ProtocolError
 from cofit.roles.files.ledger import Charge, Ledger
 from cofit.roles.files.release_store import FileStore
+from cofit.roles.party.checkpoint_files import Checkpoint
 from cofit.roles.party.guard import Guard
-from cofit.roles.party.state import LEDGER, RELEASE, Checkpoint, PartyState
+from cofit.roles.party.state import LEDGER, RELEASE, PartyState
 from cofit.secret import Opening
 from unit.roles.desks import planned
 from unit.roles.party_directory import PartyDirectory

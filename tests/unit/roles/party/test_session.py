@@ -12,9 +12,10 @@ import pytest
 from cofit.errors import ProtocolError, StateError
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.jobs.steps import AGREED
+from cofit.roles.party.checkpoint_files import Checkpoint
 from cofit.roles.party.guard import Guard
 from cofit.roles.party.session import MOST_SESSIONS, _basis, begin_once
-from cofit.roles.party.state import RELEASE, Checkpoint, PartyState
+from cofit.roles.party.state import RELEASE, PartyState
 from cofit.secret import Party
 from cofit.sharing import Scheme
 from cofit.sharing.repn.party import Repn

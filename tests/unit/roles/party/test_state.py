@@ -15,7 +15,8 @@ import pytest
 from cofit.errors import InvalidInputError, StateError
 from cofit.roles.files.state_directory import FORMAT
 from cofit.roles.party import state as party_state
-from cofit.roles.party.state import Checkpoint, PartyState, check_file_name
+from cofit.roles.party.checkpoint_files import Checkpoint
+from cofit.roles.party.state import PartyState, check_file_name
 
 STUDY = "ab" * 32
 CONTENT = b"share of x" * 100
@@ -298,7 +299,7 @@ def test_a_deleted_checkpoint_is_gone_before_anything_else_is_noted(
     (state.directory / "checkpoints" / ".5.x").write_bytes(b"half of a share")
     synced: list[bool] = []
     monkeypatch.setattr(
-        "cofit.roles.party.state.sync_directory", lambda path: synced.append((path / "checkpoints").exists())
+        "cofit.roles.party.checkpoint_files.sync_directory", lambda path: synced.append((path / "checkpoints").exists())
     )
     state.drop_checkpoints()
     assert synced == [False]

@@ -12,11 +12,11 @@ from cofit.arithmetic.bits import unpack
 from cofit.arithmetic.integers import Words
 from cofit.sharing import Scheme
 from cofit.sharing.bit_forms import BitForm, Dot, Each, Lookup, Outer, SideBySide, Spread
-from cofit.sharing.meter import Tally
 from cofit.sharing.packed_bits import words_of
 from cofit.sharing.pair import products
 from cofit.sharing.pair.meter import PairMeter
 from cofit.sharing.pair.party import Pair
+from cofit.sharing.tally import Tally
 from support.forms import FORMS
 from support.runs import Run
 from unit.sharing.pair.pair_runs import Bits, given_bits, run_pair

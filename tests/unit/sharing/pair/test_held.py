@@ -11,7 +11,6 @@ import pytest
 from cofit.arithmetic import Z64, Z128, PowerOfTwoRing, RingArray
 from cofit.arithmetic.power_of_two import shifting
 from cofit.sharing import Scheme, Share
-from cofit.sharing.meter import Tally
 from cofit.sharing.pair import held as held_module
 from cofit.sharing.pair import rules
 from cofit.sharing.pair.held import Ahead, KeptSquares, PairHeld, square_steps
@@ -21,6 +20,7 @@ from cofit.sharing.pair.rlwe.client import key_bytes
 from cofit.sharing.pair.rlwe.packing import MatrixPacking, RowsPacking
 from cofit.sharing.pair.rlwe.parameters import parameters_for
 from cofit.sharing.regions import Region, whole
+from cofit.sharing.tally import Tally
 from support.runs import Run
 from support.schemes import also_slow
 from unit.sharing.pair.pair_runs import Integers, elements, given, numbers, run_pair, some

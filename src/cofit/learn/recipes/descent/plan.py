@@ -51,7 +51,8 @@ from cofit.privacy.events import Event
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SPREAD, STEP
 from cofit.secret import Party, SecretArray
 from cofit.secret.checkpoints import Checkpoints, KeptState
-from cofit.sharing.meter import Meter, Tally
+from cofit.sharing.meter import Meter
+from cofit.sharing.tally import Tally
 
 if TYPE_CHECKING:
     from cofit.learn.inputs import Holders

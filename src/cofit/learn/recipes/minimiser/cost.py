@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from cofit.learn.recipes.minimiser.program import gather, initial, step
 from cofit.secret import Party, SecretArray
-from cofit.sharing.meter import Meter, Tally
+from cofit.sharing.meter import Meter
+from cofit.sharing.tally import Tally
 
 if TYPE_CHECKING:
     from cofit.learn.inputs import Holders

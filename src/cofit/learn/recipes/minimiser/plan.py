@@ -43,7 +43,8 @@ from cofit.secret.checkpoints import Checkpoints, KeptArray, KeptState
 
 if TYPE_CHECKING:
     from cofit.learn.inputs import Holders
-    from cofit.sharing.meter import Meter, Tally
+    from cofit.sharing.meter import Meter
+from cofit.sharing.tally import Tally
 
 Reals = npt.NDArray[np.float64]
 SLACK = 1 + 2.0**-20
