@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cofit.errors import CofitError, InvalidInputError, parameter_error
+from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import Plan
 from cofit.learn.recipes.descent.reference import ReferenceMap
@@ -66,7 +66,7 @@ from cofit.models.decisions import (
     warn_of_one_class,
 )
 from cofit.models.model_fields import checked_fields, refuse
-from cofit.models.model_text import model_text, written_by
+from cofit.models.model_text import loaded, written_by
 from cofit.models.planned import check_planned
 from cofit.models.row_fields import read_rows, stated_rows
 from cofit.models.scoring import prepared_rows, prepared_scores, scores_of
@@ -251,11 +251,7 @@ class LinearModel:
     @classmethod
     def load(cls, path: str | Path) -> LinearModel:
         """Read a file that ``save`` wrote."""
-        text = model_text(path)
-        try:
-            return cls.from_json(text)
-        except CofitError as error:
-            raise InvalidInputError(f"{path}: {error}") from None
+        return loaded(path, cls.from_json)
 
     # --- predictions ------------------------------------------------------------------------------------
 

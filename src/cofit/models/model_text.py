@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from cofit.errors import InvalidInputError
+from cofit.errors import CofitError, InvalidInputError
+
+Model = TypeVar("Model")
 
 CUT_OFF = "This is not a model, or it was cut off: copy it again, or fetch it again (`cofit model`)."
 _LARGEST_FILE = 1 << 30
@@ -37,3 +40,12 @@ def model_text(path: str | Path) -> str:
         raise InvalidInputError(f"The model '{file}' cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise InvalidInputError(f"The model '{file}' is not UTF-8 text. {CUT_OFF}") from None
+
+
+def loaded(path: str | Path, from_json: Callable[[str], Model]) -> Model:
+    """Return the model of a file, or raise InvalidInputError that names the file."""
+    text = model_text(path)
+    try:
+        return from_json(text)
+    except CofitError as error:
+        raise InvalidInputError(f"{path}: {error}") from None

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cofit.errors import CofitError, InvalidInputError, VerificationError, parameter_error
+from cofit.errors import InvalidInputError, VerificationError, parameter_error
 from cofit.learn.rebuild import rebuilt_plan
 from cofit.models.columns_of_weights import coef_of
 from cofit.models.linear_model import KIND as LINEAR
 from cofit.models.linear_model import LinearModel
-from cofit.models.model_text import CUT_OFF, model_text, written_by
+from cofit.models.model_text import CUT_OFF, loaded, written_by
 from cofit.models.raw_tables import encoded_rows
 from cofit.privacy.certificate import Certificate
 from cofit.privacy.strict_fields import json_object
@@ -234,11 +234,7 @@ class StudyModel:
     @classmethod
     def load(cls, path: str | Path) -> StudyModel:
         """Read a file that holds ``to_json``, or raise InvalidInputError that names the file."""
-        text = model_text(path)
-        try:
-            return cls.from_json(text)
-        except CofitError as error:
-            raise InvalidInputError(f"{path}: {error}") from None
+        return loaded(path, cls.from_json)
 
 
 def _is_finite(value: object) -> bool:

@@ -29,7 +29,7 @@ from functools import lru_cache
 import mpmath
 
 from cofit.errors import parameter_error
-from cofit.privacy.safe_rounding import above, floor_log2, number, significant_up
+from cofit.privacy.safe_rounding import above, floor_log2, largest, number, significant_up
 from cofit.privacy.zcdp import DELTA_BITS, SMALLEST_DELTA, checked_delta, checked_epsilon
 from cofit.sampling.parameters import CONSTANT_GUARD_BITS, check_positive, constants
 
@@ -76,17 +76,7 @@ def largest_mu(epsilon: Fraction | int, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def _largest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
-    mu = Fraction(1)
-    while delta_of_mu(mu, epsilon) > delta:
-        mu /= 2
-    while delta_of_mu(2 * mu, epsilon) <= delta:
-        mu *= 2
-    step = mu
-    for _ in range(_MU_BITS - 1):
-        step /= 2
-        if delta_of_mu(mu + step, epsilon) <= delta:
-            mu += step
-    return mu
+    return largest(lambda mu: delta_of_mu(mu, epsilon) <= delta, _MU_BITS)
 
 
 def mu_of_pure(epsilon: Fraction | int) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath
@@ -33,6 +34,24 @@ def root_up(square: Fraction, bits: int) -> Fraction:
     """Return the smallest m 2^k with m of that many bits whose square is at least the positive number."""
     unit = Fraction(2) ** (floor_log2(square) // 2 - bits + 1)
     return unit * (math.isqrt(math.ceil(square / (unit * unit)) - 1) + 1)
+
+
+def largest(holds: Callable[[Fraction], bool], bits: int) -> Fraction:
+    """Return the largest positive number for which ``holds``, rounded down to so many significant bits.
+
+    There must be one: what holds for a number holds for all below it.
+    """
+    found = Fraction(1)
+    while not holds(found):
+        found /= 2
+    while holds(2 * found):
+        found *= 2
+    step = found
+    for _ in range(bits - 1):
+        step /= 2
+        if holds(found + step):
+            found += step
+    return found
 
 
 def floor_log2(exact: Fraction) -> int:

@@ -28,7 +28,7 @@ from functools import lru_cache
 import mpmath
 
 from cofit.errors import parameter_error
-from cofit.privacy.safe_rounding import SIGMA_BITS, above, number, root_up, significant_up
+from cofit.privacy.safe_rounding import SIGMA_BITS, above, largest, number, root_up, significant_up
 from cofit.sampling.parameters import check_positive, constants
 
 LARGEST_EPSILON = 1 << 10  # beyond it nothing is private, and e^epsilon is not worth its digits
@@ -65,17 +65,7 @@ def largest_rho(epsilon: Fraction | int, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    rho = Fraction(1)
-    while _delta_of(rho, epsilon) > delta:
-        rho /= 2
-    while _delta_of(2 * rho, epsilon) <= delta:
-        rho *= 2
-    step = rho
-    for _ in range(_RHO_BITS - 1):
-        step /= 2
-        if _delta_of(rho + step, epsilon) <= delta:
-            rho += step
-    return rho
+    return largest(lambda rho: _delta_of(rho, epsilon) <= delta, _RHO_BITS)
 
 
 def gaussian_sigma(sensitivity: Fraction | int, epsilon: Fraction | int, delta: Fraction) -> Fraction:

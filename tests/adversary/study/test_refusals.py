@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from adversary.study.asking import Request, ask, dealt, impatient, noted, upload_whole
 from cofit.errors import CertificateError, HandshakeError, InvalidInputError, StudyMismatchError, TransportError
 from cofit.roles.analyst.fetch import fetch_release
 from cofit.transport import Identity, RequestRefusedError, generate_identity
+from support.identities import dated
 from support.nursery import until
 from support.studies import PARTIES, Lab
 
@@ -25,24 +22,7 @@ MakeLab = Callable[..., Lab]
 
 def expired(name: str) -> Identity:
     """A certificate that was valid until yesterday."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=9))
-        .not_valid_after(now - timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    pem = certificate.public_bytes(serialization.Encoding.PEM).decode()
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    return Identity(name, pem, private.decode())
+    return dated(name, -timedelta(days=9), -timedelta(days=1))
 
 
 # --- at the door -----------------------------------------------------------------------------------------

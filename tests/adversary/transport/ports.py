@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
 from cofit.errors import TransportError
-from cofit.transport import Identity, Listener, Mesh, Peer, listen
+from cofit.transport import Identity, Listener, Mesh, Peer, connect_mesh, listen
+from unit.transport.cluster import TERMS, identity
 
 
 @contextmanager
@@ -73,3 +75,18 @@ def flooded(port: int) -> Iterator[None]:
     finally:
         flood.kill()
         flood.wait()
+
+
+def accepting(
+    own: Identity, listeners: dict[str, Listener], peers: Sequence[str] = ("P1",), seconds: float = 1.0
+) -> Callable[[], Mesh]:
+    """What P0 does: it waits for these peers to connect."""
+    expected = [peer(name, listeners, identity(name)) for name in peers]
+    return partial(connect_mesh, own, listeners["P0"], [], expected, TERMS, connect_timeout=seconds)
+
+
+def dialling(
+    own: Identity, listeners: dict[str, Listener], pinned: Identity, seconds: float = 5.0
+) -> Callable[[], Mesh]:
+    """What somebody does who connects to P0, whose certificate should be the pinned one."""
+    return partial(connect_mesh, own, None, [peer("P0", listeners, pinned)], [], TERMS, connect_timeout=seconds)

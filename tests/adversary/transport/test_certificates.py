@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 import pytest
 from cryptography import x509
@@ -12,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from adversary.transport.ports import listening, peer
+from adversary.transport.ports import accepting, dialling, listening, peer
 from cofit.errors import CertificateError, HandshakeError, InvalidInputError
 from cofit.transport import Identity, connect_mesh, generate_identity
 from unit.transport.cluster import TERMS, identity, run_all
@@ -23,18 +22,8 @@ pytestmark = pytest.mark.timeout(60)
 def test_a_server_with_another_certificate_is_refused_and_named() -> None:
     impostor = generate_identity("P0")
     with listening("P0") as listeners:
-        accept = partial(
-            connect_mesh,
-            impostor,
-            listeners["P0"],
-            [],
-            [peer("P1", listeners, identity("P1"))],
-            TERMS,
-            connect_timeout=1.0,
-        )
-        dial = partial(
-            connect_mesh, identity("P1"), None, [peer("P0", listeners, identity("P0"))], [], TERMS, connect_timeout=5.0
-        )
+        accept = accepting(impostor, listeners)
+        dial = dialling(identity("P1"), listeners, identity("P0"))
         outcomes = run_all({"P0": accept, "P1": dial})
     assert isinstance(outcomes["P1"], CertificateError)
     assert outcomes["P1"].peer == "P0"
@@ -47,18 +36,8 @@ def test_a_client_with_another_certificate_is_refused_and_named() -> None:
     impostor = generate_identity("P1")
     start = time.monotonic()
     with listening("P0") as listeners:
-        accept = partial(
-            connect_mesh,
-            identity("P0"),
-            listeners["P0"],
-            [],
-            [peer("P1", listeners, identity("P1"))],
-            TERMS,
-            connect_timeout=1.0,
-        )
-        dial = partial(
-            connect_mesh, impostor, None, [peer("P0", listeners, identity("P0"))], [], TERMS, connect_timeout=5.0
-        )
+        accept = accepting(identity("P0"), listeners)
+        dial = dialling(impostor, listeners, identity("P0"))
         outcomes = run_all({"P0": accept, "P1": dial})
     assert isinstance(outcomes["P0"], CertificateError)
     assert outcomes["P0"].peer == "P1"
@@ -72,18 +51,8 @@ def test_a_client_with_another_certificate_is_refused_and_named() -> None:
 def test_a_participant_cannot_listen_in_the_place_of_another() -> None:
     """P2's certificate is pinned, but not for P0: who dials P0 refuses it."""
     with listening("P0") as listeners:
-        accept = partial(
-            connect_mesh,
-            Identity("P0", identity("P2").certificate_pem, identity("P2").private_key_pem),
-            listeners["P0"],
-            [],
-            [peer("P1", listeners, identity("P1"))],
-            TERMS,
-            connect_timeout=1.0,
-        )
-        dial = partial(
-            connect_mesh, identity("P1"), None, [peer("P0", listeners, identity("P0"))], [], TERMS, connect_timeout=5.0
-        )
+        accept = accepting(Identity("P0", identity("P2").certificate_pem, identity("P2").private_key_pem), listeners)
+        dial = dialling(identity("P1"), listeners, identity("P0"))
         outcomes = run_all({"P0": accept, "P1": dial})
     assert isinstance(outcomes["P1"], CertificateError)
     assert outcomes["P1"].peer == "P0"
@@ -92,19 +61,9 @@ def test_a_participant_cannot_listen_in_the_place_of_another() -> None:
 def test_a_participant_cannot_dial_in_the_name_of_another() -> None:
     """P2 connects with its own, pinned certificate and says that it is P1: its certificate decides who it is."""
     with listening("P0") as listeners:
-        accept = partial(
-            connect_mesh,
-            identity("P0"),
-            listeners["P0"],
-            [],
-            [peer("P1", listeners, identity("P1")), peer("P2", listeners, identity("P2"))],
-            TERMS,
-            connect_timeout=2.0,
-        )
+        accept = accepting(identity("P0"), listeners, ("P1", "P2"), seconds=2.0)
         liar = Identity("P1", identity("P2").certificate_pem, identity("P2").private_key_pem)
-        dial = partial(
-            connect_mesh, liar, None, [peer("P0", listeners, identity("P0"))], [], TERMS, connect_timeout=2.0
-        )
+        dial = dialling(liar, listeners, identity("P0"), seconds=2.0)
         outcomes = run_all({"P0": accept, "liar": dial})
     assert isinstance(outcomes["P0"], HandshakeError)
     assert outcomes["P0"].peer == "P2"
@@ -139,18 +98,8 @@ def test_a_certificate_that_the_pinned_one_signed_is_not_the_pinned_one() -> Non
     """OpenSSL alone would accept it: only the comparison byte for byte refuses it."""
     authority, child = authority_and_child("P0")
     with listening("P0") as listeners:
-        accept = partial(
-            connect_mesh,
-            child,
-            listeners["P0"],
-            [],
-            [peer("P1", listeners, identity("P1"))],
-            TERMS,
-            connect_timeout=1.0,
-        )
-        dial = partial(
-            connect_mesh, identity("P1"), None, [peer("P0", listeners, authority)], [], TERMS, connect_timeout=5.0
-        )
+        accept = accepting(child, listeners)
+        dial = dialling(identity("P1"), listeners, authority)
         outcomes = run_all({"P0": accept, "P1": dial})
     assert isinstance(outcomes["P1"], CertificateError)
     assert outcomes["P1"].peer == "P0"

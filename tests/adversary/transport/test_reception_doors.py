@@ -9,14 +9,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from adversary.transport.ports import flooded
 from cofit.errors import CertificateError, HandshakeError, PeerSilentError, TransportError
@@ -33,6 +29,7 @@ from cofit.transport import (
 )
 from cofit.transport.authentication import MESH_PROTOCOL, SERVICE_PROTOCOL
 from cofit.transport.frames import HEADER_BYTES, Kind
+from support.identities import dated
 from unit.transport.cluster import TERMS, identity, run_all
 from unit.transport.desk import GENEROUS, answers, ask, at, echo, hello, raw_tls, read_all, receiving
 
@@ -94,27 +91,6 @@ def test_a_participant_cannot_speak_in_the_name_of_another() -> None:
         assert counted(reception, "greeting")
     assert reports == [("greeting", "owner-a", "127.0.0.1")]
     assert not reached
-
-
-def dated(name: str, begin: timedelta, end: timedelta) -> Identity:
-    """An identity whose certificate is valid from now + begin to now + end."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now + begin)
-        .not_valid_after(now + end)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return Identity(name, certificate.public_bytes(pem).decode(), private.decode())
 
 
 DAY = timedelta(days=1)

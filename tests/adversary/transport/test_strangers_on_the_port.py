@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from adversary.transport.ports import flooded, listening, peer
+from adversary.transport.ports import accepting, flooded, listening, peer
 from cofit.errors import HandshakeError, PeerSilentError, TransportError
 from cofit.transport import Identity, Listener, Mesh, Peer, connect_mesh, generate_identity
 from cofit.transport.frames import HEADER_BYTES, NO_TAG, Kind, control_frame
@@ -74,15 +74,7 @@ def test_strangers_do_not_hold_up_the_parties(stranger: Callable[[int], list[soc
 def test_a_stranger_that_says_nothing_is_closed_while_the_party_waits_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cofit.transport.tls_mesh.STRANGER_SECONDS", 0.3)
     with listening("P0") as listeners:
-        accept = partial(
-            connect_mesh,
-            identity("P0"),
-            listeners["P0"],
-            [],
-            [peer("P1", listeners, identity("P1"))],
-            TERMS,
-            connect_timeout=3.0,
-        )
+        accept = accepting(identity("P0"), listeners, seconds=3.0)
 
         def stranger() -> float:
             start = time.monotonic()
@@ -232,15 +224,7 @@ def test_a_client_without_certificate_or_with_tls_1_2_is_refused(tmp_path: Path,
     if who == "old protocol":
         context.maximum_version = ssl.TLSVersion.TLSv1_2
     with listening("P0") as listeners:
-        accept = partial(
-            connect_mesh,
-            identity("P0"),
-            listeners["P0"],
-            [],
-            [peer("P1", listeners, identity("P1"))],
-            TERMS,
-            connect_timeout=1.0,
-        )
+        accept = accepting(identity("P0"), listeners)
         jobs: dict[str, Callable[[], object]] = {"P0": accept}
         jobs["stranger"] = partial(try_tls, listeners["P0"].port, context)
         outcomes = run_all(jobs)

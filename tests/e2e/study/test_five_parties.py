@@ -12,7 +12,7 @@ from cofit.errors import InvalidInputError
 from cofit.roles.jobs.training import Training
 from cofit.study.plan import study_plan
 from e2e.study.test_best import check_model
-from e2e.study.test_schemes import check_weights
+from e2e.study.weights import check_weights
 from support.nursery import until
 from support.studies import Lab
 

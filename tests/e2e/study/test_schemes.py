@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cofit.learn.opened import REASON
+from e2e.study.weights import check_weights
 from support.studies import Lab
 
 MakeLab = Callable[..., Lab]
@@ -21,14 +21,6 @@ SHAMIR_CHOSEN = {"scheme": "shamir", "count": 5, "compute": {"threshold": 1, "la
 HORIZONTAL = {"rows": (300, 500)}
 VERTICAL = {"partition": "vertical", "rows": (700, 700), "features": 4}
 BOTH_ROLES = {"owners": ("party-b", "owner-a"), "rows": (300, 500)}
-
-
-def check_weights(lab: Lab) -> None:
-    """Within 8 times the expected norm of the noise, which is Gamma: beyond that less than once in 10^9."""
-    weights = np.asarray(lab.check_one_release().weights)
-    limit = 8 * lab.plan.mechanism.expected_norm
-    assert np.linalg.norm(weights - lab.minimum()) <= limit
-    assert limit < np.linalg.norm(lab.minimum()) / 2, "the test would accept anything"
 
 
 @pytest.mark.parametrize(

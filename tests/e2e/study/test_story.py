@@ -7,23 +7,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cofit.learn.opened import REASON
+from e2e.study.weights import check_weights
 from support.nursery import until
 from support.studies import PARTIES, Lab
 
 MakeLab = Callable[..., Lab]
 LARGE = 20.0
-
-
-def check_weights(lab: Lab) -> None:
-    """Within 8 times the expected norm of the noise, which is Gamma: beyond that less than once in 10^9."""
-    weights = np.asarray(lab.check_one_release().weights)
-    limit = 8 * lab.plan.mechanism.expected_norm
-    assert np.linalg.norm(weights - lab.minimum()) <= limit
-    assert limit < np.linalg.norm(lab.minimum()) / 2, "the test would accept anything"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from cofit.roles.files.studies import load_study
 from cofit.roles.jobs.training import Training
 from cofit.roles.party.service import PartyService
 from cofit.transport import generate_identity
+from support.studies import free_ports
 
 PARTIES = ("party-a", "party-b", "party-c")
 OWNERS = ("owner-a", "owner-b")
@@ -64,14 +64,6 @@ class Site:
         (one,) = {json.dumps(state["contributions"], sort_keys=True) for state in self.states().values()}
         found: dict[str, str] = json.loads(one)
         return found
-
-
-def free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 def write_site(folder: Path, *, vertical: bool = False, unmatched: str = "refuse", timeout: float = 20) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +21,7 @@ from cofit.roles.party.service import PartyService
 from cofit.study import Study
 from cofit.study.encode import encode_table
 from cofit.transport import generate_identity
+from support.studies import free_ports
 
 PARTIES = ("party-a", "party-b", "party-c")
 ROWS = {"owner-a": 40, "owner-b": 30}
@@ -57,15 +56,6 @@ timeout = 20.0
 connect_timeout = 20.0
 checkpoint_epochs = 2
 """
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 def make_folder(folder: Path, epochs: int = 6, kind: str = "logistic_regression") -> Path:

@@ -11,13 +11,9 @@ from cofit.arithmetic import Z64, Z128, FixedPoint
 from cofit.errors import InvalidInputError, RangeError
 from cofit.privacy.mechanisms.knorm import calibrate_knorm
 from cofit.sampling import knorm, sphere
+from unit.privacy.mechanisms.cases import CASES
 
 SAMPLE = FixedPoint(52, Z128)
-CASES = [
-    (1, Fraction(1, 1300), Fraction(1), FixedPoint(30, Z64)),
-    (13, Fraction(1, 1713), Fraction(1, 2), FixedPoint(34, Z64)),
-    (1875, Fraction(1, 1300), Fraction(3), FixedPoint(60, Z128)),
-]
 
 
 @pytest.mark.parametrize(("dimension", "sensitivity", "epsilon", "weights"), CASES, ids=str)

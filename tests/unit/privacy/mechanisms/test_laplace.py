@@ -7,15 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from cofit.arithmetic import Z64, Z128, FixedPoint
+from cofit.arithmetic import Z64, FixedPoint
 from cofit.privacy.mechanisms.laplace import Laplace, calibrate_laplace
 from cofit.sampling.discrete_laplace import tv_distance
-
-CASES = [
-    (1, Fraction(1, 1300), Fraction(1), FixedPoint(30, Z64)),
-    (13, Fraction(1, 1713), Fraction(1, 2), FixedPoint(34, Z64)),
-    (1875, Fraction(1, 1300), Fraction(3), FixedPoint(60, Z128)),
-]
+from unit.privacy.mechanisms.cases import CASES
 
 
 @pytest.mark.parametrize(("dimension", "sensitivity", "epsilon", "weights"), CASES, ids=str)

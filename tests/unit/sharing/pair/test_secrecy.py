@@ -19,7 +19,6 @@ from cofit.arithmetic import Z64, RingArray
 from cofit.arithmetic.integers import Words
 from cofit.sharing.pair import hashing, rules
 from cofit.sharing.pair.extension import Chooser
-from cofit.sharing.pair.matrices import PairMatrices
 from cofit.sharing.pair.party import Pair
 from cofit.sharing.pair.rlwe.client import Client
 from cofit.sharing.pair.rlwe.packing import MatrixPacking
@@ -31,6 +30,7 @@ from support.chance import ALPHA, accept, reject
 from support.views import Views, p_uniform_bytes, watched
 from unit.kernels.rlwe_reference import joined
 from unit.sharing.pair.pair_runs import elements, given, given_bits, run_pair
+from unit.sharing.pair.test_masks import without_masks_of_products
 
 N = 256
 GROUP = [([0], [0, 1, 2])]
@@ -122,25 +122,12 @@ def without_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Chooser, "extend", zeros)
 
 
-def without_masks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products with a matrix without B."""
-    ahead = PairMatrices._make_ahead
-
-    def zeros(self: Any, ring: Any, a: Any, count: int) -> None:
-        ahead(self, ring, a, count)
-        made = a.ahead.made[a.transposed]
-        for i, each in enumerate(made):
-            made[i] = each._replace(mask=ring.zeros(each.mask.shape))
-
-    monkeypatch.setattr(PairMatrices, "_make_ahead", zeros)
-
-
 @pytest.mark.parametrize(
     ("weaken", "seen_in"),
     [
         (without_strings, {"product", "square", "truncation", "and", "form", "elements", "signs"}),
         (without_choices, {"product", "square", "truncation", "and", "elements", "signs"}),
-        (without_masks, {"held"}),
+        (without_masks_of_products, {"held"}),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
