@@ -20,6 +20,7 @@ CASES: list[tuple[dict[str, Any], str, bool]] = [
     (TWO, "classes", True),
     (PAPER, "scores", True),
     (FIVE, "classes", False),
+    (FIVE, "probabilities", True),
     (NUMBER, "scores", False),
 ]
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cofit.models.decisions import one_of_several
 from cofit.models.raw_tables import encoded_rows, raw_table
 from cofit.privacy.certificate import Certificate
 from cofit.roles.client.ask import AskProgress, ask_privately
@@ -31,8 +32,8 @@ Told = Callable[[AskProgress], None]
 class PrivatePredictions:
     """The answers about the rows of a table, in their order.
 
-    values: classes; or probabilities of the second class, shape (n,); or scores, shape (n,), of several classes one for
-    each, shape (n, classes); where the label is a number, predictions in its units. statement: what was answered, how
+    values: classes; or probabilities of the second class, or scores, shape (n,); of several classes one for each, shape
+    (n, classes); where the label is a number, predictions in its units. statement: what was answered, how
     exactly, and what that reveals about the model. certificate: of the model, as all parties have signed it; None where
     the model has no noise, and so no certificate.
     """
@@ -90,6 +91,8 @@ def ask_about_table(
         values = np.asarray(study.data.label_values)[values[:, 0].astype(np.intp)]
     elif values.shape[1] == 1:
         values = values[:, 0]
+    elif found.statement.answers == "probabilities":
+        values = one_of_several(values.clip(0, 1))
     return PrivatePredictions(values, found.statement, found.certificate)
 
 

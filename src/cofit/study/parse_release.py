@@ -89,9 +89,4 @@ def _why_not(kind: str, model: Model, data: Data) -> str:
         return f"the label of a model of kind '{model.kind}' is a number, and its scores are the predictions"
     if kind == "probabilities" and not loss_named(kinds()[model.kind]).sigmoidal:
         return f"a model of kind '{model.kind}' has none that the parties can compute"
-    if kind == "probabilities" and len(data.label_values) > 2:
-        return (
-            "of several classes they are quotients whose divisor may vanish, for which no error is proven on shares; "
-            "whoever has the scores can compute them"
-        )
     return ""

@@ -12,7 +12,8 @@ whatever the rows are. ``score_error`` is that number. R is what is *possible*, 
 error of a model with shorter weights is as much smaller.
 
     probabilities   sigmoid(m score), m = 1 or 2 (``Served.margins``): |error| <= m score_error / 4 + that of the
-                    sigmoid, which is proven for every argument (``protocols.sigmoid``)
+                    sigmoid, which is proven for every argument (``protocols.sigmoid``). Of several classes each one's
+                    against the rest; the client divides them by their sum, which on shares might vanish
     classes         exact for the computed score: where a score, or the difference of the two largest, is beyond twice
                     the error, it is the class that the exact scores give
     numbers         the score cut to [-1, 1], exactly

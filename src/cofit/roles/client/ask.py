@@ -43,8 +43,8 @@ class AskProgress:
 @dataclass(frozen=True)
 class PrivateAnswers:
     """What a client has got. values: a row for each row: scores (of a number: predictions, in its own units),
-    probabilities of the second class, or places of classes. statement: what was answered, and what that reveals.
-    certificate: of the model; None where it has no noise, and so none."""
+    probabilities of the second class (of several: of each against the rest), or places of classes. statement: what was
+    answered, and what that reveals. certificate: of the model; None where it has no noise, and so none."""
 
     values: Reals
     statement: QueryStatement

@@ -110,4 +110,9 @@ def _notes(model: ServedModel, answers: str) -> tuple[str, ...]:
         notes.append("Weights are used as they were drawn: the shrinkage of published models needs to see them.")
     if answers == "classes":
         notes.append("A class is that of the computed score, which is within the plan's error of the exact one.")
+    if answers == "probabilities" and model.plan.served.outputs > 1:
+        notes.append(
+            "The parties answer with the probability of each class against the rest, which the bound above is for; the "
+            "client has divided those of a row by their sum."
+        )
     return tuple(notes)

@@ -14,7 +14,7 @@ from cofit.roles.client.statement import QueryStatement
 from cofit.roles.jobs.of_study import training_job
 from cofit.study.plan import study_plan
 from cofit.study.statement import expected_certificate
-from unit.study.studies import CLIENTS, EXACT, HORIZONTAL, IDENTITIES, changed, study_of
+from unit.study.studies import CLIENTS, EXACT, HORIZONTAL, IDENTITIES, LEFT_OUT, changed, study_of
 
 
 def statement(document: dict[str, object], kind: str, counted: int | None = 7) -> QueryStatement:
@@ -58,6 +58,17 @@ def test_published_weights_and_numbers_in_their_own_units() -> None:
     assert job.questions is not None
     found = statement(number, "scores")
     assert found.error == pytest.approx(200 * float(job.questions.plan.score_error))
+
+
+def test_probabilities_of_several_classes_say_what_their_bound_is_for() -> None:
+    several = {
+        "model": {"kind": "logistic_regression"},
+        "data.label_values": ["a", "b", "c"],
+        "release.answers": LEFT_OUT,
+    }
+    said = "divided those of a row by their sum"
+    assert said in statement(changed(CLIENTS, several), "probabilities").to_text()
+    assert said not in statement(changed(CLIENTS, several), "scores").to_text()
 
 
 def test_who_may_not_ask_is_told_before_anything_is_sent() -> None:
