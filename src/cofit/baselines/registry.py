@@ -10,7 +10,6 @@ from cofit.baselines.federated_dpsgd import FederatedDPSGD
 from cofit.baselines.federated_objective import FederatedObjective
 from cofit.baselines.federated_output import FederatedOutput
 from cofit.baselines.method import Method
-from cofit.errors import parameter_error
 
 METHODS: dict[str, type[Method]] = {
     method.name: method
@@ -28,10 +27,3 @@ METHODS: dict[str, type[Method]] = {
         AveragedAsPublished,
     )
 }
-
-
-def method_named(name: str) -> type[Method]:
-    """Return the method of that name."""
-    if name not in METHODS:
-        raise parameter_error("name", "method_named", f"one of {list(METHODS)}", name)
-    return METHODS[name]

@@ -1,8 +1,8 @@
 """Settings of a training run: what users may ask for, with defaults, and what each means in one line.
 
 Each recipe has a dataclass of its own (``recipes/*/settings.py``). The estimators inherit from them all, the options of
-``cofit plan`` are made from their fields, and a study hands its own fields on by their names: a new setting is a field.
-Values are as users give them; ``facts.training_facts`` checks them.
+``cofit plan`` are made from their fields, and a study hands its own fields on by their names: a new setting
+is a field here, and a fact. Values are as users give them; ``facts.training_facts`` checks them.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from cofit.models.decisions import one_of_several
 from cofit.models.raw_tables import encoded_rows, raw_table
 from cofit.privacy.certificate import Certificate
 from cofit.roles.client.ask import AskProgress, ask_privately
+from cofit.roles.client.journal import Journal
 from cofit.roles.client.statement import QueryStatement
 from cofit.roles.files.keys import load_identity_for
 from cofit.roles.files.studies import load_study
@@ -98,6 +99,4 @@ def ask_about_table(
 
 def forget_asked(state: Path) -> None:
     """Delete what is kept of a question whose answers are where they belong."""
-    for path in (*state.glob("batch-*"), state / "asking.json"):
-        path.unlink(missing_ok=True)
-    state.rmdir()
+    Journal(state, {}).delete()

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
 from cofit.errors import InvalidInputError, RingMismatchError, ShapeError, parameter_error
 from cofit.sharing.shares import Share
 
-LocalMap: TypeAlias = Callable[[RingArray], RingArray]
 """Of a part of a share, element by element."""
 
 

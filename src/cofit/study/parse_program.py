@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from cofit.arithmetic import Z64, Z128, Shape
+from cofit.arithmetic import Z64, Shape
 from cofit.errors import InvalidInputError
+from cofit.learn.ring_choice import RINGS
 from cofit.sharing import SCHEMES
 from cofit.study.crosschecks import check_identities, check_parties
 from cofit.study.document import FORMAT, AnalystEntry, Compute
@@ -170,7 +171,7 @@ def _input(table: Table) -> ProgramInput:
         columns=_columns(table, name, shape),
         bound=table.number("bound", least=0.0),
         fraction_bits=table.integer("fraction_bits", _FRACTION_BITS, 0, 1 << 10),
-        ring=table.text("ring", Z64.name, choices=(Z64.name, Z128.name)),
+        ring=table.text("ring", Z64.name, choices=[ring.name for ring in RINGS]),
     )
     try:
         one.facts.format.limit(one.bound)

@@ -42,11 +42,6 @@ class Listener:
     def __repr__(self) -> str:
         return f"Listener({self.host!r}, {self.port})"
 
-    @classmethod
-    def adopt(cls, descriptor: int) -> Listener:
-        """Take over a listening socket that a parent process bound and handed down."""
-        return cls(socket.socket(fileno=descriptor))
-
     def accept(self) -> socket.socket | None:
         """Return the next waiting connection, or None."""
         try:

@@ -28,14 +28,14 @@ from unit.transport.cluster import NAMES, TERMS, identity, join_tls, neighbours,
 pytestmark = pytest.mark.timeout(60)
 
 VICTIM = """
-import os, sys, time
+import os, socket, sys, time
 from cofit.transport import Identity, Listener, Peer, Terms, connect_mesh
 how, descriptor, *texts = sys.argv[1:]
 pems = sys.stdin.read().split("=====")
 own = Identity("P2", pems[0], pems[1])
 peers = [Peer(n, "127.0.0.1", int(p), c) for n, p, c in zip(("P0", "P1"), texts, pems[2:])]
 terms = Terms(b"s" * 16, b"h" * 32, "rep3/z64")
-mesh = connect_mesh(own, Listener.adopt(int(descriptor)), peers, [], terms, timeout=5.0)
+mesh = connect_mesh(own, Listener(socket.socket(fileno=int(descriptor))), peers, [], terms, timeout=5.0)
 for step in range(3):
     mesh.exchange("ring", {"P1": bytes(50_000)}, {"P0": bytearray(50_000)})
 if how == "exit":

@@ -83,6 +83,19 @@ def test_help_teaches(path: tuple[str, ...], flag: str) -> None:
         assert child.name == name
 
 
+def test_all_benchmarks_are_run_by_make_bench_and_named_on_their_pages() -> None:
+    root = Path(__file__).parents[3]
+    names = {path[1] for path in BY_PATH if len(path) == 2 and path[0] == "bench"}
+    listed = re.search(r"for name in ([a-z ]+);", (root / "Makefile").read_text())
+    assert listed is not None and set(listed[1].split()) == names
+    page = (root / "docs" / "how-to" / "benchmark.md").read_text()
+    assert set(re.findall(r"^    cofit bench ([a-z]+)$", page, re.MULTILINE)) == names
+    assert (
+        set(re.findall(r"^\*\*`cofit bench ([a-z]+)`", (root / "benchmarks" / "README.md").read_text(), re.MULTILINE))
+        == names
+    )
+
+
 @pytest.mark.parametrize("name", [path[0] for path in BY_PATH if len(path) == 1 and path != ("bench",)])
 def test_help_has_an_example_and_the_exit_codes(name: str) -> None:
     told = CliRunner().invoke(cli, [name, "-h"]).output

@@ -63,8 +63,8 @@ def ask_privately(
     """Return the parties' answers about encoded rows, which nobody else reads; nor does any party read a row.
 
     rows: encoded as the study says, columns in the order of its weights. answers: a kind that the study allows; None:
-    the first of them. state: a private directory, by which a repetition goes on; it stays, for ``Journal.delete``.
-    batch_rows: how many rows a query has, at most as many as the plan says.
+    the first of them. state: a private directory, by which a repetition goes on; it stays until
+    ``Journal.delete``. batch_rows: how many rows a query has, at most as many as the plan says.
 
     RequestRefusedError where a party refuses, as beyond the client's limit; another TransportError where one cannot be
     reached; ProtocolError where the parties' answers differ; StateError where they could not answer.

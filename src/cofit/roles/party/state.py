@@ -240,23 +240,13 @@ class PartyState(CheckpointFiles):
 
     # --- the release -------------------------------------------------------------------------------------
 
-    @property
-    def opening_begun(self) -> bool:
-        """Whether this party may have sent a message of the opening of its stored release."""
-        return self.opening_begun_of(1)
-
-    @property
-    def release_confirmed(self) -> bool:
-        """Whether this party knows that every party has stored the release: from then on it may be opened."""
-        return self.confirmed(1)
-
-    def opening_begun_of(self, number: int) -> bool:
+    def opening_begun(self, number: int = 1) -> bool:
         """Whether this party may have sent a message of the opening of that number, from 1."""
         return self.fact(_numbered("opening", number)) is not None
 
-    def confirmed(self, number: int) -> bool:
+    def confirmed(self, number: int = 1) -> bool:
         """Whether this party knows that every party has stored what the opening of that number opens."""
-        return self.fact(_numbered("confirmed", number)) is not None or self.opening_begun_of(number)
+        return self.fact(_numbered("confirmed", number)) is not None or self.opening_begun(number)
 
     def stored_at(self, number: int) -> Path:
         """Return where the shares are stored that the opening of that number opens."""

@@ -106,10 +106,10 @@ def test_nothing_is_opened_before_every_party_has_stored(disk: Disk) -> None:
     guard.save(RECORD)
     with pytest.raises(ProtocolError, match="not every party has stored"):
         guard.opening(OPENING)
-    assert not guard.state.opening_begun
+    assert not guard.state.opening_begun()
     guard.confirm()
     guard.opening(OPENING)
-    assert guard.state.opening_begun
+    assert guard.state.opening_begun()
 
 
 def test_an_opening_is_charged_though_the_ledger_was_lost_after_storing(disk: Disk) -> None:
@@ -135,7 +135,7 @@ def test_no_checkpoint_is_left_where_it_is_noted_that_all_have_stored(
         with pytest.raises(Killed):
             guard.confirm()
     again = disk.process()
-    assert not (again.state.release_confirmed and again.state.has_checkpoints)
+    assert not (again.state.confirmed() and again.state.has_checkpoints)
     again.confirm()
     again.opening(OPENING)
     assert not again.state.has_checkpoints
@@ -148,4 +148,4 @@ def test_nothing_is_opened_while_a_checkpoint_is_here(disk: Disk) -> None:
     guard.state.save_checkpoint(Checkpoint(3, "a" * 32), b"half-trained weights, and noise")
     with pytest.raises(ProtocolError, match="while a checkpoint of it is here"):
         guard.opening(OPENING)
-    assert not guard.state.opening_begun
+    assert not guard.state.opening_begun()

@@ -55,7 +55,7 @@ def test_charged_and_stored_before_the_opening_begins(site: Loopback, monkeypatc
     def look(self: PartyState, number: int) -> None:
         ledger = Ledger(self.directory / "ledger.sqlite").charges()
         stored = (self.directory / "release").exists() and self.phase == "stored"
-        seen.append((len(ledger) == 1, stored, not self.opening_begun))
+        seen.append((len(ledger) == 1, stored, not self.opening_begun()))
         begin(self, number)
 
     monkeypatch.setattr(PartyState, "begin_opening", look)

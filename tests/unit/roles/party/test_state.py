@@ -328,7 +328,7 @@ def test_a_release_that_all_have_stored_is_never_discarded(state: PartyState) ->
     (state.directory / "release").write_bytes(b"record")
     state.advance("stored")
     state.confirm_release()
-    assert state.release_confirmed
+    assert state.confirmed()
     with pytest.raises(StateError, match="never discarded"):
         state.discard_release()
     assert (state.directory / "release").exists()
