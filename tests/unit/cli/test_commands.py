@@ -90,10 +90,8 @@ def test_all_benchmarks_are_run_by_make_bench_and_named_on_their_pages() -> None
     assert listed is not None and set(listed[1].split()) == names
     page = (root / "docs" / "how-to" / "benchmark.md").read_text()
     assert set(re.findall(r"^    cofit bench ([a-z]+)$", page, re.MULTILINE)) == names
-    assert (
-        set(re.findall(r"^\*\*`cofit bench ([a-z]+)`", (root / "benchmarks" / "README.md").read_text(), re.MULTILINE))
-        == names
-    )
+    measured = (root / "benchmarks" / "README.md").read_text().partition("## Targets")[0]
+    assert set(re.findall(r"^\*\*`cofit bench ([a-z]+)`", measured, re.MULTILINE)) == names
 
 
 @pytest.mark.parametrize("name", [path[0] for path in BY_PATH if len(path) == 1 and path != ("bench",)])

@@ -10,11 +10,12 @@ import pytest
 from cofit import LinearSVC, LogisticRegression
 from cofit.cli.plan import plan as command
 from cofit.learn.facts import PAPER_DEFAULTS, SETTINGS, TrainingSettings, training_facts
-from cofit.learn.plan import METHODS
+from cofit.learn.recipes.descent.settings import DescentSettings
+from cofit.learn.recipes.minimiser.settings import MinimiserSettings
 from cofit.learn.settings import CommonSettings, choices_of, help_of
 from cofit.study.document import Compute, Data, Model, Privacy
 
-KINDS: tuple[Any, ...] = (CommonSettings, *(recipe.settings for recipe in METHODS.values()))
+KINDS: tuple[Any, ...] = (CommonSettings, DescentSettings, MinimiserSettings)
 
 
 def test_the_settings_are_those_of_all_recipes_each_once() -> None:
