@@ -19,7 +19,7 @@ from cofit.privacy.objective import Objective, gradient_bound
 from support.training import minimise, planned, trained
 
 Reals = npt.NDArray[np.float64]
-LOSSES = ("logistic", "huber_hinge")
+LOSSES = ("logistic", "huber_hinge", "hinge", "clipped_squares", "huber")
 
 
 @dataclass(frozen=True)
