@@ -183,7 +183,7 @@ class Plan(ABC):
     @property
     def target(self) -> Target:
         """What is predicted."""
-        return loss_named(self.facts.loss).target.among(self.facts.classes)
+        return loss_named(self.facts.loss, self.facts.largest_count).target.among(self.facts.classes)
 
     # --- what it opens and states ----------------------------------------------------------------------------
 

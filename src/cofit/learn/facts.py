@@ -50,6 +50,7 @@ class Facts:
     weight_bound: records have weights, none larger. class_weights: by the names of ``weights.class_names``.
     classes: how many the target has, where it has classes. shared_model: the weights stay shares and are not opened.
     reference: the hash of the public map of the rows (``recipes.descent.reference``); ``cols`` are what it maps to.
+    largest_count: what no count exceeds, where the target is a count.
     """
 
     rows: int
@@ -87,6 +88,7 @@ class Facts:
     classes: int = field(default=2, metadata=ADDED)
     shared_model: bool = field(default=False, metadata=ADDED)
     reference: str | None = field(default=None, metadata=ADDED)
+    largest_count: int | None = field(default=None, metadata=ADDED)
 
     @property
     def method(self) -> str:
@@ -142,7 +144,7 @@ class TrainingSettings(MinimiserSettings, DescentSettings, CommonSettings):
 
 
 SETTINGS = tuple(one.name for one in fields(TrainingSettings))
-PARAMETERS = ("rows", "cols", "partition", "loss", "route", "classes", "shared_model", "reference", *SETTINGS)
+PARAMETERS = ("rows", "cols", "partition", "loss", "route", "classes", "shared_model", "reference", "largest_count", *SETTINGS)
 """Of ``training_facts``."""
 
 
@@ -156,6 +158,7 @@ def training_facts(
     classes: int = 2,
     shared_model: bool = False,
     reference: str | None = None,
+    largest_count: int | None = None,
     **settings: Any,
 ) -> Facts:
     """Check the facts and fill in defaults. ``settings``: those of ``TrainingSettings``.
@@ -166,6 +169,8 @@ def training_facts(
     shared_model: whether the weights stay shares at the parties, who answer questions with them and never open them.
     reference: the hash of a public reference's map, by which owners of whole rows map them before they scale them; cols
     are those that it maps to. Recipe 'best' with delta > 0, and classes.
+    largest_count: with the loss 'poisson', what no count exceeds: agreed on, and not taken from the data. Recipe 'best'
+    with delta > 0.
     threshold: how many computing parties may be corrupted together, where the scheme withstands more; it must fit the
     number of parties, which is no fact of the plan.
     recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
@@ -232,6 +237,7 @@ def training_facts(
     if flag("calibrate_intercept", calibrate_intercept) and not (recipe == "best" and exact_delta and fit_intercept):
         must_be = "False unless recipe='best', delta > 0 and there is an intercept"
         raise parameter_error("calibrate_intercept", OWNER, must_be, calibrate_intercept)
+    _check_counts(loss, largest_count, recipe, exact_delta)
     _check_weights(asked, loss, recipe == "best" and bool(exact_delta))
     shares = checked_shares(
         asked.budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
@@ -323,7 +329,19 @@ def training_facts(
         classes=_classes(classes, loss, recipe, exact_delta),
         shared_model=flag("shared_model", shared_model),
         reference=reference,
+        largest_count=largest_count,
     )
+
+
+def _check_counts(loss: str, largest_count: int | None, recipe: str, delta: Fraction) -> None:
+    """Refuse a loss where a plan cannot have it, and a largest count that is missing or goes with another loss."""
+    of_counts = LOSSES[loss].up_to(largest_count)
+    if not of_counts.minimised and not (recipe == "best" and delta):
+        must_be = f"another one than '{loss}' unless recipe='best' and delta > 0 (for example 1e-6)"
+        raise parameter_error("loss", OWNER, must_be, loss)
+    if of_counts.target.counted and largest_count is None:
+        must_be = f"stated with the loss '{loss}': what no count exceeds, agreed on beforehand"
+        raise parameter_error("largest_count", OWNER, must_be, largest_count)
 
 
 def _check_weights(asked: TrainingSettings, loss: str, descends: bool) -> None:

@@ -18,6 +18,7 @@ from cofit.learn.exact import ADDED
 from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import STEP_BITS, Evaluation, times_scale
 from cofit.protocols import is_negative
+from cofit.protocols.working import tighten
 from cofit.secret import SecretArray, concatenate
 from cofit.secret.sums import Sum
 
@@ -86,6 +87,17 @@ class ClippedMargin(Evaluation):
         if residual.slope != 1:
             steep = (steep * residual.slope.numerator).ldexp(-residual.slope_bits)
         return residual.finished((float(residual.edge) - steep).with_bound(1))
+
+    def of_targets(self, scores: Sum, targets: SecretArray, radius: Fraction, data: int) -> SecretArray:
+        """Return e of scores of at most ``radius`` and of targets, exactly but for the link, where there is one."""
+        residual, taken = self.residual, self.residual.linked(scores, data)
+        if taken is None:
+            differences = scores.less(targets, radius + residual.largest_target)
+            if differences is not None:
+                return self.clipped_sum(differences, data)
+            taken = scores.value()
+        apart = tighten(residual.argument(taken, targets), radius + residual.largest_target)
+        return in_batches(self.clipped, [apart], self.temporaries, data)
 
     def scaled(self, clipped: SecretArray) -> SecretArray:
         """Return c times a clipped value, exactly: with so many more fractional bits."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from cofit.errors import parameter_error
 from cofit.learn.targets.two_classes import TWO_CLASSES
 from cofit.secret import SecretArray
+from cofit.secret.sums import Sum
 
 Reals = npt.NDArray[np.float64]
 MOST_BITS = 8
@@ -75,6 +76,12 @@ class ClippedResidual:
         passed: the verdicts of the check; both are 0 where they are.
         """
         return (passed * TWO_CLASSES.signs(labels)).with_integer_limit(1), None
+
+    def linked(self, scores: Sum, data: int) -> SecretArray | None:
+        """Return what scores stand for, of which targets are subtracted; None: the scores themselves. The scores have a
+        proven range. data: as in ``in_batches``."""
+        del scores, data
+        return None
 
     def argument(self, scores: SecretArray, targets: SecretArray | None) -> SecretArray:
         """Return what is clipped, of the score of a row times s."""

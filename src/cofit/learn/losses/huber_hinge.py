@@ -35,7 +35,7 @@ class HuberHinge(Loss):
     title: ClassVar[str] = "linear support vector machine (Huberised hinge)"
     line: ClassVar[ClippedResidual] = HALF_MARGIN
     smoothness: ClassVar[Fraction] = Fraction(1)
-    clipped_residual: ClassVar[ClippedResidual | None] = line
+    clipped_residual: ClippedResidual | None = line
     clipped_title: ClassVar[str] = "linear support vector machine (Huberised hinge, gradients clipped)"
 
     def derivative_bound(self, radius: Fraction | None) -> Fraction:
@@ -69,5 +69,5 @@ class Hinge(HuberHinge):
     title: ClassVar[str] = "linear support vector machine (hinge, rounded within 1/4 of its corner)"
     line: ClassVar[ClippedResidual] = ClippedResidual(Fraction(5, 2), Fraction(2))
     smoothness: ClassVar[Fraction] = Fraction(2)
-    clipped_residual: ClassVar[ClippedResidual | None] = line
+    clipped_residual: ClippedResidual | None = line
     clipped_title: ClassVar[str] = f"{title[:-1]}; residual {line})"

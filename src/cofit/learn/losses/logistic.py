@@ -56,7 +56,7 @@ class Logistic(Loss):
     kind: ClassVar[str] = "logistic_regression"
     title: ClassVar[str] = "logistic regression"
     smoothness: ClassVar[Fraction] = Fraction(1, 4)
-    clipped_residual: ClassVar[ClippedResidual | None] = HALF_MARGIN
+    clipped_residual: ClippedResidual | None = HALF_MARGIN
     clipped_title: ClassVar[str] = "logistic regression with clipped gradients (its sigmoid piecewise linear)"
     sigmoidal: ClassVar[bool] = True
 

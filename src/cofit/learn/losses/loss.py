@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import IntegerRing
+from cofit.errors import parameter_error
 from cofit.learn.losses.clipped_residual import ClippedResidual
 from cofit.learn.targets import TWO_CLASSES, Target
 from cofit.secret import SecretArray
@@ -62,17 +63,26 @@ class Loss(ABC):
     name: in facts, files and the API; kind: of the model, in a study. target: what it is a loss of. title: of a model
     that minimises it. clipped_residual, clipped_title: what noisy descent takes of a record in the
     place of -s l', and what a model that it trains is called; None: descent has none for this loss, and refuses it.
+    minimised: whether recipe 'paper' can take it, by ``derivative_bound``, ``smoothness`` and ``evaluation``.
     sigmoidal: whether ``probabilities`` are those of the sigmoid of the margin, which parties can compute on shares.
     """
 
     name: ClassVar[str]
     kind: ClassVar[str]
-    target: ClassVar[Target] = TWO_CLASSES
+    target: Target = TWO_CLASSES
     title: ClassVar[str]
     smoothness: ClassVar[Fraction]
-    clipped_residual: ClassVar[ClippedResidual | None] = None
+    clipped_residual: ClippedResidual | None = None
     clipped_title: ClassVar[str] = ""
     sigmoidal: ClassVar[bool] = False
+    minimised: ClassVar[bool] = True
+
+    def up_to(self, largest_count: int | None) -> Loss:
+        """Return the loss where counts are at most this; None, as everything begins with, is this one."""
+        if largest_count is not None:
+            must_be = f"left out (None) with the loss '{self.name}', which is of no counts"
+            raise parameter_error("largest_count", "a plan", must_be, largest_count)
+        return self
 
     @abstractmethod
     def derivative_bound(self, radius: Fraction | None) -> Fraction:

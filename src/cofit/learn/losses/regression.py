@@ -48,11 +48,11 @@ class Huber(Loss):
 
     name: ClassVar[str] = "huber"
     kind: ClassVar[str] = "huber_regression"
-    target: ClassVar[Target] = NUMBER
+    target: Target = NUMBER
     title: ClassVar[str] = "linear regression (Huber loss)"
     line: ClassVar[ClippedDifference] = clipped_at(Fraction(1, 8))
     smoothness: ClassVar[Fraction] = 2 * line.slope
-    clipped_residual: ClassVar[ClippedResidual | None] = line
+    clipped_residual: ClippedResidual | None = line
     clipped_title: ClassVar[str] = title
 
     def derivative_bound(self, radius: Fraction | None) -> Fraction:
@@ -85,5 +85,5 @@ class ClippedSquares(Huber):
     title: ClassVar[str] = "linear regression (least squares, residuals clipped at an eighth of the target's range)"
     line: ClassVar[ClippedDifference] = clipped_at(Fraction(1, 4))
     smoothness: ClassVar[Fraction] = 2 * line.slope
-    clipped_residual: ClassVar[ClippedResidual | None] = line
+    clipped_residual: ClippedResidual | None = line
     clipped_title: ClassVar[str] = title

@@ -5,11 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import FixedPoint, IntegerRing, Shape
 from cofit.errors import parameter_error
 from cofit.secret import InputFacts, SecretArray
+
+Reals = npt.NDArray[np.float64]
+Range = tuple[float, float]
 
 
 class Target(ABC):
@@ -23,8 +27,11 @@ class Target(ABC):
     fraction_bits: ClassVar[int]
     bound: ClassVar[float]
     ranged: ClassVar[bool] = False  # whether it is a number with a public range, and no class
+    counted: ClassVar[bool] = False  # whether it is a count, whose largest one is a fact of a plan
     agreed: ClassVar[str] = "classes"  # what owners agree on of it
     chance: ClassVar[str] = "always naming one class"  # what needs no model
+    measure: ClassVar[str] = "accuracy"  # how good predictions are
+    explains: ClassVar[str] = ""  # what the measure is a part of, where it is one
 
     @property
     def outputs(self) -> int:
@@ -56,3 +63,32 @@ class Target(ABC):
     @abstractmethod
     def not_negative(self, labels: SecretArray) -> tuple[SecretArray, ...]:
         """Return what is not negative exactly if a target keeps to the rules; labels: integers, any of the ring."""
+
+    # --- of a target that is a number with a public range (``ranged``) --------------------------------------------
+
+    def refused_range(self, lower: float, upper: float) -> str | None:
+        """Return what the range must be, where this one is none of such a target; None: it is."""
+        raise self._no_number()
+
+    def not_whole(self, values: Reals) -> npt.NDArray[np.bool_]:
+        """Return which values, in the target's own units, are no whole numbers and should be."""
+        raise self._no_number()
+
+    def predictor(self, target_range: Range) -> tuple[float, float]:
+        """Return (middle, half): a score s stands for the linear predictor middle + half s."""
+        raise self._no_number()
+
+    def predicted(self, scores: Reals, target_range: Range) -> Reals:
+        """Return what is predicted for these scores, in the target's own units and within its range."""
+        raise self._no_number()
+
+    def error_of(self, score_error: float, target_range: Range) -> float:
+        """Return how far a prediction is off at most, in the target's own units, where its score is off by so much."""
+        raise self._no_number()
+
+    def explained(self, truth: Reals, predicted: Reals) -> Reals:
+        """Return the ``measure`` of predictions, one draw in each column, all in the target's own units."""
+        raise self._no_number()
+
+    def _no_number(self) -> ValueError:
+        return ValueError(f"The target is {self.name}, and no number with a range.")

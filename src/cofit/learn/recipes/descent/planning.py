@@ -134,7 +134,7 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
 
 def _residual(facts: Facts) -> ClippedResidual:
     """Return the clipped residual of the loss; refuse a loss that has none."""
-    residual = loss_named(facts.loss).clipped_residual
+    residual = loss_named(facts.loss, facts.largest_count).clipped_residual
     if residual is None:
         named = [name for name, loss in LOSSES.items() if loss.clipped_residual is not None]
         must_be = f"one with a clipped residual for noisy descent, of {sorted(named)}; or use recipe='paper'"

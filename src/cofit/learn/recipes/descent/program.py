@@ -11,7 +11,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from cofit.learn.batches import in_batches
 from cofit.learn.checked_rows import verdicts
 from cofit.learn.inputs import Holders, gathered, gathered_weights
 from cofit.learn.recipes.descent import noisy
@@ -171,12 +170,7 @@ def _residuals(rows: Rows, plan: DescentPlan, margins: Sum) -> SecretArray:
         return evaluation.clipped_sum(margins, rows.x.size).reshape(rows.counts.shape)
     if rows.targets is None:
         return evaluation.scaled(evaluation.clipped_sum(margins, rows.x.size))
-    apart = formats.argument_radius + formats.residual.largest_target
-    differences = margins.less(rows.targets, apart)
-    if differences is not None:
-        return evaluation.scaled(evaluation.clipped_sum(differences, rows.x.size))
-    taken = tighten(formats.residual.argument(margins.value(), rows.targets), apart)
-    return evaluation.scaled(in_batches(evaluation.clipped, [taken], evaluation.temporaries, rows.x.size))
+    return evaluation.scaled(evaluation.of_targets(margins, rows.targets, formats.argument_radius, rows.x.size))
 
 
 def _sum_of_residuals(rows: Rows, plan: DescentPlan, residuals: SecretArray, factor: Fraction = Fraction(1)) -> Sum:
