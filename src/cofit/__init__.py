@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cofit.models.model_files import load_model
     from cofit.models.private_predictions import PrivatePredictions, predict_private
     from cofit.models.public_scaler import PublicScaler
-    from cofit.models.regression_estimators import HuberRegressor, LinearRegression, RidgeRegression
+    from cofit.models.regression_estimators import HuberRegressor, LinearRegression, PoissonRegressor, RidgeRegression
     from cofit.models.study_classifier import StudyClassifier
     from cofit.models.study_regressor import StudyRegressor
     from cofit.models.verification import Verification, verify_model
@@ -42,6 +42,7 @@ __all__ = [
     "Opening",
     "Party",
     "PartyFailedError",
+    "PoissonRegressor",
     "PrivatePredictions",
     "PublicScaler",
     "ReferenceMap",
@@ -71,6 +72,7 @@ _LAZY = {
     "LinearRegression": "cofit.models.regression_estimators",
     "LinearSVC": "cofit.models.estimators",
     "LogisticRegression": "cofit.models.estimators",
+    "PoissonRegressor": "cofit.models.regression_estimators",
     "PrivatePredictions": "cofit.models.private_predictions",
     "PublicScaler": "cofit.models.public_scaler",
     "ReferenceMap": "cofit.learn.recipes.descent.reference",

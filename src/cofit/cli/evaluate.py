@@ -14,6 +14,7 @@ from rich.text import Text
 from cofit.cli.model import about_shrinkage
 from cofit.cli.predict import THRESHOLD_HELP
 from cofit.cli.table_options import table_options
+from cofit.learn.losses import loss_named
 from cofit.models.decisions import one_class
 from cofit.models.evaluation import Evaluation, RegressionEvaluation, evaluate, evaluate_numbers
 from cofit.models.study_model import StudyModel
@@ -44,7 +45,7 @@ def evaluate_model(
     """Compare what MODEL predicts for the rows of TABLE with their labels. Everything happens on this machine.
 
     Prints accuracy, AUC (of several classes the mean of each against the rest), the confusion matrix and, for logistic
-    regression, the calibration in ten bins; where the label is a number, R squared and errors in its units. Publishing
+    regression, the calibration in ten bins; where the label is a number, R squared and errors in its units, of counts D squared too. Publishing
     these figures is outside the guarantee of the model: they come from the rows of the table, without noise.
 
     \b
@@ -61,7 +62,9 @@ def evaluate_model(
     scores = loaded.model.decision_function(encoded)
     if loaded.model.target_range is not None:
         refuse_threshold(threshold)
-        _show_numbers(evaluate_numbers(labels, loaded.model.numbers(scores)), loaded.label, as_json)
+        target = loss_named(loaded.model.loss).target
+        found = evaluate_numbers(labels, loaded.model.numbers(scores), target)
+        _show_numbers(found, loaded.label, as_json, counted=target.counted)
         return
     probabilities = loaded.model.probabilities(scores) if loaded.model.has_probabilities else None
     if probabilities is not None and scores.ndim == 1:
@@ -93,13 +96,18 @@ def _calibrated(classes: list[str]) -> str:
     return f"Calibration of '{classes[1]}'" if len(classes) == 2 else "Calibration of the predicted class"
 
 
-def _show_numbers(result: RegressionEvaluation, label: str, as_json: bool) -> None:
+def _show_numbers(result: RegressionEvaluation, label: str, as_json: bool, *, counted: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"label": label, **asdict(result), "note": OUTSIDE}))
+        facts = asdict(result)
+        if not counted:
+            del facts["d_squared"]
+        click.echo(json.dumps({"label": label, **facts, "note": OUTSIDE}))
         return
-    found = "none (all rows have one target)" if result.r_squared is None else f"{result.r_squared:.4f}"
     console = Console()
-    console.print(f"{result.rows:,} rows, R squared {found}\n", highlight=False)
+    measures = {"D squared (the part of the Poisson deviance explained)": result.d_squared} if counted else {}
+    measures["R squared"] = result.r_squared
+    words = [f"{name} {_none(value)}" for name, value in measures.items()]
+    console.print(f"{result.rows:,} rows, {', '.join(words)}\n", highlight=False)
     table = Table("error", Column(Text(f"in units of '{label}'"), justify="right"))
     table.add_row("root mean square", f"{result.root_mean_square_error:.6g}")
     table.add_row("mean absolute", f"{result.mean_absolute_error:.6g}")
@@ -107,6 +115,10 @@ def _show_numbers(result: RegressionEvaluation, label: str, as_json: bool) -> No
     table.add_row("always naming the mean (root mean square)", f"{result.error_of_mean:.6g}")
     console.print(table)
     console.print(f"\n{OUTSIDE}")
+
+
+def _none(value: float | None) -> str:
+    return "none (all rows have one target)" if value is None else f"{value:.4f}"
 
 
 def _print(console: Console, result: Evaluation, classes: list[str]) -> None:

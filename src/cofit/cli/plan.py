@@ -38,6 +38,7 @@ from cofit.units import MEGABIT_BYTES
     type=int,
     help="Classes of the label, agreed on and not counted in the data; more than two with recipe best.",
 )
+@click.option("--largest-count", type=int, help="With the loss poisson: what no count exceeds, agreed on beforehand.")
 @setting_options
 @dealer_option
 @parties_option

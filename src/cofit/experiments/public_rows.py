@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from cofit.errors import InvalidInputError
 from cofit.experiments.claims import claims
+from cofit.learn.bounds import scaled_by_bounds
 from cofit.learn.facts import Facts
 from cofit.learn.losses import loss_named
+from cofit.learn.targets import NUMBER, Count
 
 Reals = npt.NDArray[np.float64]
 Labels = npt.NDArray[Any]
@@ -27,6 +29,7 @@ _HELD_OUT = 1000
 _HELD_OUT_SHARE = 0.3
 _DENSITY, _CODES = 0.03, 8  # a made-up record has 3 % of all codes, but 8 of them on average where there are few
 _DEVIATION, _EXPLAINED = 0.35, 2 / 3  # of made-up targets, in units of half of their range; the part of its square
+_COMMON_COUNT, _LEAST_MEAN, _SPREAD_OF_RATES = 1 / 20, 1 / 4, 0.7  # of made-up counts
 _SEED = 1
 _UNSURE = 0.3  # deviation of what is added to scores of several classes, of their own
 
@@ -37,6 +40,7 @@ class PublicRows:
 
     ``given``: whether they are somebody's sample, of which only that person knows that it is public or made up.
     ``held_out``: how many rows are kept from training; None: 30 %. ``numbers``: whether labels are real targets.
+    ``largest``: the largest count, where they are counts.
     """
 
     features: Reals
@@ -45,6 +49,7 @@ class PublicRows:
     given: bool = False
     held_out: int | None = None
     numbers: bool = False
+    largest: int | None = None
 
     def __repr__(self) -> str:
         return f"<PublicRows, {self.features.shape[0]} rows, {self.features.shape[1]} columns: {self.origin}>"
@@ -62,7 +67,7 @@ class PublicRows:
                 raise InvalidInputError(f"The sample must have rows of {what}, and enough of them to hold some out.")
         again = rng.integers(0, len(train), rows - len(train)) if rows > len(train) else np.zeros(0, dtype=np.int64)
         filled = np.concatenate([train, train[again]])
-        return Split(self.features, self.labels, train, filled, test, self.numbers)
+        return Split(self.features, self.labels, train, filled, test, self.numbers, self.largest)
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,6 +81,7 @@ class Split:
     filled: npt.NDArray[np.int64]
     test: npt.NDArray[np.int64]
     numbers: bool = False
+    largest: int | None = None
 
     @property
     def truth(self) -> Labels:
@@ -88,14 +94,15 @@ class Split:
         return 0.0 if self.numbers else float(np.bincount(self.truth.astype(np.int64)).max() / len(self.truth))
 
     def quality(self, scores: Reals) -> Reals:
-        """Return the accuracy of scores of the rows held out, R squared where they are of a real target; a draw in each
-        column. Of several classes the third axis are these."""
+        """Return the accuracy of scores of the rows held out, R squared where they are of a real target, D squared of
+        counts; a draw in each column. Of several classes the third axis are these."""
         if not self.numbers:
             found = scores > 0 if scores.ndim == 2 else scores.argmax(axis=2)
             return np.asarray((found == self.truth[:, np.newaxis]).mean(axis=0))
-        targets = self.labels[self.test]
-        errors = np.square(np.clip(scores, -1, 1) - targets[:, np.newaxis])
-        return np.asarray(1 - errors.mean(axis=0) / np.var(targets))
+        if self.largest is None:
+            return NUMBER.explained(self.truth, NUMBER.predicted(scores, (-1.0, 1.0)))
+        ends, target = (0.0, float(self.largest)), Count(self.largest)
+        return target.explained(NUMBER.predicted(self.truth, ends), target.predicted(scores, ends))
 
 
 def made_up_rows(rows: int, cols: int, scale: float = 1.0, classes: int = 2) -> PublicRows:
@@ -141,8 +148,26 @@ def made_up_numbers(rows: int, cols: int, scale: float = 1.0) -> PublicRows:
     return PublicRows(scale * features, np.clip(targets, -1, 1), origin, held_out=_HELD_OUT, numbers=True)
 
 
+def made_up_counts(rows: int, cols: int, largest: int, scale: float = 1.0) -> PublicRows:
+    """Return the same for counts up to ``largest``, about a twentieth of that on average, whose rate is log-linear."""
+    rng = np.random.default_rng(_SEED)
+    features = rng.uniform(-1, 1, (rows + _HELD_OUT, cols))
+    matter = min(cols, max(3, cols // 10))
+    signal = features[:, :matter] @ rng.standard_normal(matter)
+    rates = max(_COMMON_COUNT * largest, _LEAST_MEAN) * np.exp(_SPREAD_OF_RATES * signal / signal.std())
+    counts = np.minimum(rng.poisson(rates), largest)
+    origin = (
+        f"made-up columns with as many rows to train on ({rows:,}) and columns ({cols:,}) as the study, and Poisson "
+        f"counts whose mean is {counts.mean():.2g}"
+    )
+    labels = scaled_by_bounds(counts.astype(np.float64), 0.0, float(largest))
+    return PublicRows(scale * features, labels, origin, held_out=_HELD_OUT, numbers=True, largest=largest)
+
+
 def rows_like(facts: Facts, scale: float = 1.0) -> PublicRows:
     """Return made-up rows for a plan with these facts, of the kind of its target."""
+    if facts.largest_count is not None:
+        return made_up_counts(facts.rows, facts.cols, facts.largest_count, scale)
     if loss_named(facts.loss).target.ranged:
         return made_up_numbers(facts.rows, facts.cols, scale)
     return made_up_rows(facts.rows, facts.cols, scale, facts.classes)
@@ -156,9 +181,10 @@ def public_sample(
     *,
     numbers: bool = False,
     classes: int = 2,
+    largest: int | None = None,
 ) -> PublicRows:
-    """Return a sample in the study's columns with labels from 0 on (``numbers``: targets from -1 to 1), checked; of
-    a very large one some rows, at random."""
+    """Return a sample in the study's columns with labels from 0 on (``numbers``: targets from -1 to 1; ``largest``: of
+    counts up to that), checked; of a very large one some rows, at random."""
     x, y = np.asarray(features), np.asarray(labels)
     if x.ndim != 2 or x.shape[1] != cols or x.dtype.kind not in "biuf":
         raise InvalidInputError(
@@ -171,6 +197,8 @@ def public_sample(
         raise InvalidInputError(f"There must be one label for each of the {len(x)} rows of {name}.")
     if numbers and (y.dtype.kind not in "biuf" or not (np.abs(y) <= 1).all()):
         raise InvalidInputError(f"The targets of {name} must be numbers from -1 to 1, scaled from their public range.")
+    if largest is not None:
+        Count(largest).encoded(y)
     if not numbers and not set(np.unique(y).tolist()) <= set(range(classes)):
         wanted = "0 and 1" if classes == 2 else f"from 0 to {classes - 1}"
         raise InvalidInputError(f"The labels of {name} must be {wanted}.")
@@ -183,4 +211,4 @@ def public_sample(
         x, y = x[chosen], y[chosen]
         origin += f"; {len(chosen):,} of them, drawn at random, were used"
     values = y.astype(np.float64 if numbers else np.int64)
-    return PublicRows(x.astype(np.float64), values, origin, given=True, numbers=numbers)
+    return PublicRows(x.astype(np.float64), values, origin, given=True, numbers=numbers, largest=largest)

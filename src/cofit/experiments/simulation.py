@@ -80,7 +80,7 @@ class Simulation:
         """Return the accuracy without noise: the same loss, penalty 1 / n (scikit-learn's C = 1), rows of length 1
         (each of several classes against the rest); of a real target rows as they are."""
         train, test = (_unit_rows(self.data.features[part], facts) for part in (self.data.train, self.data.test))
-        loss, labels = loss_named(facts.loss), self.data.labels[self.data.train]
+        loss, labels = loss_named(facts.loss, facts.largest_count), self.data.labels[self.data.train]
         if facts.classes > 2:
             each = [minimum(loss, train, (labels == k).astype(np.int64), 1 / len(train)) for k in range(facts.classes)]
             return float(self.data.quality((test @ np.column_stack(each))[:, np.newaxis])[0])

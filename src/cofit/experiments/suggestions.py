@@ -46,14 +46,13 @@ def suggestions(
     epsilon = float(asked.epsilon)
     target = loss_named(asked.loss).target
     chance = f"{target.chance if target.ranged else 'always naming the more common class'} ({_percent(majority)})"
-    measure = "R squared" if target.ranged else "accuracy"
     own = curves[0]
     with_delta = [curve for curve in curves if curve.label.startswith("best, delta")]
     same_delta = [curve for curve in curves if curve not in with_delta]
     found = [
         *_best_setting(epsilon, own, same_delta),
         *_useless(epsilon, own, majority, chance),
-        _enough(own, plain, measure),
+        _enough(own, plain, target.measure),
         *_other_enough(own, same_delta, plain),
         *_delta(asked, own, with_delta),
         *_ranges(epsilon, own, in_ranges),

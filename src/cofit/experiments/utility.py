@@ -21,6 +21,7 @@ from cofit.experiments.suggestions import Compared, smoothing_note, suggestions
 from cofit.learn.facts import PARAMETERS, Facts, training_facts
 from cofit.learn.losses import loss_named
 from cofit.learn.plan import plan_training
+from cofit.learn.targets import NUMBER, Count
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0)
 PENALTIES = (1.0, 0.1, 0.01)
@@ -33,7 +34,7 @@ _DRAWS, _FEWEST_DRAWS, _DRAWN_ROWS = 24, 6, 200_000
 _COMMON = (
     "partition", "loss", "fit_intercept", "feature_bound", "feature_lower", "row_nonzeros", "norm_floor",
 )  # fmt: skip
-ACCURACY, R_SQUARED = "accuracy", "R squared"
+ACCURACY, R_SQUARED, D_SQUARED = "accuracy", NUMBER.measure, Count.measure
 Progress = Callable[[int, int], None]
 """Called with how many of all simulations are done."""
 
@@ -88,7 +89,8 @@ class AccuracyForecast:
     @property
     def title(self) -> str:
         """The measure, as a sentence begins with it."""
-        return "R squared (the part of the variance explained)" if self.measure == R_SQUARED else "Accuracy"
+        explained = {R_SQUARED: "variance", D_SQUARED: "Poisson deviance"}.get(self.measure)
+        return "Accuracy" if explained is None else f"{self.measure} (the part of the {explained} explained)"
 
     @property
     def chance(self) -> str:
@@ -162,10 +164,14 @@ def forecast_accuracy(
     if reason := too_large(rows, cols, LARGEST_SIZE) if X is None else None:
         raise InvalidInputError(f"{reason} Give a public or made-up sample, X and y, for recipe 'paper'.")
     bound = float(asked.feature_bound)
-    of_numbers, classes = loss_named(asked.loss).target.ranged, asked.classes
-    sample = rows_like(asked, bound) if X is None else public_sample(X, y, cols, numbers=of_numbers, classes=classes)
+    sample = rows_like(asked, bound) if X is None else _given(X, y, asked)
     given = {name: value for name, value in facts.items() if value is not None}
     return simulated_forecast(rows, cols, given, sample, settings=all_settings, epsilons=epsilons, progress=progress)
+
+
+def _given(X: Any, y: Any, asked: Facts) -> PublicRows:
+    numbers = loss_named(asked.loss).target.ranged
+    return public_sample(X, y, asked.cols, numbers=numbers, classes=asked.classes, largest=asked.largest_count)
 
 
 # --- settings --------------------------------------------------------------------------------------------
@@ -185,7 +191,7 @@ Settings = Callable[[Facts, Mapping[str, Any]], list[Setting]]
 def all_settings(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
     """Return the setting that was asked about, the other recipe, other penalties, and a delta where there is none."""
     found = [*own_and_other(asked, given)]
-    if asked.classes > 2:
+    if _descent_only(asked):
         return found
     penalties = [l2 for l2 in PENALTIES if f"paper, l2 = {l2:g}" not in [setting.label for setting in found]]
     found += [_paper(asked, given, l2) for l2 in penalties]
@@ -195,15 +201,20 @@ def all_settings(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
 
 
 def own_and_other(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
-    """Return the setting that was asked about, and the other recipe with the same delta, which several classes lack."""
+    """Return the setting that was asked about, and the other recipe with the same delta, which several classes and counts lack."""
     own = {name: value for name, value in given.items() if name != "epsilon"}
     if own.get("mechanism") == "knorm":
         del own["mechanism"]  # where it cannot be sampled, at large epsilons, the plan takes Laplace noise instead
-    if asked.classes > 2:
+    if _descent_only(asked):
         return [Setting("best", own)]
     if asked.recipe == "best":
         return [Setting("best", own), _paper(asked, given, 1.0)]
     return [Setting(f"paper, l2 = {float(asked.l2):g}", own), _best(given, float(asked.delta))]
+
+
+def _descent_only(asked: Facts) -> bool:
+    """Whether recipe 'paper' has nothing of the kind."""
+    return asked.classes > 2 or not loss_named(asked.loss).minimised
 
 
 def own_setting(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
@@ -308,7 +319,7 @@ def simulated_forecast(
         curves=tuple(curves),
         suggestions=tuple(suggestions(asked, compared, plain, data.majority, in_ranges)),
         notes=tuple(notes),
-        measure=R_SQUARED if sample.numbers else ACCURACY,
+        measure=loss_named(asked.loss).target.measure,
     )
 
 

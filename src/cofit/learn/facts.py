@@ -144,7 +144,18 @@ class TrainingSettings(MinimiserSettings, DescentSettings, CommonSettings):
 
 
 SETTINGS = tuple(one.name for one in fields(TrainingSettings))
-PARAMETERS = ("rows", "cols", "partition", "loss", "route", "classes", "shared_model", "reference", "largest_count", *SETTINGS)
+PARAMETERS = (
+    "rows",
+    "cols",
+    "partition",
+    "loss",
+    "route",
+    "classes",
+    "shared_model",
+    "reference",
+    "largest_count",
+    *SETTINGS,
+)
 """Of ``training_facts``."""
 
 

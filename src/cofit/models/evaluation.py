@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.errors import InvalidInputError
+from cofit.learn.targets import NUMBER, Target
 
 BINS = 10
 Reals = npt.NDArray[np.float64]
@@ -86,7 +87,8 @@ def evaluate(
 @dataclass(frozen=True)
 class RegressionEvaluation:
     """r_squared: 1 less the mean square of errors over that of always naming the mean of these rows; None where all
-    rows have one target. Errors are in units of the target; ``error_of_mean``: the root mean square one of the mean."""
+    rows have one target. Errors are in units of the target; ``error_of_mean``: the root mean square one of the mean.
+    d_squared: of counts, 1 less the Poisson deviance over that of the mean; None of other numbers."""
 
     rows: int
     r_squared: float | None
@@ -94,10 +96,11 @@ class RegressionEvaluation:
     mean_absolute_error: float
     median_absolute_error: float
     error_of_mean: float
+    d_squared: float | None = None
 
 
-def evaluate_numbers(targets: Reals, predicted: Reals) -> RegressionEvaluation:
-    """Compare predicted numbers with true ones."""
+def evaluate_numbers(targets: Reals, predicted: Reals, target: Target = NUMBER) -> RegressionEvaluation:
+    """Compare predicted numbers with true ones. target: what they are."""
     if not len(targets):
         raise InvalidInputError("There are no rows to evaluate.")
     errors = np.abs(predicted - targets)
@@ -110,6 +113,7 @@ def evaluate_numbers(targets: Reals, predicted: Reals) -> RegressionEvaluation:
         mean_absolute_error=float(errors.mean()),
         median_absolute_error=float(np.median(errors)),
         error_of_mean=spread,
+        d_squared=float(target.explained(targets, predicted)[0]) if target.counted and spread else None,
     )
 
 

@@ -71,7 +71,7 @@ from cofit.models.planned import check_planned
 from cofit.models.row_fields import read_rows, stated_rows
 from cofit.models.scoring import prepared_rows, prepared_scores, scores_of
 from cofit.models.smoothing import SmoothedScores, checked_smoothing, refuse_smoothed, smoothed_by
-from cofit.models.target_range import TargetRange, refuse_threshold, unscaled
+from cofit.models.target_range import TargetRange, refuse_threshold
 from cofit.privacy.certificate import Certificate
 from cofit.roles.local.training import TrainingRun
 
@@ -287,7 +287,7 @@ class LinearModel:
         """Return what a regressor predicts for rows with these scores, within the range of its target."""
         if self.target_range is None:
             raise InvalidInputError(f"A model with the loss '{self.loss}' predicts classes, and no numbers.")
-        return unscaled(scores, self.target_range)
+        return loss_named(self.loss).target.predicted(scores, self.target_range)
 
     def predict_proba(self, X: Any, *, smoothing: str | None = None) -> Reals:
         """Return sigmoid(score) for each row of X as the second of two columns, and 1 minus that as the first.
@@ -297,6 +297,12 @@ class LinearModel:
         are far less certain. smoothing: as in ``decision_function``.
         """
         return self.probabilities(self.decision_function(X, smoothing=smoothing))
+
+    @property
+    def largest_count(self) -> int | None:
+        """What no count exceeds; None where the target is no count."""
+        counted = self.target_range is not None and loss_named(self.loss).target.counted
+        return int(self.target_range[1]) if self.target_range is not None and counted else None
 
     @property
     def has_probabilities(self) -> bool:

@@ -60,8 +60,12 @@ def _of_target(model: LinearModel) -> Any:
     """Return the range of what is predicted, None for classes; they and the loss must fit."""
     if not isinstance(model.loss, str):
         refuse("loss", "the name of a loss", model.loss)
-    if loss_named(model.loss).target.ranged:
-        checked = checked_range(model.target_range, _OWNER)
+    target = loss_named(model.loss).target
+    if target.ranged:
+        checked = checked_range(model.target_range, _OWNER, target)
+        if target.counted and model.certificate.facts.get("largest_count") != int(checked[1]):
+            stated = model.certificate.facts.get("largest_count")
+            refuse("target_range", f"(0, {stated}), as the certificate says", model.target_range)
         if model.classes != ():
             refuse("classes", f"empty with the loss '{model.loss}', whose target is a number", model.classes)
         return checked

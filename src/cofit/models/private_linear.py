@@ -80,6 +80,7 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
             given = mapped_tables(given, reference)
             facts["reference"] = reference.hash
         loss = self._chosen_loss()
+        facts |= self._facts_of_target()
         classes = max(2, len(given.classes))
         asked = training_facts(given.rows, given.cols, partition=partition, loss=loss, classes=classes, **facts)
         plan = plan_training(asked.among(self.parties))
@@ -159,6 +160,10 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
     @abstractmethod
     def _model(self, run: TrainingRun, given: Tables) -> LinearModel:
         """Return the model of a run."""
+
+    def _facts_of_target(self) -> dict[str, Any]:
+        """Return the facts of the target that are no settings."""
+        return {}
 
     def _reference(self, given: Tables, partition: str) -> ReferenceMap | None:
         """Return the public map to apply to all rows; None: there is none."""

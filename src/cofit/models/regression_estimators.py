@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cofit.errors import parameter_error
+from cofit.models.deviance import d2_poisson
 from cofit.models.regressor import PrivateLinearRegressor
 from cofit.models.tables import Tables
 
@@ -119,3 +120,54 @@ class HuberRegressor(RidgeRegression):
     """
 
     _loss = "huber"
+
+
+class PoissonRegressor(RidgeRegression):
+    r"""Poisson regression of counts with differential privacy: a log-linear rate, recipe 'best', delta > 0.
+
+    The target is a count y_i from 0 to a public largest one, ``target_range[1]``. In 20 steps from w = 0,
+
+        w <- w + step * (sum_i clip((y_i - exp(middle + half <w, z_i>)) / c, -1, 1) z_i + noise),
+
+    with c the power of two nearest to a tenth of the largest count, at least 1: up to c the gradient of the Poisson
+    deviance, and no record can do more. A score from -1 to 1 stands for rates from 1/20 to the largest count, on a
+    logarithmic scale (middle and half); scores beyond are cut. Rows, noise and what is released are those of
+    ``RidgeRegression``. Few steps from 0 do what a penalty (scikit-learn's ``alpha``) does, so that there is none.
+
+    Recipe 'paper' and delta = 0 are refused: nobody has proven a bound for them.
+
+    Parameters
+    ----------
+    target_range : pair of numbers
+        (0, the largest count that there can be): agreed on beforehand, and never taken from the data. A count beyond it
+        is refused, as is what is no whole number. From 1 to 32768.
+
+    All other parameters and notes are those of ``RidgeRegression``.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+        The noisy weights, in units of the logarithm of the rate, of rows as they are prepared in training.
+    intercept_ : float
+        The noisy intercept, in the same units.
+
+    ``predict`` returns rates, from 1/20 to the largest count; ``score`` returns D squared, the part of the Poisson
+    deviance that is explained, as scikit-learn's ``PoissonRegressor`` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cofit import PoissonRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (2000, 2))
+    >>> y = np.minimum(rng.poisson(np.exp(1 + X[:, 0] - X[:, 1])), 40)
+    >>> model = PoissonRegressor(epsilon=3.0, target_range=(0, 40)).fit([(X[:900], y[:900]), (X[900:], y[900:])])
+    >>> model.score(X, y) > 0.3
+    True
+    """
+
+    _loss = "poisson"
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return D squared of ``predict``: 1 less the Poisson deviance over that of the mean."""
+        return d2_poisson(y, self.predict(X), sample_weight)

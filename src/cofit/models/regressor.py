@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from cofit.learn.losses import loss_named
+from cofit.learn.targets import Target
 from cofit.models.arguments import taught
 from cofit.models.linear_model import LinearModel, Reals
 from cofit.models.number_tables import number_tables
@@ -31,13 +33,20 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearEstimator):  # type: i
         return np.asarray(self.model_.predict(rows))
 
     def _tables(self, owners: Any, y: Any, partition: str) -> Tables:
-        name = type(self).__name__
-        return number_tables(owners, y, partition, name, checked_range(self.target_range, name))
+        return number_tables(owners, y, partition, type(self).__name__, self._range(), self._target())
+
+    @classmethod
+    def _target(cls) -> Target:
+        return loss_named(cls._loss).target
+
+    def _range(self) -> TargetRange:
+        return checked_range(self.target_range, type(self).__name__, self._target())
+
+    def _facts_of_target(self) -> dict[str, Any]:
+        return {"largest_count": int(self._range()[1])} if self._target().counted else {}
 
     def _model(self, run: TrainingRun, given: Tables) -> LinearModel:
-        return LinearModel.from_training(
-            run, (), given.feature_names, checked_range(self.target_range, type(self).__name__)
-        )
+        return LinearModel.from_training(run, (), given.feature_names, self._range())
 
     @classmethod
     def _stated(cls, model: LinearModel) -> dict[str, Any]:
@@ -50,8 +59,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearEstimator):  # type: i
 
     def _take(self, model: LinearModel, given: Tables | None) -> None:
         super()._take(model, given)
-        lower, upper = checked_range(model.target_range, type(self).__name__)
-        half = (upper - lower) / 2
+        target = self._target()
+        middle, half = target.predictor(checked_range(model.target_range, type(self).__name__, target))
         self.coef_ = half * model.weights
         self.released_coef_ = half * np.array(model.coef)
-        self.intercept_ = float((lower + upper) / 2 + half * np.asarray(model.intercept))
+        self.intercept_ = float(middle + half * np.asarray(model.intercept))

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from cofit.errors import InvalidInputError, VerificationError, parameter_error
 from cofit.learn.rebuild import rebuilt_plan
+from cofit.learn.targets import NUMBER
 from cofit.models.columns_of_weights import coef_of
 from cofit.models.linear_model import KIND as LINEAR
 from cofit.models.linear_model import LinearModel
@@ -135,7 +136,7 @@ class StudyModel:
             label = Feature(self.label, "number", *self.model.target_range)
             scaled = encode_columns([label], table, problems)[:, 0]
             problems.raise_any()
-            return self.model.numbers(scaled)
+            return NUMBER.predicted(scaled, self.model.target_range)
         words = " or ".join(str(value) for value in self.model.classes)
         column = plain_column(table, self.label)
         try:

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
+from cofit.learn.losses import loss_named
+from cofit.models.deviance import d2_poisson
 from cofit.models.linear_model import Reals
 from cofit.models.study_estimator import StudyEstimator
 
@@ -30,7 +32,9 @@ class StudyRegressor(RegressorMixin, StudyEstimator):  # type: ignore[misc]
         return self.model_.numbers(self._scores(self._table(X)))
 
     def score(self, X: Any, y: npt.ArrayLike | None = None, sample_weight: Any = None) -> float:
-        """Return R squared of ``predict``. y: the targets; None takes the study's label column of the table."""
+        """Return R squared of ``predict``, of counts D squared. y: the targets; None takes the study's label column of
+        the table."""
         table = self._table(X)
         truth = self.study_model.labels(table) if y is None else np.asarray(y)
-        return float(r2_score(truth, self.model_.numbers(self._scores(table)), sample_weight=sample_weight))
+        measure = d2_poisson if loss_named(self.model_.loss).target.counted else r2_score
+        return float(measure(truth, self.model_.numbers(self._scores(table)), sample_weight=sample_weight))

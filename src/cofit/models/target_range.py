@@ -1,4 +1,4 @@
-"""The public range of a real target: from its own units to [-1, 1], and back."""
+"""The public range of a target that is a number."""
 
 from __future__ import annotations
 
@@ -7,30 +7,26 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.learn.targets import NUMBER, Target
 
 TargetRange = tuple[float, float]
-Reals = npt.NDArray[np.float64]
 
 
-def checked_range(given: Any, owner: str) -> TargetRange:
-    """Return a lower and an upper end as floats, or raise InvalidInputError. owner: what has the parameter."""
+def checked_range(given: Any, owner: str, target: Target = NUMBER) -> TargetRange:
+    """Return a lower and an upper end as floats, or raise InvalidInputError. owner: what has the parameter; target:
+    what it is the range of."""
     sound = isinstance(given, tuple | list) and len(given) == 2
     sound = sound and all(isinstance(end, Real) and not isinstance(end, bool | np.bool_) for end in given)
-    if sound:
-        lower, upper = (float(end) for end in given)
-        if lower < upper and math.isfinite(upper - lower):
-            return lower, upper
     must_be = "a pair of finite numbers, the lower and the upper end of what the target can be, agreed on beforehand"
+    if sound and all(math.isfinite(end) for end in given):
+        lower, upper = (float(end) for end in given)
+        refused = target.refused_range(lower, upper)
+        if refused is None:
+            return lower, upper
+        must_be = f"a pair of {refused}, agreed on beforehand" if target.counted else must_be
     raise parameter_error("target_range", owner, must_be, given)
-
-
-def unscaled(scores: Reals, target_range: TargetRange) -> Reals:
-    """Return scores in the units of the target, within its range."""
-    lower, upper = target_range
-    return np.asarray(np.clip((lower + upper) / 2 + (upper - lower) / 2 * scores, lower, upper))
 
 
 def refuse_threshold(threshold: float | None) -> None:

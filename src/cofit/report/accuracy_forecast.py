@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cofit.errors import InvalidInputError
-from cofit.experiments.public_rows import PublicRows, made_up_numbers, made_up_rows
+from cofit.experiments.public_rows import PublicRows, made_up_counts, made_up_numbers, made_up_rows
 from cofit.experiments.referenced_rows import rows_of_reference
 from cofit.experiments.simulation import too_large
 from cofit.experiments.utility import (
@@ -47,6 +47,7 @@ _SETTING = (
         "recipe",
         "loss",
         "classes",
+        "largest_count",
         "delta",
         "fit_intercept",
         "normalised_by",
@@ -82,6 +83,8 @@ def forecast_on_made_up_rows(model: LinearModel | StudyModel) -> AccuracyForecas
 def _made_up(model: LinearModel, scale: float) -> PublicRows:
     if model.reference is not None:
         return rows_of_reference(model.reference)
+    if model.largest_count is not None:
+        return made_up_counts(model.certificate.n, model.features, model.largest_count, scale)
     if model.target_range is not None:
         return made_up_numbers(model.certificate.n, model.features, scale)
     return made_up_rows(model.certificate.n, model.features, scale, len(model.classes))

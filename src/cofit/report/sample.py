@@ -37,8 +37,15 @@ def load_sample(path: Path, model: LinearModel | StudyModel, layout: TextLayout 
     one = linear(model)
     if one.target_range is not None:
         labels = scaled_by_bounds(np.asarray(labels, dtype=np.float64), *one.target_range)
-    name, numbers = f"the sample {path.name}", one.target_range is not None
-    return public_sample(features, labels, features.shape[1], name, numbers=numbers, classes=len(one.classes))
+    return public_sample(
+        features,
+        labels,
+        features.shape[1],
+        f"the sample {path.name}",
+        numbers=one.target_range is not None,
+        classes=len(one.classes),
+        largest=one.largest_count,
+    )
 
 
 def _plain(path: Path, model: LinearModel) -> tuple[Any, Any]:

@@ -13,7 +13,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from cofit.learn.losses import kinds, loss_named
 from cofit.learn.recipes.descent.reference import ReferenceMap
+from cofit.learn.targets import Target
 from cofit.study.hashed import HashedStudy
 
 FORMAT = 1
@@ -124,6 +126,15 @@ class Data:
         if self.label_range is None:
             return None
         return Feature(self.label, "number", *self.label_range)
+
+    def target(self, kind: str) -> Target:
+        """What a model of this kind predicts."""
+        return loss_named(kinds()[kind]).target
+
+    def largest_count(self, kind: str) -> int | None:
+        """What no count exceeds; None where the label of a model of this kind is no count."""
+        counted = self.label_range is not None and self.target(kind).counted
+        return int(self.label_range[1]) if self.label_range is not None and counted else None
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ import pyarrow as pa
 from cofit.errors import parameter_error
 from cofit.learn.bounds import beyond, scaled_by_bounds
 from cofit.learn.sparse_rows import FeatureTable, SparseRows
+from cofit.learn.targets import NUMBER
 from cofit.study.columns import (
     BOOLEANS,
     UNKNOWN,
@@ -38,13 +39,14 @@ from cofit.study.columns import (
     plain_column,
     row_keys,
 )
-from cofit.study.document import Data, Feature, OwnerEntry, Study, Value, value_text
+from cofit.study.document import Feature, OwnerEntry, Study, Value, value_text
 from cofit.study.fields import suggestion
 from cofit.study.problems import (
     DATE,
     INFINITE,
     MISSING,
     NO_NUMBER,
+    NOT_WHOLE,
     OUT_OF_BOUNDS,
     REPEATED,
     UNKNOWN_VALUE,
@@ -127,7 +129,7 @@ def encode_table(study: Study, owner: str, table: pa.Table | SparseTable) -> Enc
     encoded: FeatureTable | None = encode_columns(features, table, problems) if features else sparse
     labels = None
     if entry.holds_label and study.data.label in present:
-        labels = _labels(study.data, table, problems)
+        labels = _labels(study, table, problems)
     weights = None
     if entry.holds_label and study.data.weight is not None and study.data.weight in present:
         column = Feature(study.data.weight, "number", 0.0, study.data.weight_bound or 0.0)
@@ -139,10 +141,14 @@ def encode_table(study: Study, owner: str, table: pa.Table | SparseTable) -> Enc
     return EncodedTable(encoded, labels, kept, problems.moved, weights)
 
 
-def _labels(data: Data, table: pa.Table, problems: Problems) -> npt.NDArray[Any]:
+def _labels(study: Study, table: pa.Table, problems: Problems) -> npt.NDArray[Any]:
     """Return the places of classes, or numbers scaled from their range to [-1, 1]."""
-    if data.label_feature is not None:
-        return encode_columns([data.label_feature], table, problems)[:, 0]
+    data = study.data
+    if data.label_feature is not None and data.label_range is not None:
+        scaled = encode_columns([data.label_feature], table, problems)[:, 0]
+        broken = data.target(study.model.kind).not_whole(NUMBER.predicted(scaled, data.label_range))
+        problems.add_cells(data.label, broken, NOT_WHOLE, "it is no whole number, as counts are; correct it")
+        return scaled
     return _matched(data.label, table, data.label_values, problems, remedy=_LABEL_IN)
 
 

@@ -27,7 +27,7 @@ from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.learn.recipes.descent.shares import SHARED
 from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS
 from cofit.learn.settings import RECIPES, WHO_SCALES
-from cofit.learn.targets import MOST_CLASSES
+from cofit.learn.targets import MOST_CLASSES, Target
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES
@@ -187,7 +187,7 @@ def _shares(table: Table) -> tuple[tuple[str, float], ...]:
 
 def _data(table: Table, model: Model) -> Data:
     """Return the data section; ``rows`` is 0 where it is to be summed up from the owners."""
-    recipe, of_numbers = model.recipe, loss_named(kinds()[model.kind]).target.ranged
+    recipe, target = model.recipe, loss_named(kinds()[model.kind]).target
     partition = table.text("partition", choices=PARTITIONS)
     vertical = partition == "vertical"
     table.absent(["schema"], "the features of the schema file must stand in its place (load_study does that)")
@@ -212,14 +212,14 @@ def _data(table: Table, model: Model) -> Data:
                     table.raw(name),
                 )
             taken.add(special[name])
-    label_values, label_range = _label(table, model.kind, of_numbers)
+    label_values, label_range = _label(table, model.kind, target)
     return Data(
         partition=partition,
         rows=table.integer("rows") if vertical or "rows" in table else 0,
         label=special["label"],
         label_values=label_values,
         normalised_by=by,
-        norm_floor=table.number("norm_floor", float(NUMBER_NORM_FLOOR if of_numbers else DEFAULT_NORM_FLOOR)),
+        norm_floor=table.number("norm_floor", float(NUMBER_NORM_FLOOR if target.ranged else DEFAULT_NORM_FLOOR)),
         clip_rows=table.boolean("clip_rows", False) if "clip_rows" in table else None,
         row_nonzeros=table.integer("row_nonzeros") if "row_nonzeros" in table else None,
         row_key=special.get("row_key"),
@@ -240,16 +240,17 @@ def _weight_bound(table: Table) -> float | None:
     return table.number("weight_bound") if "weight_bound" in table else None
 
 
-def _label(table: Table, kind: str, of_numbers: bool) -> tuple[tuple[Value, ...], tuple[float, float] | None]:
+def _label(table: Table, kind: str, target: Target) -> tuple[tuple[Value, ...], tuple[float, float] | None]:
     """Return the classes of the label, or none and the range of its numbers."""
-    if not of_numbers:
+    if not target.ranged:
         table.absent(["label_range"], f"the label of a model of kind '{kind}' has classes: label_values")
         return parse_values(table, "label_values", (str, int, bool), most=MOST_CLASSES), None
     table.absent(["label_values"], f"the label of a model of kind '{kind}' is a number: give label_range")
     lower, upper = _pair(table, "label_range", "the lower end of what the label can be and the upper one")
-    if not lower < upper or not math.isfinite(upper - lower):
-        must_be = "two numbers, the first of them smaller, as in [0, 400]"
-        raise field_error(table.at("label_range"), must_be, table.raw("label_range"))
+    must_be = target.refused_range(lower, upper)
+    if must_be is not None:
+        example = "[0, 40]" if target.counted else "[0, 400]"
+        raise field_error(table.at("label_range"), f"{must_be}, as in {example}", table.raw("label_range"))
     return (), (lower, upper)
 
 

@@ -35,6 +35,7 @@ def study_facts(study: Study) -> Facts:
         loss=kinds()[model.kind],
         classes=max(2, len(data.label_values)),
         shared_model=study.release.shared,
+        largest_count=data.largest_count(model.kind),
         **{
             **{name: value for part in parts for name, value in vars(part).items() if name in SETTINGS},
             "fit_intercept": model.intercept,

@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic import IntegerRing
 from cofit.learn.batches import in_batches
 from cofit.learn.losses.clipped_difference import ClippedDifference
 from cofit.learn.losses.clipped_residual import Reals
@@ -59,8 +60,12 @@ class ClippedCount(ClippedDifference):
     distance: Fraction = _DISTANCE
 
     def __str__(self) -> str:
-        below = "" if self.unit == 1 else f" / {self.unit}"
-        return f"clip((y - exp(z)){below}, -1, 1)"
+        difference = "y - exp(z)" if self.unit == 1 else f"(y - exp(z)) / {self.unit}"
+        return f"clip({difference}, -1, 1)"
+
+    def evaluated(self, ring: IntegerRing) -> str:
+        degree = self.rates(working_bits(ring)).degree
+        return f"{self} by four comparisons and a polynomial of degree {degree}, for any z"
 
     @property
     def unit_bits(self) -> int:

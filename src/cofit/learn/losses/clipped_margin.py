@@ -48,7 +48,7 @@ class ClippedMargin(Evaluation):
         """One line."""
         if self.residual == HALF_MARGIN:
             return "clipped margin by two comparisons, for any z"
-        return f"clip({self.residual.edge} - {self.residual.slope} z, 0, 1) by two comparisons, for any z"
+        return self.residual.evaluated(self.ring)
 
     @property
     def temporaries(self) -> int:

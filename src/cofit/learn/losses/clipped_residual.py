@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cofit.arithmetic import IntegerRing
 from cofit.errors import parameter_error
 from cofit.learn.targets.two_classes import TWO_CLASSES
 from cofit.secret import SecretArray
@@ -64,6 +65,11 @@ class ClippedResidual:
     def largest_target(self) -> Fraction:
         """What ``argument`` takes from a score at most."""
         return Fraction(0)
+
+    def evaluated(self, ring: IntegerRing) -> str:
+        """Return how the parties compute e in this ring, in one line."""
+        del ring
+        return f"clip({self.edge} - {self.slope} z, 0, 1) by two comparisons, for any z"
 
     @property
     def meaning(self) -> str:

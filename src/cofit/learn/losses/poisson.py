@@ -69,4 +69,6 @@ class Poisson(Loss):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise parameter_error("loss", "a plan", "another one than 'poisson' with recipe 'paper' or delta = 0", self.name)
+        raise parameter_error(
+            "loss", "a plan", "another one than 'poisson' with recipe 'paper' or delta = 0", self.name
+        )

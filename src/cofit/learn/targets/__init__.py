@@ -6,4 +6,14 @@ from cofit.learn.targets.several_classes import MOST_CLASSES, SeveralClasses
 from cofit.learn.targets.target import Target
 from cofit.learn.targets.two_classes import TWO_CLASSES, TwoClasses
 
-__all__ = ["MOST_CLASSES", "MOST_COUNT", "NUMBER", "TWO_CLASSES", "Count", "Number", "SeveralClasses", "Target", "TwoClasses"]
+__all__ = [
+    "MOST_CLASSES",
+    "MOST_COUNT",
+    "NUMBER",
+    "TWO_CLASSES",
+    "Count",
+    "Number",
+    "SeveralClasses",
+    "Target",
+    "TwoClasses",
+]

@@ -27,6 +27,7 @@ MOST_COUNT = 1 << COUNT_BITS
 """The largest count that can be agreed on."""
 LEAST_RATE = Fraction(1, 20)
 _ROUNDING = 2.0**-20
+"""How far from a whole number a count may be, for the way from its range to [-1, 1] and back."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Count(Target):
     def encoded(self, labels: npt.NDArray[Any]) -> Reals:
         counts = (np.asarray(labels, dtype=np.float64) + 1) / 2 * self.largest
         whole = np.rint(counts)
-        sound = (np.abs(counts - whole) <= _ROUNDING * self.largest) & (whole >= 0) & (whole <= self.largest)
+        sound = ~self.not_whole(counts) & (whole >= 0) & (whole <= self.largest)
         if not sound.all():  # not a number is not either
             raise InvalidInputError(f"Targets must be whole numbers from 0 to {self.largest}, one for each row.")
         return np.asarray(np.ldexp(whole, -COUNT_BITS))
@@ -62,7 +63,7 @@ class Count(Target):
         return f"0 and the largest count that there can be, a whole number from 1 to {MOST_COUNT}"
 
     def not_whole(self, values: Reals) -> npt.NDArray[np.bool_]:
-        return np.asarray(np.isfinite(values) & (values != np.rint(values)))
+        return np.asarray(np.abs(values - np.rint(values)) > _ROUNDING)
 
     def predictor(self, target_range: Range) -> tuple[float, float]:
         """Of the logarithm of the rate."""

@@ -178,11 +178,10 @@ class _Batches:
         if self._kind == "classes":
             return integers.astype(np.float64)
         values = integers.astype(np.float64) / 2.0**self._model.plan.score_bits
-        scale = self._model.study.data.label_range
-        if scale is None:
+        study = self._model.study
+        if study.data.label_range is None:
             return values
-        lower, upper = scale
-        return np.asarray((lower + upper) / 2 + (upper - lower) / 2 * values)
+        return study.data.target(study.model.kind).predicted(values, study.data.label_range)
 
     def _tell(self, batches: int) -> None:
         if self._progress is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from typing import Any
 
 from cofit.roles.client.served_model import ServedModel, client_named
@@ -41,10 +40,10 @@ class QueryStatement:
     def of(cls, model: ServedModel, client: str, answers: str, rows: int, counted: int | None) -> QueryStatement:
         """Return the statement of answers to so many rows."""
         study, plan = model.study, model.plan
-        spec, error = study.spec, plan.error(answers)
+        spec, found = study.spec, plan.error(answers)
+        error = None if found is None else float(found)
         if error is not None and study.data.label_range is not None:
-            lower, upper = study.data.label_range
-            error *= (Fraction(upper) - Fraction(lower)) / 2
+            error = study.data.target(study.model.kind).error_of(error, study.data.label_range)
         return cls(
             headline=_headline(model),
             study=study.name,
@@ -53,7 +52,7 @@ class QueryStatement:
             client=client,
             rows=rows,
             answers=answers,
-            error=None if error is None else float(error),
+            error=error,
             counted=counted,
             limit=client_named(study, client).rows,
             scheme=spec.name,
