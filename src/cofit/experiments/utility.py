@@ -201,7 +201,8 @@ def all_settings(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
 
 
 def own_and_other(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
-    """Return the setting that was asked about, and the other recipe with the same delta, which several classes and counts lack."""
+    """Return the setting that was asked about, and the other recipe with the same delta, which several classes lack,
+    as do counts."""
     own = {name: value for name, value in given.items() if name != "epsilon"}
     if own.get("mechanism") == "knorm":
         del own["mechanism"]  # where it cannot be sampled, at large epsilons, the plan takes Laplace noise instead

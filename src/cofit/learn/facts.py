@@ -347,9 +347,11 @@ def training_facts(
 def _check_counts(loss: str, largest_count: int | None, recipe: str, delta: Fraction) -> None:
     """Refuse a loss where a plan cannot have it, and a largest count that is missing or goes with another loss."""
     of_counts = LOSSES[loss].up_to(largest_count)
-    if not of_counts.minimised and not (recipe == "best" and delta):
-        must_be = f"another one than '{loss}' unless recipe='best' and delta > 0 (for example 1e-6)"
-        raise parameter_error("loss", OWNER, must_be, loss)
+    if not of_counts.minimised and recipe != "best":
+        must_be = f"'best' with the loss '{loss}', for which nothing else is proven"
+        raise parameter_error("recipe", OWNER, must_be, recipe)
+    if not of_counts.minimised and not delta:
+        raise parameter_error("delta", OWNER, f"above 0 (for example 1e-6) with the loss '{loss}'", float(delta))
     if of_counts.target.counted and largest_count is None:
         must_be = f"stated with the loss '{loss}': what no count exceeds, agreed on beforehand"
         raise parameter_error("largest_count", OWNER, must_be, largest_count)

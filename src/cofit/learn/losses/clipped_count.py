@@ -4,17 +4,17 @@
 
 with the count y, the score s = <w, z>, and c the power of two nearest to a tenth of the largest count, at least 1. Up
 to c it is minus the derivative of the Poisson deviance, divided by 2 c, in the logarithm of the rate. It does not
-increase with s, so that a step along it goes down a convex function, as one along the clipped residual of any loss does.
+increase with s, so that a step along it goes down a convex function, as of any clipped residual.
 
 **On secrets**, for a score of a proven range, with b = 12 fractional bits:
 
     t = clip(s, -1, 1)         exactly: by the scheme's clip of a sum, or by two comparisons
     p = P(t)                   a polynomial near rate(t) / c on [-1, 1], with b fractional bits
-    e = 2 r(p - y / c) - 1     r(m) = clip(1/2 - m / 2, 0, 1), exactly, by two comparisons; y / c is exact, c a power of 2
+    e = 2 r(p - y / c) - 1     r(m) = clip(1/2 - m / 2, 0, 1), exactly, by two comparisons; y / c is exact
 
 **The bound.** |e| <= 1 holds because r is clipped, by comparisons that are exact for every p - y / c in their range,
-|p - y / c| <= largest / c + 1: |P| <= largest / c + ``rate_error`` on all of [-1, 1], where t is whatever the score was;
-and 0 <= y / c <= largest / c, of a record that failed the check y = 0 exactly (``prepared`` multiplies it by the
+|p - y / c| <= largest / c + 1: |P| <= largest / c + ``rate_error`` on all of [-1, 1], where t is whatever the score
+was; and 0 <= y / c <= largest / c, of a record that failed the check y = 0 exactly (``prepared`` multiplies it by the
 verdict). So the bound rests neither on the polynomial being near the exponential, nor on an owner's honesty, nor on the
 score: only the accuracy does. What a privacy proof takes of it is point 5 of ``recipes/descent/proof.md``.
 
