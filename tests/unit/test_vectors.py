@@ -100,7 +100,8 @@ def awaiting(due: dict[str, Any]) -> tuple[Channel, MemoryLink, bytearray]:
 def test_the_frame_that_is_due_is_taken() -> None:
     data = next(one for one in read("frames")["frames"] if one["kind"] == "DATA")
     channel, sender, target = awaiting(read("bad_frames")["due"])
-    assert sender.send_frame(bytes.fromhex(data["frame"]))
+    sender.queue((bytes.fromhex(data["frame"]),))
+    assert sender.pump_send()
     assert channel.pump_receive()
     assert target == bytes(range(24))
 
@@ -108,7 +109,8 @@ def test_the_frame_that_is_due_is_taken() -> None:
 @pytest.mark.parametrize("bad", read("bad_frames")["frames"], ids=lambda bad: bad["why"])
 def test_bad_frames_are_refused(bad: dict[str, str]) -> None:
     channel, sender, target = awaiting(read("bad_frames")["due"])
-    sender.send_frame(bytes.fromhex(bad["frame"]))
+    sender.queue((bytes.fromhex(bad["frame"]),))
+    sender.pump_send()
     with pytest.raises(TransportError) as info:
         channel.pump_receive()
     assert type(info.value) is getattr(errors, bad["error"])

@@ -32,8 +32,6 @@ from cofit.transport.terms import REFUSE_BYTES, Refusal, Terms, refusal_error
 
 SMALL_BYTES = 16384 - HEADER_BYTES
 """Up to here header and payload travel in one TLS record, and arrive with one read."""
-_JOINED_BYTES = 1 << 17
-"""Up to here header and payload are copied together, which costs less than a record for every piece."""
 
 MAX_NOTICES = 64
 """How many notices are read in a row before the clock is looked at; see Channel.interrupted."""
@@ -157,12 +155,9 @@ class Channel:
         header = _pack(MAGIC, self._version, _DATA, 0, tag, self._send_tag, self._send_turn, size)
         self._send_turn += 1
         try:
-            if size <= _JOINED_BYTES:
-                return self._link_frame(b"".join((header, *pieces)))
-            self.link.queue((header, *pieces))
+            return self._link_frame((header, *pieces), HEADER_BYTES + size)
         except (LinkClosedError, LinkRefusedError, LinkTamperedError):
             self._fail_sending()
-        return self.pump_send()
 
     def pump_send(self) -> bool:
         """Go on sending; True when everything is handed over."""

@@ -142,9 +142,10 @@ class FaultyLink:
         for late in held:
             self.pass_on(late)
 
-    def send_frame(self, frame: bytes) -> bool:
+    def send_frame(self, pieces: Sequence[bytes | memoryview], size: int) -> bool:
         """Add one frame, as the plan will have it, and send on the inner link."""
-        self.queue((frame,))
+        del size
+        self.queue(pieces)
         return self.pump_send()
 
     def pass_on(self, frame: bytes) -> None:
@@ -159,9 +160,9 @@ class FaultyLink:
         """Send on the inner link."""
         return self._link.pump_send()
 
-    def pump_receive(self, into: memoryview) -> int:
+    def pump_receive(self, into: memoryview, enough: int = 0) -> int:
         """Receive from the inner link."""
-        return self._link.pump_receive(into)
+        return self._link.pump_receive(into, enough)
 
     def has_unread(self) -> bool:
         """Ask the inner link."""

@@ -104,7 +104,7 @@ class Return:
                 raise DroppedError("the session has ended there")
             position, proof = self._ticket.read_answer(self._request, frame)
             if not self._asks:
-                self._link.send_frame(proof)
+                self._link.send_frame((proof,), len(proof))
         except _BROKEN:
             raise DroppedError("it closed the connection during the resumption") from None
         except NotResumedError as error:
@@ -168,7 +168,7 @@ class Welcome:
             raise DroppedError("a resumption of a session that has ended here", Refused.SESSION)
         position = line.let_in(request)
         answer, self._due = line.ticket.answer(request, position or 0)
-        self.link.send_frame(answer)
+        self.link.send_frame((answer,), len(answer))
         if position is None:
             return True
         self._line, self._generation, self._position = line, request.generation, request.position

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from cofit.transport.frames import HEADER_BYTES
 from cofit.transport.outgoing import Outgoing
 from cofit.transport.passage import Passage
 from cofit.transport.records import (
@@ -37,7 +38,8 @@ class Incoming:
     ``heard`` is called with kind, value and content of every record that is no part of the stream; acknowledgements go
     to ``out``. ``received`` is our position; ``ahead_bytes`` of it the program has not asked for yet. ``fresh``:
     whether any byte came since it was last set to False. ``interrupted``: whether reading stopped after many records
-    in a row, so that more may be there that no poll would report.
+    in a row, so that more may be there that no poll would report. ``settled``: that nothing is there that no poll would
+    report, neither here nor in the connection, as is known without asking it.
     """
 
     def __init__(self, passage: Passage, out: Outgoing, heard: Callable[[int, int, bytes], None]) -> None:
@@ -45,6 +47,7 @@ class Incoming:
         self.ahead_bytes = 0
         self.fresh = False
         self.interrupted = False
+        self.settled = False
         self._passage = passage
         self._out = out
         self._heard = heard
@@ -57,6 +60,12 @@ class Incoming:
     def forget(self) -> None:
         """The connection has gone: what it brought of a record's rest comes again."""
         self._left = self._skip = self._low = self._high = 0
+        self.settled = False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a part of the stream has come in whose rest has not."""
+        return self._left > 0
 
     @property
     def buffered(self) -> bool:
@@ -65,25 +74,43 @@ class Incoming:
 
     # --- for the program -----------------------------------------------------------------------------------
 
-    def read_whole(self, into: memoryview) -> int:
-        """Read one record of the stream that is just what is wanted, as most are; -1: go on as with any other."""
-        link, scratch, size = self._passage.link, self._scratch, RECORD_BYTES + len(into)
-        if link is None or self._left or self._high or self._ahead or size > len(scratch):
+    def read_at_once(self, into: memoryview) -> int:
+        """Read as most messages come: from the rest of a record, or a record that begins where we are.
+
+        -1: go on as with any other. Of what is no header alone it asks for a byte more than is wanted: who gets no such
+        byte knows that the connection has nothing left over.
+        """
+        link, wanted, scratch = self._passage.link, len(into), self._scratch
+        if self._high or self._skip or self._ahead or link is None:
             return -1
-        got = link.pump_receive(scratch[:size])
+        self.settled = self.interrupted = False
+        if self._left:
+            if self._left < wanted:
+                return -1
+            got = link.pump_receive(into)
+            self.fresh = self.fresh or got > 0
+            self._left -= got
+            self.received += got
+            return got
+        size = RECORD_BYTES + wanted
+        if size >= len(scratch):
+            return -1
+        got = link.pump_receive(scratch[: size + (wanted > HEADER_BYTES)], size)
         if not got:
+            self.settled = True
             return 0
         self.fresh = True
         if got == size:
             kind, length, position, acknowledged = _unpack(scratch)
-            if kind == BYTES and length == len(into) and position == self.received:
-                out = self._out
-                if acknowledged > out.acknowledged:
-                    out.acknowledge(acknowledged)
+            if kind == BYTES and wanted <= length <= MOST_RECORD_BYTES and position == self.received:
+                if acknowledged > self._out.acknowledged:
+                    self._out.acknowledge(acknowledged)
                 into[:] = scratch[RECORD_BYTES:size]
-                self.received += len(into)
-                return len(into)
-        self._low, self._high = 0, got
+                self.received = position + wanted
+                self._left = left = length - wanted
+                self.settled = not left and wanted > HEADER_BYTES
+                return wanted
+        self._high = got
         return -1
 
     def take_ahead(self, into: memoryview) -> int:
@@ -112,6 +139,7 @@ class Incoming:
             into[:size] = self._scratch[self._low : self._low + size]
             self._advance(size)
         elif link is not None:
+            self.settled = False
             size = link.pump_receive(into[:size])
             self.fresh = self.fresh or size > 0
         else:
@@ -188,6 +216,7 @@ class Incoming:
                 scratch[:have] = bytes(scratch[self._low : self._high])
                 self._low, self._high = 0, have
             link = self._passage.link
+            self.settled = False
             got = 0 if link is None else link.pump_receive(scratch[have : min(len(scratch), need + hint)])
             if not got:
                 return False

@@ -6,11 +6,11 @@ import contextlib
 import os
 import select
 import threading
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 from cofit.transport.line import Line
 from cofit.transport.link import Link
-from cofit.transport.tls import PollWaiter
+from cofit.transport.tls import PollWaiter, Question
 
 
 class Alarm:
@@ -47,30 +47,37 @@ class Alarm:
 
 
 class LineWaiter(PollWaiter):
-    """Waits for lines. ``change`` is to be called, from any thread, when a line has lost or got a connection."""
+    """Waits for lines. ``change`` is to be called, from any thread, when a line has lost or got a connection.
+
+    While nothing changes it waits as for sockets. A change makes it forget all questions, so that the next wait comes
+    to ``_ask_first``.
+    """
 
     def __init__(self, spin: float, lines: Sequence[Line]) -> None:
         self._alarm = Alarm()
         super().__init__(spin, bell=self._alarm.fileno())
         self._lines = lines
-        self._changed = False
-        self._whole = True
+        self._changed = True
 
     def change(self) -> None:
         """Look at the lines again, now or at the next wait."""
         self._changed = True
         self._alarm.ring()
+        self._questions.clear()  # last: who finds a question again after the ring comes back at once
 
-    def wait(self, receiving: Sequence[Link], sending: Sequence[Link], seconds: float) -> Container[int] | None:
-        """Sleep until a line can go on, or has a new connection, or none any more."""
+    def _ask_first(
+        self, key: object, receiving: Sequence[Link], sending: Sequence[Link], seconds: float
+    ) -> Question | None:
+        """Wait here and now where a line has no connection, or something is to be sent."""
+        self._alarm.quiet()  # before the look at the lines: a ring that comes later is for the next wait
         if self._changed:
             self._changed = False
-            self._alarm.quiet()
-            self._questions.clear()
-            self._whole = all(line.connected for line in self._lines)
             return None
-        if not sending and self._whole:
-            return super().wait(receiving, sending, seconds)
+        if not sending and all(line.connected for line in self._lines):
+            question = super()._ask_first(key, receiving, sending, seconds)
+            if self._changed:  # while the question was noted, which is out of date then
+                self._questions.clear()
+            return question
         poll = select.poll()
         poll.register(self._alarm.fileno(), select.POLLIN)
         for line in self._lines:

@@ -38,14 +38,17 @@ class Link(Protocol):
     def queue(self, pieces: Sequence[Buffer]) -> None:
         """Add one whole frame to what is to be sent. The pieces must not change until they are sent."""
 
-    def send_frame(self, frame: bytes) -> bool:
-        """As ``queue`` of one piece and ``pump_send`` together, for the many frames that go at once."""
+    def send_frame(self, pieces: Sequence[bytes | memoryview], size: int) -> bool:
+        """As ``queue`` and ``pump_send`` together, of ``size`` bytes in all, for the many frames that go at once."""
 
     def pump_send(self) -> bool:
         """Send what the stream accepts now; True when everything queued is handed over."""
 
-    def pump_receive(self, into: memoryview) -> int:
-        """Receive what is there, at most to the end of ``into``; 0 when nothing is there yet."""
+    def pump_receive(self, into: memoryview, enough: int = 0) -> int:
+        """Receive what is there, at most to the end of ``into``; 0 when nothing is there yet.
+
+        It need not look for more than ``enough`` bytes, where that is not 0.
+        """
 
     def has_unread(self) -> bool:
         """Whether something may be receivable that no waiter would report, because it already came in."""

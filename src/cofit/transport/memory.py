@@ -106,9 +106,10 @@ class MemoryLink:
         """Add one frame."""
         self._pending.extend(view for piece in pieces if (view := memoryview(piece)).nbytes)
 
-    def send_frame(self, frame: bytes) -> bool:
+    def send_frame(self, pieces: Sequence[bytes | memoryview], size: int) -> bool:
         """Add one frame and move what fits into the pipe."""
-        self.queue((frame,))
+        del size
+        self.queue(pieces)
         return self.pump_send()
 
     def pump_send(self) -> bool:
@@ -125,8 +126,9 @@ class MemoryLink:
                 pending.popleft()
         return True
 
-    def pump_receive(self, into: memoryview) -> int:
+    def pump_receive(self, into: memoryview, enough: int = 0) -> int:
         """Take what is in the pipe."""
+        del enough
         return self._incoming.read(into)
 
     def has_unread(self) -> bool:

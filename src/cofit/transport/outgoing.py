@@ -6,7 +6,7 @@ Positions count the bytes of the stream from its beginning. What is sent again a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from cofit.transport.records import MOST_RECORD_BYTES, FaultyRecordError
@@ -26,6 +26,8 @@ class Outgoing:
 
     ``add`` keeps no copy: bytes that belong to somebody else (``borrowed``) must not change before ``own`` is called.
     ``moved`` grows whenever bytes are handed over or acknowledged: who waits sees by it that the stream goes on.
+    A piece is kept with the position of its end. Its last bytes are those of the stream, from the end of the piece
+    before it on; there may be others in front of them.
     """
 
     def __init__(self) -> None:
@@ -52,28 +54,31 @@ class Outgoing:
         view = memoryview(piece).cast("B")
         for begin in range(0, len(view), MOST_RECORD_BYTES):
             part = view[begin : begin + MOST_RECORD_BYTES]
-            self._queue.append((self.end, part))
             self.end += len(part)
+            self._queue.append((self.end, part))
         self._borrowed = self._borrowed or borrowed
 
-    def add_handed(self, frame: bytes) -> None:
-        """Append bytes that the caller gives to a connection itself; nothing else may wait to be."""
-        self._kept.append((self.end, frame))
-        self.end += len(frame)
-        self.handed = self.end
-        self.moved += len(frame)
+    def add_handed(self, record: bytes, size: int) -> bool:
+        """Append the last ``size`` bytes of a record that the caller gives to a connection, where nothing else waits.
+
+        Return whether no more is held than may be.
+        """
+        self.handed = self.end = end = self.end + size
+        self.moved += size
+        kept = self._kept
+        kept.append((end, record))
+        return end - self.acknowledged <= MOST_HELD_BYTES and len(kept) <= _MOST_PIECES
 
     def hand_over(self) -> tuple[int, list[bytes | memoryview]]:
         """Return the next parts to give to a connection, of at most one record together, with their position."""
-        position, size = self._queue[0][0], 0
+        position = self.handed
         parts: list[bytes | memoryview] = []
-        while self._queue and size + len(self._queue[0][1]) <= MOST_RECORD_BYTES:
+        while self._queue and self._queue[0][0] - position <= MOST_RECORD_BYTES:
             entry = self._queue.popleft()
             self._kept.append(entry)
             parts.append(entry[1])
-            size += len(entry[1])
-        self.handed = position + size
-        self.moved += size
+            self.handed = entry[0]
+        self.moved += self.handed - position
         return position, parts
 
     def acknowledge(self, position: int) -> None:
@@ -85,7 +90,7 @@ class Outgoing:
         self.acknowledged = position
         self.moved += 1
         kept = self._kept
-        while kept and kept[0][0] + len(kept[0][1]) <= position:
+        while kept and kept[0][0] <= position:
             kept.popleft()
 
     def rewind(self, position: int) -> None:
@@ -95,10 +100,8 @@ class Outgoing:
                 f"a position of {position} bytes where {self.acknowledged} to {self.handed} are possible"
             )
         self.acknowledge(position)
-        while self._kept:
-            begin, part = self._kept.pop()
-            view = memoryview(part)[max(0, position - begin) :]
-            self._queue.appendleft((max(begin, position), view))
+        self._queue.extendleft(reversed(list(self._pieces(self._kept, position))))
+        self._kept.clear()
         self.handed = position
 
     def own(self) -> None:
@@ -110,13 +113,20 @@ class Outgoing:
 
     def __iter__(self) -> Iterator[bytes]:
         """The bytes that are held, piece by piece."""
-        for _, part in (*self._kept, *self._queue):
+        for _, part in self._pieces((*self._kept, *self._queue), self.acknowledged):
             yield bytes(part)
+
+    @staticmethod
+    def _pieces(entries: Iterable[tuple[int, bytes | memoryview]], begin: int) -> Iterator[tuple[int, memoryview]]:
+        """The bytes of the stream in each piece, from ``begin`` on, which lies in the first one."""
+        for end, part in entries:
+            yield end, memoryview(part)[len(part) - (end - begin) :]
+            begin = end
 
 
 def _own_tail(pieces: deque[tuple[int, bytes | memoryview]]) -> None:
     for number in range(len(pieces) - 1, -1, -1):
-        position, part = pieces[number]
+        end, part = pieces[number]
         if isinstance(part, bytes):
             break
-        pieces[number] = position, bytes(part)
+        pieces[number] = end, bytes(part)

@@ -35,7 +35,7 @@ class Passage:
             return
         try:
             if not parts:
-                self.pending = not link.send_frame(record)
+                self.pending = not link.send_frame((record,), len(record))
             else:
                 small = 0
                 while small < len(parts) and len(record) + len(parts[small]) <= _JOINED_BYTES:

@@ -26,6 +26,8 @@ _LONG_YIELD = 150e-6
 _FEWEST_SLEEPS, _MOST_SLEEPS = 16, 4096
 _MOST_QUESTIONS = 256
 _now, _yield = time.monotonic, os.sched_yield
+_JOINED_BYTES = 1 << 17
+"""Up to here the pieces of a frame are copied together, which costs less than a record for every piece."""
 _SEND_TURN_BYTES = 1 << 20
 """After this much a sender looks at what came in, so that both directions of a link stay busy."""
 
@@ -41,6 +43,7 @@ class TlsLink:
         self._descriptor = tls.fileno()
         self._pending: deque[memoryview] = deque()
         self._ended = False
+        self._filled = True
         self.sent_bytes = 0
 
     def queue(self, pieces: Sequence[Buffer]) -> None:
@@ -50,21 +53,22 @@ class TlsLink:
             if view.nbytes:
                 self._pending.append(view)
 
-    def send_frame(self, frame: bytes) -> bool:
+    def send_frame(self, pieces: Sequence[bytes | memoryview], size: int) -> bool:
         """Encrypt and send one frame; what the socket does not take at once waits."""
-        if not self._pending:
-            try:
-                size = self._send(frame)
-            except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
-                size = 0
-            except OSError as error:
-                raise _link_error(error) from None
-            self.sent_bytes += size
-            if size == len(frame):
-                return True
-            self._pending.append(memoryview(frame)[size:])
-        else:
-            self._pending.append(memoryview(frame))
+        if self._pending or (size > _JOINED_BYTES and len(pieces) > 1):
+            self.queue(pieces)
+            return self.pump_send()
+        frame = b"".join(pieces)
+        try:
+            sent = self._send(frame)
+        except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            sent = 0
+        except OSError as error:
+            raise _link_error(error) from None
+        self.sent_bytes += sent
+        if sent == size:
+            return True
+        self._pending.append(memoryview(frame)[sent:])
         return self.pump_send()
 
     def pump_send(self) -> bool:
@@ -88,13 +92,14 @@ class TlsLink:
                 pending[0] = piece[size:]
         return not pending
 
-    def pump_receive(self, into: memoryview) -> int:
-        """Receive and decrypt until the socket is empty or ``into`` is full."""
+    def pump_receive(self, into: memoryview, enough: int = 0) -> int:
+        """Receive and decrypt until the socket is empty, or ``into`` is full or holds ``enough``."""
         done = 0
-        wanted = len(into)
+        room = len(into)
+        wanted = enough or room
         while done < wanted:
             try:
-                size = self._read(wanted - done, into[done:] if done else into)
+                size = self._read(room - done, into[done:] if done else into)
             except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
                 break
             except OSError as error:
@@ -104,11 +109,12 @@ class TlsLink:
                     break
                 raise LinkClosedError
             done += size
+        self._filled = done == room
         return done
 
     def has_unread(self) -> bool:
-        """Whether a record was decrypted but not read to its end."""
-        return self._pending_bytes() > 0
+        """Whether a record was decrypted but not read to its end: a read that was not filled has come to the end."""
+        return self._filled and self._pending_bytes() > 0
 
     def end_sending(self) -> None:
         """Half-close. Python drops the TLS state here: what still comes in is ciphertext, fit to be dropped."""
@@ -159,7 +165,7 @@ class PollWaiter:
     def __init__(self, spin: float = 0.0, bell: int = -1) -> None:
         self._spin = spin
         self._bell = bell
-        self._questions: dict[Any, _Question] = {}
+        self._questions: dict[Any, Question] = {}
         self._sleeps = 0
         self._longest_sleeps = _FEWEST_SLEEPS
 
@@ -168,9 +174,9 @@ class PollWaiter:
         key = receiving[0] if len(receiving) == 1 and not sending else (*receiving, None, *sending)
         question = self._questions.get(key)
         if question is None:
-            if len(self._questions) >= _MOST_QUESTIONS:  # many peers, each slow in its own way
-                self._questions.clear()
-            question = self._questions[key] = _Question(receiving, sending, self._bell)
+            question = self._ask_first(key, receiving, sending, seconds)
+            if question is None:
+                return None
         for fileno in question.filenos:
             if fileno() < 0:
                 return None
@@ -183,6 +189,16 @@ class PollWaiter:
         if not found:
             found = ask(max(0.0, seconds) * 1000)
         return [descriptor for descriptor, _ in found] if len(question.filenos) > 1 else None
+
+    def _ask_first(
+        self, key: object, receiving: Sequence[Link], sending: Sequence[Link], seconds: float
+    ) -> Question | None:
+        """Return what to ask for these links, and note it for the next time; None: the wait is over."""
+        del seconds
+        if len(self._questions) >= _MOST_QUESTIONS:  # many peers, each slow in its own way
+            self._questions.clear()
+        question = self._questions[key] = Question(receiving, sending, self._bell)
+        return question
 
     def _ask_again(self, ask: Callable[[float], _Events], seconds: float) -> _Events:
         """Ask until there is an answer or ``spin`` is over, if nobody else wants the core for long."""
@@ -201,7 +217,7 @@ class PollWaiter:
         return []
 
 
-class _Question:
+class Question:
     """Which of some links can go on: ``ask`` takes the milliseconds to wait for an answer."""
 
     def __init__(self, receiving: Sequence[Link], sending: Sequence[Link], bell: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from cofit.transport.frames import LINE_VERSION
 from cofit.transport.incoming import MOST_AHEAD_BYTES
 from cofit.transport.line import Line
-from cofit.transport.link import LinkClosedError, LinkFaultyError
+from cofit.transport.link import Link, LinkClosedError, LinkFaultyError
 from cofit.transport.memory import Bell, memory_link_pair
 from cofit.transport.outgoing import MOST_HELD_BYTES
 from cofit.transport.records import BEAT, BYTES, RECORD
@@ -52,6 +52,11 @@ class Two:
         assert self.b.resume(self.links[1], generation, position)
 
 
+def say(link: Link, frame: bytes) -> None:
+    """Send one frame, as far as it goes."""
+    link.send_frame((frame,), len(frame))
+
+
 def receive(line: Line, most: int = 1 << 22) -> bytes:
     """Receive what is there."""
     content = bytearray()
@@ -69,7 +74,7 @@ def test_a_stream_over_many_connections_is_the_stream() -> None:
             frame = rng.randbytes(rng.choice((1, 50, 20_000, 300_000)))
             streams[line] += frame
             if rng.random() < 0.5:
-                line.send_frame(frame)
+                say(line, frame)
             else:
                 line.queue((frame[:5], frame[5:]))
                 line.pump_send()
@@ -91,12 +96,12 @@ def test_a_stream_over_many_connections_is_the_stream() -> None:
 
 def test_bytes_below_the_own_position_are_ignored() -> None:
     two = Two()
-    two.a.send_frame(b"0123456789")
+    say(two.a, b"0123456789")
     assert receive(two.b) == b"0123456789"
     link = two.links[0]
-    link.send_frame(RECORD.pack(BYTES, 6, 2, 0) + b"abcdef")  # all of it is known
-    link.send_frame(RECORD.pack(BYTES, 6, 7, 0) + b"xyz+++")  # half of it
-    link.send_frame(RECORD.pack(BYTES, 1, 13, 0) + b"!")
+    say(link, RECORD.pack(BYTES, 6, 2, 0) + b"abcdef")  # all of it is known
+    say(link, RECORD.pack(BYTES, 6, 7, 0) + b"xyz+++")  # half of it
+    say(link, RECORD.pack(BYTES, 1, 13, 0) + b"!")
     assert receive(two.b) == b"+++!"
 
 
@@ -110,9 +115,9 @@ def test_bytes_below_the_own_position_are_ignored() -> None:
 )
 def test_a_record_that_nobody_sends_ends_the_line(record: bytes) -> None:
     two = Two()
-    two.a.send_frame(b"0123456789")
+    say(two.a, b"0123456789")
     assert receive(two.b) == b"0123456789"
-    two.links[0].send_frame(record)
+    say(two.links[0], record)
     with pytest.raises(LinkFaultyError):
         receive(two.b, 1)
     assert two.b.failed
@@ -123,10 +128,10 @@ def test_a_record_that_nobody_sends_ends_the_line(record: bytes) -> None:
 def test_an_old_connection_delivers_nothing_into_the_new_one() -> None:
     two = Two()
     old = two.links
-    two.a.send_frame(b"abc")  # it is in the old connection when both go on with another
+    say(two.a, b"abc")  # it is in the old connection when both go on with another
     two.resume()
     with pytest.raises(LinkClosedError):  # it was let go: the far end of it has nobody to talk to
-        old[0].send_frame(RECORD.pack(BYTES, 3, 3, 0) + b"old")
+        say(old[0], RECORD.pack(BYTES, 3, 3, 0) + b"old")
     two.a.pump_send()
     assert receive(two.b) == b"abc"
 
@@ -136,7 +141,7 @@ def test_the_position_is_final_once_it_is_stated() -> None:
     two = Two()
     assert two.a.ticket is not None
     request, _ = two.a.ticket.request(1, 0)
-    two.a.send_frame(b"abc")
+    say(two.a, b"abc")
     assert two.b.let_in(request) == 0
     assert receive(two.b) == b"" and not two.b.connected
 
@@ -155,7 +160,7 @@ def test_an_older_attempt_and_a_repeated_one_are_refused() -> None:
 
 def test_a_position_that_was_never_acknowledged_or_sent_ends_the_line() -> None:
     two = Two()
-    two.a.send_frame(b"abc")
+    say(two.a, b"abc")
     generation, _ = two.a.leave()
     assert not two.a.resume(memory_link_pair(Bell(), Bell())[0], generation, 4)
     assert two.a.failed
@@ -183,7 +188,7 @@ def test_a_line_that_breaks_before_the_keys_have_come_is_over() -> None:
 def test_what_came_before_the_end_is_read_first() -> None:
     """An abort that has arrived is heard, however the connection ends."""
     two = Two()
-    two.a.send_frame(b"abort!")
+    say(two.a, b"abort!")
     two.links[0].close()
     two.b.hang_up()
     two.b.give_up()
@@ -245,7 +250,7 @@ def test_a_beat_is_as_old_as_the_news_that_it_passes_on() -> None:
 
 def test_who_has_ended_stays_until_everything_has_arrived() -> None:
     two = Two()
-    two.a.send_frame(b"last words")
+    say(two.a, b"last words")
     assert not two.a.settle()
     two.cut()
     assert not two.a.settle()
@@ -263,7 +268,7 @@ def test_who_has_ended_stays_until_everything_has_arrived() -> None:
 def test_a_record_whose_rest_does_not_come_is_silence() -> None:
     """Half-open in the middle of a record: the connection must be given up like any other that is silent."""
     two = Two()
-    two.links[0].send_frame(RECORD.pack(BYTES, 100, 0, 0) + b"half of it")
+    say(two.links[0], RECORD.pack(BYTES, 100, 0, 0) + b"half of it")
     two.b.listen(3.0)
     assert two.b.heard == 3.0
     assert receive(two.b, 10) == b"half of it"
@@ -271,7 +276,7 @@ def test_a_record_whose_rest_does_not_come_is_silence() -> None:
         two.b.listen(now)
         assert two.b.pump_receive(memoryview(bytearray(10))) == 0, "asking for more is no word of the peer"
     assert two.b.heard == 3.0
-    two.links[0].send_frame(b"more")
+    say(two.links[0], b"more")
     two.b.listen(7.0)
     assert two.b.heard == 7.0 and receive(two.b, 10) == b"more"
 
@@ -279,7 +284,7 @@ def test_a_record_whose_rest_does_not_come_is_silence() -> None:
 def test_bytes_that_wait_for_the_program_hide_neither_silence_nor_beats() -> None:
     """A program that waits for somebody else does not read; the keeper must see all the same who lives."""
     two = Two()
-    two.a.send_frame(b"for later")
+    say(two.a, b"for later")
     two.b.listen(1.0)
     for now in (2.0, 3.0):
         two.b.listen(now)
@@ -293,19 +298,19 @@ def test_bytes_that_wait_for_the_program_hide_neither_silence_nor_beats() -> Non
 
 def test_known_bytes_that_come_in_pieces_are_ignored_as_well() -> None:
     two = Two()
-    two.a.send_frame(b"0123456789")
+    say(two.a, b"0123456789")
     assert receive(two.b) == b"0123456789"
-    two.links[0].send_frame(RECORD.pack(BYTES, 12, 0, 0) + b"01234")
+    say(two.links[0], RECORD.pack(BYTES, 12, 0, 0) + b"01234")
     assert receive(two.b, 3) == b""
-    two.links[0].send_frame(b"5678")
+    say(two.links[0], b"5678")
     assert receive(two.b, 3) == b""
-    two.links[0].send_frame(b"9+-")
+    say(two.links[0], b"9+-")
     assert receive(two.b, 3) == b"+-"
 
 
 def test_what_came_before_a_faulty_record_is_delivered() -> None:
     two = Two()
-    two.links[0].send_frame(RECORD.pack(BYTES, 3, 0, 0) + b"abc" + RECORD.pack(77, 0, 0, 0))
+    say(two.links[0], RECORD.pack(BYTES, 3, 0, 0) + b"abc" + RECORD.pack(77, 0, 0, 0))
     view = memoryview(bytearray(6))
     assert two.b.pump_receive(view) == 3 and bytes(view[:3]) == b"abc"
     with pytest.raises(LinkFaultyError):
@@ -317,7 +322,7 @@ def test_a_flood_of_beats_holds_nobody_up_and_hides_nothing() -> None:
     two = Two()
     two.b.changed = lambda: changes.append(1)
     flood = 5 * 64
-    two.links[0].send_frame(RECORD.pack(BEAT, 0, 0, 0) * flood + RECORD.pack(BYTES, 3, 0, 0) + b"abc")
+    say(two.links[0], RECORD.pack(BEAT, 0, 0, 0) * flood + RECORD.pack(BYTES, 3, 0, 0) + b"abc")
     calls = 0
     view = memoryview(bytearray(3))
     while not two.b.pump_receive(view):
@@ -330,7 +335,7 @@ def test_tiny_records_that_are_read_ahead_take_no_more_memory_than_others() -> N
     two = Two()
     records = b"".join(RECORD.pack(BYTES, 1, at, 0) + b"x" for at in range(20_000))
     for begin in range(0, len(records), 25_000):
-        two.links[0].send_frame(records[begin : begin + 25_000])
+        say(two.links[0], records[begin : begin + 25_000])
         two.b._read_ahead()
     assert two.b._in.ahead_bytes == 20_000 and len(two.b._in._ahead) == 1
     assert receive(two.b, 777) == b"x" * 20_000 and not two.b._in.ahead_bytes
@@ -347,7 +352,7 @@ def test_after_a_resumption_a_beat_is_due_at_once() -> None:
 def test_who_has_ended_stays_where_the_peer_may_still_wait_to_be_told_that_it_has_sent_everything() -> None:
     """Everything of ours has arrived, and the connection breaks: the peer must find us, to end as well."""
     two = Two()
-    two.b.send_frame(b"the last one")
+    say(two.b, b"the last one")
     assert receive(two.a) == b"the last one"
     two.cut()
     assert not two.a.settle()

@@ -28,11 +28,11 @@ def test_who_reads_from_a_full_pipe_wakes_its_writer_and_no_other_reader_does() 
     writer, reader = Bell(), Bell()
     sending, receiving = memory_link_pair(writer, reader)
     into = memoryview(bytearray(PIPE_BYTES))
-    assert sending.send_frame(b"short")
+    assert sending.send_frame((b"sh", b"ort"), 5)
     assert waited(reader, LONG) < LONG / 2
     assert receiving.pump_receive(into) == 5
     assert waited(writer, SHORT) >= SHORT / 2, "it had room, and waits for messages alone"
-    assert not sending.send_frame(bytes(PIPE_BYTES + 1))
+    assert not sending.send_frame((bytes(PIPE_BYTES + 1),), PIPE_BYTES + 1)
     assert receiving.pump_receive(into[:1]) == 1
     assert waited(writer, LONG) < LONG / 2
     assert sending.pump_send()

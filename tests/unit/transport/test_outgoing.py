@@ -25,7 +25,7 @@ def test_after_a_break_the_same_bytes_come_again_from_any_possible_position() ->
     stream = rng.randbytes(3 * MOST_RECORD_BYTES + 17)
     for position in (0, 1, 99, 100, 101, MOST_RECORD_BYTES, MOST_RECORD_BYTES + 100, len(stream) - 1, len(stream)):
         out = Outgoing()
-        out.add_handed(stream[:100])
+        out.add_handed(b"header" + stream[:100], 100)
         out.add(stream[100:])
         assert sent(out) == stream[100:]
         for _ in range(2):  # a second break too
@@ -37,7 +37,7 @@ def test_after_a_break_the_same_bytes_come_again_from_any_possible_position() ->
 def test_what_was_acknowledged_is_freed() -> None:
     out = Outgoing()
     for number in range(10):
-        out.add_handed(bytes([number]) * 10)
+        out.add_handed(bytes([number]) * 10, 10)
     out.acknowledge(55)
     assert (out.acknowledged, out.held) == (55, 45)
     assert len(list(out)) == 5  # the piece in which the position lies is kept whole
@@ -50,7 +50,7 @@ def test_what_was_acknowledged_is_freed() -> None:
 @pytest.mark.parametrize("position", [49, 101])
 def test_a_position_that_cannot_be_is_refused(position: int) -> None:
     out = Outgoing()
-    out.add_handed(bytes(100))
+    out.add_handed(bytes(100), 100)
     out.add(bytes(50))
     out.acknowledge(50)
     with pytest.raises(FaultyRecordError):
@@ -77,10 +77,10 @@ def test_it_is_full_by_bytes_and_by_messages() -> None:
     large.add(bytes(MOST_HELD_BYTES))
     sent(large)
     assert not large.full
-    large.add(b"!")
+    assert not large.add_handed(b"!", 1)
     assert large.full
-    for _ in range((1 << 16) + 1):
-        many.add_handed(b"x")
-    assert many.full
+    for _ in range(1 << 16):
+        assert many.add_handed(b"x", 1) and not many.full
+    assert not many.add_handed(b"x", 1) and many.full
     many.acknowledge(2)
     assert not many.full
