@@ -168,7 +168,7 @@ class Plan(ABC):
         """The tests of a whole row; where owners hold columns, each block has its own, in a run."""
         formats = self.formats
         return check_of(
-            self.facts, formats.ring.bits, formats.data, formats.rounded, self.facts.cols + self.own_columns
+            self.facts, formats.ring.bits, formats.data, formats.rounded, self.facts.input_cols + self.own_columns
         )
 
     @property

@@ -82,7 +82,7 @@ def _check_shapes(plan: Plan, owners: Mapping[str, Mapping[str, Shape]]) -> None
     features = {owner: shapes[FEATURES] for owner, shapes in owners.items() if FEATURES in shapes}
     labels = {owner: shapes[LABELS] for owner, shapes in owners.items() if LABELS in shapes}
     weights = {owner: shapes[WEIGHTS] for owner, shapes in owners.items() if WEIGHTS in shapes}
-    width, known = facts.cols + plan.own_columns, {FEATURES, LABELS, WEIGHTS}
+    width, known = facts.input_cols + plan.own_columns, {FEATURES, LABELS, WEIGHTS}
     sound = all(shapes and set(shapes) <= known for shapes in owners.values())
     sound &= all(len(shape) == 2 for shape in features.values())
     sound &= all(shape and shape == plan.target.shape(shape[0]) for shape in labels.values())

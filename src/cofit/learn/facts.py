@@ -13,6 +13,7 @@ from cofit.learn.exact import ADDED
 from cofit.learn.losses import LOSSES
 from cofit.learn.recipes.descent.budget import clipping_pays, pure_penalty, spend
 from cofit.learn.recipes.descent.clip import row_limit
+from cofit.learn.recipes.descent.public_map import check_cells
 from cofit.learn.recipes.descent.settings import DescentSettings
 from cofit.learn.recipes.descent.shares import Shares, checked_shares, refuse_clipped, refuse_level
 from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS, MinimiserSettings
@@ -51,6 +52,7 @@ class Facts:
     classes: how many the target has, where it has classes. shared_model: the weights stay shares and are not opened.
     reference: the hash of the public map of the rows (``recipes.descent.reference``); ``cols`` are what it maps to.
     largest_count: what no count exceeds, where the target is a count.
+    reference_inputs: how many columns it maps, where owners hold columns and the parties apply it.
     """
 
     rows: int
@@ -89,6 +91,7 @@ class Facts:
     shared_model: bool = field(default=False, metadata=ADDED)
     reference: str | None = field(default=None, metadata=ADDED)
     largest_count: int | None = field(default=None, metadata=ADDED)
+    reference_inputs: int | None = field(default=None, metadata=ADDED)
 
     @property
     def method(self) -> str:
@@ -114,6 +117,11 @@ class Facts:
         info = scheme_named(self.scheme).info
         count = info.default_parties if parties is None else parties
         return replace(self, threshold=info.chosen_threshold(count, self.threshold))
+
+    @property
+    def input_cols(self) -> int:
+        """How many columns the owners share: more than ``cols`` where the parties map them to these."""
+        return self.cols if self.reference_inputs is None else self.reference_inputs
 
     @property
     def norm(self) -> str:
@@ -145,14 +153,7 @@ class TrainingSettings(MinimiserSettings, DescentSettings, CommonSettings):
 
 SETTINGS = tuple(one.name for one in fields(TrainingSettings))
 PARAMETERS = (
-    "rows",
-    "cols",
-    "partition",
-    "loss",
-    "route",
-    "classes",
-    "shared_model",
-    "reference",
+    *("rows", "cols", "partition", "loss", "route", "classes", "shared_model", "reference", "reference_inputs"),
     "largest_count",
     *SETTINGS,
 )
@@ -170,6 +171,7 @@ def training_facts(
     shared_model: bool = False,
     reference: str | None = None,
     largest_count: int | None = None,
+    reference_inputs: int | None = None,
     **settings: Any,
 ) -> Facts:
     """Check the facts and fill in defaults. ``settings``: those of ``TrainingSettings``.
@@ -179,7 +181,8 @@ def training_facts(
     classes: how many, agreed on and not counted in the data. More than two: recipe 'best' with delta > 0.
     shared_model: whether the weights stay shares at the parties, who answer questions with them and never open them.
     reference: the hash of a public reference's map, by which owners of whole rows map them before they scale them; cols
-    are those that it maps to. Recipe 'best' with delta > 0, and classes.
+    are those that it maps to. Recipe 'best' with delta > 0, and classes. reference_inputs: with partition='vertical',
+    how many columns it maps; there the parties apply it to shares.
     largest_count: with the loss 'poisson', what no count exceeds: agreed on, and not taken from the data. Recipe 'best'
     with delta > 0.
     threshold: how many computing parties may be corrupted together, where the scheme withstands more; it must fit the
@@ -254,15 +257,23 @@ def training_facts(
         asked.budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
     )
     if reference is not None:
-        descends = recipe == "best" and bool(exact_delta) and not shared_model
-        _check_reference(reference, asked, partition, loss, descends)
+        _check_reference(reference, asked, loss, recipe == "best" and bool(exact_delta))
+    mapped_by_parties = reference is not None and partition == "vertical"
+    if (reference_inputs is not None) != mapped_by_parties:
+        must_be = "the number of columns that the reference maps where owners hold columns, and None elsewhere"
+        raise parameter_error("reference_inputs", OWNER, must_be, reference_inputs)
+    if reference_inputs is not None:
+        check_cells(integer("reference_inputs", reference_inputs, cols, 1 << 32), cols)
+        if {CENTRE, LEVEL} & set(dict(shares)):
+            must_be = f"without '{CENTRE}' and '{LEVEL}' where the parties map rows: the reference centres them"
+            raise parameter_error("budget_shares", OWNER, must_be, asked.budget_shares)
     noisy_steps = exact_delta if recipe == "best" and reference is None else Fraction(0)
     clips = _clips(asked.clip_rows, rows, cols, exact_epsilon, noisy_steps, shares)
     by = normalised_by
     if by is None:
         by = "owners" if partition == "horizontal" else "parties"
         if reference is not None:
-            by = "owners"
+            by = "parties" if mapped_by_parties else "owners"
         elif clips:
             by = by if feature_bound is None else "parties"
         elif recipe == "best" and exact_delta and _of_numbers(loss):
@@ -271,6 +282,9 @@ def training_facts(
             budget = spend(rows, cols, exact_epsilon, exact_delta, ranges=True, chosen=shares)
             by = "parties" if budget.level is not None else by
     one_of(WHO_SCALES, "normalised_by", by)
+    if reference is not None and partition == "horizontal" and by == "parties":
+        must_be = "None or 'owners' with a reference: owners of rows map and scale them"
+        raise parameter_error("normalised_by", OWNER, must_be, normalised_by)
     if partition == "vertical" and by == "owners":
         raise parameter_error(
             "normalised_by", OWNER, "'parties' in a vertical study: no owner sees a whole row", normalised_by
@@ -341,6 +355,7 @@ def training_facts(
         shared_model=flag("shared_model", shared_model),
         reference=reference,
         largest_count=largest_count,
+        reference_inputs=reference_inputs,
     )
 
 
@@ -371,17 +386,16 @@ def _check_weights(asked: TrainingSettings, loss: str, descends: bool) -> None:
         raise parameter_error("class_weights", OWNER, must_be, asked.class_weights)
 
 
-def _check_reference(reference: str, asked: TrainingSettings, partition: str, loss: str, descends: bool) -> None:
+def _check_reference(reference: str, asked: TrainingSettings, loss: str, descends: bool) -> None:
     """Refuse a reference where a plan cannot have one."""
     if not isinstance(reference, str) or not _HASH.fullmatch(reference):
         raise parameter_error("reference", OWNER, "the SHA-256 of a reference map, in hexadecimal digits", reference)
-    by_columns = partition != "horizontal"
     wrong = {
-        "recipe='best', delta > 0, and the model is opened": not descends,
-        "owners hold rows (partition='horizontal'): with columns nobody sees a whole row to map": by_columns,
-        f"what is predicted are classes, and not with the loss '{loss}'": _of_numbers(loss),
-        "the owners scale the rows (normalised_by=None or 'owners')": asked.normalised_by == "parties",
-        "rows are not clipped (clip_rows=None or False)": bool(asked.clip_rows),
+        "recipe='best' and delta > 0": not descends,
+        f"what is predicted are classes, and not with the loss '{loss}': mapped rows all get length 1, and a number "
+        "depends on how long a row is": _of_numbers(loss),
+        "rows are not clipped (clip_rows=None or False): clipping brings all columns to one spread, which undoes what "
+        "the map does": bool(asked.clip_rows),
     }
     for needed, is_wrong in wrong.items():
         if is_wrong:

@@ -28,6 +28,7 @@ from cofit.errors import parameter_error
 from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
 from cofit.learn.private_training import private_training
+from cofit.learn.recipes.descent.public_map import PublicMap
 from cofit.learn.weights import weight_facts
 from cofit.secret import InputFacts, Party
 from cofit.secret.checkpoints import CHECKPOINT, KeptState, UnsavedCheckpoints
@@ -197,7 +198,7 @@ def forecast(
     if line is not None:
         _check_positive("line", line)
     given = owners if isinstance(owners, Contributors) else Contributors(*_inputs(plan, owners), {})
-    inputs, holders = given.inputs, given.holders
+    inputs, holders = given.inputs, _with_map(plan, given.holders)
     spec = plan.facts.spec(parties)
     scheme = scheme_of(spec)
     machine = _Machine(spec.parties, latency, bandwidth if line is None else spec.parties * line, processors)
@@ -325,6 +326,14 @@ def _inputs(plan: Plan, owners: int) -> tuple[dict[str, Mapping[str, InputFacts]
         inputs[f"owner-{i}"] = own
     names = tuple(inputs)
     return inputs, Holders(names, names[:1] if vertical else names)
+
+
+def _with_map(plan: Plan, holders: Holders) -> Holders:
+    """Return holders with a map where the parties apply one: what it costs does not depend on its numbers."""
+    facts = plan.facts
+    if facts.reference is None or facts.reference_inputs is None or holders.reference is not None:
+        return holders
+    return replace(holders, reference=PublicMap.blank(facts.reference, facts.reference_inputs, facts.cols))
 
 
 def _check_positive(name: str, value: object, *, zero: bool = False) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cofit.errors import InvalidInputError
 from cofit.learn.base_plan import Plan
+from cofit.learn.recipes.descent.public_map import PublicMap
 from cofit.secret import Party, SecretArray
 from cofit.secret.ranges import Bound
 
@@ -18,23 +19,26 @@ WEIGHTS = "weights"
 class Holders:
     """Who contributes what: owners of features in the order of rows (or columns), owners of labels in that of rows.
 
-    Where records have weights, they come from whoever has their labels.
+    Where records have weights, they come from whoever has their labels. reference: the public map that the parties
+    apply to the joint rows, where owners hold columns and the plan has one.
     """
 
     features: tuple[str, ...]
     labels: tuple[str, ...]
+    reference: PublicMap | None = None
 
 
 def gathered(
-    party: Party, plan: Plan, holders: Holders, constant: Bound | None = None
+    party: Party, plan: Plan, holders: Holders, constant: Bound | None = None, *, held: bool = True
 ) -> tuple[SecretArray, SecretArray]:
-    """Return all features, prepared for many products, and all labels. ``constant``: fills one more column."""
+    """Return all features, prepared for many products where they are ``held``, and all labels. ``constant``: fills one
+    more column."""
     by_columns = plan.facts.partition == "vertical"
     if not by_columns:
         _refuse_misaligned(party, holders)
     pieces = [(owner, FEATURES) for owner in holders.features]
     with party.label("hold"):
-        x = party.joined(pieces, int(by_columns), constant=constant, held=plan.epochs)
+        x = party.joined(pieces, int(by_columns), constant=constant, held=plan.epochs if held else 0)
     return x, party.joined([(owner, LABELS) for owner in holders.labels], 0)
 
 

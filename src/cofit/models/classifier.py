@@ -75,8 +75,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearEstimator):  # type:
         names, reference = given.feature_names, given.reference
         return LinearModel.from_training(run, given.classes.tolist(), names, reference=reference)
 
-    def _reference(self, given: Tables, partition: str) -> ReferenceMap | None:
-        return estimator_reference(self.reference, given, partition, self.epsilon, self.delta)
+    def _reference(self, given: Tables) -> ReferenceMap | None:
+        return estimator_reference(self.reference, given, self.epsilon, self.delta)
 
     @classmethod
     def _stated(cls, model: LinearModel) -> dict[str, Any]:

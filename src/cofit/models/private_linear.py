@@ -76,9 +76,10 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
         check_shrinkage(self.shrinkage, name)
         given = with_sample_weights(self._tables(owners, y, partition), sample_weight, self.weight_bound, name)
         facts = {fact: getattr(self, fact) for fact in SETTINGS}
-        if (reference := self._reference(given, partition)) is not None:
-            given = mapped_tables(given, reference)
+        if (reference := self._reference(given)) is not None:
+            given = mapped_tables(given, reference, partition)
             facts["reference"] = reference.hash
+            facts["reference_inputs"] = reference.inputs if partition == "vertical" else None
         loss = self._chosen_loss()
         facts |= self._facts_of_target()
         classes = max(2, len(given.classes))
@@ -87,7 +88,7 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
         if plan.facts.normalised_by == "parties":
             refuse_beyond(given, float(plan.facts.feature_bound), vertical=partition == "vertical")
         for unlike in scale_warnings(
-            [] if given.reference is not None else given.features,
+            [] if given.reference is not None and partition == "horizontal" else given.features,
             given.feature_names,
             vertical=partition == "vertical",
             bound=float(plan.facts.feature_bound) if plan.facts.normalised_by == "parties" else None,
@@ -108,6 +109,7 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
                 timeout=self.timeout,
                 progress=listener,
                 warnings=(REHEARSAL, *self._caveats(given)),
+                reference=reference.public if reference is not None and partition == "vertical" else None,
             )
         self.plan_ = plan
         self.openings_ = run.run.openings
@@ -165,9 +167,9 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
         """Return the facts of the target that are no settings."""
         return {}
 
-    def _reference(self, given: Tables, partition: str) -> ReferenceMap | None:
+    def _reference(self, given: Tables) -> ReferenceMap | None:
         """Return the public map to apply to all rows; None: there is none."""
-        del given, partition
+        del given
         return None
 
     def _caveats(self, given: Tables) -> tuple[str, ...]:

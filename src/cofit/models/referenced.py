@@ -14,16 +14,10 @@ from cofit.learn.sparse_rows import is_sparse
 from cofit.models.tables import Tables
 
 
-def estimator_reference(
-    given: Any, tables: Tables, partition: str, epsilon: float, delta: float | None
-) -> ReferenceMap | None:
+def estimator_reference(given: Any, tables: Tables, epsilon: float, delta: float | None) -> ReferenceMap | None:
     """Return the map that the parameter ``reference`` of an estimator means, for these tables."""
     if given is None:
         return None
-    if partition != "horizontal":
-        raise InvalidInputError(
-            "The 'reference' parameter must be left out where owners hold columns: nobody sees a whole row to map."
-        )
     budget = DEFAULT_DELTA if delta is None else delta
     if not budget > 0:
         raise InvalidInputError("The 'reference' parameter must be left out with delta=0.")
@@ -44,8 +38,11 @@ def estimator_reference(
     return found
 
 
-def mapped_tables(tables: Tables, reference: ReferenceMap) -> Tables:
-    """Return the tables with all rows mapped, as every owner does for itself."""
+def mapped_tables(tables: Tables, reference: ReferenceMap, partition: str) -> Tables:
+    """Return the tables with all rows mapped, as every owner of rows does for itself; where owners hold columns the
+    tables stay, because the parties map the rows."""
+    if partition == "vertical":
+        return replace(tables, cols=reference.columns, reference=reference)
     owners = {
         name: table if table.features is None else replace(table, features=reference.in_blocks(table.features))
         for name, table in tables.owners.items()

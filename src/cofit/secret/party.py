@@ -204,9 +204,11 @@ class Party:
             column = self._scheme.constant(ring, np.broadcast_to(element, (len(joint), 1)))
             limit = ring.largest_magnitude(element)
             joint = concatenate([joint, SecretArray(self._scheme, column, joint.format, limit)], 1)
-        if not held:
-            return joint
-        return SecretArray(self._scheme, self._scheme.hold(joint._share, held), joint.format, joint.integer_limit)
+        return self.hold(joint, held) if held else joint
+
+    def hold(self, table: SecretArray, products: int) -> SecretArray:
+        """Return a table prepared for so many matrix products on the left, as ``held`` of ``joined`` says."""
+        return SecretArray(self._scheme, self._scheme.hold(table._share, products), table.format, table.integer_limit)
 
     def facts(self, owner: str, name: str) -> InputFacts:
         """Return the public facts of an owner's input."""

@@ -135,7 +135,7 @@ def encode_table(study: Study, owner: str, table: pa.Table | SparseTable) -> Enc
         column = Feature(study.data.weight, "number", 0.0, study.data.weight_bound or 0.0)
         weights = (encode_columns([column], table, problems)[:, 0] + 1) / 2 * column.upper
     problems.raise_any()
-    if encoded is not None and study.data.reference is not None:
+    if encoded is not None and study.data.reference is not None and study.data.partition == "horizontal":
         encoded = study.data.reference.in_blocks(encoded)
     kept = None if keys is None else tuple(key for key in keys if key is not None)
     return EncodedTable(encoded, labels, kept, problems.moved, weights)

@@ -20,7 +20,7 @@ def expected_contributions(study: Study, plan: Plan) -> dict[str, dict[str, Inpu
         inputs = {}
         if owner.columns:
             width = sum(feature.width for feature in study.features_of(owner)) + plan.own_columns
-            if study.data.reference is not None:
+            if study.data.reference is not None and study.data.partition == "horizontal":
                 width = study.data.reference.columns
             inputs[FEATURES] = plan.features((owner.rows, width))
         if owner.holds_label:
@@ -39,7 +39,9 @@ def party_ranks(study: Agreement) -> dict[str, int]:
 
 def holders(study: Study) -> Holders:
     """Return who holds features and labels, in the order of rows, or of columns."""
+    reference, by_columns = study.data.reference, study.data.partition == "vertical"
     return Holders(
         tuple(owner.name for owner in study.owners if owner.columns),
         tuple(owner.name for owner in study.owners if owner.holds_label),
+        reference.public if reference is not None and by_columns else None,
     )

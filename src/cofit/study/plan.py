@@ -26,8 +26,9 @@ def study_facts(study: Study) -> Facts:
     cols = sum(feature.width for feature in data.features)
     referenced: dict[str, Any] = {}
     if data.reference is not None:
-        cols = data.reference.columns
-        referenced = {"reference": data.reference.hash, "feature_bound": None, "feature_lower": None}
+        inputs, cols = cols, data.reference.columns
+        referenced = {"reference": data.reference.hash, "feature_lower": None}
+        referenced |= {"reference_inputs": inputs} if data.partition == "vertical" else {"feature_bound": None}
     return training_facts(
         data.rows,
         cols,

@@ -15,6 +15,7 @@ from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.contribution import Features, clipped_from_below, prepared_blocks, prepared_features
 from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
 from cofit.learn.plan import Plan
+from cofit.learn.recipes.descent.public_map import PublicMap
 from cofit.learn.sparse_rows import FeatureTable, SparseRows
 from cofit.learn.weights import encoded_weights, weight_facts
 from cofit.roles.local.member import Contribution
@@ -41,8 +42,8 @@ class OwnerTable:
         return f"<OwnerTable, features {_shape(self.features)}, labels {_shape(self.labels)}>"
 
 
-def holders_of(plan: Plan, owners: Mapping[str, OwnerTable]) -> Holders:
-    """Return who holds what, or refuse tables that do not make up the plan's."""
+def holders_of(plan: Plan, owners: Mapping[str, OwnerTable], reference: PublicMap | None = None) -> Holders:
+    """Return who holds what, or refuse tables that do not make up the plan's. reference: as in ``Holders``."""
     facts = plan.facts
     features = {name: table.features.shape for name, table in owners.items() if table.features is not None}
     labels = {name: len(table.labels) for name, table in owners.items() if table.labels is not None}
@@ -51,10 +52,10 @@ def holders_of(plan: Plan, owners: Mapping[str, OwnerTable]) -> Holders:
     joined, common = (1, 0) if facts.partition == "vertical" else (0, 1)
     total = sum(shape[joined] for shape in features.values())
     widths = {shape[common] for shape in features.values()}
-    wanted = (facts.rows, facts.cols)
+    wanted = (facts.rows, facts.input_cols)
     if total != wanted[joined] or widths != {wanted[common]} or sum(labels.values()) != facts.rows:
         raise InvalidInputError(
-            f"The owners' tables do not make up the {facts.rows} rows, {facts.cols} columns and {facts.rows} labels of "
+            f"The owners' tables do not make up the {wanted[0]} rows, {wanted[1]} columns and {facts.rows} labels of "
             f"the plan ({facts.partition}). Features: {features}; labels: {labels}."
         )
     if facts.partition == "horizontal" and labels != {name: shape[0] for name, shape in features.items()}:
@@ -65,7 +66,7 @@ def holders_of(plan: Plan, owners: Mapping[str, OwnerTable]) -> Holders:
     if weights != ({} if facts.weight_bound is None else labels):
         must_be = "none without weight_bound" if facts.weight_bound is None else "one for each label, of the same owner"
         raise InvalidInputError(f"The weights of records must be {must_be}. Labels: {labels}; weights: {weights}.")
-    return Holders(tuple(features), tuple(labels))
+    return Holders(tuple(features), tuple(labels), reference)
 
 
 def contributions_of(plan: Plan, owner: str, table: OwnerTable) -> dict[str, Contribution]:

@@ -19,6 +19,7 @@ from cofit.errors import InvalidInputError, ProtocolError
 from cofit.learn.certify import certify
 from cofit.learn.plan import Plan
 from cofit.learn.private_training import private_training
+from cofit.learn.recipes.descent.public_map import PublicMap
 from cofit.privacy.certificate import Certificate
 from cofit.roles.files.durable import write_durably
 from cofit.roles.files.release_store import FileStore, MemoryStore
@@ -52,6 +53,7 @@ def run_training(
     timeout: float = 60.0,
     progress: Callable[[Progress], None] | None = None,
     warnings: Sequence[str] = (),
+    reference: PublicMap | None = None,
 ) -> TrainingRun:
     """Train as ``plan`` says on the joint data of ``owners`` (in the order of rows, or of columns).
 
@@ -61,9 +63,10 @@ def run_training(
         None: nothing is kept, and every call is a release of its own: k calls on the same data cost k times epsilon,
         and their average has sqrt(k) times less noise.
     warnings: sentences that the certificate is to carry beside the plan's.
+    reference: the public map that the parties apply to the joint rows, where the plan has one for owners of columns.
     The other arguments are those of ``run_local``.
     """
-    holders = holders_of(plan, owners)
+    holders = holders_of(plan, owners, reference)
     contributions = {name: contributions_of(plan, name, table) for name, table in owners.items()}
     names = list(party_names(plan.facts.spec().parties if parties is None else parties))
     spec = plan.facts.spec(len(names))

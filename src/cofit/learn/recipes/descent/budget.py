@@ -153,16 +153,17 @@ def spend(
     difference: Fraction | None = None,
     outputs: int = 1,
     referenced: bool = False,
+    centring: bool = True,
 ) -> Budget:
     """Return how (epsilon, delta) is spent. ``ranges``: the features have agreed ranges. ``clip``: rows are clipped.
     ``chosen``: shares that users have chosen in the place of the recipe's. ``difference``: where residuals of a real
     target are clipped; None for classes. ``outputs``: columns of weights. ``referenced``: rows come from a public
-    reference's map."""
+    reference's map. ``centring``: False where they have another centre already, as rows that parties map have."""
     asked = dict(chosen)
     whole = split(epsilon, delta, {"all": Fraction(1)})["all"]
     share = min(max(1 / (GOOD_LEVEL**2 * rows**2 * whole), LEAST_LEVEL_SHARE), MOST_LEVEL_SHARE)
     level = ranges and not clip and WIDEST_LEVEL**2 * rows**2 * whole * share >= 1
-    centre = not clip and 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
+    centre = centring and not clip and 4 * cols <= LONGEST_CENTRE * rows**2 * whole * CENTRE_SHARE
     level_share = asked.get(LEVEL, significant_up(share, _PACE_BITS) if level else Fraction(0))
     centre_share = asked.get(CENTRE, CENTRE_SHARE if centre else Fraction(0))
     extras = {name: part for name, part in ((LEVEL, level_share), (CENTRE, centre_share)) if part}

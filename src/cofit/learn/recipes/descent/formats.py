@@ -53,6 +53,7 @@ from cofit.learn.losses.clipped_residual import HALF_MARGIN, ClippedResidual
 from cofit.learn.losses.loss import STEP_BITS
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
 from cofit.learn.recipes.descent.clip import ClipFormats
+from cofit.learn.recipes.descent.public_map import LARGEST_MATRIX, MAP_FLOOR, MapFormats
 from cofit.learn.ring_choice import SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up
 from cofit.protocols.roots import inverse_square_root_error
@@ -73,7 +74,8 @@ class Layout:
 
     floor: rho where the parties scale rows to length 1, else None. width: the largest magnitude of a value less its
     row's offset, where the parties scale. norm: 'l2', or 'l1' where rows have a sum of absolute values of at most 1.
-    clipped: rows are not scaled to length 1, but clipped at a private radius. outputs: K, columns of weights.
+    clipped: rows are not scaled to length 1, but clipped at a private radius. outputs: K, columns of weights. inputs:
+    how many columns the parties map to the features, by a public reference; None: they map nothing.
     """
 
     rows: int
@@ -84,6 +86,12 @@ class Layout:
     width: Fraction
     clipped: bool = False
     outputs: int = field(default=1, metadata=ADDED)
+    inputs: int | None = field(default=None, metadata=ADDED)
+
+    @property
+    def shared(self) -> int:
+        """How many columns the owners share."""
+        return self.features if self.inputs is None else self.inputs
 
     @property
     def cols(self) -> int:
@@ -111,7 +119,7 @@ class DescentFormats:
     are clipped (``clip_formats.py``). carried: the fractional bits of the weights that rows are multiplied by,
     stretched first where rows are clipped; carried_error: how far these are off at most, for their truncation.
     residual: r, that of the loss. importance: the fractional bits of the weight of a record; 0 where all count alike.
-    others: b, of several classes; 0 without.
+    others: b, of several classes; 0 without. mapped: of rows that the parties map by a public reference.
     """
 
     ring: IntegerRing
@@ -135,6 +143,12 @@ class DescentFormats:
     residual: ClippedResidual = field(default=HALF_MARGIN, metadata=ADDED)
     importance: int = field(default=0, metadata=ADDED)
     others: Fraction = field(default=Fraction(0), metadata=ADDED)
+    mapped: MapFormats | None = field(default=None, metadata=ADDED)
+
+    @property
+    def centred_floor(self) -> Fraction:
+        """A row less the centre that is shorter is divided by this."""
+        return CENTRED_FLOOR if self.mapped is None else MAP_FLOOR
 
     @property
     def weights(self) -> int:
@@ -193,12 +207,14 @@ def base_formats(
     """Return the formats before any centre is taken; ``pace``: kappa, ``constant``: beta, ``finer``: bits of the grid
     beyond those that rounding asks for, ``residual``: r."""
     factor, exponent = _factored(pace)
-    root = root_up(Fraction(layout.cols), ROOT_BITS)
+    root = root_up(Fraction(layout.shared + layout.intercept), ROOT_BITS)
     data = max(_BITS, _FINE + log2_up(root))
     if layout.floor is None:
         longest, scaled = Fraction(1), _BITS
     else:
         longest = root * (layout.width + Fraction(4, 1 << data))
+        if layout.inputs is not None:
+            longest = LARGEST_MATRIX * longest + root / (1 << data)
         scaled = max(_BITS, _FINE + log2_up(longest))
     joint = root_up(Fraction(layout.weights), ROOT_BITS)
     grid = _FINE + finer + (log2_up(Fraction(layout.weights)) if layout.norm == "l1" else log2_up(joint))

@@ -39,6 +39,7 @@ from cofit.learn.recipes.descent.formats import (
     reach,
     with_centre,
 )
+from cofit.learn.recipes.descent.map_formats import with_map
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.ranges import with_radius
 from cofit.learn.ring_choice import RINGS, reason_of
@@ -86,19 +87,20 @@ def _in_ring(facts: Facts, ring: IntegerRing) -> DescentPlan:
 def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> DescentPlan:
     events: list[Event] = []
     if facts.delta:
-        by_parties = facts.normalised_by == "parties"
+        by_columns = facts.reference_inputs is not None
         budget = spend(
             facts.rows,
             facts.cols,
             facts.epsilon,
             facts.delta,
-            ranges=by_parties,
+            ranges=facts.normalised_by == "parties" and not by_columns,
             clip=facts.row_limit is not None,
             calibrate=facts.calibrate_intercept,
             chosen=facts.budget_shares,
             difference=_residual(facts).clip,
             outputs=_outputs(facts),
             referenced=facts.reference is not None,
+            centring=not by_columns,
         )
         gaussian = _Gaussian(precision, events)
         layout = _layout(facts, Fraction(1))
@@ -106,6 +108,8 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
             noise = gaussian.release(LEVEL, _level_sensitivity(facts), budget.level, 1)
             layout = _layout(facts, _largest_level(facts, noise))
         formats = base_formats(ring, layout, budget.pace, budget.constant, finer, _residual(facts))
+        if layout.inputs is not None:
+            formats = with_map(formats, layout)
         if facts.weight_bound is not None or facts.class_weights:
             formats = replace(formats, importance=WEIGHT_BITS)
         if budget.clip is not None:
@@ -126,7 +130,7 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
         formats = base_formats(ring, layout, pure.pace, pure.constant, finer, _residual(facts))
         largest = _pure_steps(pure, layout, formats, precision, events)
     formats = with_radius(formats, layout, _radius(layout, formats, largest))
-    check_of(facts, ring.bits, formats.data, None, facts.cols)
+    check_of(facts, ring.bits, formats.data, None, layout.shared)
     plan = DescentPlan(facts, layout, formats, tuple(events), precision, _warnings(facts, events))
     few = few_rows(facts.rows, facts.cols, plan.strength, plan.target.chance)
     return replace(plan, warnings=(*few, *plan.warnings))
@@ -154,6 +158,7 @@ def _layout(facts: Facts, largest_offset: Fraction) -> Layout:
         1 + largest_offset,
         clipped,
         _outputs(facts),
+        facts.reference_inputs,
     )
 
 

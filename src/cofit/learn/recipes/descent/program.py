@@ -6,9 +6,10 @@ Nothing is opened here: what prepares the rows and all iterates stay secret; the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cofit.learn.checked_rows import verdicts
@@ -18,6 +19,7 @@ from cofit.learn.recipes.descent.budget import CONSTANT_BITS, LEVEL_PARTS, OWN_P
 from cofit.learn.recipes.descent.clipped import clipped_rows
 from cofit.learn.recipes.descent.formats import MEAN_BITS, reach
 from cofit.learn.recipes.descent.kept import Descent, begun, level_bound, resumed
+from cofit.learn.recipes.descent.mapped_rows import checked_map, mapped_rows
 from cofit.learn.recipes.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, with_bits
 from cofit.learn.targets import SeveralClasses
 from cofit.learn.weights import by_class
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from cofit.learn.recipes.descent.plan import DescentPlan
 
 _INVERSE_BITS = 16
+Mapped = Callable[[SecretArray, SecretArray, "DescentPlan"], Rows]
 
 
 def descend(
@@ -48,13 +51,15 @@ def descend(
     noise = noisy.Noise(party, plan) if descent is None else descent.noise
     done = 0 if descent is None else min(descent.done, plan.epochs)
     party.progress("train", done, plan.epochs)
-    x, labels = gathered(party, plan, holders)
+    public = None if plan.formats.mapped is None else checked_map(plan, holders.reference)
+    x, labels = gathered(party, plan, holders, held=public is None)
     passed = verdicts(party, plan, holders, x, labels, coin) if descent is None else descent.passed
     party.progress("train", done, plan.epochs)
     with party.label("norm"):
         importance = _importance(party, plan, holders, labels)
         prepared = {} if descent is None else descent.prepared
-        rows, extras = _with_labels(x, labels, passed, importance, plan, noise, prepared)
+        mapped = None if public is None else partial(mapped_rows, party, public=public)
+        rows, extras = _with_labels(x, labels, passed, importance, plan, noise, prepared, mapped)
     if descent is None:
         descent = begun(party, plan, noise, passed, extras)
         descent.keep(party, checkpoints)
@@ -68,7 +73,7 @@ def descend(
         party.progress("train", step + 1, plan.epochs)
     if plan.calibration:
         _calibrate(party, rows, plan, descent, checkpoints)
-    del rows, x
+    del rows, x, mapped
     party.forget_inputs()
     released = plan.opened.joined(descent.total.reshape(plan.layout.weights), descent.prepared)
     return concatenate([value.ldexp(value.format.fraction_bits) for value in released])
@@ -82,10 +87,11 @@ def _with_labels(
     plan: DescentPlan,
     noise: noisy.Noise,
     prepared: dict[str, SecretArray],
+    mapped: Mapped | None,
 ) -> tuple[Rows, dict[str, SecretArray]]:
     """Return the rows as the steps see them, with labels and weights of records in their factors, and what is opened
-    beside the weights. ``prepared``: as in ``_prepared``."""
-    rows, extras = _prepared(x, passed, plan, noise, prepared)
+    beside the weights. ``prepared``: as in ``_prepared``. ``mapped``: maps rows by a public reference."""
+    rows, extras = _prepared(x, passed, plan, noise, prepared) if mapped is None else (mapped(x, passed, plan), {})
     if plan.layout.outputs > 1:
         indicators = SeveralClasses(plan.layout.outputs).indicators(labels, passed)
         return rows.by_class(indicators, passed, importance), extras

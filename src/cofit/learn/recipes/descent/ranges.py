@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from cofit.learn.facts import DEFAULT_NORM_FLOOR
 from cofit.learn.losses.loss import STEP_BITS
-from cofit.learn.recipes.descent.budget import CENTRED_FLOOR, CONSTANT_BITS
+from cofit.learn.recipes.descent.budget import CONSTANT_BITS
 from cofit.learn.recipes.descent.clip import (
     LONGEST,
     RADIUS_SQUARED,
@@ -40,6 +40,7 @@ from cofit.learn.recipes.descent.clip_formats import (
     steepest,
 )
 from cofit.learn.recipes.descent.formats import MEAN_BITS, DescentFormats, Layout, inner_bits, log2_up, reach
+from cofit.learn.recipes.descent.map_formats import largest_of_mapped
 from cofit.learn.ring_choice import RINGS, SmallRingError
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols.working import working_bits
@@ -77,7 +78,7 @@ def with_radius(formats: DescentFormats, layout: Layout, radius: Fraction) -> De
             f"{worst} takes {bits} bits, and {formats.ring.name} holds {_room(formats)}; {_helps(layout)} would fit",
         )
     if formats.clip is None:
-        steep = log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / CENTRED_FLOOR)
+        steep = log2_up(1 / (layout.floor or Fraction(1))) + log2_up(1 / formats.centred_floor)
     else:
         steep = working_bits(formats.ring) - formats.inverse_norm - 1
     largest_eta = _LARGEST_LAST_ETA if formats.ring is RINGS[-1] else _LARGEST_ETA
@@ -101,7 +102,7 @@ def _helps(layout: Layout) -> str:
 
 def _with_product(formats: DescentFormats) -> DescentFormats:
     """Return the formats with the bits of t: as many as leave room for u t and v <M, w>, with a margin."""
-    largest = formats.radius * (4 + formats.centre) / CENTRED_FLOOR
+    largest = formats.radius * (4 + formats.centre) / formats.centred_floor
     room = formats.ring.value_bits - 1 - formats.inverse_norm - log2_up(largest)
     return replace(formats, product=min(room, formats.data + formats.carried, _MOST_PRODUCT_BITS))
 
@@ -175,10 +176,10 @@ def _of_scaled(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
         return {}
     rows, data, error = layout.rows, formats.data, formats.inverse_error
     unit, residual = Fraction(1, 1 << formats.scaled), formats.largest_residual
-    tilt = 1 / CENTRED_FLOOR + error if formats.centre else Fraction(0)
+    tilt = 1 / formats.centred_floor + error if formats.centre else Fraction(0)
     scale = (1 / layout.floor + error if layout.floor else Fraction(1)) * (tilt or 1) + Fraction(1, 1 << data)
     scale += _of_importance(formats)
-    offset = layout.width - 1 + Fraction(4, 1 << data) if layout.floor else Fraction(0)
+    offset = layout.width - 1 + Fraction(4, 1 << data) if layout.floor and not formats.mapped else Fraction(0)
     centred = formats.centre * (tilt * residual + unit)
     apart = tilt * (formats.centre * formats.carried_radius + 1) + formats.constant * formats.radius
     found = {
@@ -195,7 +196,7 @@ def _of_scaled(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
     if layout.floor:
         found |= {
             "the squared length of a row": _at(2 * data, 2 * formats.longest**2 + 1),
-            "the mean of a row": _at(data + log2_up(Fraction(layout.features)) + _FACTOR_BITS, 1),
+            "the mean of a row": _at(data + log2_up(Fraction(layout.shared)) + _FACTOR_BITS, 1),
             "the mean of all rows": _noisy_mean(max(MEAN_BITS, formats.grid), rows, layout.width),
         }
     if formats.centre:
@@ -210,6 +211,8 @@ def _of_scaled(formats: DescentFormats, layout: Layout) -> dict[str, Fraction]:
             "the squared length of a centred row": _at(fine, 2 * square + 1),
             "the factor of a row": _at(2 * formats.inverse_norm, scale),
         }
+    if formats.mapped is not None:
+        found |= largest_of_mapped(formats, formats.mapped, layout)
     return found
 
 

@@ -39,6 +39,7 @@ import numpy.typing as npt
 
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.recipes.descent.budget import STEPS, spend
+from cofit.learn.recipes.descent.public_map import MOST_CELLS, PublicMap, public_map
 from cofit.learn.recipes.descent.row_map import RowMap
 
 Reals = npt.NDArray[np.float64]
@@ -49,7 +50,7 @@ CUT = 0.2
 SAME = 0.5
 """The part of K that is the same for all directions."""
 FEWEST_ROWS, FEW_ROWS = 20, 50
-MOST_DIRECTIONS, MOST_CELLS = 512, 1 << 23
+MOST_DIRECTIONS = 512
 _LEAST_VARIANCE = 1e-9  # of rows of length 1, and beside the largest one: less is rounding
 _BLOCK = 1 << 20
 _FORMAT = "cofit reference 1"
@@ -117,14 +118,34 @@ class ReferenceMap:
         x = np.asarray(values, dtype=np.float64)
         if x.ndim != 2 or x.shape[1] != self.inputs:
             raise parameter_error("X", _OWNER, f"a table with {self.inputs} columns", f"shape {x.shape}")
-        apart = prepared(x) - self.mean
+        return self._mapped(prepared(x))
+
+    def by_parties(self, values: npt.ArrayLike, bound: float, floor: float) -> Reals:
+        """Return rows mapped as parties do that hold shares of columns (``public_map``): x' / a, where a row shorter
+        than floor, in units of the bound, is not stretched to length 1 before. Up to rounding."""
+        rows = RowMap("l2", bound, floor)(np.asarray(values, dtype=np.float64))
+        return self._mapped(rows) / float(self.factors[0].max())
+
+    def _mapped(self, rows: Reals) -> Reals:
+        apart = rows - self.mean
         along = apart @ self.directions.T.astype(np.float64)
-        same = self.records * SAME * self.isotropic
-        strength = self.records * (1 - SAME) * self.variances.astype(np.float64) + same
-        factors, others = strength / (strength + self.cut), same / (same + self.cut)
+        factors, others = self.factors
         if self.only:
             return np.asarray(along * factors)
         return np.asarray(others * apart + (along * (factors - others)) @ self.directions)
+
+    @property
+    def factors(self) -> tuple[Reals, float]:
+        """What A keeps of every direction, and of all others."""
+        same = self.records * SAME * self.isotropic
+        strength = self.records * (1 - SAME) * self.variances.astype(np.float64) + same
+        return strength / (strength + self.cut), same / (same + self.cut)
+
+    @cached_property
+    def public(self) -> PublicMap:
+        """The map in whole numbers, for parties."""
+        mean, directions = self.mean.astype(np.float64), self.directions.astype(np.float64)
+        return public_map(self.hash, mean, directions, *self.factors, only=self.only)
 
     def in_blocks(self, rows: Any) -> Reals:
         """Return the same of a table that is dense a block of rows at a time, as sparse ones are."""

@@ -11,7 +11,8 @@ or, where rows are clipped (``clip.py``), with the released mean m, stretch t an
     b = t (x - m) - c                    c: half of the mean of t (x - m)
     z = b / max(||b||, R)                R = (3/4) sqrt(d) r
 
-Rows that a public reference has mapped (``reference``) are centred already: c is 0 then.
+Rows that a public reference has mapped (``reference``) are centred already: c is 0 then. Where the parties have mapped
+them, bound and floor are those of the rows before, and mapped rows have a floor of their own (``public_map``).
 
 A row of zeros stays zero, up to the centre. In the L1 geometry nothing is centred, and ||.|| is the sum of absolute
 values. The score of a row is <coef, z> + intercept.
@@ -27,6 +28,7 @@ import numpy.typing as npt
 
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR, LEVEL_PARTS, OWN_PARTS
 from cofit.learn.recipes.descent.clip import OWN_MEAN, RADIUS_SQUARED
+from cofit.learn.recipes.descent.public_map import MAP_FLOOR
 
 Reals = npt.NDArray[np.float64]
 NORMS = ("l1", "l2")
@@ -49,7 +51,10 @@ class RowMap:
 
     def __call__(self, values: npt.ArrayLike) -> Reals:
         """Return the rows as they were meant in training, shape (n, d)."""
-        x = np.asarray(values, dtype=np.float64) / self.bound
+        bound, least = self.bound, self.floor
+        if self.mapped:
+            bound, least = 1.0, float(MAP_FLOOR) if least else 0.0
+        x = np.asarray(values, dtype=np.float64) / bound
         if self.mean is not None and self.stretch is not None and self.radius is not None:
             return clipped(cut(x), np.asarray(self.mean), np.asarray(self.stretch), self.radius)
         level = 0.0 if self.level is None else self.level
@@ -57,7 +62,7 @@ class RowMap:
         unit = np.where(unit > 0, unit, 1.0)  # so that sums and squares neither overflow nor vanish
         x = x / unit
         with np.errstate(over="ignore"):
-            floor = self.floor / unit
+            floor = least / unit
         if self.norm == "l1":
             return _divided(x, 1, floor)
         means = x.mean(axis=1, keepdims=True) if x.size and not self.mapped else np.zeros_like(unit)

@@ -303,17 +303,24 @@ def means(x: SecretArray) -> SecretArray:
 
 def scaled_rows(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
     """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1; passed: see ``inverse_roots``."""
+    c, scale = inverse_lengths(x, offset, passed, plan, plan.formats.longest)
+    return Rows(x, plan.formats, offset=c, scale=scale)
+
+
+def inverse_lengths(
+    x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan, longest: Fraction
+) -> tuple[SecretArray, SecretArray]:
+    """Return the offset c with the bits of the rows, and 1 / max(||x - c||, floor); longest: a bound of ||x - c||."""
     formats, floor = plan.formats, plan.layout.floor or Fraction(1)
     c = tighten(with_bits(offset, formats.data), plan.layout.width - 1 + Fraction(4, 1 << formats.data))
     exact = 2 * formats.data
-    largest = formats.longest**2
+    largest = longest**2
     squares = x.inner(x, exact, proven_bound=largest)
     sums = x.sum(axis=1)
     # ||x - c||^2 = ||x||^2 - c (2 sum x - d c), exactly
     cross = c.multiply(sums * 2 - c * x.shape[1], exact)
     lengths = tighten(squares - cross, largest)
-    scale = inverse_roots(lengths * passed, None, floor, formats.of(formats.inverse_norm), x.size)
-    return Rows(x, formats, offset=c, scale=scale)
+    return c, inverse_roots(lengths * passed, None, floor, formats.of(formats.inverse_norm), x.size)
 
 
 def centred_rows(rows: Rows, centre: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:

@@ -76,7 +76,8 @@ def _reference(plan: DescentPlan) -> tuple[Row, ...]:
     """Return by which public reference rows are mapped; nothing where by none."""
     if plan.facts.reference is None:
         return ()
-    return (Row("reference", plan.facts.reference[:12], "a public map that every owner applies to its rows"),)
+    who = "every owner applies to its rows" if plan.formats.mapped is None else "the parties apply to shared rows"
+    return (Row("reference", plan.facts.reference[:12], f"a public map that {who}"),)
 
 
 def _training(plan: DescentPlan) -> Section:

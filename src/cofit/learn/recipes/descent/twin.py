@@ -25,6 +25,7 @@ from cofit.errors import parameter_error
 from cofit.learn.contribution import prepared_features
 from cofit.learn.recipes.descent.budget import CENTRED_FLOOR
 from cofit.learn.recipes.descent.clip import LONGEST, SHORTEST, STRETCH_BITS
+from cofit.learn.recipes.descent.public_map import MAP_FLOOR
 from cofit.learn.recipes.descent.row_map import clipped, offsets
 from cofit.learn.weights import in_the_clear
 from cofit.privacy.events import Event
@@ -52,7 +53,8 @@ def cleartext_descent(
     """Return ``draws`` independent releases, shape (draws, plan.released), each as ``Opened.in_units`` gives it.
 
     features, labels (0 and 1, or of several classes from 0 on, or a target from -1 to 1): of all owners together, as
-    they would hand them in; whole rows, in any order. weights: of the records, from 0 to 1 (``encoded_weights``); None
+    they would hand them in; whole rows, in any order; with a public reference, as it maps them (its ``by_parties``
+    where the owners hold columns). weights: of the records, from 0 to 1 (``encoded_weights``); None
     where the plan has none.
     """
     if draws < 1:
@@ -209,6 +211,9 @@ def _prepared(plan: DescentPlan, x: Reals | csr_array, noise: Noise) -> tuple[_R
     """Return the rows as the steps see them, and what is opened of their preparation."""
     if plan.clipped:
         return _clipped(plan, np.asarray(x), noise)
+    if plan.formats.mapped is not None:
+        lengths = np.square(x).sum(axis=1).reshape(-1, 1)
+        return _Rows(x, scale=_inverse_roots(lengths, float(MAP_FLOOR))), {}
     rows, extras, layout = _Rows(x), {}, plan.layout
     if plan.floor is not None:
         sums = np.asarray(x.sum(axis=1)).reshape(-1, 1)
@@ -246,7 +251,10 @@ def _drawn(plan: DescentPlan, draws: int, rng: np.random.Generator) -> Noise:
 
 
 def prepared_rows(plan: DescentPlan, features: npt.NDArray[Any]) -> Reals | csr_array:
-    """Return the features as an owner prepares them; compressed, block by block, where nearly all values stay 0."""
+    """Return the features as an owner prepares them; compressed, block by block, where nearly all values stay 0. Rows
+    that the parties map stay as they are."""
+    if plan.formats.mapped is not None:
+        return np.asarray(features, dtype=np.float64)
     if plan.floor is None or plan.clipped or np.count_nonzero(features) > _SPARSE * features.size:
         return prepared_features(plan, features)
     step = max(1, _TOGETHER // features.shape[1])
