@@ -20,11 +20,13 @@ from cofit.arithmetic import Z128
 from cofit.learn.contribution import prepared_features
 from cofit.learn.recipes.descent import rows as rows_module
 from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.sharing import Share
 from cofit.sharing.rep3.party import Rep3
 from support.descent import (
     FEW,
     KINDS,
+    MAPS,
     SEVERAL,
     Seen,
     Table,
@@ -100,9 +102,22 @@ class Reference:
         noisy = self.short_rows(level).sum(axis=0) + self.noise["centre"] / 2.0**self.plan.formats.grid
         return np.asarray(noisy / len(self.y))
 
+    def mapped(self, z: Reals, found: ReferenceMap) -> Reals:
+        """Rows of length at most 1 as a public reference maps them: to a length of at most 1 again."""
+        v, half = found.directions.astype(np.float64), found.records / 2
+        same = half * found.isotropic
+        covariance = half * (v.T * found.variances.astype(np.float64)) @ v + same * np.eye(found.inputs)
+        ridge = covariance @ np.linalg.inv(covariance + found.cut * np.eye(found.inputs))
+        apart = (z - found.mean) @ ridge / np.linalg.eigvalsh(ridge).max()
+        if found.only:
+            apart = apart @ v.T
+        return np.asarray(apart / np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), 1 / 16))
+
     def rows(self, level: float, centre: Reals | None) -> Reals:
         """Rows as the steps see them; a length of 1 before the centre is taken for granted, as by the parties."""
         z = self.short_rows(level)
+        if self.plan.facts.reference is not None:
+            return self.mapped(z, MAPS[self.plan.facts.reference])
         if centre is None:
             return z
         squares = 1 + centre @ centre - 2 * z @ centre
@@ -204,6 +219,9 @@ def assert_releases(plan: DescentPlan, table: Table, run: Seen, seed: int) -> No
         z, steep = assert_preparation(plan, run, exact)
     coarse_mean = 2.0**-14 * d**0.5 * steep if plan.floor is not None else 0.0  # means have 15 fractional bits
     coarse_mean += 2.0 ** (1 - formats.data) * d**0.5 * steep if plan.clipped else 0.0
+    if plan.facts.reference is not None:  # mapped values have 16 fractional bits, and a row is divided by 1/16 at least
+        steep = 16 / float(plan.floor or 1)
+        coarse_mean = (2.0**-14 + 2.0**-formats.data) * plan.facts.input_cols**0.5 * steep
     for before, after, event in zip(run.before, run.after, plan.steps, strict=True):
         unit = 2.0**-formats.weights
         weights = before.astype(np.float64) * unit
@@ -273,6 +291,7 @@ SHORT = [
 SHORT += [("numbers", "rep3"), ("numbers", "semi2k"), ("weights", "rep4"), ("numbers, clipped", "rep3")]
 SHORT += [("four classes", "rep3"), ("four classes", "semi2k"), ("three classes, owners", "shamir")]
 SHORT += [("three classes, clipped", "rep4")]
+SHORT += [("mapped by parties", "rep3"), ("mapped by parties", "shamir"), ("mapped by parties, directions", "semi2k")]
 LONG = [(kind, scheme) for kind in (*KINDS, *SEVERAL) for scheme in EVERY if (kind, scheme) not in SHORT]
 
 

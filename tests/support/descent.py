@@ -24,6 +24,7 @@ from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent import noisy, program
 from cofit.learn.recipes.descent.kept import Descent
 from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.reference import ReferenceMap, reference_map
 from cofit.learn.recipes.descent.rows import Rows
 from cofit.privacy.events import Event
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
@@ -72,9 +73,15 @@ KINDS: dict[str, dict[str, Any]] = {
     "clipped": {"epsilon": 30.0, "delta": 1e-5},
     "clipped, bounds": {"epsilon": 30.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True},
     "clipped, columns": {"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "clip_rows": True},
+    "mapped by parties": {"epsilon": 1.0, "delta": 1e-5, "partition": "vertical", "directions_only": False},
+    "mapped by parties, directions": {
+        **{"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "feature_bound": 2.0, "weight_bound": 3.0},
+        **{"calibrate_intercept": True, "directions_only": True},
+    },
     "pure": {"epsilon": 3.0, "delta": 0.0, "row_nonzeros": 2},
 }
-"""Facts for 60 rows and 5 columns, which give every kind of release and of rows."""
+"""Facts for 60 rows and 5 columns, which give every kind of release and of rows. directions_only: of a public reference
+that ``plan_of`` makes, whose directions are fewer than the columns."""
 SEVERAL: dict[str, dict[str, Any]] = {
     "four classes": {"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "classes": 4},
     "three classes, owners": {"epsilon": 1.0, "delta": 1e-5, "fit_intercept": False, "classes": 3},
@@ -85,6 +92,10 @@ SEVERAL: dict[str, dict[str, Any]] = {
     },
     "three classes, weights of them": {"epsilon": 1.0, "delta": 1e-5, "classes": 3, "class_weights": (3.0, 1.5, 1.0)},
     "three classes, clipped, weights": {"epsilon": 30.0, "delta": 1e-5, "classes": 3, "weight_bound": 4.0},
+    "three classes, mapped by parties": {
+        **{"epsilon": 8.0, "delta": 1e-5, "partition": "vertical", "classes": 3, "directions_only": False},
+        "norm_floor": 0.1,
+    },
 }
 """The same for several classes; what prepares the rows knows of no label, so that these are fewer."""
 FEW = ("owners", "parties, level, centred", "calibrated", "clipped", "pure")
@@ -101,7 +112,26 @@ def descent_plan(rows: int, cols: int, **facts: Any) -> DescentPlan:
 
 
 def plan_of(kind: str, rows: int = 60, cols: int = 5, **facts: Any) -> DescentPlan:
-    return descent_plan(rows, cols, **{"scheme": "clear", **(KINDS | SEVERAL)[kind], **facts})
+    asked = {"scheme": "clear", **(KINDS | SEVERAL)[kind], **facts}
+    if "directions_only" in asked:
+        mapped = map_of(cols, asked.pop("directions_only"))
+        asked |= {"reference": mapped.hash, "reference_inputs": cols}
+        cols = mapped.columns
+    return descent_plan(rows, cols, **asked)
+
+
+MAPS: dict[str, ReferenceMap] = {}
+"""By their hashes: of the plans that ``plan_of`` has made."""
+
+
+@functools.lru_cache(maxsize=64)
+def map_of(cols: int, only: bool) -> ReferenceMap:
+    """The map of a reference of 30 rows, in fewer directions than there are columns."""
+    rng = np.random.default_rng(cols)
+    few = max(1, cols - 2)
+    rows = rng.normal(size=(30, few)) * np.geomspace(1, 0.2, few) @ rng.normal(size=(few, cols)) + rng.normal(size=cols)
+    made = reference_map(rows, 60, epsilon=1.0, delta=1e-5, directions_only=only)
+    return MAPS.setdefault(made.hash, made)
 
 
 def truncating(plan: DescentPlan) -> DescentPlan:
@@ -297,7 +327,9 @@ def seen(plan: DescentPlan, table: Table, earlier: Seen | None = None) -> Seen:
 
 def contributed(plan: DescentPlan, table: Table) -> tuple[Contributions, Holders]:
     """Split rows or columns among two owners: as for any plan."""
-    return contributions(cast(Any, plan), *table)
+    owners, holders = contributions(cast(Any, plan), *table)
+    mapped = MAPS.get(plan.facts.reference or "")
+    return owners, holders if mapped is None else replace(holders, reference=mapped.public)
 
 
 def opened(plan: DescentPlan, table: Table, scheme: str = "clear") -> Integers:
@@ -319,7 +351,7 @@ TABLES = ("random", "equal", "zeros", "one-hot", "extremes", "largest", "smalles
 
 def table_of(kind: str, plan: DescentPlan, rng: np.random.Generator, labels: str = "random") -> Table:
     """Features within the agreed range, their row means above the agreed lower bound."""
-    n, d = plan.facts.rows, plan.facts.cols
+    n, d = plan.facts.rows, plan.facts.input_cols
     high, low = float(plan.facts.feature_bound), float(plan.facts.feature_lower)
     x = {
         "random": rng.uniform(low, high, (n, d)),
