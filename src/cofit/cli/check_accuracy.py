@@ -74,19 +74,25 @@ def accuracy_of(
 def _referenced_forecast(study: Study, sample: Path | None, layout: TextLayout, largest: int) -> AccuracyForecast:
     """Return the forecast of a study with a reference, and what it has without, on the same rows."""
     from cofit.experiments import utility  # noqa: PLC0415
-    from cofit.experiments.referenced_rows import compared_with_none, rows_of_reference  # noqa: PLC0415
+    from cofit.experiments.referenced_rows import (  # noqa: PLC0415
+        compared_with_none,
+        mapped_rows,
+        rows_of_reference,
+        within,
+    )
 
     facts, reference = study_facts(study), study.data.reference
     if reference is None:
         raise ValueError("The study has no reference.")
-    rows = rows_of_reference(reference) if sample is None else study_sample(study, sample, layout)
+    rows = within(rows_of_reference(reference), 1.0) if sample is None else study_sample(study, sample, layout)
     given = {name: value for name, value in given_facts(study).items() if name not in _OF_RANGES}
+    mapped, referenced = mapped_rows(rows, reference, given)
     with _shown_progress() as progress:
         found = utility.simulated_forecast(
             facts.rows,
             facts.cols,
-            given | {"reference": reference.hash},
-            replace(rows, features=reference(rows.features)),
+            referenced,
+            mapped,
             settings=utility.own_setting,
             epsilons=utility.EPSILONS,
             largest=largest,

@@ -9,6 +9,7 @@ brings less, or harms.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,23 @@ def rows_of_reference(reference: ReferenceMap) -> PublicRows:
         "made-up rows that vary as the reference says, with made-up labels, which flatters it (no --sample was given)"
     )
     return PublicRows(features, labels.astype(np.int64), origin, given=False)
+
+
+def mapped_rows(
+    rows: PublicRows, reference: ReferenceMap, facts: Mapping[str, Any]
+) -> tuple[PublicRows, dict[str, Any]]:
+    """Return rows as the study's map makes them, and the facts of training on them. facts: with partition, and where
+    owners hold columns feature_bound and norm_floor; those without a reference."""
+    if facts["partition"] == "horizontal":
+        return replace(rows, features=reference(rows.features)), {**facts, "reference": reference.hash}
+    bound, floor = float(facts.get("feature_bound", 1.0)), float(facts["norm_floor"])
+    mapped = reference.by_parties(rows.features, bound, floor)
+    return replace(rows, features=mapped), {**facts, "reference": reference.hash, "reference_inputs": reference.inputs}
+
+
+def within(rows: PublicRows, bound: float) -> PublicRows:
+    """Return made-up rows shorter, where a value is beyond the bound of owners who hold columns."""
+    return replace(rows, features=rows.features * min(1.0, bound / float(np.abs(rows.features).max())))
 
 
 def compared_with_none(

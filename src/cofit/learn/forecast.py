@@ -308,7 +308,7 @@ class _NoStore:
 def _inputs(plan: Plan, owners: int) -> tuple[dict[str, Mapping[str, InputFacts]], Holders]:
     """Return equal contributions of so many owners: rows with labels, or columns and all labels at the first."""
     formats, facts = plan.formats, plan.facts
-    rows, cols = facts.rows, facts.cols + plan.own_columns
+    rows, cols = facts.rows, facts.input_cols + plan.own_columns
     vertical = facts.partition == "vertical"
     most = cols if vertical else rows
     if not isinstance(owners, int) or isinstance(owners, bool) or owners < 1:

@@ -85,10 +85,8 @@ def _in_units(model: LinearModel, x: Reals, far: _Far) -> Reals:
         far.from_bounds += far_from_bounds(x, lower, upper)
         x = scaled_by_bounds(x, lower, upper)
     if model.reference is not None:
-        by_parties = model.rows is not None and model.rows.floor > 0
-        if by_parties:
-            return model.reference.by_parties(x, model.rows.bound, model.rows.floor)
-        return model.reference(x)
+        bound, floor = (1.0, 0.0) if model.rows is None else (model.rows.bound, model.rows.floor)
+        return model.reference.for_scores(x, bound, floor)
     if model.rows is not None:
         far.from_training += far_from_training(x, model.rows)
     return x

@@ -7,14 +7,14 @@ spent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from cofit.errors import InvalidInputError
 from cofit.experiments.public_rows import PublicRows, made_up_counts, made_up_numbers, made_up_rows
-from cofit.experiments.referenced_rows import rows_of_reference
+from cofit.experiments.referenced_rows import mapped_rows, rows_of_reference, within
 from cofit.experiments.simulation import too_large
 from cofit.experiments.utility import (
     QUICK_SIZE,
@@ -82,7 +82,7 @@ def forecast_on_made_up_rows(model: LinearModel | StudyModel) -> AccuracyForecas
 
 def _made_up(model: LinearModel, scale: float) -> PublicRows:
     if model.reference is not None:
-        return rows_of_reference(model.reference)
+        return within(rows_of_reference(model.reference), scale)
     if model.largest_count is not None:
         return made_up_counts(model.certificate.n, model.features, model.largest_count, scale)
     if model.target_range is not None:
@@ -115,8 +115,7 @@ def _forecast(model: LinearModel | StudyModel, sample: PublicRows) -> AccuracyFo
     if c.descent is not None and c.descent.norm == "l1":
         facts["row_nonzeros"] = _typical_nonzeros(sample)
     if one.reference is not None:
-        facts["reference"] = one.reference.hash
-        sample = replace(sample, features=one.reference(sample.features))
+        sample, facts = mapped_rows(sample, one.reference, facts)
     settings = own_and_other if one.reference is None else own_setting
     return simulated_forecast(c.n, one.features, facts, sample, settings=settings, largest=QUICK_SIZE)
 

@@ -177,6 +177,6 @@ def _contributors(plan: Plan, certificate: Certificate) -> Contributors:
     }
     for owner, shapes in certificate.owners.items():
         inputs[owner] = {name: facts[name](shape) for name, shape in shapes.items()}
-    held = [tuple(owner for owner, named in inputs.items() if kind in named) for kind in (FEATURES, LABELS)]
+    features, labels = (tuple(owner for owner, named in inputs.items() if kind in named) for kind in (FEATURES, LABELS))
     ranks = {name: rank for rank, name in enumerate(certificate.parties) if name in inputs}
-    return Contributors(inputs, Holders(*held), ranks)
+    return Contributors(inputs, Holders(features, labels), ranks)

@@ -150,7 +150,8 @@ def test_the_sensitivity_of_a_step_of_several_classes_is_nearly_attained(kind: s
     plan = plan_of(kind)
     labels = "all 0" if plan.facts.class_weights else "all 1"
     cases = [(table, labels, "opposite") for table in ("signs", "extremes")]
-    assert 0.93 < largest_shares(plan, cases, "usual", 33)["step 1"] <= 1
+    least = 0.93 if plan.facts.reference is None else 0.7  # opposite rows are not, around the mean of a reference
+    assert least < largest_shares(plan, cases, "usual", 33)["step 1"] <= 1
     assert largest_shares(plan, [("signs", labels, "flipped label")], "usual", 33)["step 1"] < 0.9
 
 

@@ -71,13 +71,17 @@ def ask_privately(
     """
     kind = _kind(study, answers)
     model = fetch_model(study, identity)
-    if rows.ndim != 2 or rows.shape[1] != model.training.facts.cols or not len(rows) or not np.isfinite(rows).all():
-        must_be = f"a table of finite numbers with {model.training.facts.cols} columns and at least one row"
+    reference, facts = study.data.reference, model.training.facts
+    columns = facts.cols if reference is None else reference.inputs
+    if rows.ndim != 2 or rows.shape[1] != columns or not len(rows) or not np.isfinite(rows).all():
+        must_be = f"a table of finite numbers with {columns} columns and at least one row"
         raise parameter_error("rows", "private predictions", must_be, f"shape {rows.shape}")
     most = model.plan.batch_rows if batch_rows is None else min(batch_rows, model.plan.batch_rows)
     if most < 1:
         raise parameter_error("batch_rows", "private predictions", "at least 1", batch_rows)
     digest = hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()
+    if reference is not None:
+        rows = reference.for_scores(rows, float(facts.feature_bound), float(model.training.floor or 0))
     asked = {"study": study.hash, "client": identity.name, "answers": kind, "batch": most, "table": digest}
     if state is None:
         from tempfile import TemporaryDirectory  # noqa: PLC0415 - for those who want no repetition

@@ -76,12 +76,16 @@ def with_map(formats: DescentFormats, layout: Layout) -> DescentFormats:
     return replace(formats, eta=FLOAT_SLACK + eta, centre=LARGEST_SHIFT, mapped=mapped)
 
 
+def apart_bound(formats: DescentFormats, mapped: MapFormats) -> Fraction:
+    """Return a bound of S, computed as it is."""
+    return mapped.scaled**2 + 2 * (mapped.scaled * formats.centre + 2) + formats.centre**2 + 3
+
+
 def largest_of_mapped(formats: DescentFormats, mapped: MapFormats, layout: Layout) -> dict[str, Fraction]:
     """Return what bounds the quantities of the map, in units of their last places."""
     fine, data = inner_bits(formats), formats.data
     root = root_up(Fraction(layout.shared), ROOT_BITS)
     along = mapped.scaled * formats.centre + 2
-    whole = mapped.scaled**2 + 2 * along + formats.centre**2 + 3
     return {
         "a mapped row": (root * LARGEST_MATRIX + 1) * Fraction(2) ** (data + MATRIX_BITS),
         "the squared length of a mapped row": max(
@@ -93,5 +97,5 @@ def largest_of_mapped(formats: DescentFormats, mapped: MapFormats, layout: Layou
             along * Fraction(2) ** (formats.inverse_norm + fine),
         ),
         "the squared length of a scaled row": (mapped.scaled**2 + 1) * Fraction(2) ** (formats.inverse_norm + fine),
-        "the squared length of a row less the shift": 2 * whole * Fraction(2) ** fine,
+        "the squared length of a row less the shift": 2 * apart_bound(formats, mapped) * Fraction(2) ** fine,
     }

@@ -23,6 +23,7 @@ import numpy as np
 from cofit.errors import InvalidInputError
 from cofit.learn.batches import in_batches
 from cofit.learn.recipes.descent.formats import inner_bits
+from cofit.learn.recipes.descent.map_formats import apart_bound
 from cofit.learn.recipes.descent.public_map import (
     LARGEST_MATRIX,
     MAP_FLOOR,
@@ -32,7 +33,6 @@ from cofit.learn.recipes.descent.public_map import (
 )
 from cofit.learn.recipes.descent.rows import Rows, inverse_lengths, inverse_roots, means
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
-from cofit.protocols.working import tighten
 from cofit.secret import Party, SecretArray
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ def mapped_rows(party: Party, x: SecretArray, passed: SecretArray, plan: Descent
     lengths = scale.multiply(squares, fine, proven_bound=mapped.scaled * formats.longest + 1)
     lengths = scale.multiply(lengths, fine, proven_bound=mapped.scaled**2 + 1)
     exact = (y @ public.shift).ldexp(-SHIFT_BITS)
-    along = tighten(exact, formats.longest * formats.centre).truncate(fine)
+    along = _bounded(exact, formats.longest * formats.centre).truncate(fine)
     along = scale.multiply(along, fine, proven_bound=mapped.scaled * formats.centre + 2)
     square = Fraction(round(public.squared_shift * (1 << fine)), 1 << fine)
-    apart = lengths - along * 2 + square
+    apart = _bounded(lengths - along * 2 + square, apart_bound(formats, mapped))
     tilt = inverse_roots(apart * passed, None, MAP_FLOOR, formats.of(formats.inverse_norm), x.size)
     centre = party.constant(np.ldexp(public.shift.astype(np.float64), -SHIFT_BITS), formats.of(formats.data))
     return Rows(
@@ -75,7 +75,7 @@ def mapped_rows(party: Party, x: SecretArray, passed: SecretArray, plan: Descent
         formats,
         scale=scale.multiply(tilt, formats.inverse_norm),
         tilt=tilt,
-        centre=tighten(centre, formats.centre),
+        centre=_bounded(centre, formats.centre),
     )
 
 
@@ -85,7 +85,13 @@ def _mapped(x: SecretArray, plan: DescentPlan, public: PublicMap) -> SecretArray
     largest = root_up(Fraction(plan.layout.shared), ROOT_BITS) * LARGEST_MATRIX
 
     def of(part: SecretArray) -> SecretArray:
-        exact = part.matmul(public.matrix, proven_bound=(largest + 1) * (1 << MATRIX_BITS))
-        return exact.ldexp(-MATRIX_BITS).truncate(formats.data)
+        exact = part.matmul(public.matrix, proven_bound=(largest + 1) * (1 << MATRIX_BITS)).ldexp(-MATRIX_BITS)
+        return _bounded(exact, largest + 1).truncate(formats.data)
 
     return in_batches(of, [x], _HELD_A_VALUE * columns, x.size)
+
+
+def _bounded(value: SecretArray, bound: Fraction) -> SecretArray:
+    """Return a value with the bound that is proven for every map, so that no map costs more or less than another."""
+    limit = value.format.limit(bound)
+    return value.loosened(max(limit, value.integer_limit)).with_integer_limit(limit)

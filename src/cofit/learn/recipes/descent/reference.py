@@ -126,6 +126,11 @@ class ReferenceMap:
         rows = RowMap("l2", bound, floor)(np.asarray(values, dtype=np.float64))
         return self._mapped(rows) / float(self.factors[0].max())
 
+    def for_scores(self, values: npt.ArrayLike, bound: float, floor: float) -> Reals:
+        """Return rows mapped as they were in training. bound, floor: those of the rows' ``RowMap``; a floor of 0 where
+        the owners mapped them."""
+        return self.by_parties(values, bound, floor) if floor else self(values)
+
     def _mapped(self, rows: Reals) -> Reals:
         apart = rows - self.mean
         along = apart @ self.directions.T.astype(np.float64)

@@ -78,6 +78,7 @@ def test_rounds_and_bytes_are_those_of_a_run_with_truncated_weights(kind: str) -
         ("parties", 12),
         ("parties, level", 12),
         ("owners, centred", 12),
+        ("mapped by parties", 12),
         ("parties, level, centred", 12),
         ("clipped", 14),
     ],

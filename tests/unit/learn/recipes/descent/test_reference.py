@@ -87,10 +87,8 @@ def test_what_shows_nothing_is_refused(rows: Any, message: str) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"partition": "vertical"},
         {"delta": 0.0},
         {"recipe": "paper"},
-        {"normalised_by": "parties"},
         {"clip_rows": True},
         {"loss": "clipped_squares"},
         {"reference": "not a hash"},
@@ -99,6 +97,25 @@ def test_what_shows_nothing_is_refused(rows: Any, message: str) -> None:
 )
 def test_facts_refuse_a_reference_that_a_plan_cannot_have(changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match="'reference' parameter"):
+        training_facts(500, 90, **{"reference": HASH, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"normalised_by": "parties"}, "'normalised_by' parameter"),
+        ({"reference_inputs": 90}, "'reference_inputs' parameter"),
+        ({"partition": "vertical"}, "'reference_inputs' parameter"),
+        ({"partition": "vertical", "reference_inputs": 89}, "'reference_inputs' parameter"),
+        ({"partition": "vertical", "reference_inputs": 1 << 20}, "keep its directions alone"),
+        ({"partition": "vertical", "reference_inputs": 90, "normalised_by": "owners"}, "no owner sees a whole row"),
+        ({"partition": "vertical", "reference_inputs": 90, "budget_shares": {"centre": 0.1}}, "centres them"),
+        ({"partition": "vertical", "reference_inputs": 90, "budget_shares": {"level": 0.1}}, "centres them"),
+        ({"reference": None, "partition": "vertical", "reference_inputs": 90}, "'reference_inputs' parameter"),
+    ],
+)
+def test_facts_refuse_what_does_not_go_with_a_reference(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
         training_facts(500, 90, **{"reference": HASH, **changes})
 
 
