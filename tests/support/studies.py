@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.models.study_model import StudyModel
@@ -63,7 +65,8 @@ class Lab:
     is a participant and a process like the parties. ``nursery`` is needed by those who start processes only.
     ``shape``: with it all addresses of the study are those of proxies (``proxies``, by name), and servers listen behind
     them. ``classes``: where there are more than two, the largest feature tells. ``terms``: the table [release].
-    ``clients``: whom the parties answer, each with the limit of its rows, or None.
+    ``clients``: whom the parties answer, each with the limit of its rows, or None. ``reference``: of how many public
+    rows the study names a table; 0: none. ``directions``: whether only theirs are kept.
     """
 
     root: Path
@@ -83,6 +86,8 @@ class Lab:
     classes: int = 2
     terms: Mapping[str, Any] = field(default_factory=dict)
     clients: Mapping[str, int | None] = field(default_factory=dict)
+    reference: int = 0
+    directions: bool = False
     children: dict[str, Child] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -107,6 +112,10 @@ class Lab:
             (self.root / name).mkdir()
             write_identity(generate_identity(name), self.root / name)
             shutil.copy(self.root / name / f"{name}.pem", public)
+        if self.reference:
+            rows = np.random.default_rng(self.seed + 1).uniform(-1, 1, (self.reference, self.features))
+            columns = {f"w{i}": rows[:, i] for i in range(self.features)}
+            pq.write_table(pa.table(columns), public / "reference.parquet")
         self.write_study(public)
         for name in self.names:
             for file in public.iterdir():
@@ -141,6 +150,8 @@ class Lab:
                 "label": "y",
                 "label_values": list(range(self.classes)),
                 **({"row_key": "id", "rows": self.rows[0], "norm_floor": 0.05} if vertical else {}),
+                **({"reference": "reference.parquet"} if self.reference else {}),
+                **({"reference_directions": True} if self.directions else {}),
             },
             "compute": {"scheme": self.scheme, "timeout": 10, "connect_timeout": 10, **self.compute},
             "parties": servers[: len(self.parties)],

@@ -10,10 +10,10 @@ import numpy as np
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.learn.recipes.descent.reference import FEW_ROWS, reference_map
-from cofit.models.raw_tables import encoded_rows
 from cofit.roles.files.studies import load_study_without_reference
 from cofit.roles.files.tables import read_study_table
 from cofit.roles.files.text_tables import TextLayout
+from cofit.study.encode import encoded_rows
 
 
 @click.command()

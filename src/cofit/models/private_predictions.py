@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cofit.models.decisions import one_of_several
-from cofit.models.raw_tables import encoded_rows, raw_table
+from cofit.models.raw_tables import raw_table
 from cofit.privacy.certificate import Certificate
 from cofit.roles.client.ask import AskProgress, ask_privately
 from cofit.roles.client.journal import Journal
@@ -24,6 +24,7 @@ from cofit.roles.client.statement import QueryStatement
 from cofit.roles.files.keys import load_identity_for
 from cofit.roles.files.studies import load_study
 from cofit.study.document import Study
+from cofit.study.encode import encoded_rows
 from cofit.transport import Identity
 
 Told = Callable[[AskProgress], None]

@@ -1,4 +1,4 @@
-"""Tables as people have them, as Arrow tables and as encoded rows: pandas, polars, Arrow and its exporters, or a file.
+"""Tables as people have them, as Arrow tables: pandas, polars, Arrow and its exporters, or a file.
 
 Only the columns that are asked for are converted, so that others may hold what they like. Errors name columns and
 types, and show no value.
@@ -10,15 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from cofit.errors import InvalidInputError
 from cofit.roles.files.tables import read_study_table
 from cofit.study.document import Feature
-from cofit.study.encode import encode_columns
-from cofit.study.problems import Problems
 
 _MUST_BE = "a table with named columns (pandas, polars or Arrow), or the path of one (CSV, Parquet, Arrow, .npz)"
 
@@ -47,24 +43,6 @@ def raw_table(given: Any, features: Sequence[Feature], label: str, label_values:
     raise InvalidInputError(
         f"The 'X' parameter of a study's model must be {_MUST_BE}. Got {type(given).__name__} instead.{lazy}{name_them}"
     )
-
-
-def encoded_rows(features: Sequence[Feature], names: Sequence[str], table: pa.Table) -> npt.NDArray[np.float64]:
-    """Return a table's rows in the encoded columns ``names``; its columns are in any order, and others ignored.
-
-    Raises TableError, whose text is for who holds the table, with all that does not fit the features.
-    """
-    problems = Problems("The table")
-    for feature in features:
-        if (count := table.column_names.count(feature.name)) != 1:
-            problems.add(f"column '{feature.name}' {'is missing' if not count else f'occurs {count} times'}")
-    problems.raise_any()
-    if not table.num_rows:
-        raise InvalidInputError("The table has no rows. Give one with a row for everybody who is to be scored.")
-    encoded = encode_columns(features, table, problems)
-    problems.raise_any()
-    place = {name: i for i, name in enumerate(n for feature in features for n in feature.encoded_names)}
-    return np.asarray(encoded[:, [place[name] for name in names]])
 
 
 def _array(column: Any, name: str) -> Any:

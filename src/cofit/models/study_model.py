@@ -23,14 +23,13 @@ from cofit.models.columns_of_weights import coef_of
 from cofit.models.linear_model import KIND as LINEAR
 from cofit.models.linear_model import LinearModel
 from cofit.models.model_text import CUT_OFF, loaded, written_by
-from cofit.models.raw_tables import encoded_rows
 from cofit.privacy.certificate import Certificate
 from cofit.privacy.strict_fields import json_object
 from cofit.roles.files.published import Release
 from cofit.roles.files.signatures import PartySignature, check_signatures
 from cofit.study.columns import UNKNOWN, WrongTypeError, matches, plain_column
 from cofit.study.document import Feature, Study
-from cofit.study.encode import encode_columns
+from cofit.study.encode import encode_columns, encoded_rows
 from cofit.study.encoding import encoding
 from cofit.study.plan import study_plan
 from cofit.study.problems import UNKNOWN_VALUE, Problems

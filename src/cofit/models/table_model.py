@@ -13,8 +13,8 @@ from cofit.errors import InvalidInputError
 from cofit.models.column_bounds import bounded_features
 from cofit.models.linear_model import LinearModel
 from cofit.models.model_files import read_model
-from cofit.models.raw_tables import encoded_rows
 from cofit.study.document import Feature
+from cofit.study.encode import encoded_rows
 
 
 @dataclass(frozen=True, repr=False)

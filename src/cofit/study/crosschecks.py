@@ -57,6 +57,8 @@ def check_reference(study: Study) -> None:
         raise field_error("data.reference", f"a map of the study's {cols} encoded columns", reference.inputs)
     if reference.records != study.data.rows:
         raise field_error("data.reference", f"a map for the study's {study.data.rows} records", reference.records)
+    if study.data.partition == "vertical":
+        _ = reference.public  # what parties could not prove the ranges of is refused here
 
 
 def check_parties(study: Agreement) -> None:

@@ -99,8 +99,9 @@ class Data:
 
     label_values: the classes; none where the label is a number, whose public ends are ``label_range``.
     normalised_by, clip_rows: None leaves it to the plan. weight, weight_bound: the column with the records' weights, at
-    the owner of their label, and what none exceeds; None: all count alike. reference: the public map that every owner
-    applies to its encoded rows.
+    the owner of their label, and what none exceeds; None: all count alike. reference: the public map that is applied to
+    encoded rows, by every owner of rows, or by the parties. reference_table: the SHA-256 of the file of public rows
+    that the map was made from, where the study names that file.
     """
 
     partition: str
@@ -119,6 +120,7 @@ class Data:
     weight: str | None = None
     weight_bound: float | None = None
     reference: ReferenceMap | None = None
+    reference_table: str | None = None
 
     @property
     def label_feature(self) -> Feature | None:
@@ -240,6 +242,7 @@ class Study(HashedStudy):
             "weight",
             "weight_bound",
             "reference",
+            "reference_table",
         ):  # studies from before there were such fields keep their hash
             if data[name] is None:
                 del data[name]

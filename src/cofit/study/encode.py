@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cofit.errors import parameter_error
+from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.bounds import beyond, scaled_by_bounds
 from cofit.learn.sparse_rows import FeatureTable, SparseRows
 from cofit.learn.targets import NUMBER
@@ -139,6 +139,24 @@ def encode_table(study: Study, owner: str, table: pa.Table | SparseTable) -> Enc
         encoded = study.data.reference.in_blocks(encoded)
     kept = None if keys is None else tuple(key for key in keys if key is not None)
     return EncodedTable(encoded, labels, kept, problems.moved, weights)
+
+
+def encoded_rows(features: Sequence[Feature], names: Sequence[str], table: pa.Table) -> Reals:
+    """Return a table's rows in the encoded columns ``names``; its columns are in any order, and others ignored.
+
+    Raises TableError, whose text is for who holds the table, with all that does not fit the features.
+    """
+    problems = Problems("The table")
+    for feature in features:
+        if (count := table.column_names.count(feature.name)) != 1:
+            problems.add(f"column '{feature.name}' {'is missing' if not count else f'occurs {count} times'}")
+    problems.raise_any()
+    if not table.num_rows:
+        raise InvalidInputError("The table has no rows. Give one with a row for everybody who is to be scored.")
+    encoded = encode_columns(features, table, problems)
+    problems.raise_any()
+    place = {name: i for i, name in enumerate(n for feature in features for n in feature.encoded_names)}
+    return np.asarray(encoded[:, [place[name] for name in names]])
 
 
 def _labels(study: Study, table: pa.Table, problems: Problems) -> npt.NDArray[Any]:

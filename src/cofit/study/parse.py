@@ -56,6 +56,7 @@ _PRIVACY = ("epsilon", "delta", "budget_shares", "mechanism", "sensitivity")
 _DATA = (
     "partition", "label", "label_values", "normalised_by", "norm_floor", "row_nonzeros", "row_key", "unmatched", "rows",
     "clip_rows", "label_range", "weight", "weight_bound", "reference",
+    "reference_directions",
     "ignore_extra", "schema", "features",
 )  # fmt: skip
 _COMPUTE = ("scheme", "threshold", "latency", "timeout", "connect_timeout", "checkpoint_epochs")
@@ -70,19 +71,23 @@ _SECTION_OF_FACT = {
 
 
 def parse_study(
-    document: Mapping[str, Any], certificates: Mapping[str, str], references: Mapping[str, ReferenceMap] | None = None
+    document: Mapping[str, Any],
+    certificates: Mapping[str, str],
+    references: Mapping[str, tuple[ReferenceMap, str | None]] | None = None,
 ) -> Study:
     """Return the study that ``document`` describes, or raise InvalidInputError.
 
     certificates: the certificate (PEM) for every text under ``certificate`` in the document. references: the map for
-    the text under ``data.reference``, if there is one.
+    the text under ``data.reference``, if there is one, with the hash of the table that it was made from; None where the
+    text names a map.
     """
     top = Table(document, "", _DOCUMENT)
     if top.raw("format", must_be=str(FORMAT)) != FORMAT or isinstance(top.raw("format"), bool):
         raise field_error("format", f"{FORMAT}, the only format that this release of cofit reads", top.raw("format"))
     data_table = top.table("data", _DATA)
     model = _model(top.table("model", _MODEL))
-    data = replace(_data(data_table, model), reference=_reference(data_table, references or {}))
+    reference, reference_table = _reference(data_table, references or {})
+    data = replace(_data(data_table, model), reference=reference, reference_table=reference_table)
     owners = parse_owners(top.tables("owners", ROLE_FIELDS["owners"]), certificates, data)
     analysts = participants(top.tables("analysts", ROLE_FIELDS["analysts"]), certificates)
     release = parse_release(top, model, data)
@@ -106,14 +111,20 @@ def parse_study(
     return study
 
 
-def _reference(table: Table, references: Mapping[str, ReferenceMap]) -> ReferenceMap | None:
-    """Return the map that the data section names; None where it names none."""
-    if "reference" not in table:
-        return None
-    name = table.text("reference")
-    if name not in references:
-        raise field_error(table.at("reference"), "the file of a reference map, which `cofit reference` makes", name)
-    return references[name]
+def _reference(
+    table: Table, references: Mapping[str, tuple[ReferenceMap, str | None]]
+) -> tuple[ReferenceMap | None, str | None]:
+    """Return the map that the data section names, and the hash of its table; None where it names none."""
+    found: tuple[ReferenceMap | None, str | None] = None, None
+    if "reference" in table:
+        name = table.text("reference")
+        if name not in references:
+            raise field_error(table.at("reference"), "a file of public rows, or of `cofit reference`", name)
+        found = references[name]
+    if table.boolean("reference_directions", False) and found[1] is None:
+        must_be = "left out unless data.reference is a table of rows: a map says itself what it keeps"
+        raise field_error(table.at("reference_directions"), must_be, True)
+    return found
 
 
 def _model(table: Table) -> Model:

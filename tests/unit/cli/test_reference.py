@@ -53,7 +53,7 @@ def make_reference(folder: Path, *more: str) -> str:
 
 def test_a_study_knows_its_reference(tmp_path: Path) -> None:
     path = folder_of_best(tmp_path)
-    with pytest.raises(InvalidInputError, match="`cofit reference` makes one"):
+    with pytest.raises(InvalidInputError, match="must exist beside the study"):
         load_study(path)
     told = make_reference(tmp_path)
     study = load_study(path)
@@ -107,8 +107,11 @@ def test_a_map_of_another_study_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "reference.npz", **other)
     with pytest.raises(InvalidInputError, match=r"data.reference.*3 encoded columns"):
         load_study(path)
-    np.savez(tmp_path / "reference.npz", rows=np.zeros((3, 3)))
+    np.savez(tmp_path / "reference.npz", mean=np.zeros(3))
     with pytest.raises(InvalidInputError, match="holds the arrays"):
+        load_study(path)
+    np.savez(tmp_path / "reference.npz", rows=np.zeros((3, 3)))
+    with pytest.raises(InvalidInputError, match=r"reference\.npz"):
         load_study(path)
 
 

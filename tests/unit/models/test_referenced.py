@@ -87,9 +87,25 @@ def test_what_does_not_fit_is_refused() -> None:
         fit(X[PUBLIC], delta=0.0)
     with pytest.raises(InvalidInputError, match="at least 20 rows"):
         fit(X[:19])
-    with pytest.raises(InvalidInputError, match="owners hold columns"):
-        blocks = [X[TRAIN, :40], X[TRAIN, 40:]]
-        LogisticRegression(scheme="clear", reference=X[PUBLIC]).fit(blocks, Y[TRAIN], partition="vertical")
+    with pytest.raises(InvalidInputError, match="clipping brings all columns to one spread"):
+        fit(X[PUBLIC], clip_rows=True)
+
+
+def test_owners_of_columns_have_their_rows_mapped_by_the_parties(fitted: LogisticRegression, tmp_path: Path) -> None:
+    bound = float(np.abs(X).max())
+    blocks = [X[TRAIN, :30], X[TRAIN, 30:]]
+    settings: dict[str, Any] = {"classes": ("no", "yes"), "feature_bound": bound, "reference": X[PUBLIC]}
+    columns = LogisticRegression(scheme="rep3", **settings).fit(blocks, Y[TRAIN], partition="vertical")
+    assert columns.model_.reference == fitted.model_.reference
+    assert columns.score(X[TEST], Y[TEST]) > 0.8
+    assert columns.certificate_.facts["reference_inputs"] == columns.n_features_in_ == 80
+    columns.save(tmp_path / "model.json")
+    loaded = LinearModel.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.decision_function(X[TEST]), columns.decision_function(X[TEST]))
+    rows = loaded.reference.by_parties(X[TEST], bound, 1 / 16) if loaded.reference is not None else X[TEST]
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    expected = unit @ np.array(loaded.weights) + loaded.intercept
+    np.testing.assert_allclose(loaded.decision_function(X[TEST]), expected, rtol=1e-9)
 
 
 def test_sparse_tables_are_mapped_too(fitted: LogisticRegression) -> None:

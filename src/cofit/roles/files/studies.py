@@ -1,4 +1,5 @@
-"""Studies on disk: one TOML file; certificates and the schema file that it names are read relative to it."""
+"""Studies on disk: one TOML file; certificates, schema and reference that it names are read relative to
+it."""
 
 from __future__ import annotations
 
@@ -8,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cofit.errors import InvalidInputError
-from cofit.learn.recipes.descent.reference import ReferenceMap
-from cofit.roles.files.plain_arrays import plain_arrays
+from cofit.roles.files.references import DIRECTIONS, REFERENCE, named_reference
 from cofit.study.document import Study
 from cofit.study.parse import parse_study
 from cofit.study.parse_program import parse_program_study
@@ -17,7 +17,7 @@ from cofit.study.program import ProgramStudy
 
 _LARGEST_TOML = 64 << 20
 _LARGEST_CERTIFICATE = 1 << 16
-_JOB, _REFERENCE = "job", "reference"
+_JOB = "job"
 _ROLES = ("parties", "owners", "analysts", "clients", "dealer")
 
 
@@ -54,10 +54,13 @@ def _program(file: Path, document: Mapping[str, Any]) -> ProgramStudy:
 def load_study_without_reference(path: str | Path) -> Study:
     """The same as ``load_study``, but for the reference that the study names, whose file may not be there yet."""
     file = Path(path)
-    document = _toml(file, "study")
-    if isinstance(document.get("data"), dict):
-        document["data"] = {name: value for name, value in document["data"].items() if name != _REFERENCE}
-    return _training(file, document)
+    return _training(file, _without_reference(_toml(file, "study")))
+
+
+def _without_reference(document: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(data := document.get("data"), dict):
+        return dict(document)
+    return {**document, "data": {name: value for name, value in data.items() if name not in (REFERENCE, DIRECTIONS)}}
 
 
 def _training(file: Path, document: dict[str, Any]) -> Study:
@@ -81,24 +84,13 @@ def _training(file: Path, document: dict[str, Any]) -> Study:
             )
         document["data"] = data | schema
     try:
-        return parse_study(document, dict(_certificates(file, document)), _references(file, document))
+        certificates = dict(_certificates(file, document))
+        found = named_reference(
+            file.parent, document.get("data"), lambda: parse_study(_without_reference(document), certificates)
+        )
+        return parse_study(document, certificates, found)
     except InvalidInputError as error:
         raise type(error)(f"{file}: {error}") from None
-
-
-def _references(study: Path, document: Mapping[str, Any]) -> dict[str, ReferenceMap]:
-    """Return the map that the document names; what is malformed is left to ``parse_study``."""
-    data = document.get("data")
-    name = data.get(_REFERENCE) if isinstance(data, dict) else None
-    if not isinstance(name, str) or not name:
-        return {}
-    path = study.parent / name
-    if not path.is_file():
-        raise InvalidInputError(
-            f"The file of data.{_REFERENCE} must exist beside the study. Got '{path}' instead. `cofit reference` makes "
-            "one from public rows."
-        )
-    return {name: ReferenceMap.from_arrays(plain_arrays(path))}
 
 
 def _certificates(study: Path, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

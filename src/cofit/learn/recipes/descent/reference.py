@@ -18,7 +18,7 @@ k < m columns in place of d, and noise and traffic of k columns.
 
 **Files.** A map is its mean, directions and variances, as 32-bit numbers that everybody has alike, and n, lambda; its
 SHA-256 is a fact of the plan, of the study and of the certificate. A map made again from the same rows on another
-machine may differ in its last digits: the map is agreed on, not the rows.
+machine may differ in its last digits, unless it is made reproducibly, as those of tables that studies name are.
 
 The constants were chosen on five data sets; what it brings, and loses: docs/explanation/unlabelled-rows.md.
 """
@@ -28,6 +28,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,6 +41,7 @@ import numpy.typing as npt
 from cofit.errors import InvalidInputError, parameter_error
 from cofit.learn.recipes.descent.budget import STEPS, spend
 from cofit.learn.recipes.descent.public_map import MOST_CELLS, PublicMap, public_map
+from cofit.learn.recipes.descent.reproducible import decomposed, prepared_exactly, spread_rows
 from cofit.learn.recipes.descent.row_map import RowMap
 
 Reals = npt.NDArray[np.float64]
@@ -217,11 +219,13 @@ def reference_map(
     epsilon: float | Fraction,
     delta: float | Fraction,
     directions_only: bool = False,
+    reproducible: bool = False,
 ) -> ReferenceMap:
     """Return the map of public reference rows, for a study of so many records with this budget.
 
     rows: the columns as owners will hand them in; at least 20 rows, better 50 and more. They must be public: whoever
-    has the map, and that is everybody, learns how they vary. directions_only: as in the module's text.
+    has the map, and that is everybody, learns how they vary. directions_only: as in the module's text. reproducible:
+    the same map to the last digit on every machine, slower and perhaps of fewer rows (``reproducible``).
     """
     x = np.asarray(rows)
     if x.ndim != 2 or x.dtype.kind not in "biuf" or not np.isfinite(x).all():
@@ -229,10 +233,8 @@ def reference_map(
     if len(x) < FEWEST_ROWS:
         must_be = f"at least {FEWEST_ROWS} rows (better {FEW_ROWS} and more): fewer do not show how rows vary"
         raise parameter_error("rows", _OWNER, must_be, f"{len(x)} rows")
-    z = prepared(np.asarray(x, dtype=np.float64))
-    mean = z.mean(axis=0)
-    values, directions = np.linalg.svd((z - mean) / np.sqrt(len(z)), full_matrices=False)[1:]
-    variances, total = np.square(values), float(np.square(values).sum())
+    mean, variances, directions = _decomposed(np.asarray(x, dtype=np.float64), reproducible)
+    total = math.fsum(variances)
     most = min(MOST_DIRECTIONS, MOST_CELLS // x.shape[1], len(x) - 1)
     kept = (variances > _LEAST_VARIANCE * variances[0]) & (np.arange(len(variances)) < most)
     if not total > _LEAST_VARIANCE or not kept.any():
@@ -248,6 +250,16 @@ def reference_map(
         cut=CUT / (float(budget.pace) * STEPS),
         only=directions_only,
     )
+
+
+def _decomposed(x: Reals, reproducible: bool) -> tuple[Reals, Reals, Reals]:
+    """Return the mean of the prepared rows, and variances and directions, the strongest first."""
+    if reproducible:
+        return decomposed(prepared_exactly(spread_rows(x)))
+    z = prepared(x)
+    mean = z.mean(axis=0)
+    values, directions = np.linalg.svd((z - mean) / np.sqrt(len(z)), full_matrices=False)[1:]
+    return mean, np.square(values), directions
 
 
 def prepared(x: Reals) -> Reals:

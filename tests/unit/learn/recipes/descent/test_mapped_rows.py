@@ -85,7 +85,9 @@ def test_maps_whose_ranges_are_not_proven_are_refused() -> None:
         _ = replace(WHOLE, directions=WHOLE.directions * np.float32(1.02)).public
     with pytest.raises(InvalidInputError, match="a mean no longer than 1"):
         _ = replace(WHOLE, mean=WHOLE.mean * np.float32(4 / np.linalg.norm(WHOLE.mean))).public
-    wide = ReferenceMap(np.zeros(3000, np.float32), np.eye(2, 3000, dtype=np.float32), WHOLE.variances[:2], 0.1, 500, 1.0)
+    wide = ReferenceMap(
+        np.zeros(3000, np.float32), np.eye(2, 3000, dtype=np.float32), WHOLE.variances[:2], 0.1, 500, 1.0
+    )
     with pytest.raises(InvalidInputError, match="keep its directions alone"):
         _ = wide.public
     assert replace(wide, only=True).public.matrix.shape == (3000, 2)
