@@ -46,7 +46,8 @@ def evaluate_model(
 
     Prints accuracy, AUC (of several classes the mean of each against the rest), the confusion matrix and, for logistic
     regression, the calibration in ten bins; where the label is a number, R squared and errors in its units, of counts D
-    squared too. Publishing these figures is outside the guarantee of the model: they come from the rows of the table, without noise.
+    squared too. Publishing these figures is outside the guarantee of the model: they come from the rows of the table,
+    without noise.
 
     \b
     Example:

@@ -251,7 +251,7 @@ def training_facts(
     if flag("calibrate_intercept", calibrate_intercept) and not (recipe == "best" and exact_delta and fit_intercept):
         must_be = "False unless recipe='best', delta > 0 and there is an intercept"
         raise parameter_error("calibrate_intercept", OWNER, must_be, calibrate_intercept)
-    _check_counts(loss, largest_count, recipe, exact_delta)
+    _check_counts(asked, loss, largest_count, exact_delta)
     _check_weights(asked, loss, recipe == "best" and bool(exact_delta))
     shares = checked_shares(
         asked.budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
@@ -359,9 +359,9 @@ def training_facts(
     )
 
 
-def _check_counts(loss: str, largest_count: int | None, recipe: str, delta: Fraction) -> None:
+def _check_counts(asked: TrainingSettings, loss: str, largest_count: int | None, delta: Fraction) -> None:
     """Refuse a loss where a plan cannot have it, and a largest count that is missing or goes with another loss."""
-    of_counts = LOSSES[loss].up_to(largest_count)
+    of_counts, recipe = LOSSES[loss].up_to(largest_count), asked.recipe
     if not of_counts.minimised and recipe != "best":
         must_be = f"'best' with the loss '{loss}', for which nothing else is proven"
         raise parameter_error("recipe", OWNER, must_be, recipe)
@@ -370,6 +370,9 @@ def _check_counts(loss: str, largest_count: int | None, recipe: str, delta: Frac
     if of_counts.target.counted and largest_count is None:
         must_be = f"stated with the loss '{loss}': what no count exceeds, agreed on beforehand"
         raise parameter_error("largest_count", OWNER, must_be, largest_count)
+    if of_counts.target.counted and asked.calibrate_intercept:
+        must_be = f"False with the loss '{loss}': its steps are too long for rates, and the model is good without"
+        raise parameter_error("calibrate_intercept", OWNER, must_be, asked.calibrate_intercept)
 
 
 def _check_weights(asked: TrainingSettings, loss: str, descends: bool) -> None:
