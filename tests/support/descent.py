@@ -61,6 +61,14 @@ KINDS: dict[str, dict[str, Any]] = {
         **{"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "loss": "huber"},
         "norm_floor": 0.0625,
     },
+    "counts": {
+        **{"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "loss": "poisson", "largest_count": 40},
+        "norm_floor": 0.0625,
+    },
+    "counts, clipped": {
+        **{"epsilon": 30.0, "delta": 1e-5, "loss": "poisson", "largest_count": 6, "weight_bound": 4.0},
+        **{"partition": "vertical", "clip_rows": True},
+    },
     "numbers, clipped": {
         **{"epsilon": 30.0, "delta": 1e-5, "loss": "clipped_squares", "weight_bound": 4.0},
         **{"partition": "vertical", "clip_rows": True},
@@ -372,9 +380,11 @@ def table_of(kind: str, plan: DescentPlan, rng: np.random.Generator, labels: str
 
 
 def targets_of(plan: DescentPlan, count: int, rng: np.random.Generator) -> Labels:
-    """Classes; or numbers from -1 to 1, many of them at an end."""
+    """Classes; or numbers from -1 to 1, many of them at an end; or counts, scaled to [-1, 1]."""
     if not plan.target.ranged:
         return rng.integers(0, plan.facts.classes, count)
+    if plan.facts.largest_count is not None:
+        return rng.integers(0, plan.facts.largest_count + 1, count) / plan.facts.largest_count * 2 - 1
     return np.where(rng.random(count) < 0.5, rng.choice([-1.0, 1.0], count), rng.integers(-4096, 4097, count) / 4096)
 
 

@@ -22,13 +22,16 @@ from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
 from cofit.learn.losses.clipped_difference import ClippedDifference
 from cofit.learn.plan import plan_training
-from cofit.learn.targets import SeveralClasses
+from cofit.learn.targets import Count, SeveralClasses
+from cofit.protocols.working import tighten
 from cofit.secret import SecretArray, concatenate
 from support.schemes import also_slow, form
 
 KINDS: dict[str, dict[str, Any]] = {
     "numbers": {"loss": "huber", "feature_bound": 1.0, "clip_rows": False, "calibrate_intercept": True},
     "numbers, clipped, weights": {"loss": "clipped_squares", "clip_rows": True, "weight_bound": 4.0},
+    "counts": {"loss": "poisson", "largest_count": 40, "feature_bound": 1.0, "clip_rows": False},
+    "counts, clipped, weights": {"loss": "poisson", "largest_count": 6, "clip_rows": True, "weight_bound": 4.0},
     "weights": {"clip_rows": False, "weight_bound": 2.0, "feature_bound": 1.0, "calibrate_intercept": True},
     "weights, owners scale": {"clip_rows": False, "weight_bound": 2.0},
     "weights of classes": {"clip_rows": True, "class_weights": (1.0, 3.0)},
@@ -45,7 +48,7 @@ KINDS: dict[str, dict[str, Any]] = {
         **{"epochs": 4},
     },
 }
-FAST = ("numbers", "numbers, clipped, weights", "four classes", "paper, numbers")
+FAST = ("numbers", "numbers, clipped, weights", "counts", "four classes", "paper, numbers")
 Lie = tuple[Any, Any, int | None]
 """What an owner puts into a row, its label and its weight; None: what is honest."""
 
@@ -55,11 +58,19 @@ def planned(kind: str, scheme: str) -> Plan:
     return plan_training(training_facts(ROWS, COLS, epsilon=8.0, scheme=form(scheme).spec.name, **KINDS[kind]))
 
 
+def ends(plan: Plan) -> tuple[int, int]:
+    """The least and the largest integer that an honest label is."""
+    if plan.facts.largest_count is not None:
+        return 0, plan.facts.largest_count
+    one = 1 << plan.target.fraction_bits
+    return (-one if plan.target.ranged else 0), one
+
+
 def lies(plan: Plan) -> Iterator[Lie]:
     """The first is a row that is too long, with an honest label and weight."""
-    half, one = 1 << (plan.formats.ring.bits - 1), 1 << plan.target.fraction_bits
+    half, (lowest, one) = 1 << (plan.formats.ring.bits - 1), ends(plan)
     third = 2 * half // 3
-    labels: list[Any] = [one + 1, -one - 1 if plan.target.ranged else -1, half, half - 1, half + one, 1 << 40]
+    labels: list[Any] = [one + 1, lowest - 1, half, half - 1, half + one, 1 << 40]
     if plan.target.outputs > 1:
         labels = [(1, 1, 0), (half, half, 1), (third, third, third + 2), (half + 1, half, 0), (1 << 40, -(1 << 40), 0)]
     yield 1 << (plan.formats.data + 8), None, None
@@ -76,8 +87,8 @@ def opened(kind: str, lie: Lie, scheme: str = "clear") -> Integers:
     rng = np.random.default_rng(6)
     rows = prepared_features(plan, rng.uniform(-1, 1, (ROWS, COLS)))
     values = np.rint(np.ldexp(rows, plan.formats.data)).astype(np.int64).astype(object)
-    one = 1 << plan.target.fraction_bits
-    drawn = rng.integers(-one, one + 1, ROWS) if plan.target.ranged else rng.integers(0, plan.facts.classes, ROWS)
+    lowest, one = ends(plan)
+    drawn = rng.integers(lowest, one + 1, ROWS) if plan.target.ranged else rng.integers(0, plan.facts.classes, ROWS)
     labels = np.asarray(drawn if plan.target.ranged else plan.target.encoded(drawn)).astype(object)
     weights = rng.integers(0, 257, ROWS).astype(object)
     for column, told in zip((values[:, :COLS], labels, weights), lie, strict=True):
@@ -103,8 +114,8 @@ def test_no_lie_changes_a_bit_of_what_is_opened(kind: str) -> None:
 @pytest.mark.parametrize(
     ("scheme", "kind"),
     also_slow(
-        [("rep3", "numbers, clipped, weights")],
-        *((scheme, kind) for scheme in ("rep3", "shamir") for kind in ("numbers", "weights", "four classes, clipped")),
+        [("rep3", "numbers, clipped, weights"), ("rep3", "counts, clipped, weights")],
+        *((scheme, kind) for scheme in ("rep3", "shamir") for kind in ("numbers", "counts", "weights", "four classes, clipped")),
     ),
 )
 def test_nor_on_shares(scheme: str, kind: str) -> None:
@@ -116,8 +127,12 @@ def test_nor_on_shares(scheme: str, kind: str) -> None:
 
 def ones(self: ClippedDifference, labels: SecretArray, passed: SecretArray) -> Any:
     """The verdict is in the target, and not in what rows are multiplied by."""
-    del self
-    return passed * 0 + 1, (labels * passed).with_integer_limit(1 << 12)
+    return passed * 0 + 1, tighten(labels * passed, self.largest_target)
+
+
+def not_above_largest(self: Count, labels: SecretArray) -> tuple[SecretArray, ...]:
+    """Negative counts pass."""
+    return (-labels + self.largest,)
 
 
 def indicators_alone(self: SeveralClasses, labels: SecretArray, passed: SecretArray) -> SecretArray:
@@ -134,6 +149,8 @@ def not_above(weights: SecretArray) -> tuple[SecretArray, ...]:
     ("kind", "where", "name", "broken"),
     [
         ("numbers, clipped, weights", ClippedDifference, "prepared", ones),
+        ("counts", ClippedDifference, "prepared", ones),
+        ("counts", Count, "not_negative", not_above_largest),
         ("four classes", SeveralClasses, "indicators", indicators_alone),
         ("weights", "cofit.learn.checked_rows", "not_negative", not_above),
     ],

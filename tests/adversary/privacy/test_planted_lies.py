@@ -157,6 +157,16 @@ NUMBERS: dict[str, int] = {
     "2^32": 1 << 32,
     "-2^40": -(1 << 40),
 }
+COUNTS: dict[str, int] = {
+    "one more than the largest": 41,
+    "minus one": -1,
+    "a count in units of a number's bits": 41 << 12,
+    "2^15": 1 << 15,
+    "2^63": 1 << 63,
+    "2^63 + 1": (1 << 63) + 1,
+    "2^62": 1 << 62,
+    "-2^40": -(1 << 40),
+}
 WEIGHTS: dict[str, int] = {
     "a unit above the bound": 257,
     "a unit below 0": -1,
@@ -182,6 +192,20 @@ def test_every_planted_lie_in_a_real_target_or_a_weight_is_found(scheme: str) ->
     targets[list(of_targets)], weights[list(of_weights)] = list(NUMBERS.values()), list(WEIGHTS.values())
     found = verdicts_on(plan, [honest(plan, rng)], [targets], scheme, weights=[weights])
     assert set(np.flatnonzero(found == 0).tolist()) == {*of_targets, *of_weights}
+
+
+@pytest.mark.parametrize("scheme", also_slow(SCHEMES, FIVE, "shamir", "pair", "repn"))
+def test_every_planted_lie_in_a_count_is_found(scheme: str) -> None:
+    """And no count from 0 to the largest. A number that is not whole has no shares: every integer is a count."""
+    facts: dict[str, Any] = {"loss": "poisson", "largest_count": 40, "clip_rows": False, "feature_bound": 1.0}
+    plan = plan_training(training_facts(ROWS, 6, scheme=form(scheme).spec.name, **facts))
+    rng = np.random.default_rng(9)
+    counts = rng.integers(0, 41, ROWS).astype(object)
+    counts[:2] = [0, 40]
+    planted = range(10, 10 + len(COUNTS))
+    counts[list(planted)] = list(COUNTS.values())
+    found = verdicts_on(plan, [honest(plan, rng)], [counts], scheme)
+    assert set(np.flatnonzero(found == 0).tolist()) == set(planted)
 
 
 @pytest.mark.parametrize("scheme", also_slow(SCHEMES, FIVE, "shamir", "pair", "repn"))

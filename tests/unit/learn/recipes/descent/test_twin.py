@@ -54,6 +54,11 @@ KINDS: dict[str, dict[str, Any]] = {
     "pure": {"rows": 300, "epsilon": 3.0, "delta": 0.0, "row_nonzeros": 4},
     "hinge": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "loss": "hinge", **RANGES},
     "numbers": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "loss": "huber", "calibrate_intercept": True, **RANGES},
+    "counts": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "loss": "poisson", "largest_count": 40, **RANGES},
+    "counts, clipped": {
+        **{"rows": 300, "epsilon": 8.0, "delta": 1e-5, "loss": "poisson", "largest_count": 6, "clip_rows": True},
+        **RANGES,
+    },
     "weights": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "weight_bound": 5.0, **RANGES},
     "three classes": {"rows": 60, "epsilon": 1.0, "delta": 1e-5, "classes": 3},
     "five classes, level and centre": {
@@ -79,6 +84,8 @@ EXPECTED = {
     "pure": (False, False, "l1"),
     "hinge": (True, False, "l2"),
     "numbers": (True, False, "l2"),
+    "counts": (True, False, "l2"),
+    "counts, clipped": (False, False, "l2"),
     "weights": (True, False, "l2"),
     "three classes": (False, False, "l2"),
     "five classes, level and centre": (True, True, "l2"),
@@ -90,6 +97,8 @@ LARGEST = 2.0**-10
 """Of the noise's standard deviation in a weight: how far rounding may move the released weights."""
 LARGEST_CLIPPED = 2.0**-6
 """The same for clipped rows, whose stretch has 7 fractional bits."""
+LARGEST_COUNTS = 2.0**-8
+"""The same for counts, whose rates are those of a polynomial: off by up to 2^-11, to the same side in every step."""
 LARGEST_CROWDED = 2.0**-5
 """The same where most rows lie near their centre: roundings of the centre are stretched with what is left of them."""
 
@@ -142,6 +151,8 @@ def test_for_the_same_noise_it_releases_what_the_party_program_releases(
     weights = None
     if plan.target.ranged:
         labels = np.clip(np.rint(4096 * (x.mean(axis=1) - 0.3)) / 4096, -1, 1)
+    if (most := plan.facts.largest_count) is not None:
+        labels = 2 * np.rint(most * np.square((labels + 1) / 2)) / most - 1
     if plan.facts.weight_bound is not None:
         weights = np.tile([0.0, 1.25, 5.0, 3.0], len(x) // 4)
     drawn: list[float] = []
@@ -167,6 +178,8 @@ def test_for_the_same_noise_it_releases_what_the_party_program_releases(
     (twin,) = descended(plan, prepared_rows(plan, x), labels, noise, counts)
     assert twin.shape == real.shape == (plan.released,)
     largest = LARGEST_CLIPPED if plan.clipped else LARGEST
+    if plan.facts.largest_count is not None:
+        largest = max(largest, LARGEST_COUNTS)
     if plan.centre is not None and plan.facts.rows >= CROWDED:
         largest = LARGEST_CROWDED
     largest *= plan.noise_of_weights
