@@ -179,6 +179,39 @@ class PowerOfTwoRing(FusedRing, IntegerRing):
         kernels.unmask(self._solid(opened), r, t, o, shift, adds_opened, out, self.words)
         return out
 
+    # --- clipped sums (``sharing/rep3/clip.py`` says what for) ---------------------------------------------------
+
+    def clip_deal(
+        self, mask: RingArray, inside: Words, below: Words, hidden: Sequence[RingArray], shift: int
+    ) -> RingArray:
+        """Return bits i and n, and i q and (1 - i) q for q = mask >> shift and, unless shift is 0, for the top bit of
+        the mask: a row each, less ``hidden``. inside, below: i and n, packed.
+        """
+        out = self.empty((len(hidden), *mask.shape))
+        kernels.clip_deal(self._flat(mask), inside, below, self._solid(hidden), shift, self._flat(out), self.words)
+        return out
+
+    def clip_products(
+        self,
+        opened: RingArray,
+        inside: Words,
+        below: Words,
+        dealt: Sequence[RingArray],
+        out_mask: RingArray,
+        ends: tuple[int, int],
+        shift: int,
+        *,
+        first: bool,
+    ) -> RingArray:
+        """Return our summand of a clipped number, less ``out_mask``. opened: c. inside, below: what we know of i and n.
+        dealt: our part of the rows of ``clip_deal``. ends: the lower and the upper one. first: whether we add what is
+        public.
+        """
+        out = self.empty(opened.shape)
+        given = (self._solid(dealt), self._flat(out_mask), self._flat(self.from_int(np.array(ends, dtype=object))))
+        kernels.clip_products(self._flat(opened), inside, below, *given, shift, first, self._flat(out), self.words)
+        return out
+
     # --- matrices ----------------------------------------------------------------------------------------
 
     def matmul_sum(self, lhs: Sequence[RingArray], rhs: Sequence[RingArray]) -> RingArray:

@@ -45,6 +45,18 @@ and of its truncation by a masked opening in a ring of k bits (c is sum(opened) 
     unmask(opened, share, top, out_mask, shift, adds_opened, out, words)
         out = (1 - top bit of c) top 2^(k - shift) - share - out_mask [+ (c >> shift) - 2^(k - 2 - shift)]
 
+and where it clips a sum (``sharing/rep3/clip.py``; i and n are packed bits of the elements, ``inside`` and ``below``; q
+is mask >> shift, and then, where shift > 0, the top bit of the mask; 0 <= shift < k - 1)::
+
+    carry_tables(planes, out)                    out[15 g + x - 1] = whether the number of four planes is at least x
+    carry_signals(table, planes, constant, out)  what ``arithmetic/carry_tables.py`` picks, for several numbers
+    clip_deal(mask, inside, below, hidden, shift, out, words)
+        out = i, n, and i q and (1 - i) q for each q, a row each, less hidden, a list of as many rows
+    clip_products(opened, inside, below, dealt, out_mask, ends, shift, first, out, words)
+        with d the list of rows dealt, (lower, upper) = ends and F = 1 if first, else 0:
+        out = ((1 - 2 i) d[0] + i F) ((opened >> shift) - 2^(k-2-shift) - upper) - d[2 + i] + F upper
+              - ((1 - 2 n) d[1] + n F) (upper - lower) + (1 - top bit of opened) d[4 + i] 2^(k-shift) - out_mask
+
 Linear combinations of up to 64 arrays, and bilinear forms of two lists of up to eight, with ``words`` and shapes as
 above. ``coefficients`` are elements, a row for each of ``outs`` or of ``a``; those that are 0, 1 and -1 cost little. No
 array of ``outs`` may overlap another array; ``out`` may be an input itself::
@@ -166,8 +178,12 @@ from cofit.kernels._native import (
     bit_gather,
     bit_grid,
     bit_weighted,
+    carry_signals,
+    carry_tables,
     claimed_matrix,
     claimed_sums,
+    clip_deal,
+    clip_products,
     combine,
     cross_product,
     field_combine,
@@ -241,8 +257,12 @@ __all__ = [
     "bit_gather",
     "bit_grid",
     "bit_weighted",
+    "carry_signals",
+    "carry_tables",
     "claimed_matrix",
     "claimed_sums",
+    "clip_deal",
+    "clip_products",
     "combine",
     "cross_product",
     "field_combine",

@@ -59,6 +59,29 @@ def set_isa(name: str) -> None: ...
 def threads() -> int: ...
 def set_threads(n: int) -> None: ...
 def keep_freed_memory(kept: bool) -> None: ...
+def carry_tables(planes: NDArray[uint64], out: NDArray[uint64]) -> None: ...
+def carry_signals(table: NDArray[uint64], planes: NDArray[uint64], constant: bool, out: NDArray[uint64]) -> None: ...
+def clip_deal(
+    mask: NDArray[uint64],
+    inside: NDArray[uint64],
+    below: NDArray[uint64],
+    hidden: Sequence[NDArray[uint64]],
+    shift: int,
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...
+def clip_products(
+    opened: NDArray[uint64],
+    inside: NDArray[uint64],
+    below: NDArray[uint64],
+    dealt: Sequence[NDArray[uint64]],
+    out_mask: NDArray[uint64],
+    ends: NDArray[uint64],
+    shift: int,
+    first: bool,
+    out: NDArray[uint64],
+    words: int,
+) -> None: ...
 def signed_sum(
     plus: Sequence[NDArray[uint64]], minus: Sequence[NDArray[uint64]], out: NDArray[uint64], words: int
 ) -> None: ...

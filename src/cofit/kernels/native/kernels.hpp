@@ -75,6 +75,14 @@ using MaskPartsFn = void (*)(const Word* r_0, const Word* r_1, const Word* share
 // + (c >> shift) - 2^(k-2-shift). 0 < shift < k.
 using UnmaskFn = void (*)(const Addends& opened, const Word* share, const Word* top, const Word* out_mask, unsigned shift,
                           bool adds_opened, size_t n, Word* out);
+// With bits i (inside), n (below) and a mask r of k bits: rows i, n, i q, (1 - i) q for q = r >> shift and, if shift > 0,
+// for q = r >> (k - 1), all less hidden.
+using ClipDealFn = void (*)(const Word* mask, const Word* inside, const Word* below, const Word* const* hidden,
+                            unsigned shift, size_t n, Word* out);
+// What such rows are for: kernels/__init__.py.
+using ClipProductsFn = void (*)(const Word* opened, const Word* inside, const Word* below,
+                                const Word* const* dealt, const Word* out_mask, const Word* ends, unsigned shift,
+                                bool first, size_t n, Word* out);
 // Linear combinations of arrays, a row for each result. The terms of a row are sorted by what they cost: inputs that are
 // added, inputs that are subtracted, and inputs that are multiplied by a coefficient first.
 struct ScaledInput {
@@ -120,6 +128,12 @@ struct Kernels {
   SignedByBitsFn signed_by_bits[2];
   MaskPartsFn mask_parts[2];
   UnmaskFn unmask[2];
+  // Carries four bits at a time (arithmetic/carry_tables.py): the tables of planes, and what is picked from them.
+  void (*carry_tables)(const Word* planes, size_t groups, size_t words, Word* out);
+  void (*carry_signals)(const Word* table, const Word* planes, bool constant, size_t groups, size_t numbers, size_t words,
+                        Word* out);
+  ClipDealFn clip_deal[2];
+  ClipProductsFn clip_products[2];
   CombineFn combine[3];
   BilinearFn bilinear[3];
   ProofKernels proof;

@@ -23,16 +23,15 @@ from __future__ import annotations
 from abc import abstractmethod
 
 import numpy as np
-import numpy.typing as npt
 
-from cofit.arithmetic import PowerOfTwoRing, Ring, RingArray, power_of_two
+from cofit.arithmetic import PowerOfTwoRing, RingArray, power_of_two
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.bits import bits_less, flipped_by_bits, packed_length, to_planes, unpack
+from cofit.arithmetic.bits import packed_length, to_planes
 from cofit.arithmetic.carry_tables import ENTRIES, GROUP, group_count, signals, tables
 from cofit.arithmetic.integers import Words
 from cofit.arithmetic.power_of_two import Z64
 from cofit.sharing.adder import carry_out
-from cofit.sharing.masked_opening import no_top, of_wrap, public_part, raised, top
+from cofit.sharing.masked_opening import raised
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.rep3.conversion import Rep3Conversion
 from cofit.sharing.shares import BitShare, Share
@@ -113,40 +112,32 @@ class Rep3Clips(Rep3Conversion):
         count = len(mask)
         last, first = words_of(bits).parts
         below, inside = _indicators(BITS.add(last, first))
-        made = [ring.shr(mask, shift), top(ring, mask)] if shift else [mask]
-        hidden = [self._next.ring(ring, (count,)) for _ in range(2 + 2 * len(made))]
-        shared = [bits_less(ring, bit, less[None])[0] for bit, less in zip((inside, below), hidden, strict=False)]
-        is_inside, zero = _flags(inside, count), ring.zeros(())
-        parts = [part for q in made for part in (np.where(is_inside, q, zero), np.where(is_inside, zero, q))]
-        shared += [ring.sub(part, less) for part, less in zip(parts, hidden[2:], strict=True)]
-        self._exchange("deal", {1: shared})
+        hidden = self._next.rings(ring, (count,), _dealt_rows(shift))
+        self._exchange("deal", {1: [ring.clip_deal(mask, inside, below, hidden, shift)]})
         return Share(ring, (self._own.ring(ring, (count,)), self._next.ring(ring, (count,))))
 
     def _products(self, ring: PowerOfTwoRing, opened: RingArray, bits: BitShare, shift: int, clip: Clip) -> Share:
         """Parties 0 and 1: with i = u xor v and v known to us, i q is u q where v = 0, and (1 - u) q where v = 1."""
         count, first, other = len(opened), self.rank == 0, 1 - self.rank
         below, inside = _indicators(words_of(bits).parts[1 if first else 0])
-        dealt = ring.empty((6 if shift else 4, count))
+        rows = _dealt_rows(shift)
         if first:
-            for row in dealt:
-                row[...] = self._own.ring(ring, (count,))
+            dealt = self._own.rings(ring, (count,), rows)
         else:
-            self._exchange("deal", {}, {_DEALER: dealt})
-        of_i = flipped_by_bits(ring, inside, dealt[:1], adds_bits=first)[0]
-        of_n = flipped_by_bits(ring, below, dealt[1:2], adds_bits=first)[0]
-        known = _flags(inside, count)
-        weighed = [np.where(known, other, product) for product, other in zip(dealt[2::2], dealt[3::2], strict=True)]
-        ours = ring.sub(ring.mul(of_i, _less(ring, public_part(ring, opened, shift), clip.upper)), weighed[0])
-        if shift:
-            ours = ring.add(ours, of_wrap(ring, ring.mul(weighed[1], no_top(ring, opened)), shift))
-        ours = ring.sub(ours, ring.mul(of_n, _element(ring, clip.upper - clip.lower)))
-        if first:
-            ours = _less(ring, ours, -clip.upper)
+            received = ring.empty((rows, count))
+            self._exchange("deal", {}, {_DEALER: received})
+            dealt = list(received)
         out = (self._own if first else self._next).ring(ring, (count,))
-        sent, heard = ring.sub(ours, out), ring.empty((count,))
+        sent = ring.clip_products(opened, inside, below, dealt, out, (clip.lower, clip.upper), shift, first=first)
+        heard = ring.empty((count,))
         self._exchange("share", {other: [sent]}, {other: heard})
         joint = ring.add(sent, heard)
         return Share(ring, (out, joint) if first else (joint, out))
+
+
+def _dealt_rows(shift: int) -> int:
+    """Return how many numbers are dealt of every element."""
+    return 6 if shift else 4
 
 
 def _placed(ring: PowerOfTwoRing, values: RingArray, shift: int) -> Words:
@@ -172,19 +163,5 @@ def _planes(ring: PowerOfTwoRing, opened: RingArray, shift: int, clip: Clip) -> 
 
 def _indicators(signs: Words) -> tuple[Words, Words]:
     """Return the words of n and of i, from those of both signs."""
-    below, above = signs.reshape(_BOTH, 1, -1)
+    below, above = signs.reshape(_BOTH, -1)
     return below, BITS.add(below, above)
-
-
-def _flags(bits: Words, count: int) -> npt.NDArray[np.bool_]:
-    """Return one row of bits as truth values."""
-    flags: npt.NDArray[np.bool_] = unpack(bits, count)[0].view(np.bool_)
-    return flags
-
-
-def _element(ring: Ring, value: int) -> RingArray:
-    return ring.from_int(np.asarray(value, dtype=object))
-
-
-def _less(ring: Ring, values: RingArray, number: int) -> RingArray:
-    return ring.sub(values, _element(ring, number))
