@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import string
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ from cofit.roles.party.service import PartyService
 from cofit.sharing import scheme_named
 from cofit.transport import generate_identity
 from support.nursery import until
-from support.studies import free_ports
+from support.services import Services, free_ports
 
 AGES = {"clinic-a": (34.0, 51.0, 29.0), "clinic-b": (62.0, 45.0)}
 TOTAL = sum(map(sum, AGES.values()))
@@ -84,14 +83,14 @@ def write_program_study(
     return path
 
 
-class ProgramSite:
+class ProgramSite(Services[PartyService | DealerService]):
     """The parties and the dealer of such a study, as threads, each with its state directory ``NAME.party``."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path, self.folder = path, path.parent
         self.study = load_program_study(path)
         self.parties = [party.name for party in self.study.parties]
-        self.running: dict[str, tuple[PartyService | DealerService, threading.Thread]] = {}
 
     def state(self, name: str) -> Path:
         return self.folder / f"{name}.party"
@@ -104,15 +103,7 @@ class ProgramSite:
             service = kind(
                 job or served_job(self.path), load_key(self.study, self.folder / f"{name}.key"), self.state(name)
             )
-            thread = threading.Thread(target=service.run, daemon=True)
-            thread.start()
-            self.running[name] = service, thread
-
-    def stop(self, *names: str) -> None:
-        for name in names or tuple(self.running):
-            self.running[name][0].stop()
-        for name in names or tuple(self.running):
-            self.running.pop(name)[1].join(20)
+            self.launch(name, service, service.run)
 
     def contribute(self, *owners: str) -> None:
         for owner in self.study.owners:

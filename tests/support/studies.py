@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import shutil
 import socket
 import sqlite3
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,21 +20,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
-from cofit.models.study_model import StudyModel
-from cofit.models.verification import verify_model
-from cofit.privacy.certificate import Certificate, CertifiedRelease
 from cofit.roles.analyst.fetch import fetch_release, statuses
 from cofit.roles.files.audit import read_audit
 from cofit.roles.files.keys import write_identity
-from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.published import Release
 from cofit.roles.files.studies import load_study
-from cofit.secret import common_coin
 from cofit.sharing import scheme_named
 from cofit.study.document import Study
 from cofit.study.plan import study_plan
 from cofit.transport import Identity, generate_identity
+from support import services
 from support.nursery import Child, Nursery, until
+from support.one_release import check_one_release
 from support.proxy import Shape, ShapingProxy
 from support.study_process import identity_of
 from support.training import minimiser
@@ -45,15 +41,6 @@ PAPER = {"recipe": "paper", "l2": 1.0}
 PARTIES = ("party-a", "party-b", "party-c")
 """The parties of a lab with rep3."""
 DEALER = "dealer"
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 @dataclass
@@ -128,7 +115,7 @@ class Lab:
 
     def write_study(self, folder: Path, **changes: Any) -> None:
         """Write study.toml; ``changes``: sections to replace."""
-        ports = free_ports(len(self.servers))
+        ports = services.free_ports(len(self.servers))
         if self.shape is not None:
             behind = zip(self.servers, ports, strict=True)
             self.proxies = {name: ShapingProxy(("127.0.0.1", port), self.shape) for name, port in behind}
@@ -351,79 +338,8 @@ class Lab:
         return fetch_release(self.study, self.identity("analyst")).release
 
     def check_one_release(self) -> Release:
-        """Every party holds the same release; everything that was ever stored, charged or opened belongs to it.
-
-        A dealer keeps its audit log and facts about itself, and nothing else.
-        """
-        signed = fetch_release(self.study, self.identity("analyst"))
-        release = signed.release
-        model = StudyModel.from_release(self.study, release.weights, release.certificate, signed.signatures)
-        (self.root / "fetched.json").write_text(model.to_json())
-        assert verify_model(self.root / "fetched.json", self.study).complete
-        assert release.certificate.scheme == self.scheme
-        self._check_one_coin()
-        for party in self.parties:
-            state = self.state(party)
-            records = self.audit(party)
-            assert {record["reason"] for record in records if record["event"] == "opening"} == {
-                study_plan(self.study).release_reason
-            }
-            assert [r["event"] for r in records].count("contributions sealed") <= 1
-            self._check_one_draw(party, records)
-            self._check_charges(state / "ledger.sqlite", "release", release.certificate)
-            assert Release.from_json((state / "published.json").read_text()) == release
-        for ledger in (self.root / owner / "owner-state" / "budget.sqlite" for owner in self.owners):
-            if ledger.exists():
-                self._check_charges(ledger, "data", release.certificate)
-        for dealer in self.dealers:
-            assert {path.name for path in self.state(dealer).iterdir()} == {"audit.jsonl", "lock", "state.sqlite"}
-            assert not {"opening", "released", "check failed"} & set(self.events(dealer))
-        for server in self.servers:
-            for path in (self.state(server), *self.state(server).rglob("*")):
-                wanted = 0o700 if path.is_dir() else 0o600
-                assert path.stat().st_mode & 0o777 == wanted, path
-        return release
-
-    def _check_one_coin(self) -> None:
-        """Every party has the record of the same coin; and whoever noted one, noted that, and once."""
-        records = [common_coin._decode((self.state(party) / "coin").read_bytes()) for party in self.parties]
-        ((_, coin),) = {(record.commitments, record.coin) for record in records}
-        assert coin is not None
-        for party in self.parties:
-            noted = [record["sha256"] for record in self.audit(party) if record["event"] == "coin drawn"]
-            assert noted in ([], [hashlib.sha256(coin).hexdigest()])
-
-    def _check_charges(self, ledger: Path, dataset: str, certificate: Certificate) -> None:
-        """One charge, for the releases that the certificate lists, and each with its part of the account."""
-        charges = Ledger(ledger).charges()
-        assert [(charge.dataset, charge.study) for charge in charges] == [(dataset, self.study.hash)]
-        assert (charges[0].epsilon, charges[0].delta) == (certificate.epsilon, certificate.delta_total)
-        releases = charges[0].releases or ()
-        stated = [one.name for one in fields(CertifiedRelease)]
-        listed = [CertifiedRelease(**{name: getattr(one, name) for name in stated}) for one in releases]
-        assert tuple(listed) == certificate.releases
-        assert all(one.amount > 0 and one.distance >= one.sampler_distance for one in releases)
-
-    def _check_one_draw(self, party: str, records: list[dict[str, Any]]) -> None:
-        """What was stored changed only by a note that says so, and never after any party began to open."""
-        record = hashlib.sha256((self.state(party) / "release").read_bytes()).hexdigest()
-        stored = [
-            (time, point.rpartition(": ")[2])
-            for time, point in self.timed_trace(party)
-            if point.startswith("after save release: ")
-        ]
-        discarded = [r["event"] for r in records].count("stored release discarded")
-        assert len({digest for _, digest in stored} | {record}) <= 1 + discarded, "another record was stored"
-        opened = [
-            time for other in self.parties for time, point in self.timed_trace(other) if point == "before begin opening"
-        ]
-        assert all(digest == record for time, digest in stored if time > min(opened)), "a second draw after an opening"
-        kept = [(time, point) for time, point in self.timed_trace(party) if point.endswith("checkpoint")]
-        dropped = [time for time, point in self.timed_trace(party) if point == "after drop checkpoints"]
-        if opened:  # none where nothing is traced, as between hosts
-            assert dropped and min(dropped) < min(opened), "checkpoints are deleted before anybody opens"
-            assert all(time < min(opened) for time, _ in kept), "a checkpoint after an opening"
-        assert not (self.state(party) / "checkpoints").exists()
+        """See ``support.one_release``."""
+        return check_one_release(self)
 
     def sessions(self, party: str) -> list[list[str]]:
         """The points that each session of a party has reached."""

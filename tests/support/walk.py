@@ -22,8 +22,8 @@ from typing import Any
 
 import cofit
 from support.pages import ROOT, Block, PageError, blocks_of
+from support.services import free_ports
 from support.shell import Shell
-from support.studies import free_ports
 
 _ADDRESS = re.compile(r"127\.0\.0\.1:(\d{4,5})\b")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![\d.]*\w)|(?<=\[)-?\d+\.(?=\s)")

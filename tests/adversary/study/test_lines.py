@@ -42,23 +42,55 @@ def finish(lab: Lab, *, sessions: int | None = 1, seconds: float = 120.0) -> Non
         assert sessions is None or begun == sessions, (party, begun, lab.log(party))
 
 
-def start_slowly(lab: Lab) -> None:
-    """Start everybody; the first party takes its time for every epoch."""
-    lab.start(*(name for name in lab.servers if name != "party-a"))
-    lab.start("party-a", pause={"progress train": 0.1})
-
-
 def cut_all(lab: Lab) -> int:
     return sum(proxy.cut() for proxy in lab.proxies.values())
 
 
+def set_all(lab: Lab, **attributes: Any) -> None:
+    """Set attributes of all proxies."""
+    for proxy in lab.proxies.values():
+        for name, value in attributes.items():
+            assert hasattr(proxy, name), name
+            setattr(proxy, name, value)
+
+
 @contextmanager
 def meanwhile(work: Callable[[], object]) -> Iterator[None]:
-    thread = threading.Thread(target=work, daemon=True)
+    """Do ``work`` beside the block. Where the block fails, what the work then lacks is no failure of its own."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     yield
     thread.join(60)
     assert not thread.is_alive()
+    if failures:
+        raise failures[0]
+
+
+def at_epoch(lab: Lab, epoch: int) -> None:
+    """Wait until the first party trains that epoch."""
+    until(lambda: f"progress train: {epoch}" in lab.trace("party-a"), f"epoch {epoch}")
+
+
+def train_through(lab: Lab, trouble: Callable[[], object], epoch: int = 5) -> None:
+    """A study whose first party takes its time for every epoch; when it comes to this one there is trouble."""
+
+    def wait_for_it() -> None:
+        at_epoch(lab, epoch)
+        trouble()
+
+    lab.start(*(name for name in lab.servers if name != "party-a"))
+    lab.start("party-a", pause={"progress train": 0.1})
+    with meanwhile(wait_for_it):
+        lab.contribute_all()
+        finish(lab)
 
 
 def returns(lab: Lab, name: str) -> int:
@@ -91,8 +123,7 @@ def test_slow_lines(make_lab: MakeLab, scheme: str, shape: Shape) -> None:
 def test_the_time_left_holds_on_slow_lines(make_lab: MakeLab, scheme: str, shape: Shape, life: float | None) -> None:
     """What a party first says once it knows is within 30 % of what it then takes."""
     lab = through(make_lab, shape, scheme=scheme, rows=(1200, 800), features=8)
-    for proxy in lab.proxies.values():
-        proxy.life = life
+    set_all(lab, life=life)
     lab.start()
     lab.contribute_all()
     told: list[tuple[float, float]] = []
@@ -117,8 +148,7 @@ def test_the_time_left_holds_on_slow_lines(make_lab: MakeLab, scheme: str, shape
 def test_every_connection_is_cut_again_and_again(make_lab: MakeLab, scheme: str) -> None:
     """Sessions of seconds over connections that live for less: it would go on for ever without lines."""
     lab = through(make_lab, Shape(delay=0.01), scheme=scheme)
-    for proxy in lab.proxies.values():
-        proxy.life = 1.2
+    set_all(lab, life=1.2)
     lab.start()
     lab.contribute_all()
     finish(lab, sessions=None)
@@ -130,8 +160,7 @@ def test_every_connection_is_cut_again_and_again(make_lab: MakeLab, scheme: str)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_twelve_seconds_on_a_far_line(make_lab: MakeLab, scheme: str) -> None:
     lab = through(make_lab, FAR, scheme=scheme)
-    for proxy in lab.proxies.values():
-        proxy.life = 12.0
+    set_all(lab, life=12.0)
     lab.start()
     lab.contribute_all()
     finish(lab, sessions=None, seconds=240)
@@ -184,15 +213,7 @@ def test_a_cut_in_every_phase(make_lab: MakeLab, scheme: str, point: str) -> Non
 @pytest.mark.parametrize("epoch", range(20))
 def test_a_cut_in_every_step_of_the_training(make_lab: MakeLab, epoch: int) -> None:
     lab = through(make_lab, Shape())
-    start_slowly(lab)
-
-    def cut() -> None:
-        until(lambda: f"progress train: {epoch}" in lab.trace("party-a"), f"epoch {epoch}")
-        cut_all(lab)
-
-    with meanwhile(cut):
-        lab.contribute_all()
-        finish(lab)
+    train_through(lab, lambda: cut_all(lab), epoch)
     assert returns(lab, "party-a") >= 1
 
 
@@ -200,13 +221,11 @@ def test_a_cut_in_every_step_of_the_training(make_lab: MakeLab, epoch: int) -> N
 def test_uploads_and_fetches_over_connections_that_break_after_some_bytes(make_lab: MakeLab, most: int) -> None:
     """Owners, the leader's questions and analysts open their conversations again; nothing is lost or done twice."""
     lab = through(make_lab, Shape(), rows=(300, 400), features=8)
-    for proxy in lab.proxies.values():
-        proxy.most_bytes = 100_000
+    set_all(lab, most_bytes=100_000)
     lab.start()
     lab.contribute_all()
     lab.wait_released()
-    for proxy in lab.proxies.values():
-        proxy.most_bytes = most
+    set_all(lab, most_bytes=most)
     lab.check_one_release()
     assert sum(proxy.count for proxy in lab.proxies.values()) > 10
 
@@ -215,14 +234,12 @@ def test_uploads_and_fetches_over_connections_that_break_after_some_bytes(make_l
 def test_a_contribution_is_larger_than_what_passes_over_one_connection(make_lab: MakeLab) -> None:
     """Messages of the upload get smaller until whole ones pass, and it goes on where it was."""
     lab = through(make_lab, Shape(), rows=(1500, 400), features=8)
-    for proxy in lab.proxies.values():
-        proxy.most_bytes = 60_000
+    set_all(lab, most_bytes=60_000)
     lab.start()
     lab.contribute_all()
     uploads = [lab.trace(party).count("before append") for party in lab.parties]
     assert max(uploads) > 4, "no contribution was sent in pieces"
-    for proxy in lab.proxies.values():
-        proxy.most_bytes = 100_000
+    set_all(lab, most_bytes=100_000)
     finish(lab, sessions=None)
 
 
@@ -250,8 +267,7 @@ def test_a_firewall_forgets_the_connection_of_an_upload_that_waits(make_lab: Mak
     lab = through(make_lab, Shape(), compute={"timeout": 5})
     lab.start("party-a", "party-c")
     lab.start("party-b", pause={"before commit": 4.0})
-    for proxy in lab.proxies.values():
-        proxy.forgets = 2.5
+    set_all(lab, forgets=2.5)
     lab.contribute_all()
     finish(lab)
 
@@ -263,8 +279,7 @@ def test_a_firewall_that_forgets_in_a_study_with_long_local_work(make_lab: MakeL
     lab = through(make_lab, Shape(), scheme=scheme, compute={"timeout": 6})
     lab.start(*(name for name in lab.servers if name != "party-b"))
     lab.start("party-b", pause={"before save release": 9.0})
-    for proxy in lab.proxies.values():
-        proxy.forgets = 2.5
+    set_all(lab, forgets=2.5)
     lab.contribute_all()
     finish(lab)
     assert not any(returns(lab, party) for party in lab.parties), "no connection had to be brought back"
@@ -275,16 +290,13 @@ def test_a_firewall_that_forgets_in_a_study_with_long_local_work(make_lab: MakeL
 def test_both_lines_of_a_party_at_once(make_lab: MakeLab, scheme: str) -> None:
     """The others dial the first party, so all its lines pass one proxy; theirs with each other stay."""
     lab = through(make_lab, Shape(), scheme=scheme)
-    start_slowly(lab)
 
     def cut() -> None:
         for epoch in (3, 6):
-            until(lambda epoch=epoch: f"progress train: {epoch}" in lab.trace("party-a"), f"epoch {epoch}")  # type: ignore[misc]
+            at_epoch(lab, epoch)
             assert lab.proxies["party-a"].cut() >= len(lab.servers) - 1
 
-    with meanwhile(cut):
-        lab.contribute_all()
-        finish(lab)
+    train_through(lab, cut, epoch=3)
     assert returns(lab, "party-a") >= len(lab.servers) - 1
     assert returns(lab, "party-b") >= 1
 
@@ -293,16 +305,7 @@ def test_both_lines_of_a_party_at_once(make_lab: MakeLab, scheme: str) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_half_open_connections(make_lab: MakeLab, scheme: str) -> None:
     lab = through(make_lab, Shape(), scheme=scheme, compute={"timeout": 6})
-    start_slowly(lab)
-
-    def freeze() -> None:
-        until(lambda: "progress train: 5" in lab.trace("party-a"), "epoch 5")
-        for proxy in lab.proxies.values():
-            proxy.freeze()
-
-    with meanwhile(freeze):
-        lab.contribute_all()
-        finish(lab)
+    train_through(lab, lambda: [proxy.freeze() for proxy in lab.proxies.values()])
     assert returns(lab, "party-a") >= 1
 
 
@@ -310,20 +313,14 @@ def test_half_open_connections(make_lab: MakeLab, scheme: str) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_all_lines_are_away_for_a_while(make_lab: MakeLab, scheme: str) -> None:
     lab = through(make_lab, Shape(), scheme=scheme)
-    start_slowly(lab)
 
     def away() -> None:
-        until(lambda: "progress train: 5" in lab.trace("party-a"), "epoch 5")
-        for proxy in lab.proxies.values():
-            proxy.refuses = True
+        set_all(lab, refuses=True)
         cut_all(lab)
         time.sleep(3.0)
-        for proxy in lab.proxies.values():
-            proxy.refuses = False
+        set_all(lab, refuses=False)
 
-    with meanwhile(away):
-        lab.contribute_all()
-        finish(lab)
+    train_through(lab, away)
     assert returns(lab, "party-a") >= 2
 
 
@@ -341,40 +338,28 @@ def test_a_proxy_that_tampers_after_a_reconnect(make_lab: MakeLab, scheme: str, 
         return data
 
     lab = through(make_lab, Shape(), scheme=scheme, compute={"timeout": 8})
-    start_slowly(lab)
 
     def tamper() -> None:
-        until(lambda: "progress train: 5" in lab.trace("party-a"), "epoch 5")
-        for proxy in lab.proxies.values():
-            proxy.meddle = meddle
+        set_all(lab, meddle=meddle)
         cut_all(lab)
         time.sleep(2.0)
-        for proxy in lab.proxies.values():
-            proxy.meddle = None
+        set_all(lab, meddle=None)
         cut_all(lab)
 
-    with meanwhile(tamper):
-        lab.contribute_all()
-        finish(lab)
+    train_through(lab, tamper)
 
 
 @slow
 def test_a_stall_of_one_direction(make_lab: MakeLab) -> None:
     lab = through(make_lab, Shape())
-    start_slowly(lab)
 
     def stall() -> None:
         for way in (UP, DOWN):
-            until(lambda: "progress train: 5" in lab.trace("party-a"), "epoch 5")
-            for proxy in lab.proxies.values():
-                proxy.stalled = {way}
+            set_all(lab, stalled={way})
             time.sleep(3.0)
-            for proxy in lab.proxies.values():
-                proxy.stalled = set()
+            set_all(lab, stalled=set())
 
-    with meanwhile(stall):
-        lab.contribute_all()
-        finish(lab)
+    train_through(lab, stall)
 
 
 @slow

@@ -211,7 +211,7 @@ def test_notices_do_not_prolong_the_time_out(kind: MeshKind, size: int, babble: 
 class EndlessLink(MemoryLink):
     """A peer that always has something more to say."""
 
-    def pump_receive(self, into: memoryview) -> int:
+    def pump_receive(self, into: memoryview, enough: int = 0) -> int:
         return len(into)
 
 

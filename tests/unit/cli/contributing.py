@@ -20,7 +20,7 @@ from cofit.roles.files.studies import load_study
 from cofit.roles.jobs.training import Training
 from cofit.roles.party.service import PartyService
 from cofit.transport import generate_identity
-from support.studies import free_ports
+from support.services import free_ports
 
 PARTIES = ("party-a", "party-b", "party-c")
 OWNERS = ("owner-a", "owner-b")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from cofit.roles.party.service import PartyService
 from cofit.study import Study
 from cofit.study.encode import encode_table
 from cofit.transport import generate_identity
-from support.studies import free_ports
+from support.services import Services, free_ports
 
 PARTIES = ("party-a", "party-b", "party-c")
 ROWS = {"owner-a": 40, "owner-b": 30}
@@ -86,14 +85,14 @@ def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-class Loopback:
+class Loopback(Services[PartyService]):
     """The parties of a study in a folder, each with its state directory ``NAME.state``."""
 
     def __init__(self, folder: Path, epochs: int = 6, make_job: Callable[[Study], TableJob] = Training) -> None:
+        super().__init__()
         self.folder = folder
         self.study: Study = load_study(make_folder(folder, epochs))
         self.job = make_job(self.study)
-        self.running: dict[str, tuple[PartyService, threading.Thread]] = {}
         self.ended: dict[str, str] = {}
         self.errors: dict[str, CofitError] = {}
 
@@ -111,22 +110,7 @@ class Loopback:
                 except CofitError as error:
                     self.errors[name] = error
 
-            thread = threading.Thread(target=run, daemon=True)
-            thread.start()
-            self.running[name] = service, thread
-
-    def stop(self, *names: str) -> None:
-        for name in names or tuple(self.running):
-            self.running[name][0].stop()
-        for name in names or tuple(self.running):
-            self.running.pop(name)[1].join(20)
-
-    def join(self) -> None:
-        """Wait until all that run have ended by themselves."""
-        for name in list(self.running):
-            thread = self.running.pop(name)[1]
-            thread.join(60)
-            assert not thread.is_alive(), f"{name} goes on"
+            self.launch(name, service, run)
 
     def contribute(self, *owners: str) -> None:
         for owner in owners or tuple(ROWS):
