@@ -102,7 +102,7 @@ class Incoming:
         self.fresh = True
         if got == size:
             kind, length, position, acknowledged = _unpack(scratch)
-            if kind == BYTES and wanted <= length <= MOST_RECORD_BYTES and position == self.received:
+            if kind == BYTES and 0 < wanted <= length <= MOST_RECORD_BYTES and position == self.received:
                 if acknowledged > self._out.acknowledged:
                     self._out.acknowledge(acknowledged)
                 into[:] = scratch[RECORD_BYTES:size]

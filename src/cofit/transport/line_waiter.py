@@ -49,8 +49,8 @@ class Alarm:
 class LineWaiter(PollWaiter):
     """Waits for lines. ``change`` is to be called, from any thread, when a line has lost or got a connection.
 
-    While nothing changes it waits as for sockets. A change makes it forget all questions, so that the next wait comes
-    to ``_ask_first``.
+    While nothing changes it waits as for sockets. A change, and so does its ring, makes it forget all questions, so
+    that the next wait comes to ``_ask_first``.
     """
 
     def __init__(self, spin: float, lines: Sequence[Line]) -> None:
@@ -62,8 +62,8 @@ class LineWaiter(PollWaiter):
     def change(self) -> None:
         """Look at the lines again, now or at the next wait."""
         self._changed = True
+        self._questions.clear()
         self._alarm.ring()
-        self._questions.clear()  # last: who finds a question again after the ring comes back at once
 
     def _ask_first(
         self, key: object, receiving: Sequence[Link], sending: Sequence[Link], seconds: float

@@ -9,7 +9,7 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from cofit.transport.link import Link, LinkClosedError, LinkRefusedError, LinkTamperedError
@@ -159,7 +159,7 @@ class PollWaiter:
     keep it, a party that sleeps is served sooner than one that asks for its turn: then the next waits are asleep at
     once, twice as many each time that others still keep the core.
     The links of a mesh are waited for in few combinations, again and again, so each has a ``poll`` object of its own.
-    ``bell``: a descriptor that wakes it, whatever it waits for.
+    ``bell``: a descriptor that wakes it out of a sleep, whatever it waits for, and makes it forget all questions.
     """
 
     def __init__(self, spin: float = 0.0, bell: int = -1) -> None:
@@ -187,7 +187,9 @@ class PollWaiter:
         else:
             found = ask(0) or self._ask_again(ask, seconds)
         if not found:
-            found = ask(max(0.0, seconds) * 1000)
+            found = question.sleep(max(0.0, seconds) * 1000)
+            if found and found[0][0] == self._bell:
+                self._questions.clear()
         return [descriptor for descriptor, _ in found] if len(question.filenos) > 1 else None
 
     def _ask_first(
@@ -218,17 +220,22 @@ class PollWaiter:
 
 
 class Question:
-    """Which of some links can go on: ``ask`` takes the milliseconds to wait for an answer."""
+    """Which of some links can go on. ``sleep`` takes the milliseconds to wait for an answer, or for the ``bell``."""
 
     def __init__(self, receiving: Sequence[Link], sending: Sequence[Link], bell: int) -> None:
-        wanted: dict[int, int] = {bell: select.POLLIN}
+        wanted: dict[int, int] = {}
         for links, event in (receiving, select.POLLIN), (sending, select.POLLOUT):
             for link in links:
                 descriptor = link.fileno()
                 wanted[descriptor] = wanted.get(descriptor, 0) | event
-        poll = select.poll()
-        for descriptor, events in wanted.items():
-            if descriptor >= 0:
-                poll.register(descriptor, events)
-        self.ask = poll.poll
+        self.ask = _poll(wanted)
+        self.sleep = self.ask if bell < 0 else _poll({bell: select.POLLIN, **wanted})
         self.filenos = [link.fileno for link in (*receiving, *sending)]
+
+
+def _poll(wanted: Mapping[int, int]) -> Callable[[float], _Events]:
+    poll = select.poll()
+    for descriptor, events in wanted.items():
+        if descriptor >= 0:
+            poll.register(descriptor, events)
+    return poll.poll

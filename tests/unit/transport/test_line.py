@@ -13,7 +13,7 @@ from cofit.transport.line import Line
 from cofit.transport.link import Link, LinkClosedError, LinkFaultyError
 from cofit.transport.memory import Bell, memory_link_pair
 from cofit.transport.outgoing import MOST_HELD_BYTES
-from cofit.transport.records import BEAT, BYTES, RECORD
+from cofit.transport.records import BEAT, BYTES, MOST_RECORD_BYTES, RECORD
 from cofit.transport.resume import NotResumedError
 from support.line_vectors import bad_lines
 from unit.transport.cluster import TERMS
@@ -92,6 +92,29 @@ def test_a_stream_over_many_connections_is_the_stream() -> None:
     assert heard[two.b] == streams[two.a]
     assert heard[two.a] == streams[two.b]
     assert two.a.breaks > 20
+
+
+@pytest.mark.parametrize("connected", [True, False])
+@pytest.mark.parametrize("size", [1, 5000, 300_000, MOST_RECORD_BYTES - 4, MOST_RECORD_BYTES + 1])
+def test_a_message_may_change_once_it_is_sent(size: int, connected: bool) -> None:
+    """What is sent again is what was sent, whatever its buffer holds by then: else two values would share a mask."""
+    two = Two()
+    if not connected:
+        two.cut()
+    buffer = bytearray(b"1" * size)
+    sent = two.a.send_frame((b"head", memoryview(buffer)), 4 + size)
+    if not connected:
+        assert not sent, "who waits for it may not change it yet"
+        two.resume()
+    got = bytearray(receive(two.b)) if size > MOST_RECORD_BYTES else bytearray()  # more than the pipe holds
+    while not two.a.pump_send():
+        got += receive(two.b)
+    buffer[:] = b"2" * size
+    two.cut()
+    two.resume()
+    while not two.a.pump_send():
+        got += receive(two.b)
+    assert got + receive(two.b) == b"head" + b"1" * size
 
 
 def test_bytes_below_the_own_position_are_ignored() -> None:
