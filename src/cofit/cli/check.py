@@ -90,6 +90,7 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     )
     choices = compare_schemes(plan.facts, owners, usual_parties() | {plan.facts.scheme: parties})
     privacy, assumptions = _promised(loaded, plan)
+    _warn_of_reference(loaded)
     served = query_facts(job)
     if as_json:
         click.echo(
@@ -132,6 +133,17 @@ def check(study: Path, simulate: bool | None, sample: Path | None, as_json: bool
     print_list(console, "Privacy", privacy)
     print_list(console, "This holds if", assumptions)
     console.print(Text(f"\nStudy hash: {loaded.hash}", style="bold"), soft_wrap=True)
+
+
+def _warn_of_reference(study: Study) -> None:
+    reference, privacy = study.data.reference, study.privacy
+    if reference is not None and not reference.made_for(privacy.epsilon, privacy.delta):
+        click.echo(
+            f"Warning: the map of data.reference was not made for epsilon = {privacy.epsilon:g} and delta = "
+            f"{privacy.delta:g}: it costs accuracy, and no privacy. Make it again with `cofit reference`, or name the "
+            "table of rows.",
+            err=True,
+        )
 
 
 def _promised(study: Study, plan: Plan) -> tuple[list[str], tuple[str, ...]]:

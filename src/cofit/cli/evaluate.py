@@ -12,11 +12,12 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from cofit.cli.model import about_shrinkage
-from cofit.cli.predict import THRESHOLD_HELP
+from cofit.cli.predict import SMOOTH_HELP, THRESHOLD_HELP, about_smoothing
 from cofit.cli.table_options import table_options
 from cofit.learn.losses import loss_named
 from cofit.models.decisions import one_class
 from cofit.models.evaluation import Evaluation, RegressionEvaluation, evaluate, evaluate_numbers
+from cofit.models.smoothing import BATCH
 from cofit.models.study_model import StudyModel
 from cofit.models.target_range import refuse_threshold
 from cofit.roles.files.tables import read_study_table
@@ -39,8 +40,9 @@ _NEARLY_ALL = 0.9
 @table_options
 @click.option("--raw", is_flag=True, help="Predict with the weights as they were released, without shrinkage.")
 @click.option("--threshold", type=float, help=THRESHOLD_HELP)
+@click.option("--smooth", is_flag=True, help=SMOOTH_HELP)
 def evaluate_model(
-    model: Path, table: Path, as_json: bool, raw: bool, threshold: float | None, layout: TextLayout
+    model: Path, table: Path, as_json: bool, raw: bool, threshold: float | None, smooth: bool, layout: TextLayout
 ) -> None:
     """Compare what MODEL predicts for the rows of TABLE with their labels. Everything happens on this machine.
 
@@ -49,9 +51,12 @@ def evaluate_model(
     squared too. Publishing these figures is outside the guarantee of the model: they come from the rows of the table,
     without noise.
 
+    --smooth scores the rows as `cofit predict --smooth` does: compare both to see whether it helps.
+
     \b
-    Example:
+    Examples:
         cofit evaluate model.json labelled.csv
+        cofit evaluate model.json labelled.csv --smooth
 
     Exit codes: 0 done, 2 wrong usage or input.
     """
@@ -60,7 +65,7 @@ def evaluate_model(
         loaded = loaded.as_released
     rows = read_study_table(table, loaded.features, loaded.label, loaded.model.classes, layout)
     labels, encoded = loaded.labels(rows), loaded.encode(rows)
-    scores = loaded.model.decision_function(encoded)
+    scores = loaded.model.decision_function(encoded, smoothing=BATCH if smooth else None)
     if loaded.model.target_range is not None:
         refuse_threshold(threshold)
         target = loss_named(loaded.model.loss).target
@@ -80,6 +85,7 @@ def evaluate_model(
                     "classes": classes,
                     "shrinkage": loaded.model.shrinkage,
                     "threshold": threshold,
+                    "smoothed": smooth,
                     **asdict(result),
                     "note": OUTSIDE,
                 }
@@ -88,6 +94,8 @@ def evaluate_model(
     else:
         _print(Console(), result, classes)
         click.echo(f"\n{about_shrinkage(loaded.model)}")
+        if smooth:
+            click.echo(about_smoothing(rows.num_rows))
     warning = one_class(places, classes, "--threshold")
     if warning is not None:
         click.echo(f"Warning: {warning}", err=True)

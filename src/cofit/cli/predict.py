@@ -87,9 +87,14 @@ def predict(
         writer.writerows(lines)
     click.echo(about_shrinkage(loaded.model), err=True)
     if smooth:
-        click.echo(f"Smoothed by the {rows.num_rows:,} rows of the table, on which every score depends.", err=True)
+        click.echo(about_smoothing(rows.num_rows), err=True)
     if warning is not None:
         click.echo(f"Warning: {warning}", err=True)
+
+
+def about_smoothing(rows: int) -> str:
+    """Return what scores that were smoothed by the rows of a table depend on."""
+    return f"Smoothed by the {rows:,} rows of the table, on which every score depends."
 
 
 def _scored(

@@ -23,11 +23,14 @@ from cofit.study.encode import encoded_rows
 @click.option("--directions", is_flag=True, help="Keep the reference's directions alone: fewer columns.")
 @table_options
 def reference(study: Path, table: Path, out: Path, directions: bool, layout: TextLayout) -> None:
-    """Make the map of TABLE, public rows without labels, for STUDY, in which owners hold rows.
+    """Make the map of TABLE, public rows without labels, for STUDY.
 
-    TABLE has the study's features as columns, in the owners' own units, and nobody who is in the study: its rows show
-    how rows vary, and **become public** with the map. Every owner applies the map to its own rows before training. With
-    many columns and a small epsilon that leaves less room for noise. Take 50 rows or more.
+    A study may name TABLE itself, and needs no map then: `reference = "TABLE"` in [data]. A map is for those who do not
+    want to hand out the rows, and for more than 256 rows of more than 256 columns.
+
+    TABLE has the study's features as columns, in the owners' own units, and nobody who is in the study. How its rows
+    vary **becomes public** with the map. Owners apply the map to their rows before training, or parties to shares where
+    owners hold columns. With many columns and a small epsilon that leaves less room for noise. Take 50 rows or more.
 
     The study names the file, beside it, and its hash is a part of the study: `reference = "FILE"` in [data]. Make it
     again when the number of records, epsilon or delta changes. `cofit check` shows what it can be expected to bring.

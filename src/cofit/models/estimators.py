@@ -112,10 +112,10 @@ class LogisticRegression(PrivateLinearClassifier):
         The classes, agreed on beforehand; a label that is none of them is refused, and one of them may be absent. None
         takes them from the labels, which are then not secret: the certificate says so.
     reference : table or ReferenceMap, default=None
-        Recipe 'best' with delta > 0, where owners hold rows: public rows without labels, like the owners' but of nobody
-        who is in the data, at least 20. Every owner maps its rows by what they show of how rows vary; with many columns
-        and a small epsilon that leaves much less room for noise. The rows become public by it. A map that was made
-        before (``cofit.reference_map``) may keep the reference's directions alone.
+        Recipe 'best' with delta > 0: public rows without labels, like the owners' but of nobody who is in the data, at
+        least 20. Owners map their rows by what they show of how rows vary, or the parties do where owners hold columns;
+        with many columns and a small epsilon that leaves much less room for noise. The rows become public by it. A map
+        that was made before (``cofit.reference_map``) may keep the reference's directions alone.
     parties : int, default=None
         How many computing parties, where the scheme has a choice. None: as many as is usual with the scheme.
     processes : bool, default=False

@@ -266,6 +266,15 @@ def test_smoothed_scores_are_those_of_the_batch(tmp_path: Path) -> None:
     assert isinstance(found, StudyClassifier)
     scores = [float(row["score"]) for row in smoothed]
     np.testing.assert_allclose(found.decision_function(whole, smoothing="batch"), scores, rtol=1e-12)
+    labels = ["yes" if i % 3 else "no" for i in range(120)]
+    labelled = tmp_path / "labelled.csv"
+    rows = [[*line, label] for line, label in zip(lines, labels, strict=True)]
+    labelled.write_text("\n".join(map(",".join, [[*HEADER, "ill"], *rows])) + "\n")
+    done = CliRunner().invoke(cli, ["evaluate", str(model), str(labelled), "--smooth", "--json"])
+    right = np.mean([row["class"] == label for row, label in zip(smoothed, labels, strict=True)])
+    assert json.loads(done.output)["smoothed"] is True and json.loads(done.output)["accuracy"] == pytest.approx(right)
+    told = CliRunner().invoke(cli, ["evaluate", str(model), str(labelled), "--smooth"])
+    assert "Smoothed by the 120 rows of the table" in told.output
     kept = found.smoothed(whole)
     np.testing.assert_allclose(kept.decision_function(half), scores[:100], rtol=1e-9)
     with pytest.raises(InvalidInputError, match="cannot be saved"):

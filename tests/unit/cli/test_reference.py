@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from pyarrow import csv, parquet
 
 from cofit.cli.main import cli
 from cofit.cli.model import write_model
@@ -113,6 +115,62 @@ def test_a_map_of_another_study_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "reference.npz", rows=np.zeros((3, 3)))
     with pytest.raises(InvalidInputError, match=r"reference\.npz"):
         load_study(path)
+
+
+def named_table(folder: Path, name: str = "public.csv", more: str = "") -> Path:
+    """The study, with the table of rows in the place of a map."""
+    path = folder_of_best(folder)
+    path.write_text(path.read_text().replace('reference = "reference.npz"\n', f'reference = "{name}"\n{more}'))
+    return path
+
+
+@pytest.mark.parametrize("name", ["public.csv", "public.parquet"])
+def test_a_study_may_name_the_table_of_rows(tmp_path: Path, name: str) -> None:
+    path = named_table(tmp_path, name)
+    table = read_table(tmp_path / "test.csv", numbers={"age"}).drop_columns(["ill"])
+    (csv.write_csv if name.endswith("csv") else parquet.write_table)(table, tmp_path / name)
+    study = load_study(path)
+    reference = study.data.reference
+    assert reference is not None and reference.columns == 3
+    stated = json.loads(study.canonical())["data"]
+    assert stated["reference"] == reference.hash
+    assert stated["reference_table"] == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+    path.write_text(path.read_text().replace("epsilon = 20.0", "epsilon = 2.0"))
+    other = load_study(path).data.reference
+    assert other is not None and other.made_for(2.0, 1e-6) and not reference.made_for(2.0, 1e-6)
+    path.write_text(path.read_text().replace("[data]\n", "[data]\nreference_directions = true\n"))
+    only = load_study(path).data.reference
+    assert only is not None and only.only
+
+
+def test_directions_are_asked_for_with_a_table_alone(tmp_path: Path) -> None:
+    path = named_table(tmp_path, "reference.npz", "reference_directions = true\n")
+    make_reference(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"data.reference_directions.*left out unless"):
+        load_study(path)
+    path.write_text(path.read_text().replace('reference = "reference.npz"\n', ""))
+    with pytest.raises(InvalidInputError, match=r"data.reference_directions.*left out unless"):
+        load_study(path)
+
+
+def test_a_table_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    path = named_table(tmp_path)
+    (tmp_path / "public.csv").write_text("age\n" + "40\n" * 30)
+    with pytest.raises(InvalidInputError, match="column 'group' is missing"):
+        load_study(path)
+    (tmp_path / "public.csv").write_text("age,group\n" + "40,x\n" * 30)
+    with pytest.raises(InvalidInputError, match="differ from each other"):
+        load_study(path)
+
+
+def test_check_warns_of_a_map_for_another_budget(tmp_path: Path) -> None:
+    path = folder_of_best(tmp_path)
+    make_reference(tmp_path)
+    right = CliRunner().invoke(cli, ["check", str(path), "--no-forecast"])
+    assert right.exit_code == 0 and "was not made for" not in right.stderr
+    path.write_text(path.read_text().replace("epsilon = 20.0", "epsilon = 2.0"))
+    wrong = CliRunner().invoke(cli, ["check", str(path), "--no-forecast"])
+    assert wrong.exit_code == 0 and "was not made for epsilon = 2" in wrong.stderr
 
 
 def test_check_compares_with_and_without(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ FEWEST_ROWS, FEW_ROWS = 20, 50
 MOST_DIRECTIONS = 512
 _LEAST_VARIANCE = 1e-9  # of rows of length 1, and beside the largest one: less is rounding
 _BLOCK = 1 << 20
+_SAME_CUT = 0.01
 _FORMAT = "cofit reference 1"
 _FIELDS = ("mean", "directions", "variances", "isotropic", "records", "cut", "only")
 _OWNER = "a reference"
@@ -148,6 +149,11 @@ class ReferenceMap:
         strength = self.records * (1 - SAME) * self.variances.astype(np.float64) + same
         return strength / (strength + self.cut), same / (same + self.cut)
 
+    def made_for(self, epsilon: float | Fraction, delta: float | Fraction) -> bool:
+        """Return whether it was made for this budget: with another one it keeps more or less than is best, and costs
+        accuracy alone."""
+        return math.isclose(self.cut, _cut(self.records, self.inputs, epsilon, delta), rel_tol=_SAME_CUT)
+
     @cached_property
     def public(self) -> PublicMap:
         """The map in whole numbers, for parties."""
@@ -240,16 +246,21 @@ def reference_map(
     if not total > _LEAST_VARIANCE or not kept.any():
         raise parameter_error("rows", _OWNER, "rows that differ from each other", "rows that are all alike")
     signs = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])[:, np.newaxis]
-    budget = spend(records, x.shape[1], Fraction(epsilon), Fraction(delta), ranges=False)
     return ReferenceMap(
         mean.astype(np.float32),
         (signs * directions)[kept].astype(np.float32),
         variances[kept].astype(np.float32),
         isotropic=total / x.shape[1],
         records=records,
-        cut=CUT / (float(budget.pace) * STEPS),
+        cut=_cut(records, x.shape[1], epsilon, delta),
         only=directions_only,
     )
+
+
+def _cut(records: int, columns: int, epsilon: float | Fraction, delta: float | Fraction) -> float:
+    """Return lambda."""
+    budget = spend(records, columns, Fraction(epsilon), Fraction(delta), ranges=False)
+    return CUT / (float(budget.pace) * STEPS)
 
 
 def _decomposed(x: Reals, reproducible: bool) -> tuple[Reals, Reals, Reals]:
