@@ -38,6 +38,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "four classes": {"rows": 1000, "cols": 12, "classes": 4, "feature_bound": 1.0, "calibrate_intercept": True},
     "numbers, weights": {"rows": 3000, "cols": 12, "loss": "huber", "weight_bound": 3.0, "partition": "vertical"},
+    "counts": {"rows": 3000, "cols": 12, "loss": "poisson", "largest_count": 40, "feature_bound": 1.0},
     "weights of classes": {"rows": 1000, "cols": 12, "class_weights": (1.0, 3.0), "clip_rows": False},
     "paper, numbers": {"rows": 1713, "cols": 12, "loss": "clipped_squares", **_PAPER},
     "paper": {"rows": 1713, "cols": 12, **_PAPER},

@@ -29,7 +29,7 @@ from support.certified import CASES, certified
 Forger = Callable[[], Certificate]
 BASES = (
     *("clipped", "level and centre", "pure", "paper", "paper, gaussian", "paper, parties", "four classes"),
-    *("numbers, weights", "weights of classes"),
+    *("numbers, weights", "counts", "weights of classes"),
 )
 
 

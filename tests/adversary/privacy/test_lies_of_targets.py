@@ -115,7 +115,11 @@ def test_no_lie_changes_a_bit_of_what_is_opened(kind: str) -> None:
     ("scheme", "kind"),
     also_slow(
         [("rep3", "numbers, clipped, weights"), ("rep3", "counts, clipped, weights")],
-        *((scheme, kind) for scheme in ("rep3", "shamir") for kind in ("numbers", "counts", "weights", "four classes, clipped")),
+        *(
+            (scheme, kind)
+            for scheme in ("rep3", "shamir")
+            for kind in ("numbers", "counts", "weights", "four classes, clipped")
+        ),
     ),
 )
 def test_nor_on_shares(scheme: str, kind: str) -> None:

@@ -19,6 +19,7 @@ from support.training import planned
 
 NAN, INF = float("nan"), float("inf")
 BAD: dict[str, list[Any]] = {
+    "largest_count": [0, -1, 2.0, True, "x", 40, (1 << 15) + 1],
     "reference": ["", "reference.npz", 3, "AB" * 32],
     "reference_inputs": [3, 0, "3"],
     "rows": [1, 0, -3, 2.0, "5", None, True, (1 << 40) + 1, [3]],
@@ -208,6 +209,7 @@ def test_every_fact_changes_the_hash() -> None:
         "clip_rows",
         "reference",
         "reference_inputs",
+        "largest_count",
     }  # the last in its own tests
     assert set(changes) == set(BAD) - apart - set(of_best)
     hashes = [plan_minimiser(paper_facts(**base)).hash]
@@ -232,6 +234,8 @@ def test_every_fact_changes_the_hash() -> None:
     ]
     others = {plan_training(training_facts(50, 4, normalised_by="parties", **one)).hash for one in changed}
     assert len(others) == len(changed)
+    counts = [{"loss": "poisson", "largest_count": largest} for largest in (40, 41)]
+    assert len({plan_training(training_facts(50, 4, **one)).hash for one in counts}) == 2
     clipped: list[dict[str, Any]] = [{}, {"clip_rows": False}, {"feature_bound": 1.0}, {"feature_bound": 2.0}]
     assert len({plan_training(training_facts(5000, 4, **one)).hash for one in clipped}) == len(clipped)
 

@@ -63,7 +63,8 @@ class Count(Target):
         return f"0 and the largest count that there can be, a whole number from 1 to {MOST_COUNT}"
 
     def not_whole(self, values: Reals) -> npt.NDArray[np.bool_]:
-        return np.asarray(np.abs(values - np.rint(values)) > _ROUNDING)
+        finite = np.where(np.isfinite(values), values, 0.0)
+        return np.asarray(np.abs(finite - np.rint(finite)) > _ROUNDING)
 
     def predictor(self, target_range: Range) -> tuple[float, float]:
         """Of the logarithm of the rate."""

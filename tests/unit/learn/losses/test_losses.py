@@ -17,7 +17,7 @@ from cofit.learn.targets import Target
 from support.training import checked_ranges, curvature, loss_value
 
 Reals = npt.NDArray[np.float64]
-NAMES = sorted(LOSSES)
+NAMES = sorted(name for name, loss in LOSSES.items() if loss.minimised)
 Z = np.linspace(-40, 40, 20_001)
 
 
