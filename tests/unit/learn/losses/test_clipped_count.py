@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cofit import Party
+from cofit import Party, run_local
 from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing
 from cofit.errors import InvalidInputError
 from cofit.learn.losses import ClippedCount, Poisson, clipped_count, loss_named
@@ -34,7 +34,7 @@ def residuals(
 
     def program(party: Party) -> npt.NDArray[np.float64]:
         ones = party.constant(np.ones(len(SCORES), np.int64), FixedPoint(0, ring))
-        scores = party.constant(SCORES, FixedPoint(BITS, ring)).loosened(float(RADIUS))
+        scores = party.constant(SCORES, FixedPoint(BITS, ring))
         labels = party.constant(counts / 2**COUNT_BITS, FixedPoint(COUNT_BITS, ring))
         _, targets = residual.prepared(labels, ones * passed)
         assert targets is not None
