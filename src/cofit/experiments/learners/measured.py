@@ -11,12 +11,15 @@ import numpy as np
 
 from cofit.errors import CofitError
 from cofit.experiments.learners.classes import Digits, Wine
+from cofit.experiments.learners.counts import Claims, Visits
 from cofit.experiments.learners.numbers import Diabetes, Districts
 from cofit.experiments.learners.problem import Contender, Problem, Task
 from cofit.experiments.result import Figure
 from cofit.experiments.settings import DELTA, Settings
 
-PROBLEMS: Mapping[str, Problem] = {problem.name: problem for problem in (Wine(), Digits(), Diabetes(), Districts())}
+PROBLEMS: Mapping[str, Problem] = {
+    problem.name: problem for problem in (Wine(), Digits(), Diabetes(), Districts(), Visits(), Claims())
+}
 """By name, in the order of the table."""
 OWNERS = 2
 

@@ -31,8 +31,8 @@ def table10(ask: LearnerAsk) -> TableResult:
         notes=(
             f"Cross-validation; ± is the standard deviation over folds and draws of noise. {OWNERS} owners hold the "
             f"rows; delta is {DELTA:g}, but for objective perturbation and the functional mechanism, which need none. "
-            f"cofit is its cleartext twin. Of classes the figure is the accuracy, of numbers R squared (below 0: worse "
-            f"than always naming the mean).",
+            f"cofit is its cleartext twin. Of classes the figure is the accuracy, of numbers R squared, of counts D "
+            f"squared, the part of the Poisson deviance explained (below 0: worse than always naming the mean).",
             "One account for all classes: a record counts 1 in the sum of its own class and 1 / sqrt(K - 1) in those "
             "of the others, so that it moves all of them together by at most sqrt(2), however many classes there are.",
             "diffprivlib is not a dependency: the row repeats what its LogisticRegression does, with our own baseline, "
