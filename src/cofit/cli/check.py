@@ -174,6 +174,8 @@ def _print_head(console: Console, study: Study, plan: Plan) -> None:
         if data.label_feature is None
         else feature_in_words(data.label_feature)
     )
+    if plan.facts.largest_count is not None:
+        held = f"count from 0 to {plan.facts.largest_count}"
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")

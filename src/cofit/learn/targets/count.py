@@ -43,7 +43,6 @@ class Count(Target):
     agreed: ClassVar[str] = "largest count"
     chance: ClassVar[str] = "always naming the mean rate"
     measure: ClassVar[str] = "D squared"
-    explains: ClassVar[str] = "the Poisson deviance of the counts"
 
     def encoded(self, labels: npt.NDArray[Any]) -> Reals:
         counts = (np.asarray(labels, dtype=np.float64) + 1) / 2 * self.largest

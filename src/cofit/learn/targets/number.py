@@ -27,7 +27,6 @@ class Number(Target):
     agreed: ClassVar[str] = "range of the target"
     chance: ClassVar[str] = "always naming the mean"
     measure: ClassVar[str] = "R squared"
-    explains: ClassVar[str] = "the target's variance"
 
     def encoded(self, labels: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         values = np.asarray(labels, dtype=np.float64)

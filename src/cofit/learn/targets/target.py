@@ -31,7 +31,6 @@ class Target(ABC):
     agreed: ClassVar[str] = "classes"  # what owners agree on of it
     chance: ClassVar[str] = "always naming one class"  # what needs no model
     measure: ClassVar[str] = "accuracy"  # how good predictions are
-    explains: ClassVar[str] = ""  # what the measure is a part of, where it is one
 
     @property
     def outputs(self) -> int:

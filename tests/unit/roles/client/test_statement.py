@@ -71,6 +71,20 @@ def test_probabilities_of_several_classes_say_what_their_bound_is_for() -> None:
     assert said not in statement(changed(CLIENTS, several), "scores").to_text()
 
 
+def test_rates_are_off_by_what_their_logarithm_is() -> None:
+    """The exponential is the client's: what is opened to it is the score, cut to [-1, 1]."""
+    counts = changed(
+        changed(HORIZONTAL, {"clients": CLIENTS["clients"]}),
+        {"model": {"kind": "poisson_regression"}, "data.label_range": [0, 40], "privacy": {"epsilon": 1.0}},
+    )
+    del counts["data"]["label_values"]
+    job = training_job(study_of(counts))
+    assert job.questions is not None and job.questions.plan.ranged
+    error = float(job.questions.plan.score_error)
+    found = statement(counts, "scores").error
+    assert found == pytest.approx(40 * np.expm1(np.log(800) / 2 * error)) and found < 1
+
+
 def test_who_may_not_ask_is_told_before_anything_is_sent() -> None:
     rows = np.zeros((1, 10))
     with pytest.raises(InvalidInputError, match="has no clients"):
