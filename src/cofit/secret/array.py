@@ -253,6 +253,11 @@ class SecretArray(SecretValue):
         """How many summands a shared value has at most."""
         return self._scheme.summands
 
+    @property
+    def weighs_bits(self) -> bool:
+        """Whether sums of bits are made without an element for each of them. Public."""
+        return self._scheme.weighs_bits
+
     def high_squares(self, shift: int, proven_bound: Bound) -> SecretArray:
         """Return the sum, over the last axis, of the squares of high parts: of the integers over 2^shift, rounded down,
         less a number below ``summands``, modulo 2^(k - shift).

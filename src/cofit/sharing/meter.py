@@ -367,6 +367,10 @@ class Meter(FromNumbers, Blank):
         self._send_words(self._costs.unmasked_words, masked)
         return self._grown(self._count(self._costs.unmasked, ring, (masked.count,)))
 
+    @property
+    def weighs_bits(self) -> bool:
+        return self._costs.weighed_bits is not None
+
     def weighed_bits(self, bits: BitShare, weights: RingArray, ring: Ring) -> Share:
         if self._costs.weighed_bits is None:
             return super().weighed_bits(bits, weights, ring)

@@ -209,6 +209,11 @@ class Scheme(Member, Conversion):
         """Return values @ a. Local."""
         return a.linear(lambda part: a.ring.matmul(values, part))
 
+    @property
+    def weighs_bits(self) -> bool:
+        """Whether ``weighed_bits`` makes no element of every bit. Public."""
+        return False
+
     def weighed_bits(self, bits: BitShare, weights: RingArray, ring: Ring) -> Share:
         """Return sums of the bits of every column times public elements, a row of ``weights`` for each: what
         ``from_bits`` returns, multiplied from the left. Sends no more than that does.

@@ -24,6 +24,10 @@ class Rep3Conversion(TakesBits, FromNumbers, CommonStreams):
         """``weighed_bits``, each alone. Two rounds, three elements."""
         return self._weighed(bits, ring, bits.rows, lambda digits: digits)
 
+    @property
+    def weighs_bits(self) -> bool:
+        return True
+
     def weighed_bits(self, bits: BitShare, weights: RingArray, ring: Ring) -> Share:
         """b = u XOR v = (1 - 2 v) u + v, where u = b_0 XOR b_1 is known to party 0 and v = b_2 to parties 1 and 2.
 

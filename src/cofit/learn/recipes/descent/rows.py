@@ -364,7 +364,7 @@ def inverse_roots(
     if least is not None:
         raised_limit = max(raised_limit, Fraction(least.integer_limit, units))
     positions = log2_up(raised_limit / lowest) + 1
-    return in_batches(of, [squares], held_by_root(positions), data)
+    return in_batches(of, [squares], held_by_root(positions, weighed=squares.weighs_bits), data)
 
 
 def with_bits(value: SecretArray, bits: int) -> SecretArray:

@@ -22,11 +22,14 @@ from cofit.protocols import inverse_square_root, less
 from cofit.secret import SecretArray
 
 _HELD_A_POSITION, _HELD_ANYWAY = 6, 90
+_HELD_A_WEIGHED_POSITION, _HELD_WITH_WEIGHED = 1, 70
 
 
-def held_by_root(positions: int) -> int:
+def held_by_root(positions: int, *, weighed: bool) -> int:
     """Return how many shared elements a root holds at once for every element: one-hot bits of the positions where its
-    top bit may be become ring elements; then there is a polynomial."""
+    top bit may be become ring elements, unless they are ``weighed`` as bits; then there is a polynomial."""
+    if weighed:
+        return _HELD_A_WEIGHED_POSITION * positions + _HELD_WITH_WEIGHED
     return _HELD_A_POSITION * positions + _HELD_ANYWAY
 
 
@@ -44,7 +47,7 @@ def inverse_norms(x: SecretArray, geometry: Geometry, formats: Formats) -> Secre
         inverse = inverse_square_root(part, bits)
         return inverse.with_integer_limit(min(inverse.integer_limit, inverse.format.limit(largest_inverse(geometry))))
 
-    return in_batches(inverse_roots, [squares], held_by_root(formats.ring.bits), x.size)
+    return in_batches(inverse_roots, [squares], held_by_root(formats.ring.bits, weighed=x.weighs_bits), x.size)
 
 
 def largest_inverse(geometry: Geometry) -> Fraction:
