@@ -225,6 +225,18 @@ class PowerOfTwoRing(FusedRing, IntegerRing):
         kernels.matmul([self._matrix(a) for a in lhs], [self._matrix(b) for b in rhs], self._matrix(out), self.words)
         return out
 
+    def inner_sum(
+        self,
+        lhs: Sequence[RingArray],
+        rhs: Sequence[RingArray],
+        *,
+        each: Callable[[RingArray], RingArray] | None = None,
+    ) -> RingArray:
+        """Those of vectors are products with a matrix of one row: no temporary."""
+        if each is not None or lhs[0].ndim != 1:
+            return super().inner_sum(lhs, rhs, each=each)
+        return self._matvec([a.reshape(1, -1) for a in lhs], rhs).reshape(())
+
     def _matvec(self, mats: Sequence[RingArray], vecs: Sequence[RingArray]) -> RingArray:
         out = self.empty((mats[0].shape[0],))
         flat = [self._flat(v) for v in vecs]
