@@ -133,6 +133,7 @@ def test_bytes_below_the_own_position_are_ignored() -> None:
     [
         *(bytes.fromhex(bad["record"]) for bad in bad_lines()["records"]),
         RECORD.pack(BYTES, 1, 10, 99) + b"x",
+        RECORD.pack(BYTES, MOST_RECORD_BYTES + 1, 10, 0) + b"x",
         RECORD.pack(0, 0, 0, 0),
     ],
 )
