@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from cofit.transport.frames import LINE_VERSION
 from cofit.transport.incoming import MOST_AHEAD_BYTES
 from cofit.transport.line import Line
 from cofit.transport.link import Link, LinkClosedError, LinkFaultyError
-from cofit.transport.memory import Bell, memory_link_pair
+from cofit.transport.memory import Bell, MemoryLink, Pipe, memory_link_pair
 from cofit.transport.outgoing import MOST_HELD_BYTES
 from cofit.transport.records import BEAT, BYTES, MOST_RECORD_BYTES, RECORD
 from cofit.transport.resume import NotResumedError
@@ -245,6 +246,25 @@ def test_memory_is_bounded_and_nothing_is_stuck() -> None:
         got += len(receive(two.b, 1 << 20))
         two.a.pump_send()
     assert two.a.pump_send() and not two.b._in.ahead_bytes
+
+
+class Sink(MemoryLink):
+    """Takes everything, and answers nothing."""
+
+    def send_frame(self, pieces: Sequence[bytes | memoryview], size: int) -> bool:
+        assert sum(map(len, pieces)) == size
+        return True
+
+
+@pytest.mark.parametrize(("size", "most"), [(MOST_RECORD_BYTES, MOST_HELD_BYTES // MOST_RECORD_BYTES), (1, 1 << 16)])
+def test_a_message_counts_as_sent_only_while_little_enough_is_unacknowledged(size: int, most: int) -> None:
+    """By bytes, and by messages, however readily the connection takes them."""
+    ends = Bell(), Bell()
+    line = Line(Sink(Pipe(*ends), Pipe(*ends)), "P1", "P0", TERMS_OF_LINES, dials=True)
+    frame = bytes(size)
+    assert all(line.send_frame((frame,), size) for _ in range(most))
+    assert not line.send_frame((frame,), size)
+    assert not line.pump_send()
 
 
 def test_two_that_only_send_at_once_do_not_wait_for_each_other() -> None:
