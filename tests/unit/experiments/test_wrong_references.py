@@ -22,19 +22,20 @@ ROWS = RNG.normal(size=(50, 3)) @ RNG.normal(size=(3, 60)) + 0.1 * RNG.normal(si
 def test_the_statistic_is_the_part_in_the_directions() -> None:
     made = reference_map(ROWS[:30], 100, epsilon=1.0, delta=1e-5)
     kept = kept_of(made, ROWS)
-    assert ((kept >= 0) & (kept <= 1)).all()
+    assert ((kept >= 0) & (kept <= 1 + 1e-6)).all()
     assert kept[:30].min() > 0.999, "a reference's own rows lie in its directions"
     apart = prepared(ROWS[40:41]) - made.mean
     projected = apart @ made.directions.T @ made.directions
     assert kept[40] == pytest.approx(np.square(projected).sum() / np.square(apart).sum(), rel=1e-5)
     noise = reference_map(RNG.normal(size=(24, 60)), 100, epsilon=1.0, delta=1e-5)
-    assert kept_of(noise, ROWS).mean() < 0.6 < 0.95 < kept_of(made, ROWS).mean()
+    assert kept_of(noise, ROWS).mean() < 0.6
+    assert kept_of(made, ROWS).mean() > 0.9
 
 
 def test_its_noise_is_paid_for() -> None:
     """A part of the budget as the accountant sees it: all of it together is what was asked for."""
     sigma = noise_of_test(1000, 1.0, 1e-5, Fraction(1))
-    event = GaussianEvent("test", Fraction(1), Fraction(1000 * sigma), 1, Fraction(0))
+    event = GaussianEvent("test", Fraction(10**6), Fraction(10**9 * sigma), 1, Fraction(0))
     assert 0.9e-5 < at_epsilon([event], Fraction(1)).delta <= 1.001e-5
     assert noise_of_test(1000, 1.0, 1e-5) == pytest.approx(10 * sigma)
 
@@ -50,6 +51,6 @@ def test_wrong_references_are_wrong() -> None:
 
 def test_the_test_and_the_gain_are_measured_together() -> None:
     data: DataSet = load_data_set("breast-cancer")
-    found = {one.reference: one for one in wrong_references.tested(data, Best(1.0, 1e-5), 2, count=5)}
+    found = {one.reference: one for one in wrong_references.tested(data, Best(1.0, 1e-5), 1, count=2)}
     assert found["good"].kept > found["noise"].kept
     assert all(abs(one.gained) < 30 and one.noise == found["good"].noise for one in found.values())
