@@ -8,15 +8,16 @@ unseen, where it must succeed.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from adversary.privacy.test_lying_owners import COLS, ROWS, Reals, integers, unchecked, without_noise
-from cofit import Party
+from cofit import Party, SecretArray
 from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
-from cofit.learn.recipes.descent import program
+from cofit.learn.recipes.descent import mapped_rows, program, rows
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.reference import reference_map
 from cofit.roles.local.run import run_local
@@ -43,9 +44,9 @@ def released(scheme: str, lie: int, label: int) -> Reals:
     )
     plan = plan_training(facts)
     assert isinstance(plan, DescentPlan)
-    rows, labels = integers(plan, X), LABELS.copy()
-    rows[7, 2:], labels[7] = lie, label
-    given, holders = contributions(plan, [rows[:, :2], rows[:, 2:]], [labels])
+    values, labels = integers(plan, X), LABELS.copy()
+    values[7, 2:], labels[7] = lie, label
+    given, holders = contributions(plan, [values[:, :2], values[:, 2:]], [labels])
     holders = replace(holders, reference=MAP.public)
 
     def whole(party: Party) -> Reals:
@@ -62,6 +63,20 @@ def test_whatever_a_liar_puts_in_the_release_is_the_same(scheme: str) -> None:
     first, *others = (released(scheme, *lie) for lie in LIES)
     for other in others:
         assert np.linalg.norm(other - first) < 0.02
+
+
+def test_nothing_of_a_liar_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both squared lengths of its row are 0 when roots are taken, which rest on their proven ranges."""
+    found, roots = [], rows.inverse_roots
+
+    def spied(squares: SecretArray, *others: Any) -> SecretArray:
+        found.append(int(squares._share.parts[0][7]))
+        return roots(squares, *others)
+
+    for module in (rows, mapped_rows):
+        monkeypatch.setattr(module, "inverse_roots", spied)
+    released("clear/1", *LIES[0])
+    assert found == [0, 0]
 
 
 def test_without_the_check_lies_move_the_release() -> None:

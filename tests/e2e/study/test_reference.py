@@ -69,8 +69,9 @@ def asked(make_lab: MakeLab, count: int, **settings: Any) -> tuple[Lab, PrivateA
     return lab, ask_privately(lab.study, lab.identity(CLIENT), lab.X[:count], "scores")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("settings", [{"rows": (300, 500)}, VERTICAL], ids=["rows", "columns"])
+@pytest.mark.parametrize(
+    "settings", [pytest.param({"rows": (300, 500)}, id="rows"), pytest.param(VERTICAL, marks=pytest.mark.slow)]
+)
 def test_private_answers_are_those_of_the_model(make_lab: MakeLab, settings: dict[str, Any]) -> None:
     lab, found = asked(make_lab, 12, **settings)
     release = lab.release()
@@ -80,9 +81,8 @@ def test_private_answers_are_those_of_the_model(make_lab: MakeLab, settings: dic
     lab.stop()
 
 
-@pytest.mark.parametrize(
-    "settings", [pytest.param({"rows": (300, 500)}, id="rows"), pytest.param(VERTICAL, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{"rows": (300, 500)}, VERTICAL], ids=["rows", "columns"])
 def test_a_shared_model_answers_for_rows_that_the_client_maps(make_lab: MakeLab, settings: dict[str, Any]) -> None:
     lab, found = asked(make_lab, 200, terms={"model": "shared"}, **settings)
     assert ((found.values[:, 0] > 0) == lab.y[:200]).mean() > 0.8
