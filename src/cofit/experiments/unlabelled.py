@@ -8,6 +8,7 @@ the rows that it sees without a reference, and every row held out has one score,
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,16 +49,19 @@ def referenced_accuracies(
             delta=contender.delta,
             directions_only=contender.reference == DIRECTIONS,
         )
-        plan = plan_referenced(mapped, contender)
-        features = mapped.in_blocks(data.features[fold.train])
+        bound = float(np.abs(data.features).max()) if contender.partition == "vertical" else None
+        plan = plan_referenced(mapped, contender, bound)
+        features = _mapped(mapped, plan, data.features[fold.train])
         released = cleartext_descent(plan, features, data.labels[fold.train], draws, noise())
-        scores = scores_of_releases(plan, released, mapped.in_blocks(data.features[test]))
+        scores = scores_of_releases(plan, released, _mapped(mapped, plan, data.features[test]))
         right += _shares(scores, data, test) * len(test)
     return [float(share) for share in right / len(fold.test)], plan
 
 
-def plan_referenced(mapped: ReferenceMap, contender: Best) -> DescentPlan:
-    """Return the plan of a contender with this map, for as many records as the map is for."""
+def plan_referenced(mapped: ReferenceMap, contender: Best, bound: float | None = None) -> DescentPlan:
+    """Return the plan of a contender with this map, for as many records as the map is for. bound: of all values, where
+    owners hold columns."""
+    by_columns = contender.partition == "vertical"
     facts = training_facts(
         mapped.records,
         mapped.columns,
@@ -65,8 +69,18 @@ def plan_referenced(mapped: ReferenceMap, contender: Best) -> DescentPlan:
         delta=contender.delta,
         scheme=TWIN,
         reference=mapped.hash,
+        partition=contender.partition,
+        reference_inputs=mapped.inputs if by_columns else None,
+        feature_bound=bound if by_columns else None,
     )
     return plan_descent(facts)
+
+
+def _mapped(mapped: ReferenceMap, plan: DescentPlan, rows: npt.NDArray[Any]) -> Reals:
+    """Return rows as their owners map them, or as the parties do."""
+    if plan.floor is None:
+        return mapped.in_blocks(rows)
+    return mapped.by_parties(rows, float(plan.facts.feature_bound), float(plan.floor))
 
 
 def _shares(scores: Reals, data: DataSet, rows: Places) -> Reals:
