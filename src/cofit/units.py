@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+from cofit.errors import InvalidInputError
+
+_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>B|[kMGT]i?B)", re.IGNORECASE)
 _SIZES = (("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12))
 _LARGEST = ("PB", 1e15)
 _DAY = 86400.0
@@ -19,6 +24,15 @@ def size(count: float, digits: int = 3) -> str:
             return f"{shown} {unit}"
     unit, factor = _LARGEST
     return f"{_significant(count / factor, digits)} {unit}"
+
+
+def bytes_in(text: str) -> int:
+    """Return the bytes that a size as people write it has: '1 GB', '512MB', '1.5 GiB'; InvalidInputError otherwise."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise InvalidInputError(f"{text!r} is no size: write a number and a unit, as in '1 GB', '512 MB' or '1.5 GiB'.")
+    unit = found["unit"].lower()
+    return int(float(found["number"]) * (1024 if unit.endswith("ib") else 1000) ** ("bkmgt".index(unit[0])))
 
 
 def duration(seconds: float | None) -> str:

@@ -5,7 +5,8 @@ of such a matrix are given to an *engine*, once (``Engine.place``), and products
 (``Placed``): vectors go there, and vectors come back. ``Scheme.hold`` is the one place that gives a matrix away;
 schemes multiply through ``Share.placed`` and do not ask where the parts lie.
 
-``LOCAL`` keeps them in this process and multiplies with the kernels. Another engine (workers of a cluster, each with
+``LOCAL`` keeps them in this process and multiplies with the kernels; ``mapped.MappedEngine`` in a file, where they are
+larger than the memory that a party may use. Another engine (workers of a cluster, each with
 some rows) is one subclass of ``Engine`` and one of ``Placed``, set as ``Scheme.engine``. It sees what the party sees,
 so it must be the party's own.
 """
@@ -16,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from cofit.arithmetic.integers import Words
 from cofit.arithmetic.power_of_two import power_of_two, shifting
@@ -76,6 +78,10 @@ class Placed(ABC):
         element for each row, of the rows in which the bit is set. Shape (56, columns).
         """
 
+    def sums(self, axis: int | None) -> tuple[RingArray, ...]:
+        """Return the sum of every array over one axis, or over all elements."""
+        return tuple(self.ring.sum(array, axis) for array in self.fetch())
+
     def matmul(self, right: RingArray) -> tuple[RingArray, ...]:
         """Return a_t @ right for every t."""
         return tuple(self.only(t).matmul_sum((right,)) for t in range(self.count))
@@ -83,6 +89,14 @@ class Placed(ABC):
 
 class Engine(ABC):
     """Takes matrices, and multiplies them."""
+
+    def room(self, ring: Ring, shape: Shape) -> RingArray:
+        """Return an array to write what is going to be placed into; where that lies, it need not be copied."""
+        return ring.empty(shape)
+
+    def bytes_room(self, size: int) -> npt.NDArray[np.uint8]:
+        """The same for parts of what is going to be placed, as they arrive."""
+        return np.empty(size, np.uint8)
 
     @abstractmethod
     def place(self, ring: Ring, arrays: Sequence[RingArray]) -> Placed:

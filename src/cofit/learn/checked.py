@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from cofit.errors import parameter_error
+from cofit.errors import InvalidInputError, parameter_error
+from cofit.units import bytes_in
 
 OWNER = "a plan"
 _LONGEST_FRACTION = 256
+_MOST_BYTES = 1 << 60
 
 
 def one_of(allowed: tuple[str, ...], name: str, value: object) -> None:
@@ -52,3 +54,12 @@ def integer(name: str, value: object, least: int, most: int, why: str = "") -> i
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
         raise parameter_error(name, OWNER, f"an integer from {least} to {most}{why}", value)
     return number
+
+
+def byte_count(name: str, value: object) -> int:
+    """Return a number of bytes, from one or from a size as people write it."""
+    try:
+        return integer(name, bytes_in(value) if isinstance(value, str) else value, 1, _MOST_BYTES)
+    except InvalidInputError:
+        must_be = "a size above 0, as in '1 GB' or '512 MB', or a whole number of bytes"
+        raise parameter_error(name, OWNER, must_be, value) from None

@@ -79,7 +79,7 @@ def _in_batches(
 ) -> SecretArray:
     """Return the verdicts of all rows. test: adds the tests of the rows from one place to another; tests: how many."""
     rows = features.shape[0]
-    batches = _even_words(rows, batch_count(features.format.ring, rows, _HELD_A_TEST * tests, features.size))
+    batches = _even_words(rows, batch_count(features, rows, _HELD_A_TEST * tests, features.size))
     found = []
     party.progress("check", 0, len(batches))
     with party.label("check"):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.learn.checked import OWNER, flag, integer, one_of, positive, real
+from cofit.learn.checked import OWNER, byte_count, flag, integer, one_of, positive, real
 from cofit.learn.exact import ADDED
 from cofit.learn.losses import LOSSES
 from cofit.learn.recipes.descent.budget import clipping_pays, pure_penalty, spend
@@ -53,6 +53,7 @@ class Facts:
     reference: the hash of the public map of the rows (``recipes.descent.reference``); ``cols`` are what it maps to.
     largest_count: what no count exceeds, where the target is a count.
     reference_inputs: how many columns it maps, where owners hold columns and the parties apply it.
+    memory: the bytes that a party may use, by which batches of rows are made; None: no limit.
     """
 
     rows: int
@@ -92,6 +93,7 @@ class Facts:
     reference: str | None = field(default=None, metadata=ADDED)
     largest_count: int | None = field(default=None, metadata=ADDED)
     reference_inputs: int | None = field(default=None, metadata=ADDED)
+    memory: int | None = field(default=None, metadata=ADDED)
 
     @property
     def method(self) -> str:
@@ -185,6 +187,8 @@ def training_facts(
     how many columns it maps; there the parties apply it to shares.
     largest_count: with the loss 'poisson', what no count exceeds: agreed on, and not taken from the data. Recipe 'best'
     with delta > 0.
+    memory: the most that a party may use, in bytes or as in '1 GB'. It decides how many batches rows go in, so all
+    parties have it in common; None: no limit.
     threshold: how many computing parties may be corrupted together, where the scheme withstands more; it must fit the
     number of parties, which is no fact of the plan.
     recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
@@ -356,6 +360,7 @@ def training_facts(
         reference=reference,
         largest_count=largest_count,
         reference_inputs=reference_inputs,
+        memory=None if asked.memory is None else byte_count("memory", asked.memory),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cofit.errors import InvalidInputError
 from cofit.learn.base_plan import Plan
+from cofit.learn.batches import batch_bytes
 from cofit.learn.recipes.descent.public_map import PublicMap
 from cofit.secret import Party, SecretArray
 from cofit.secret.ranges import Bound
@@ -32,7 +33,8 @@ def gathered(
     party: Party, plan: Plan, holders: Holders, constant: Bound | None = None, *, held: bool = True
 ) -> tuple[SecretArray, SecretArray]:
     """Return all features, prepared for many products where they are ``held``, and all labels. ``constant``: fills one
-    more column."""
+    more column. From here on batches of rows hold what the plan allows."""
+    party.limit_batches(batch_bytes(plan.facts.memory))
     by_columns = plan.facts.partition == "vertical"
     if not by_columns:
         _refuse_misaligned(party, holders)

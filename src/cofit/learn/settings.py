@@ -66,6 +66,14 @@ class CommonSettings:
             "[default: the most that the scheme withstands]"
         ),
     )
+    memory: int | str | None = field(
+        default=None,
+        kw_only=True,
+        metadata=setting(
+            "The most memory a party may use, as in '1 GB'. Shares that exceed it lie in a private file, and rows are "
+            "computed in smaller batches.  [default: no limit]"
+        ),
+    )
     fit_intercept: bool = field(default=True, kw_only=True, metadata=setting("Learn an intercept, or not."))
     normalised_by: str | None = field(
         default=None,

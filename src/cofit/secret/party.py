@@ -121,6 +121,13 @@ class Party:
             if done == total and self._under_way is not None:
                 self._report(*self._under_way)
 
+    def limit_batches(self, most: int | None) -> None:
+        """Say how many bytes what is computed row by row may hold at once, in about; None: no limit. Local.
+
+        All parties must say the same: how many batches there are decides on the rounds.
+        """
+        self._scheme.batch_bytes = most
+
     def barrier(self, label: str) -> None:
         """Return when every party has reached this barrier (the traffic counts under ``label``). Nobody learns more.
 

@@ -71,6 +71,11 @@ class SecretValue:
         """A public integer that no encoded element exceeds in magnitude: bound * 2^f, exactly."""
         return self._limit
 
+    @property
+    def batch_bytes(self) -> int | None:
+        """How much a batch of rows may hold (``Party.limit_batches``); None: no limit. Public."""
+        return self._scheme.batch_bytes
+
     def with_integer_limit(self, limit: int) -> Self:
         """As ``with_bound``, for the encoded integers."""
         if limit > self._limit:

@@ -13,11 +13,14 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from cofit.arithmetic import Ring, RingArray, Shape
+from cofit.arithmetic.engine import LOCAL
+from cofit.arithmetic.mapped import give_back
 from cofit.arithmetic.prg import SEED_BYTES
 from cofit.arithmetic.row_blocks import RowBlocks
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare
@@ -27,6 +30,8 @@ CHUNK_BYTES = 1 << 20  # a message: large enough to fill a TLS socket, small eno
 DIGEST_BYTES = hashlib.sha256().digest_size
 
 
+Allot = Callable[[int], npt.NDArray[np.uint8]]
+"""Returns memory of so many bytes for what arrives (``Engine.bytes_room``)."""
 Values = RingArray | RowBlocks
 """Elements of a ring that an owner shares: an array, or a table whose rows are made as they are sent."""
 
@@ -114,13 +119,18 @@ class Room:
     joined row by row are in their places then, and nobody touches memory twice for them.
     """
 
-    def __init__(self, layouts: Iterable[Sequence[ComponentFacts]], rank: int) -> None:
+    def __init__(
+        self,
+        layouts: Iterable[Sequence[ComponentFacts]],
+        rank: int,
+        allot: Allot = LOCAL.bytes_room,
+    ) -> None:
         sizes: dict[str, int] = {}
         for layout in layouts:
             for facts in layout:
                 if rank in facts.ranks and _is_long(facts):
                     sizes[facts.name] = sizes.get(facts.name, 0) + facts.size
-        self._left = {name: np.empty(size, np.uint8).data for name, size in sizes.items()}
+        self._left = {name: allot(size).data for name, size in sizes.items()}
 
     def take(self, facts: ComponentFacts) -> memoryview:
         """Return the place of the next component of this name."""
@@ -130,12 +140,20 @@ class Room:
 
 
 def receive_components(
-    mesh: Mesh, label: str, owner: str, layout: Sequence[ComponentFacts], rank: int, room: Room | None = None
+    mesh: Mesh,
+    label: str,
+    owner: str,
+    layout: Sequence[ComponentFacts],
+    rank: int,
+    room: Room | None = None,
+    allot: Allot = LOCAL.bytes_room,
 ) -> dict[str, memoryview]:
-    """Receive what ``send_components`` sends to ``rank``; return it by name. ``room``: where long ones go."""
+    """Receive what ``send_components`` sends to ``rank``; return it by name. ``room``: where long ones go; None: to
+    what ``allot`` returns for each.
+    """
     mine = [facts for facts in layout if rank in facts.ranks]
     received = {
-        facts.name: np.empty(facts.size, np.uint8).data if room is None or not _is_long(facts) else room.take(facts)
+        facts.name: allot(facts.size).data if room is None or not _is_long(facts) else room.take(facts)
         for facts in mine
     }
     short = [facts for facts in mine if _is_short(facts)]
@@ -149,7 +167,9 @@ def receive_components(
     for facts in mine:
         if _is_long(facts):
             for start in range(0, facts.size, CHUNK_BYTES):
-                mesh.exchange(label, {}, {owner: received[facts.name][start : start + CHUNK_BYTES]})
+                piece = received[facts.name][start : start + CHUNK_BYTES]
+                mesh.exchange(label, {}, {owner: piece})
+                give_back(piece)
     return received
 
 
@@ -183,7 +203,7 @@ def common_digests(layout: Sequence[ComponentFacts], received: Mapping[str, memo
 
     It tells a party that has these components nothing new, and goes to no other.
     """
-    digests = {name: hashlib.sha256(content).digest() for name, content in received.items()}
+    digests = {name: _digest(content) for name, content in received.items()}
     common: dict[int, bytes] = {}
     for facts in layout:
         if rank in facts.ranks:
@@ -191,3 +211,11 @@ def common_digests(layout: Sequence[ComponentFacts], received: Mapping[str, memo
                 if other != rank:
                     common[other] = common.get(other, b"") + digests[facts.name]
     return {other: hashlib.sha256(text).digest() for other, text in common.items()}
+
+
+def _digest(content: memoryview) -> bytes:
+    digest = hashlib.sha256()
+    for start in range(0, len(content), CHUNK_BYTES):
+        digest.update(content[start : start + CHUNK_BYTES])
+        give_back(content[start : start + CHUNK_BYTES])
+    return digest.digest()

@@ -23,12 +23,14 @@ import numpy as np
 
 from cofit.arithmetic import IntegerRing, Place, Ring, RingArray, Shape
 from cofit.arithmetic.engine import LOCAL, Engine
+from cofit.arithmetic.mapped import blocks_of_rows
 from cofit.arithmetic.power_of_two import shifting
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
 from cofit.errors import InvalidInputError
 from cofit.sharing.conversion import Conversion
 from cofit.sharing.correlations import Demand
 from cofit.sharing.costs import Costs
+from cofit.sharing.expansion import Expansion
 from cofit.sharing.inputs import Inputs, Room, receive_components
 from cofit.sharing.member import Member
 from cofit.sharing.operands import check_plus, check_reduction, check_shift, common_ring
@@ -53,6 +55,10 @@ class Scheme(Member, Conversion):
     """Whether this member has shares, and something to say: not so of a dealer or a meter (``blank``)."""
     engine: Engine = LOCAL
     """Who multiplies the big matrices of this party."""
+    batch_bytes: int | None = None
+    """What is computed row by row may hold so much at once; the same at all members, because it decides on rounds."""
+    in_memory: ClassVar[str | None] = None
+    """Why this scheme needs the data in memory, whatever its engine; None where an engine may have them in a file."""
     _constant_part: int | None  # which of our parts carries a public constant
 
     @classmethod
@@ -90,7 +96,9 @@ class Scheme(Member, Conversion):
     def room(self, ring: Ring, shapes: Sequence[Shape]) -> Room | None:
         """Return memory for inputs that may be joined row by row; None where there is one part of a share only."""
         layout = self.inputs(self.spec).layout
-        return Room((layout(ring, shape) for shape in shapes), self.rank) if self._part_count > 1 else None
+        if self._part_count <= 1:
+            return None
+        return Room((layout(ring, shape) for shape in shapes), self.rank, self.engine.bytes_room)
 
     def receive_input(self, owner: str, ring: Ring, shape: Shape, room: Room | None = None) -> DealtShare:
         """Receive this party's components of what ``owner`` deals in a run, and see that it dealt to all the same.
@@ -99,7 +107,8 @@ class Scheme(Member, Conversion):
         """
         inputs = self.inputs(self.spec)
         layout = inputs.layout(ring, shape)
-        received = receive_components(self.mesh, self._label + "input", owner, layout, self.rank, room)
+        allot = self.engine.bytes_room
+        received = receive_components(self.mesh, self._label + "input", owner, layout, self.rank, room, allot)
         self._compare_dealt(owner, layout, received)
         return inputs.assemble(ring, shape, self.rank, received)
 
@@ -136,12 +145,16 @@ class Scheme(Member, Conversion):
         if constant is not None:
             element, place = constant
             for i, part in enumerate(share.parts):
-                part[place] = element if i == self._constant_part else ring.zeros(())
+                for rows in blocks_of_rows([part]):
+                    part[rows][place] = element if i == self._constant_part else ring.zeros(())
         return share
 
     def _joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
         """Expand dealt shares into their places: summands, where an owner deals what a share is made of."""
-        return joined(ring, shape, pieces, self._part_count)
+        return joined(ring, shape, pieces, self._part_count, self._expansion(ring, shape))
+
+    def _expansion(self, ring: Ring, shape: Shape) -> Expansion:
+        return Expansion(self.engine, self.on_preparation, ring, shape, self._part_count)
 
     def hold(self, a: Share, products: int = 1) -> Share:
         """Return the value of ``a``, prepared for many products with it on the left. ``a`` is used up.
@@ -222,7 +235,7 @@ class Scheme(Member, Conversion):
 
     def sum(self, a: Share, axis: int | None) -> Share:
         """Return the sum over one axis, or over all elements. Local."""
-        return a.linear(lambda part: a.ring.sum(part, axis))
+        return Share(a.ring, a.placed.sums(axis))
 
     def select(self, a: Share, index: Any) -> Share:
         """Return a[index], by NumPy's rules. Local."""

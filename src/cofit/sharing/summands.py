@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.arithmetic import Generator, Place, Ring, RingArray, Shape
+from cofit.arithmetic.mapped import give_back
 from cofit.arithmetic.prg import SEED_BYTES, derive_seed
 from cofit.errors import DisputeError, InvalidInputError, ProtocolError
+from cofit.sharing.expansion import Expansion
 from cofit.sharing.inputs import CHUNK_BYTES, Inputs, Values, in_chunks
 from cofit.sharing.member import as_bytes
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare, Share
@@ -106,7 +108,9 @@ def _last_summand(ring: Ring, values: Values, seeds: Sequence[bytes]) -> Iterato
         yield as_bytes(rest)
 
 
-def joined(ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], parts: int) -> Share:
+def joined(
+    ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], parts: int, into: Expansion
+) -> Share:
     """Expand dealt summands, each into its place in one array of this shape.
 
     Explicit ones are copied first: only seeds are left of a piece then, and the other arrays do not exist yet. Those
@@ -122,12 +126,14 @@ def joined(ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]],
     seeds = []
     while taken:
         dealt, place = taken.pop(0)
-        seeds.append((_settled(ring, shape, dealt, place, arrays), place))
+        seeds.append((_settled(ring, shape, dealt, place, arrays, into), place))
         del dealt
-    whole = [arrays[part] if part in arrays else ring.empty(shape) for part in range(parts)]
+    whole = [arrays[part] if part in arrays else into.room() for part in range(parts)]
     for left, place in seeds:
         for part, seed in left:
-            Generator(seed).ring_into(ring, whole[part][place])
+            stream, target = Generator(seed), whole[part][place]
+            for rows in into.blocks([target]):
+                stream.ring_into(ring, target[rows])
     return Share(ring, tuple(whole))
 
 
@@ -168,7 +174,7 @@ def _address(array: RingArray) -> int:
 
 
 def _settled(
-    ring: Ring, shape: Shape, dealt: DealtSummands, place: Place, arrays: dict[int, RingArray]
+    ring: Ring, shape: Shape, dealt: DealtSummands, place: Place, arrays: dict[int, RingArray], into: Expansion
 ) -> list[tuple[int, bytes]]:
     """Copy the explicit summands of a piece into their places; return the seeds, which are the rest of it, by part."""
     seeds: list[tuple[int, bytes]] = []
@@ -177,10 +183,14 @@ def _settled(
             seeds.append((part, content))
             continue
         if part not in arrays:
-            arrays[part] = ring.empty(shape)
+            arrays[part] = into.room()
         target = arrays[part][place]
-        if content is None or _address(content) != _address(target):
-            target[...] = ring.zeros(()) if content is None else content
+        if content is None:
+            target[...] = ring.zeros(())
+        elif _address(content) != _address(target):
+            for rows in into.blocks([target]):
+                target[rows] = content[rows]
+                give_back(content[rows])
     return seeds
 
 

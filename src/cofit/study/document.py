@@ -145,7 +145,8 @@ class Compute:
 
     checkpoint_epochs: a checkpoint is kept after so many; None: when a minute of work is done, as forecasts have it.
     threshold: None is the most corrupted parties that the scheme withstands. latency: of a message between two parties,
-    by which the plan chooses how products travel; None: as is usual with the scheme.
+    by which the plan chooses how products travel; None: as is usual with the scheme. memory: the most that a party may
+    use, in bytes, by which the plan makes batches of rows; None: no limit.
     """
 
     scheme: str
@@ -154,6 +155,7 @@ class Compute:
     checkpoint_epochs: int | None
     threshold: int | None = None
     latency: float | None = None
+    memory: int | None = None
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ class Study(HashedStudy):
                 del data[name]
         if self.data.reference is not None:
             data["reference"] = str(self.data.reference)
-        later = ("threshold", "latency")  # likewise
+        later = ("threshold", "latency", "memory")  # likewise
         compute = {name: v for name, v in vars(self.compute).items() if v is not None or name not in later}
         resolved = {
             "format": FORMAT,

@@ -45,6 +45,7 @@ from cofit.study.participants import (
     participants,
 )
 from cofit.study.plan import study_facts
+from cofit.units import bytes_in
 
 _DOCUMENT = (
     "format", "name", "model", "privacy", "data", "compute", "parties", "owners", "analysts", "dealer", "release",
@@ -59,12 +60,12 @@ _DATA = (
     "reference_directions",
     "ignore_extra", "schema", "features",
 )  # fmt: skip
-_COMPUTE = ("scheme", "threshold", "latency", "timeout", "connect_timeout", "checkpoint_epochs")
+_COMPUTE = ("scheme", "threshold", "latency", "memory", "timeout", "connect_timeout", "checkpoint_epochs")
 _LONGEST_TIMEOUT = 7 * 24 * 3600.0
 _LONGEST_LATENCY = 1.0
 _SECTION_OF_FACT = {
     one.name: section
-    for section, kind in (("model", Model), ("privacy", Privacy), ("data", Data))
+    for section, kind in (("model", Model), ("privacy", Privacy), ("data", Data), ("compute", Compute))
     for one in fields(kind)
     if one.name in PARAMETERS
 }
@@ -282,7 +283,16 @@ def _compute(table: Table) -> Compute:
         checkpoint_epochs=table.integer("checkpoint_epochs") if "checkpoint_epochs" in table else None,
         threshold=table.integer("threshold") if "threshold" in table else None,
         latency=table.number("latency", least=0.0, most=_LONGEST_LATENCY) if "latency" in table else None,
+        memory=_memory(table) if "memory" in table else None,
     )
+
+
+def _memory(table: Table) -> int:
+    try:
+        return bytes_in(table.text("memory"))
+    except InvalidInputError:
+        must_be = "a size in quotation marks, as in '1 GB' or '512 MB'"
+        raise field_error(table.at("memory"), must_be, table.raw("memory")) from None
 
 
 def _check_facts(study: Study) -> None:

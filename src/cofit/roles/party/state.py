@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cofit.arithmetic.mapped import Pages
 from cofit.errors import InvalidInputError, StateError
 from cofit.roles.files.durable import sync_directory
 from cofit.roles.party.checkpoint_files import CheckpointFiles
@@ -202,7 +203,7 @@ class PartyState(CheckpointFiles):
         if not path.stat().st_size:
             return memoryview(b"")
         with path.open("rb") as file:
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            return memoryview(Pages(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def damaged(self, owner: str) -> Path | None:
         """Return a file of a committed upload that has not the announced contents, or is missing; None if all have.

@@ -188,13 +188,13 @@ class Rep3(ComparesDealt, Rep3Clips):
 
     def foreseen_squares(self, a: Share, row: Share, weights: Share, mask: Share, masked: Share) -> Share:
         """Our summands of the squares, weighed by what is opened, are made in pieces and never leave us."""
-        ring, parts = common_ring(a, row), a.parts
+        ring = common_ring(a, row)
         opened = self.open(self.sub(weights, mask))
         assert opened is not None  # noqa: S101 - to all parties
         sums = ring.empty(a.shape[:1])
         step = _rows_in_cache(ring, a.shape)
         for start in range(0, len(sums), step):
-            rows = [part[start : start + step] for part in parts]
+            rows = a.block((slice(start, start + step), slice(None))).parts
             squares = ring.empty(rows[0].shape)
             ring.squared_distances(rows, row.parts, [], [], squares)
             sums[start : start + step] = ring.matmul(squares, opened)

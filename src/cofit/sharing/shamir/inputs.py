@@ -8,17 +8,20 @@ group were dealt the same summand they see by comparing digests.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from cofit.arithmetic import Generator, Place, Ring, RingArray, Shape
+from cofit.arithmetic.mapped import blocks_of_rows, give_back
 from cofit.errors import InvalidInputError
+from cofit.sharing.expansion import Expansion
 from cofit.sharing.shamir.geometry import Geometry, tables_of
 from cofit.sharing.shares import DealtShare, Share
 from cofit.sharing.summands import DealtSummands, SummandInputs
 
+Blocks = Callable[[Sequence[RingArray]], Iterator[slice]]
+"""Yields the rows of arrays of one shape, some at a time."""
 _PIECE = 1 << 12  # elements of a summand that are drawn at once: those of all groups stay in the cache
 
 
@@ -37,20 +40,24 @@ class DealtToGroups:
         self.expand_into([part.reshape(-1) if part.ndim == 0 else part for part in parts])
         return Share(ring, tuple(parts))
 
-    def expand_into(self, parts: list[RingArray]) -> None:
+    def expand_into(self, parts: list[RingArray], blocks: Blocks = blocks_of_rows) -> None:
         """Write the share over ``parts``, some rows at a time: nothing is as large as the data but the share."""
         ring = self.summands.ring
         table = tables_of(self.geometry, ring).share_of(self.rank, _own_terms(self.geometry, self.rank))
         contents = [content for content in self.summands.contents if content is not None]
         streams = [Generator(content) if isinstance(content, bytes) else content for content in contents]
-        for rows in _pieces(parts[0].shape):
-            shape = parts[0][rows].shape
-            values = [
-                stream.ring(ring, shape) if isinstance(stream, Generator) else stream.reshape(parts[0].shape)[rows]
-                for stream in streams
-            ]
-            for part, made in zip(parts, ring.combined(values, table), strict=True):
-                part[rows] = made
+        explicit = [stream.reshape(parts[0].shape) for stream in streams if not isinstance(stream, Generator)]
+        for block in blocks(parts):
+            for rows in _pieces(block, parts[0].shape[1:]):
+                shape, given = parts[0][rows].shape, iter(explicit)
+                values = [
+                    stream.ring(ring, shape) if isinstance(stream, Generator) else next(given)[rows]
+                    for stream in streams
+                ]
+                for part, made in zip(parts, ring.combined(values, table), strict=True):
+                    part[rows] = made
+            for one in explicit:
+                give_back(one[block])
 
 
 @dataclass(frozen=True)
@@ -74,13 +81,15 @@ def group_inputs(scheme: str, geometry: Geometry) -> GroupInputs:
     return GroupInputs(scheme, held, len(geometry.groups) - 1, geometry)
 
 
-def joined(ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], degree: int) -> Share:
+def joined(
+    ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], degree: int, into: Expansion
+) -> Share:
     """Expand dealt shares, each into its place in one array of this shape; a piece is not kept."""
-    parts = [ring.empty(shape) for _ in range(degree)]
+    parts = [into.room() for _ in range(degree)]
     for dealt, place in pieces:
         if not isinstance(dealt, DealtToGroups):
             raise InvalidInputError(f"Only shares of this scheme can be joined; got {type(dealt).__name__}.")
-        dealt.expand_into([part[place] for part in parts])
+        dealt.expand_into([part[place] for part in parts], into.blocks)
     return Share(ring, tuple(parts))
 
 
@@ -88,9 +97,8 @@ def _own_terms(geometry: Geometry, rank: int) -> tuple[tuple[tuple[int, ...], in
     return tuple((group, 1) for group in geometry.groups if rank in group)
 
 
-def _pieces(shape: Shape) -> Iterator[slice]:
-    """Yield rows of an array, so many at a time that they are about ``_PIECE`` elements."""
-    width = int(np.prod(shape[1:], dtype=np.int64))
-    step = max(1, _PIECE // max(1, width))
-    for start in range(0, shape[0], step):
-        yield slice(start, start + step)
+def _pieces(block: slice, row: Shape) -> Iterator[slice]:
+    """Yield rows of a block, so many at a time that they are about ``_PIECE`` elements."""
+    step = max(1, _PIECE // max(1, math.prod(row)))
+    for start in range(block.start, block.stop, step):
+        yield slice(start, min(start + step, block.stop))

@@ -149,7 +149,7 @@ class Shamir(ComparesDealt, ShamirConversion):
 
     def _joined(self, ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]]) -> Share:
         """Summands become shares on the way."""
-        return joined(ring, shape, pieces, self._part_count)
+        return joined(ring, shape, pieces, self._part_count, self._expansion(ring, shape))
 
     # --- products ----------------------------------------------------------------------------------------
 

@@ -170,7 +170,7 @@ def _about_first(clip: ClipFormats) -> tuple[Fraction, Fraction]:
 
 
 def _batches_of_squares(x: SecretArray) -> int:
-    return batch_count(x.format.ring, len(x), _HELD_A_VALUE * x.shape[1], x.size)
+    return batch_count(x, len(x), _HELD_A_VALUE * x.shape[1], x.size)
 
 
 def _pays(x: SecretArray) -> bool:
