@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cofit.cli.setting_options import size_of
 from cofit.cli.serving import listen_option, log_to_stderr, program_option, run_until_signalled
 from cofit.errors import StateError
 from cofit.roles.files.keys import load_identity_for
@@ -29,6 +30,13 @@ from cofit.roles.party.service import PartyService
     is_flag=True,
     help="Stop when every party has the model; by default it goes on answering, so that analysts can fetch it.",
 )
+@click.option(
+    "--memory",
+    callback=size_of,
+    metavar="SIZE",
+    help="The most memory that this party may use, such as 1GB; shares that exceed it lie in a private file in --state "
+    "while a session runs.  [default: compute.memory of the study]",
+)
 @listen_option
 @program_option
 def party(
@@ -37,6 +45,7 @@ def party(
     name: str | None,
     state: Path,
     until_released: bool,
+    memory: int | None,
     listen: tuple[str, int] | None,
     program: Path | None,
 ) -> None:
@@ -57,6 +66,7 @@ def party(
     Example:
         cofit party study.toml --key party-a.key --state party-a.party
         cofit party study.toml --key party-a.key --state party-a.party --program programs
+        cofit party study.toml --key party-a.key --state party-a.party --memory 1GB
 
     Exit codes: 0 stopped, or released with --until-released; 1 it failed, or, with --until-released, another party
     says that no release can come any more; 2 wrong usage or input.
@@ -64,6 +74,6 @@ def party(
     job = served_job(study, program)
     identity = load_identity_for(job.study, key, name)
     log_to_stderr(identity.name)
-    service = PartyService(job, identity, state, listen)
+    service = PartyService(job, identity, state, listen, memory)
     if run_until_signalled(partial(service.run, until_released=until_released), service.stop) == "failed":
         raise StateError("A check failed in this study: nothing is resumed here. The log above says which one.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import click
@@ -11,9 +12,11 @@ from rich.console import Console
 from cofit.cli.plan_table import print_plan
 from cofit.cli.scheme_options import check_form, dealer_option, parties_option, without_dealer
 from cofit.cli.setting_options import setting_options
+from cofit.learn.checked import OWNER
 from cofit.learn.facts import PARTITIONS, training_facts
 from cofit.learn.forecast import LOCAL_LATENCY, forecast
 from cofit.learn.losses import LOSSES
+from cofit.learn.memory_check import check_plan_memory
 from cofit.learn.route import routed_plan
 from cofit.units import MEGABIT_BYTES
 
@@ -94,6 +97,8 @@ def plan(
         cofit plan --rows 20000 --cols 300 --scheme shamir --parties 5 --latency 0.02
     Three hospitals with lines of 20 Mb/s, 50 ms there and back:
         cofit plan --rows 2000 --cols 8 --latency 0.025 --line 20
+    More data than the memory of a party:
+        cofit plan --rows 1000000 --cols 100 --memory 1GB
     The paper's method, honestly calibrated:
         cofit plan --rows 1713 --cols 1874 --recipe paper --l2 1
 
@@ -102,8 +107,8 @@ def plan(
     facts["scheme"] = without_dealer(facts["scheme"], dealer)
     check_form(facts["scheme"], parties, facts["threshold"])
     planned = routed_plan(training_facts(rows, cols, **facts).among(parties), latency, owners=owners, parties=parties)
-    cost = forecast(
-        planned,
+    cost_of = partial(
+        forecast,
         owners=owners,
         parties=parties,
         latency=LOCAL_LATENCY if latency is None else latency,
@@ -111,6 +116,8 @@ def plan(
         line=None if line is None else line * MEGABIT_BYTES,
         processors=processors,
     )
+    cost = cost_of(planned)
+    check_plan_memory(planned, cost_of, "memory", OWNER)
     if as_json:
         click.echo(json.dumps({**planned.to_dict(), "hash": planned.hash, "forecast": cost.to_dict()}))
         return

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cofit.learn.forecast import Forecast, Phase
+from cofit.learn.memory import Memory
 from cofit.learn.plan import Plan
 from cofit.learn.sections import Row, Section, as_number
 from cofit.learn.usefulness import shown
@@ -25,13 +26,13 @@ _RECIPES = {"best": "the most accurate known for these facts", "paper": "the pap
 
 def plan_sections(plan: Plan, cost: Forecast) -> list[Section]:
     """Return the whole plan, section by section."""
-    return [_data(plan), *plan.sections(), _cost(cost)]
+    return [_data(plan), *plan.sections(), _cost(cost, plan.facts.memory)]
 
 
 def print_plan(console: Console, plan: Plan, cost: Forecast, noise: bool = True) -> None:
     """Print all sections, and the warnings below. noise: False where there is none, nor a guarantee, to speak of."""
     console.print("Plan: what follows from public facts alone", style="bold")
-    for section in plan_sections(plan, cost) if noise else [_data(plan), _cost(cost)]:
+    for section in plan_sections(plan, cost) if noise else [_data(plan), _cost(cost, plan.facts.memory)]:
         print_section(console, section)
     console.print()
     print_warnings(console, plan)
@@ -78,7 +79,7 @@ def _data(plan: Plan) -> Section:
     return Section("Data", tuple(rows))
 
 
-def _cost(cost: Forecast) -> Section:
+def _cost(cost: Forecast, limit: int | None) -> Section:
     def row(name: str, phase: Phase, note: str = "") -> Row:
         return Row(name, f"{phase.rounds:,} rounds", f"{size(phase.bytes)}, about {duration(phase.seconds)}{note}")
 
@@ -104,4 +105,13 @@ def _cost(cost: Forecast) -> Section:
         f"{duration(cost.seconds_at(_BETWEEN_CITIES))}, and with lines of {_SLOW_LINE} Mb/s as well about "
         f"{duration(cost.seconds_at(_BETWEEN_CITIES, _SLOW_LINE * MEGABIT_BYTES))}",
     )
-    return Section("Cost forecast", (*computed, total, *phases, row("one epoch", cost.epoch), assumed))
+    memory = _memory(cost.memory, limit)
+    return Section("Cost forecast", (*computed, total, *phases, row("one epoch", cost.epoch), memory, assumed))
+
+
+def _memory(memory: Memory, limit: int | None) -> Row:
+    """Return what a party needs of memory, and whether the shares of the data lie on its disk."""
+    data = f"shares of the data {size(memory.matrix)}"
+    if memory.exceeds(limit):
+        return Row("memory of a party", size(memory.on_disk), f"about, at most; {data}, on its disk")
+    return Row("memory of a party", size(memory.in_memory), f"about, at most; {data}, among it")

@@ -8,9 +8,11 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import click
 
+from cofit.errors import InvalidInputError
 from cofit.learn.facts import TrainingSettings
 from cofit.learn.recipes.descent.shares import SHARED
 from cofit.learn.settings import choices_of, help_of
+from cofit.units import bytes_in
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _FLAGS = {"fit_intercept": "--intercept/--no-intercept", "clip_rows": "--clip-rows/--no-clip-rows"}
@@ -81,8 +83,17 @@ def weights_of(_context: click.Context, _parameter: click.Parameter, value: str 
         raise click.BadParameter(f"{value!r} is no list of numbers with commas between them, as in 1,4.") from None
 
 
+def size_of(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+    """Return the bytes of a size as people write it."""
+    try:
+        return None if value is None else bytes_in(value)
+    except InvalidInputError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 _PARSED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "epochs": (("--epochs",), {"callback": epochs_of, "metavar": "N|auto"}),
+    "memory": (("--memory",), {"callback": size_of, "metavar": "SIZE"}),
     "class_weights": (("--class-weights",), {"callback": weights_of, "metavar": "FIRST,SECOND,..."}),
     "budget_shares": (("--share",), {"multiple": True, "metavar": "NAME=SHARE", "callback": shares_of}),
 }

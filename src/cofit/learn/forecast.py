@@ -27,6 +27,7 @@ from typing import Any
 from cofit.errors import parameter_error
 from cofit.learn.base_plan import Plan
 from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
+from cofit.learn.memory import Memory, memory_of
 from cofit.learn.private_training import private_training
 from cofit.learn.recipes.descent.public_map import PublicMap
 from cofit.learn.weights import weight_facts
@@ -77,7 +78,8 @@ class Forecast:
     what the party that waits most counts or, where parties wait in turn (``repn``, ``shamir`` from five parties on),
     more. Seconds are an estimate for the reference machine, with this ``latency`` (seconds a message), ``bandwidth``
     (bytes a second, of all members together) and so many ``processors``. ``spec``: the scheme, in the form that was
-    counted. ``line``: bytes a second that each party can send; None: ``bandwidth`` says it all.
+    counted. ``line``: bytes a second that each party can send; None: ``bandwidth`` says it all. ``memory``: what a party
+    needs (``memory.py``).
     """
 
     share: Phase
@@ -92,6 +94,7 @@ class Forecast:
     bandwidth: float
     processors: int
     spec: Spec
+    memory: Memory
     line: float | None = None
     checkpoints: Phase | None = None
 
@@ -124,7 +127,8 @@ class Forecast:
         assumed = {"latency": self.latency, "bandwidth": self.bandwidth, "processors": self.processors}
         assumed |= {} if self.line is None else {"line": self.line}
         spec = {name: getattr(self.spec, name) for name in ("name", "parties", "threshold", "route")}
-        return {**{name: dict(phase.__dict__) for name, phase in named.items()}, "assumed": assumed, "scheme": spec}
+        plain: dict[str, Any] = {name: dict(phase.__dict__) for name, phase in named.items()}
+        return {**plain, "memory": self.memory.to_dict(), "assumed": assumed, "scheme": spec}
 
     def seconds_at(self, latency: float, line: float | None = None) -> float:
         """Return the seconds of the whole run over other lines."""
@@ -246,6 +250,7 @@ def forecast(
         bandwidth=bandwidth,
         processors=processors,
         spec=spec,
+        memory=memory_of(plan, spec, meter.live.peak),
         line=line,
         checkpoints=None if kept is None else machine.phase(storing),
     )

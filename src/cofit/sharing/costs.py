@@ -202,3 +202,8 @@ class Costs:
     clip: ClipCosts | None = None
     late: Callable[[], LateChecks] | None = None
     in_stocks: bool = False
+
+    @property
+    def share_parts(self) -> int:
+        """How many arrays as large as a matrix a party has of one that is held: its parts, and what was opened."""
+        return self.public_terms + (self.hold is not None)

@@ -39,6 +39,7 @@ from cofit.sharing.costs import Cost, Costs, Sent
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
 from cofit.sharing.inputs import Room, bytes_of, messages_of
 from cofit.sharing.known_inputs import known_layout
+from cofit.sharing.live import Live
 from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.regions import regions_in, whole
@@ -77,6 +78,8 @@ class Meter(FromNumbers, Blank):
         self._tally = list(astuple(Tally()))
         self._tallies = {"": self._tally}
         self._late = None if self._costs.late is None else self._costs.late()
+        self.live = Live()
+        """What the program holds, of one part of a share."""
         self.verification_tally = Tally()
         """What late checks took so far, under whatever label."""
         self.prepared_tally = Tally()
@@ -108,9 +111,9 @@ class Meter(FromNumbers, Blank):
     # --- counting ----------------------------------------------------------------------------------------
 
     def _blank(self, ring: Ring, shape: Shape) -> Share:
-        """Count a result as one operation."""
+        """Count a result as one operation, and what it would take in memory."""
         self._tally[2] += 1
-        return super()._blank(ring, shape)
+        return Share(ring, (self.live.array(ring, shape),))
 
     def _send(self, rounds: int, size: int) -> None:
         self._tally[0] += rounds

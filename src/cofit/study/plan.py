@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from cofit.learn.facts import SETTINGS, Facts, training_facts
-from cofit.learn.forecast import Contributors
+from cofit.learn.forecast import Contributors, forecast
 from cofit.learn.losses import kinds
+from cofit.learn.memory_check import check_plan_memory
 from cofit.learn.plan import Plan, plan_training
 from cofit.learn.route import routed_plan
 from cofit.study.document import Study
@@ -61,4 +62,8 @@ def study_plan(study: Study) -> Plan:
     facts = study_facts(study)
     plan = plan_training(facts)
     given = Contributors(expected_contributions(study, plan), holders(study), party_ranks(study))
-    return routed_plan(facts, study.compute.latency, owners=given, parties=len(study.parties))
+    plan = routed_plan(facts, study.compute.latency, owners=given, parties=len(study.parties))
+    if facts.memory is not None:
+        cost = partial(forecast, owners=given, parties=len(study.parties), noise=study.release.noise)
+        check_plan_memory(plan, cost, "compute.memory", "a study")
+    return plan

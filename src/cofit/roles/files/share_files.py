@@ -11,17 +11,22 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
-from cofit.arithmetic.engine import Engine
+from cofit.arithmetic.engine import LOCAL, Engine
 from cofit.arithmetic.mapped import MappedEngine, Pages
 from cofit.errors import StateError
 from cofit.units import size
 
 PREFIX = ".shares."
 """With which the name of such a file begins for the moment that it has one."""
+
+
+def engine_on(directory: Path | None) -> AbstractContextManager[Engine]:
+    """Return the engine of a session: with its matrices in files there, or, for None, in memory."""
+    return nullcontext(LOCAL) if directory is None else shares_on_disk(directory)
 
 
 @contextmanager

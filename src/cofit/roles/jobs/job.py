@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Shape
 from cofit.errors import ProtocolError
+from cofit.learn.memory import Memory
 from cofit.privacy.accounted import AccountedRelease
 from cofit.roles.files.ledger import Exposure, Ledger, PrivacyCost
 from cofit.secret import InputFacts, Opening, Party, SecretArray
@@ -252,6 +253,10 @@ class Job(Protocol):
     def questions(self) -> Questions | None:
         """What its parties answer to clients once it is done; None: nothing."""
 
+    @property
+    def memory(self) -> Memory | None:
+        """What a party needs of memory; None: it is not known, and all shares are in memory."""
+
     def seconds(self, latency: float, rate: float) -> Mapping[str, tuple[float, float]]:
         """Return about how long each step of the program takes over lines with this latency (seconds) and rate (bytes
         a second that each party can send): before it tells of any progress, and from then on. Nothing, where the job
@@ -314,6 +319,7 @@ class OneRelease(ABC):
     study: Agreement
     replays = False
     questions: Questions | None = None
+    memory: Memory | None = None
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:

@@ -62,6 +62,7 @@ class ProgramJob:
     state = None
     replays = True
     questions = None
+    memory = None
 
     def __init__(self, study: ProgramStudy, function: Callable[[Party], object] | None = None) -> None:
         self.study = study

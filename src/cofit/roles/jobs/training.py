@@ -17,6 +17,7 @@ from cofit.learn.checkpoint_steps import every, minute_by_minute
 from cofit.learn.contribution import encoded_features
 from cofit.learn.forecast import Contributors, Forecast, forecast
 from cofit.learn.inputs import FEATURES, WEIGHTS
+from cofit.learn.memory import Memory
 from cofit.learn.plan import Plan
 from cofit.learn.releases import accounted_releases
 from cofit.learn.weights import encoded_weights
@@ -152,6 +153,11 @@ class Training(OneRelease):
             **{name: (0.0, phase.seconds) for name, phase in steps.items()},
             _STEP: (there.train.seconds - epochs, epochs + stored),
         }
+
+    @property
+    def memory(self) -> Memory:  # type: ignore[override]
+        """What the plan needs."""
+        return self._forecast.memory
 
     @cached_property
     def _forecast(self) -> Forecast:

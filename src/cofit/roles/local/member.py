@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -15,9 +16,10 @@ from cofit.arithmetic.fixed import as_bound
 from cofit.arithmetic.prg import fresh_seed
 from cofit.arithmetic.row_blocks import RowBlocks, encoded_blocks
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.roles.files.share_files import engine_on
 from cofit.roles.local.progress import SHARE, START, Listener, Reporter, silent
 from cofit.secret import InputFacts, Opening, Party
-from cofit.sharing import Spec, dealer_of, scheme_of
+from cofit.sharing import Scheme, Spec, dealer_of, scheme_of
 from cofit.sharing.inputs import Values, send_components
 from cofit.transport import Counts, Mesh, Terms, check_name
 
@@ -71,7 +73,7 @@ class Contribution:
 @dataclass(frozen=True)
 class Agenda:
     """The public agreement of one run: scheme, computing parties by rank, the facts of every owner's inputs, and the
-    dealer where the scheme has one.
+    dealer where the scheme has one. ``disk``: a directory for matrices of shares; None: they are in memory.
     """
 
     spec: Spec
@@ -80,6 +82,7 @@ class Agenda:
     terms: Terms
     timeout: float
     dealer: str | None = None
+    disk: Path | None = None
 
     def __post_init__(self) -> None:
         if self.spec.parties != len(self.parties):
@@ -138,7 +141,14 @@ def run_party(
     ``reporter`` times these steps and hears of the program's own; by default nobody is told.
     """
     reporter = reporter or Reporter(time.monotonic(), silent)
-    scheme = scheme_of(agenda.spec)(mesh, agenda.parties, agenda.dealer, agenda.spec)
+    with engine_on(agenda.disk) as engine:
+        scheme = scheme_of(agenda.spec)(mesh, agenda.parties, agenda.dealer, agenda.spec)
+        scheme.engine = engine
+        return _run_program(scheme, agenda, program, reporter)
+
+
+def _run_program(scheme: Scheme, agenda: Agenda, program: Callable[[Party], R], reporter: Reporter) -> Outcome[R]:
+    mesh = scheme.mesh
     scheme.setup()
     reporter.report(START, 1, 1)
     inputs = sum(map(len, agenda.inputs.values()))

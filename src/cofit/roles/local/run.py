@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from cofit.errors import (
@@ -35,7 +36,7 @@ from cofit.roles.local.member import (
 from cofit.roles.local.processes import run_processes
 from cofit.roles.local.progress import Listener, Progress, silent
 from cofit.secret import Opening, Party
-from cofit.sharing import scheme_named
+from cofit.sharing import Spec, scheme_named, scheme_of
 from cofit.transport import Counts, Mesh, Terms, memory_meshes
 
 R = TypeVar("R")
@@ -72,6 +73,7 @@ def run_local(
     threads: int | None = None,
     timeout: float = 60.0,
     progress: Callable[[Progress], None] | None = None,
+    disk: str | Path | None = None,
 ) -> LocalRun[R]:
     """Run ``program`` at every computing party and return their results.
 
@@ -88,6 +90,9 @@ def run_local(
     progress: called with what the party of rank 0 reports, at most about 20 times a second for each step: from the
         calling thread with processes, from a party's thread otherwise. It should return quickly. If it raises, the run
         is stopped and that error is raised.
+    disk: a directory for inputs of two dimensions that are joined (``Party.joined``) and their products' operands: each
+        party has them in a private file there, which is deleted when the run ends, and not in memory. The same results,
+        rounds and bytes. Not with schemes that need the data in memory (``semi2k``, ``repn``, ``pair``).
 
     Raises PartyFailedError, naming the member, when any member fails; no partial result is returned.
     """
@@ -121,7 +126,8 @@ def run_local(
     spec = info.spec(len(names), threshold, route)
     study = hashlib.sha256(repr((_program_name(program), scheme, names, facts)).encode()).digest()
     dealer = DEALER if info.dealer else None
-    agenda = Agenda(spec, names, facts, Terms(secrets.token_bytes(16), study, spec.agreed), timeout, dealer)
+    place = None if disk is None else _checked_disk(disk, spec)
+    agenda = Agenda(spec, names, facts, Terms(secrets.token_bytes(16), study, spec.agreed), timeout, dealer, place)
     jobs: dict[str, Job] = {name: partial(run_party, agenda=agenda, program=program) for name in names}
     jobs[names[0]] = ReportingParty(agenda, program, began)
     jobs |= {name: partial(run_owner, agenda=agenda, contributions=named) for name, named in owners.items()}
@@ -130,6 +136,14 @@ def run_local(
     listener = progress or silent
     outcomes = run_processes(agenda, jobs, threads, listener) if processes else run_threads(agenda, jobs, listener)
     return summarise(agenda, outcomes)
+
+
+def _checked_disk(disk: str | Path, spec: Spec) -> Path:
+    if why := scheme_of(spec).in_memory:
+        raise parameter_error("disk", "run_local", f"None with scheme '{spec.name}': {why}", str(disk))
+    if not Path(disk).is_dir():
+        raise parameter_error("disk", "run_local", "a directory that exists, or None", str(disk))
+    return Path(disk)
 
 
 def _program_name(program: Callable[[Party], object]) -> str:

@@ -11,7 +11,9 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from cofit.errors import InvalidInputError
+from cofit.errors import InvalidInputError, parameter_error
+from cofit.learn.memory_check import check_memory
+from cofit.roles.files.share_files import check_space
 from cofit.roles.jobs.job import Job
 from cofit.roles.party.desk import PartyDesk
 from cofit.roles.party.queries import Queries
@@ -20,15 +22,25 @@ from cofit.roles.party.sessions import PartySessions
 from cofit.roles.party.state import PartyState
 from cofit.roles.service.service import Service, check_certificate
 from cofit.transport import Identity
+from cofit.units import size
 
 _log = logging.getLogger(__name__)
 
 
 class PartyService(Service):
-    """One party of one study, with its job and its state directory. ``run`` returns when it is stopped."""
+    """One party of one study, with its job and its state directory. ``run`` returns when it is stopped.
+
+    memory: the bytes that it may use; None: what the study says, if it does. Where the shares of the data exceed it,
+    they lie in a private file on the disk of the state directory while a session runs.
+    """
 
     def __init__(
-        self, job: Job, identity: Identity, state: str | Path, listen_at: tuple[str, int] | None = None
+        self,
+        job: Job,
+        identity: Identity,
+        state: str | Path,
+        listen_at: tuple[str, int] | None = None,
+        memory: int | None = None,
     ) -> None:
         study = job.study
         names = [party.name for party in study.parties]
@@ -37,9 +49,13 @@ class PartyService(Service):
         rank = names.index(identity.name)
         entry = study.parties[rank]
         check_certificate(identity, entry)
+        limit = study.compute.memory if memory is None else memory
+        check_limit(job, memory)
         self._state = PartyState(state, study.hash, identity.name)
         callers = [*names, *([] if study.dealer is None else [study.dealer.name])]
         super().__init__("party", job, identity, self._state, listen_at or (entry.host, entry.port), callers)
+        if job.memory is not None and job.memory.exceeds(limit):
+            check_space(self._state.directory, job.memory.matrix)
         active = study.spec.active
         sealing = Sealing(tuple(job.inputs), self._state, self._audit, take_back=not active)
         self._queries = None
@@ -49,7 +65,7 @@ class PartyService(Service):
             job, rank, self._state, sealing, self._audit, self._progress, queries=self._queries
         )
         self._sessions = PartySessions(
-            job, identity, self._state, sealing, self._audit, self._desk, self._stopping, self._queries
+            job, identity, self._state, sealing, self._audit, self._desk, self._stopping, self._queries, limit
         )
 
     @property
@@ -81,3 +97,12 @@ class PartyService(Service):
             uploads = [self._state.upload(owner.name) for owner in self._study.owners]
             complete = sum(upload is not None and upload.committed for upload in uploads)
             _log.info("the contribution of '%s' is complete (%d of %d)", peer, complete, len(uploads))
+
+
+def check_limit(job: Job, memory: int | None) -> None:
+    """Raise InvalidInputError unless a party can do the job with so much memory; None: as much as the study allows."""
+    if memory is None:
+        return
+    if job.memory is None:
+        raise parameter_error("--memory", "a party", "left out: this study has a program of its own", size(memory))
+    check_memory(memory, job.memory, job.spec, "--memory", "a party")

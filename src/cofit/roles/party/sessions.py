@@ -25,6 +25,7 @@ from typing import Any
 from cofit.errors import CofitError, ProtocolError, StateError, TransportError
 from cofit.roles.files.audit import AuditFile
 from cofit.roles.files.durable import disk_problem
+from cofit.roles.files.share_files import engine_on
 from cofit.roles.jobs.job import Job, Outcome
 from cofit.roles.party.answering import Answering
 from cofit.roles.party.desk import Begin, PartyDesk
@@ -66,7 +67,9 @@ class PartySessions(Sessions[Begin]):
         desk: PartyDesk,
         stopping: threading.Event,
         queries: Queries | None = None,
+        memory: int | None = None,
     ) -> None:
+        """memory: the bytes that this party may use; None: any number."""
         super().__init__(job, identity, audit, desk.doors, stopping)
         self._names = [party.name for party in job.study.parties]
         self._rank = self._names.index(identity.name)
@@ -75,6 +78,7 @@ class PartySessions(Sessions[Begin]):
         self._desk = desk
         self._publication = Publication(job, identity, state, audit)
         self._queries = queries
+        self._limit = memory
         self._answering = None if queries is None else Answering(job, queries, self._others, desk.doors)
         self._ended = False
         self._alone_since: float | None = None
@@ -283,10 +287,14 @@ class PartySessions(Sessions[Begin]):
         """Do a job with all others, in a session; ``end`` is called where a check fails, before anybody is told."""
         peers, dealers, rank = self._others.peers, self._others.dealers, self._rank
         accept = [*peers[rank + 1 :], *dealers]
-        with self._mesh(reception, session, job, dial=peers[:rank], accept=accept) as mesh:
+        disk = state.directory if job.memory is not None and job.memory.exceeds(self._limit) else None
+        with (
+            engine_on(disk) as engine,
+            self._mesh(reception, session, job, dial=peers[:rank], accept=accept) as mesh,
+        ):
             dealer = dealers[0].name if dealers else None
             scheme = scheme_of(job.spec)(mesh, self._names, dealer, job.spec)
-            scheme.on_failure = end
+            scheme.engine, scheme.on_failure = engine, end
             try:
                 scheme.setup()
                 return run_session(scheme, job, state, self._audit, self._report, **where)

@@ -12,6 +12,7 @@
     DIR/signature.json                  this party's signature of both
     DIR/result.json                     what a program opened to this party, and returned here (``jobs.program``)
     DIR/queries/ID                      a directory like this one, of a query of a client (``queries``)
+    (no name)                           shares of the data, while a session runs that may not have them in memory
 
 Directories have mode 0700, files 0600. Every fact is durable before it is acknowledged: files are synced before the
 transaction that speaks of them, and transactions are synced too. Killing the process at any moment loses nothing that
@@ -35,6 +36,7 @@ from typing import Any
 from cofit.arithmetic.mapped import Pages
 from cofit.errors import InvalidInputError, StateError
 from cofit.roles.files.durable import sync_directory
+from cofit.roles.files.share_files import PREFIX as SHARES
 from cofit.roles.party.checkpoint_files import CheckpointFiles
 
 RELEASE = "release"
@@ -281,6 +283,7 @@ class PartyState(CheckpointFiles):
             f".{COIN}.*",
             f".{PUBLISHED}.*",
             f".{SIGNATURE}.*",
+            f"{SHARES}*",
         ):
             for path in self.directory.glob(pattern):
                 path.unlink(missing_ok=True)

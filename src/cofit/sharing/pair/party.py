@@ -35,6 +35,7 @@ from cofit.transport import Mesh
 class Pair(PairMatrices):
     """One of the two parties."""
 
+    in_memory = "rows are packed for encryption from there"
     info = SchemeInfo(
         name="pair",
         parties=(2, 2),

@@ -40,6 +40,7 @@ from cofit.transport import Mesh
 class Repn(Checking):
     """One of the parties."""
 
+    in_memory = "what was multiplied is kept until it has been checked"
     info = SchemeInfo(
         name="repn",
         parties=(3, 7),

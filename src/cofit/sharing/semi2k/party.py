@@ -59,6 +59,7 @@ from cofit.transport import Mesh
 class Semi2k(Semi2kConversion):
     """One of the computing parties."""
 
+    in_memory = "parties and dealer hold a mask as large as the data, and open the data under it"
     info = SchemeInfo(
         name="semi2k",
         parties=(2, None),

@@ -48,9 +48,9 @@ def dealt_another(component: str, rank: int, byte: int = 0) -> Iterator[None]:
     receive = inputs_module.receive_components
 
     def received(
-        mesh: Any, label: str, owner: str, layout: Any, own: int, room: inputs_module.Room | None = None
+        mesh: Any, label: str, owner: str, layout: Any, own: int, *where: Any
     ) -> Mapping[str, memoryview]:
-        found = receive(mesh, label, owner, layout, own, room)
+        found = receive(mesh, label, owner, layout, own, *where)
         if own != rank:
             return found
         changed = bytearray(found[component])
