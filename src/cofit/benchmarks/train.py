@@ -207,8 +207,8 @@ def _once(
         seconds_prepare=seconds.get(PREPARE, 0.0),
         rounds=max(m.traffic.rounds for m in measured),
         bytes_total=by_others + sum(m.traffic.bytes_sent for m in measured),
-        bytes_check=_sent(run.traffic.values(), _CHECK, "coin"),
-        bytes_noise=_sent(run.traffic.values(), _NOISE),
+        bytes_check=sent_under(run.traffic.values(), _CHECK, "coin"),
+        bytes_noise=sent_under(run.traffic.values(), _NOISE),
         bytes_verify=sum(bytes_apart(counts, VERIFY) for counts in run.traffic.values()),
         bytes_prepare=sum(bytes_apart(counts, PREPARE) for counts in run.traffic.values()),
         sklearn_seconds=sklearn,
@@ -220,7 +220,7 @@ def _once(
     )
 
 
-def _sent(members: Iterable[Counts], *labels: str) -> int:
+def sent_under(members: Iterable[Counts], *labels: str) -> int:
     """Return what all members sent under labels that begin with one of these."""
     return sum(
         count.bytes_sent for counts in members for label, count in counts.items() if label.split("/")[0] in labels

@@ -14,6 +14,7 @@ from cofit.benchmarks.rlwe import measure_rlwe
 from cofit.benchmarks.sampling import measure_sampling
 from cofit.benchmarks.schemes import measure_schemes
 from cofit.benchmarks.share import measure_share
+from cofit.cli.bench_scale import scale
 from cofit.cli.bench_train import train
 from cofit.cli.scheme_options import scheme_option
 from cofit.cli.setting_options import epochs_of
@@ -189,3 +190,4 @@ def schemes(
 
 
 bench.add_command(train)
+bench.add_command(scale)

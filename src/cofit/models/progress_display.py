@@ -16,6 +16,7 @@ from cofit.roles.local.progress import Listener, Progress, silent
 _TITLES = {
     "start": "Start the owners and parties",
     "share": "Share the data",
+    "prepare": "Prepare what is multiplied",
     "check": "Check the rows, in secret",
     "train": "Train",
     "noise": "Draw the noise",

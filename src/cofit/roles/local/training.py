@@ -23,6 +23,7 @@ from cofit.learn.recipes.descent.public_map import PublicMap
 from cofit.privacy.certificate import Certificate
 from cofit.roles.files.durable import write_durably
 from cofit.roles.files.release_store import FileStore, MemoryStore
+from cofit.roles.local.disk import disk_of
 from cofit.roles.local.member import Contribution
 from cofit.roles.local.progress import Progress
 from cofit.roles.local.run import DEALER, LocalRun, party_names, run_local
@@ -77,18 +78,20 @@ def run_training(
     dealer = DEALER if spec.dealer else None
     stated = partial(certify, plan, parties=names, dealer=dealer, owners=shapes, created=created, warnings=warnings)
     stated(openings=())  # whatever cannot be certified is refused before anything is computed
-    run = run_local(
-        partial(private_training, plan=plan, holders=holders, stores=stores, key=key),
-        scheme=spec.name,
-        parties=names,
-        threshold=spec.threshold,
-        route=spec.route,
-        owners=contributions,
-        processes=processes,
-        threads=threads,
-        timeout=timeout,
-        progress=progress,
-    )
+    with disk_of(plan, len(names), len(owners)) as disk:
+        run = run_local(
+            partial(private_training, plan=plan, holders=holders, stores=stores, key=key),
+            scheme=spec.name,
+            parties=names,
+            threshold=spec.threshold,
+            route=spec.route,
+            owners=contributions,
+            processes=processes,
+            threads=threads,
+            timeout=timeout,
+            progress=progress,
+            disk=disk,
+        )
     weights = list(run.results.values())
     if any(not np.array_equal(other, weights[0]) for other in weights[1:]):
         raise ProtocolError("The parties opened different weights. Do not use any of them; please report this.")
