@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from cofit import Contribution, FixedPoint, Party, SecretArray, run_local
-from cofit.arithmetic import IntegerRing
-from cofit.sharing import Scheme
+from cofit.arithmetic import IntegerRing, mapped
+from cofit.errors import InvalidInputError
+from cofit.roles import LocalRun
+from cofit.roles.files import share_files
+from cofit.sharing import Scheme, scheme_of
 from support.engines import RowsEngine
-from support.schemes import local
+from support.schemes import form, local
 
 ROWS, COLS = 11, 5
 Results = dict[str, list[int]]
@@ -24,26 +29,54 @@ PRODUCTS: dict[str, Callable[[SecretArray, SecretArray, SecretArray], SecretArra
     "squared lengths": lambda x, w, r: x.inner(x),
     "public factor": lambda x, w, r: x @ np.arange(COLS),
 }
+OTHERS: dict[str, Callable[[SecretArray, SecretArray, SecretArray], SecretArray]] = {
+    "sums of rows": lambda x, w, r: x.sum(axis=1),
+    "sums of columns": lambda x, w, r: x.sum(axis=0),
+    "squared distances of some rows": lambda x, w, r: x[3:8].squared_distances(w, 200),
+}
 
 
 def products(scheme: str, ring: IntegerRing) -> Results:
     """What the first party opens."""
+    return run_of(scheme, ring).results["party-a"]
+
+
+def run_of(scheme: str, ring: IntegerRing, disk: Path | None = None, more: bool = False) -> LocalRun[Results]:
+    computed = PRODUCTS | OTHERS if more else PRODUCTS
     rng = np.random.default_rng(5)
     values, weights, residuals = (rng.integers(-99, 100, shape) for shape in ((ROWS, COLS), COLS, ROWS))
     whole = FixedPoint(0, ring)
 
     def program(party: Party) -> Results:
-        x = party.joined([("owner", "x")], 0, held=True)
+        x = party.joined([("owner", "x"), ("other", "x")], 0, held=True)
         w, r = party.constant(weights, whole), party.constant(residuals, whole)
-        found = {name: product(x, w, r) for name, product in PRODUCTS.items()}
+        found = {name: product(x, w, r) for name, product in computed.items()}
         return {name: _integers(party.open(value, reason="test")) for name, value in found.items()}
 
-    contributions = {"owner": {"x": Contribution(values, 100, whole)}}
-    return run_local(program, owners=contributions, **local(scheme)).results["party-a"]
+    upper, lower = values[:6], values[6:]
+    contributions = {name: {"x": Contribution(part, 100, whole)} for name, part in (("owner", upper), ("other", lower))}
+    return run_local(program, owners=contributions, disk=disk, **local(scheme))
 
 
 def _integers(values: npt.NDArray[np.int64]) -> list[int]:
     return [int(v) for v in values.flat]
+
+
+def test_products_of_a_matrix_in_a_file(
+    scheme: str, ring: IntegerRing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why := scheme_of(form(scheme).spec).in_memory:
+        with pytest.raises(InvalidInputError, match=f"None with scheme '{scheme}': {why}"):
+            run_of(scheme, ring, tmp_path)
+        return
+    monkeypatch.setattr(mapped, "BLOCK_BYTES", 4 * COLS * ring.element_bytes)  # two rows or so at a time
+    files = mock.Mock(side_effect=share_files.allot)
+    monkeypatch.setattr(share_files, "allot", files)
+    found, wanted = run_of(scheme, ring, tmp_path, True), run_of(scheme, ring, None, True)
+    assert files.call_count >= len(found.results)
+    assert found.results == wanted.results
+    assert found.traffic == wanted.traffic, "the same rounds and bytes"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("rows", [4, ROWS])

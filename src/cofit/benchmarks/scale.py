@@ -7,6 +7,7 @@ The rows are made up from a seed, a block at a time, where they are shared: nobo
 from __future__ import annotations
 
 import math
+import resource
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -43,7 +44,9 @@ class ScaleResult:
     """What ``cofit bench scale`` prints.
 
     ``seconds``: from connected processes to the released weights, at the party of rank 0; ``forecast_seconds``: of the
-    plan, for a machine whose cores are free; ``forecast_ratio``: measured over forecast. ``bytes_total``: sent by
+    plan, for a machine with two cores that are free; ``forecast_ratio``: measured over forecast.
+    ``processor_seconds``: of all members together; half of it is what two cores need at least, whoever else uses them,
+    and ``forecast_processor_ratio`` is that over the forecast. ``bytes_total``: sent by
     parties and owners; ``bytes_without_check``: less the check of rows. ``memory_bytes``: the limit, 0 for none;
     ``peak_bytes``: resident at the largest party, everything included; ``forecast_peak_bytes``: what the plan says.
     ``on_disk``: whether the shares of the data, ``matrix_bytes`` at each party, were in files.
@@ -59,6 +62,8 @@ class ScaleResult:
     seconds: float
     forecast_seconds: float
     forecast_ratio: float
+    processor_seconds: float
+    forecast_processor_ratio: float
     seconds_share: float
     seconds_prepare: float
     seconds_check: float
@@ -118,8 +123,16 @@ def measure_scale(
     plan, spec = plan_training(facts), facts.spec()
     cost = forecast(plan, owners=_OWNERS)
     with disk_of(plan, spec.parties, _OWNERS, directory) as disk:
+        before = _processor_seconds()
         run = _train(plan, spec, threads, disk, progress)
-    return _result(plan, spec, threads, cost, run, disk is not None)
+        spent = _processor_seconds() - before
+    return _result(plan, spec, threads, cost, run, spent, disk is not None)
+
+
+def _processor_seconds() -> float:
+    """Of all members that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
 
 
 def _train(
@@ -160,7 +173,13 @@ def _contributions(plan: Plan) -> dict[str, Mapping[str, Contribution]]:
 
 
 def _result(
-    plan: Plan, spec: Spec, threads: int, cost: Forecast, run: LocalRun[npt.NDArray[np.float64]], on_disk: bool
+    plan: Plan,
+    spec: Spec,
+    threads: int,
+    cost: Forecast,
+    run: LocalRun[npt.NDArray[np.float64]],
+    spent: float,
+    on_disk: bool,
 ) -> ScaleResult:
     facts, seconds, memory = plan.facts, run.seconds, cost.memory
     total = math.fsum((seconds[SHARE], seconds[PROGRAM]))
@@ -176,6 +195,8 @@ def _result(
         seconds=total,
         forecast_seconds=cost.total.seconds,
         forecast_ratio=total / cost.total.seconds,
+        processor_seconds=spent,
+        forecast_processor_ratio=spent / cost.processors / cost.total.seconds,
         seconds_share=seconds[SHARE],
         seconds_prepare=seconds.get(PREPARE, 0.0),
         seconds_check=seconds["check"],

@@ -13,6 +13,7 @@ from rich.status import Status
 
 from cofit.cli.model import CERTIFICATE_TEXT, model_of_release, refuse_shared, tell_of_shrinkage, write_model
 from cofit.cli.rehearsal_options import rehearsal_options
+from cofit.cli.setting_options import size_of
 from cofit.cli.table_options import table_options
 from cofit.errors import InvalidInputError
 from cofit.roles.files.text_tables import TextLayout
@@ -25,9 +26,21 @@ MODEL = "model.json"
 @click.argument("study", type=click.Path(path_type=Path))
 @rehearsal_options
 @click.option("--secret", type=click.Path(path_type=Path), help="Vertical studies: the secret of the owners.")
+@click.option(
+    "--memory",
+    callback=size_of,
+    metavar="SIZE",
+    help="The most memory that each party may use, such as 1GB.  [default: compute.memory of the study]",
+)
 @table_options
 def run_study(
-    study: Path, tables: tuple[str, ...], keys: Path, out: Path, secret: Path | None, layout: TextLayout
+    study: Path,
+    tables: tuple[str, ...],
+    keys: Path,
+    out: Path,
+    secret: Path | None,
+    memory: int | None,
+    layout: TextLayout,
 ) -> None:
     """Run the whole of STUDY on this machine, for trying it out: parties, owners and analyst, each a process, over TLS.
 
@@ -41,7 +54,7 @@ def run_study(
 
     Exit codes: 0 the model is there, 1 somebody failed (the message says whose log to read), 2 wrong usage or input.
     """
-    rehearsal = Rehearsal.of(study, keys, tables_of(tables), out, secret, layout)
+    rehearsal = Rehearsal.of(study, keys, tables_of(tables), out, secret, layout, memory)
     refuse_shared(rehearsal.study)
     rehearsal.check_tables()
     console = Console(stderr=True)

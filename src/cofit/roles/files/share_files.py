@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import partial
 from pathlib import Path
 
-from cofit.arithmetic.engine import LOCAL, Engine
+from cofit.arithmetic.engine import Engine
 from cofit.arithmetic.mapped import MappedEngine, Pages
 from cofit.errors import StateError
 from cofit.units import size
@@ -24,9 +24,9 @@ PREFIX = ".shares."
 """With which the name of such a file begins for the moment that it has one."""
 
 
-def engine_on(directory: Path | None) -> AbstractContextManager[Engine]:
-    """Return the engine of a session: with its matrices in files there, or, for None, in memory."""
-    return nullcontext(LOCAL) if directory is None else shares_on_disk(directory)
+def engine_on(directory: Path | None) -> AbstractContextManager[Engine | None]:
+    """Return the engine of a session with its matrices in files there; None for None: that of the scheme."""
+    return nullcontext() if directory is None else shares_on_disk(directory)
 
 
 @contextmanager

@@ -143,7 +143,7 @@ def run_party(
     reporter = reporter or Reporter(time.monotonic(), silent)
     with engine_on(agenda.disk) as engine:
         scheme = scheme_of(agenda.spec)(mesh, agenda.parties, agenda.dealer, agenda.spec)
-        scheme.engine = engine
+        scheme.engine = engine or scheme.engine
         return _run_program(scheme, agenda, program, reporter)
 
 

@@ -42,7 +42,7 @@ class Staged(Generic[S]):
 
     out: gets ``state`` (of every participant) and ``logs``, both for this user alone: what an owner is told of its
     table tells something about the data. secret: the owners' secret, for a vertical study. layout: what was said of all
-    tables.
+    tables. memory: the bytes that each party may use; None: what the study says.
     """
 
     path: Path
@@ -52,6 +52,7 @@ class Staged(Generic[S]):
     out: Path
     secret: Path | None = None
     layout: TextLayout = ANY_LAYOUT
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         owners = {owner.name for owner in self.study.owners}
@@ -93,7 +94,9 @@ class Staged(Generic[S]):
 
     def party_command(self, name: str) -> list[str]:
         """The command of a computing party."""
-        return self._command("party", "--name", name, "--key", self.key(name), "--state", self._state(name, "party"))
+        memory = () if self.memory is None else ("--memory", f"{self.memory} B")
+        state = self._state(name, "party")
+        return self._command("party", "--name", name, "--key", self.key(name), "--state", state, *memory)
 
     def dealer_command(self, name: str) -> list[str]:
         """The command of the dealer."""
@@ -145,9 +148,10 @@ class Rehearsal(Staged[Study]):
         out: Path,
         secret: Path | None,
         layout: TextLayout = ANY_LAYOUT,
+        memory: int | None = None,
     ) -> Rehearsal:
         """Read the study, and check that everything is there before anything is started."""
-        return cls(path, load_study(path), keys, data, out, secret, layout)
+        return cls(path, load_study(path), keys, data, out, secret, layout, memory)
 
     def check_tables(self) -> None:
         """Raise InvalidInputError, which names the owner or the file, unless every table is as the study says."""

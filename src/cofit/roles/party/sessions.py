@@ -294,7 +294,7 @@ class PartySessions(Sessions[Begin]):
         ):
             dealer = dealers[0].name if dealers else None
             scheme = scheme_of(job.spec)(mesh, self._names, dealer, job.spec)
-            scheme.engine, scheme.on_failure = engine, end
+            scheme.engine, scheme.on_failure = engine or scheme.engine, end
             try:
                 scheme.setup()
                 return run_session(scheme, job, state, self._audit, self._report, **where)
