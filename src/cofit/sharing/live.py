@@ -8,6 +8,8 @@ share. Results that are views of others (slices) count again, so it is rather mo
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -19,15 +21,25 @@ _LARGEST_ELEMENT = 16
 class Live:
     """Bytes that live ``now``, and the most that did so (``peak``)."""
 
-    __slots__ = ("now", "peak")
+    __slots__ = ("_counts", "now", "peak")
 
     def __init__(self) -> None:
         self.now = self.peak = 0
+        self._counts = True
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Count nothing that comes in the block: what is made in pieces there, and dropped."""
+        self._counts = False
+        try:
+            yield
+        finally:
+            self._counts = True
 
     def array(self, ring: Ring, shape: Shape) -> RingArray:
         """Return zeros that all lie in one place, and count them as if they did not."""
         owner = _Owner(_LARGEST_ELEMENT)
-        owner.live, owner.size = self, math.prod(shape) * ring.element_bytes
+        owner.live, owner.size = self, math.prod(shape) * ring.element_bytes if self._counts else 0
         self.now += owner.size
         self.peak = max(self.peak, self.now)
         array: RingArray = np.ndarray(shape, ring.dtype, owner, strides=(0,) * len(shape))

@@ -78,6 +78,7 @@ class Meter(FromNumbers, Blank):
         self._tally = list(astuple(Tally()))
         self._tallies = {"": self._tally}
         self._late = None if self._costs.late is None else self._costs.late()
+        self._by_blocks = target.in_memory is None
         self.live = Live()
         """What the program holds, of one part of a share."""
         self.verification_tally = Tally()
@@ -359,9 +360,14 @@ class Meter(FromNumbers, Blank):
         return [blank_bits(width, count)] * self._costs.number_masks, None
 
     def high_squares(self, a: Share, shift: int) -> Share:
-        if not self._costs.high_part.rounds:
+        """A scheme that can have the data on disk makes high parts of some rows at a time, and holds the sums alone."""
+        if self._costs.high_part.rounds:
+            return self._high_squares_in_pieces(a, shift)
+        if not self._by_blocks:
             return super().high_squares(a, shift)
-        return self._high_squares_in_pieces(a, shift)
+        with self.live.paused():
+            squares = super().high_squares(a, shift)
+        return Share(squares.ring, (self.live.array(squares.ring, squares.shape),))
 
     def high_part(self, a: Share, shift: int) -> Share:
         return super().high_part(self._count(self._costs.high_part, a.ring, a.shape), shift)
