@@ -26,6 +26,7 @@ from cofit.secret.bits import SecretBits
 from cofit.secret.conversions import bits_to_array, concatenate
 from cofit.secret.joining import InputFacts, Pairs, checked_pairs, places_of
 from cofit.secret.ranges import Bound
+from cofit.secret.shards import Shards
 from cofit.secret.stored import decode_share, encode_share
 from cofit.sharing import DealtShare, Scheme, Share
 
@@ -54,6 +55,7 @@ class Party:
         self._under_way: tuple[str, int, int] | None = None
         scheme.on_preparation = self._prepared
         self.audit = audit or AuditLog()
+        self._shards: Shards | None = None  # where the rows of the data are, if they are not here
 
     @property
     def name(self) -> str:
@@ -274,14 +276,19 @@ class Party:
         self._scheme.check_stored([value._share for value in values])
 
     def verify(self) -> None:
-        """Raise ProtocolError unless everything that was computed so far stands up to the checks of the scheme.
+        """Raise ProtocolError unless everything that was computed so far stands up to the checks of the scheme, in the
+        sessions of all shards first.
 
         ``open`` and ``export_share`` do this first. Local, but where the scheme has put checks off.
         """
+        if self._shards is not None:
+            self._shards.brought(self._shards.each(Party.verify, (self._shards.parties,)))
         self._scheme.verify()
 
     def forget_inputs(self) -> None:
         """Drop every contribution, taken or not: a program that needs them no longer gives their memory back. Local."""
+        if self._shards is not None:
+            self._shards.brought(self._shards.each(Party.forget_inputs, (self._shards.parties,)))
         for held in (self._dealt, self._received, self._pieces, self._joined):
             held.clear()
 

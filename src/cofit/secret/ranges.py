@@ -51,12 +51,16 @@ def product_format(
     return FixedPoint.cached(fraction_bits, left.ring), exact - fraction_bits
 
 
+def exact_limit(limit: int, fraction_bits: int, proven: Bound | None) -> int:
+    """Return the limit of a product before its truncation, when it has so many fractional bits."""
+    return limit if proven is None else min(limit, scaled_up(as_bound(proven, "a product"), fraction_bits))
+
+
 def product_limit(exact: int, result: FixedPoint, shift: int, proven: Bound | None) -> int:
     """Return the limit of a truncated product whose integers do not exceed ``exact``, nor a bound that is proven.
 
     Only the total must fit the ring: partial sums that wrap modulo 2^k are harmless.
     """
-    if proven is not None:
-        exact = min(exact, scaled_up(as_bound(proven, "a product"), result.fraction_bits + shift))
+    exact = exact_limit(exact, result.fraction_bits + shift, proven)
     checked(exact, result, "A product before its truncation")
     return (exact >> shift) + 1 if shift else exact

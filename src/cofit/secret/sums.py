@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple
 
+from cofit.arithmetic import FixedPoint
 from cofit.errors import FormatMismatchError, parameter_error
 from cofit.secret.array import SecretArray
-from cofit.secret.ranges import Bound, product_format, product_limit
+from cofit.secret.ranges import Bound, exact_limit, product_format, product_limit
+from cofit.sharing import Scheme
 from cofit.sharing.operands import check_plus, check_shift
-from cofit.sharing.sums import Clip, Kind, Product, ProductSum
+from cofit.sharing.sums import Clip, Kind, PartialSum, Product, ProductSum
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ class Sum:
                 raise parameter_error("products", "Sum", wanted, f"{a.format} times {b.format}", FormatMismatchError)
         limit = sum(p.limit for p in products) + (0 if plus is None else plus.integer_limit)
         self.integer_limit = product_limit(limit, self.format, shift, proven_bound)
+        self._exact_limit = exact_limit(limit, exact, proven_bound)
         self._products, self._plus = tuple(products), plus
         self._scheme = first.lefts[0]._scheme
         self._sum = ProductSum(tuple(p.product for p in products), shift, None if plus is None else plus._share)
@@ -107,6 +112,10 @@ class Sum:
         """Return the sum."""
         return sums(self)[0]
 
+    def partial(self) -> PartOfSum:
+        """Return what we have of the sum before its truncation, to be added to that of other rows (``AddedSum``)."""
+        return PartOfSum(self._scheme.partial_sum(self._sum), self.format, self._exact_limit)
+
     def clips(self, lower: int, upper: int) -> bool:
         """Whether the scheme clips this sum to these integers in one operation. Public."""
         room = self.format.ring.bits - self._sum.shift
@@ -125,7 +134,25 @@ class Sum:
         return f"<Sum of {len(self._sum.products)} products, shape {self._sum.shape}, {self.format}>"
 
 
-def sums(*wanted: Sum) -> list[SecretArray]:
+class PartOfSum(NamedTuple):
+    """What a party has of a sum over some rows before its truncation; the format is that after it, the limit exact."""
+
+    partial: PartialSum
+    format: FixedPoint
+    limit: int
+
+
+class AddedSum:
+    """The sum of such parts, over the rows of all: in the session of ``scheme``, still to be truncated by ``sums``."""
+
+    def __init__(self, scheme: Scheme, parts: Sequence[PartOfSum]) -> None:
+        self._scheme, self.format = scheme, parts[0].format
+        self._sum = reduce(PartialSum.plus, (part.partial for part in parts))
+        limit = sum(part.limit for part in parts)
+        self.integer_limit = product_limit(limit, self.format, self._sum.shift, None)
+
+
+def sums(*wanted: Sum | AddedSum) -> list[SecretArray]:
     """Return several sums; together, where the scheme joins them."""
     scheme = wanted[0]._scheme
     shares = scheme.product_sums([one._sum for one in wanted])

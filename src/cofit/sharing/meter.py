@@ -46,7 +46,7 @@ from cofit.sharing.regions import regions_in, whole
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Share
 from cofit.sharing.spec import SchemeInfo, Spec
-from cofit.sharing.sums import Clip, Kind, ProductSum
+from cofit.sharing.sums import Clip, Kind, PartialSum, ProductSum
 from cofit.sharing.tally import Tally
 from cofit.transport import Terms, memory_meshes
 
@@ -257,11 +257,12 @@ class Meter(FromNumbers, Blank):
             self._late.products(ring, math.prod(shape), a.shape[-1])
         return self._product(ring, left, None if b is a else b.shape, shape, shift)
 
-    def product_sums(self, wanted: Sequence[ProductSum]) -> list[Share]:
+    def product_sums(self, wanted: Sequence[ProductSum | PartialSum]) -> list[Share]:
         if not self._costs.joins_sums:
             return super().product_sums(wanted)
         for one in wanted:
-            self._count_terms(one)
+            if isinstance(one, ProductSum):
+                self._count_terms(one)
         costs = [self._costs.truncated_product if one.shift else self._costs.product for one in wanted]
         self._send(max(cost.rounds for cost in costs), 0)
         return [

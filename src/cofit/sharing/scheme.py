@@ -38,7 +38,7 @@ from cofit.sharing.placed import PlacedShare
 from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Share
 from cofit.sharing.spec import Spec
 from cofit.sharing.summands import joined
-from cofit.sharing.sums import Clip, Kind, Product, ProductSum, repeated_to
+from cofit.sharing.sums import Clip, Kind, PartialSum, Product, ProductSum, repeated_to
 
 _PIECE = 1 << 19  # elements of a matrix whose high parts travel at once
 
@@ -279,17 +279,30 @@ class Scheme(Member, Conversion):
         check_shift(ring, shift)
         return self._inner(ring, a, b, shape, shift)
 
-    def product_sums(self, wanted: Sequence[ProductSum]) -> list[Share]:
+    def product_sums(self, wanted: Sequence[ProductSum | PartialSum]) -> list[Share]:
         """Return sums of products; here one product after the other. See ``sums.py``."""
         return [self._sum_in_turn(one) for one in wanted]
 
-    def _sum_in_turn(self, one: ProductSum) -> Share:
-        main, *others = one.products
+    def partial_sum(self, one: ProductSum) -> PartialSum:
+        """Return what we have of a sum before its truncation, to be added to that of other rows.
+
+        By default a share of it, with the messages of a product; ``product_sums`` truncates it then. A scheme whose
+        products are local before their truncation sends nothing here.
+        """
+        return PartialSum(one.ring, self._sum_in_turn(one._replace(shift=0)).parts, one.shift)
+
+    def _sum_in_turn(self, one: ProductSum | PartialSum) -> Share:
+        if isinstance(one, PartialSum):
+            return self.truncate(Share(one.ring, one.parts), one.shift)
+        return self._product_of(one.products[0], one.shift, self._with_others(one))
+
+    def _with_others(self, one: ProductSum) -> Share | None:
+        """Return what is added to the first product: all others, and ``plus``."""
         plus = one.plus
-        for other in others:
+        for other in one.products[1:]:
             term = repeated_to(self._product_of(other, 0, None), one.shape)
             plus = term if plus is None else self.add(plus, term)
-        return self._product_of(main, one.shift, plus)
+        return plus
 
     def _product_of(self, product: Product, shift: int, plus: Share | None) -> Share:
         if product.kind is Kind.PAIRS:

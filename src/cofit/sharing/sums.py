@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cofit.arithmetic import Ring, Shape
+from cofit.arithmetic import Ring, RingArray, Shape
 from cofit.arithmetic.ring import broadcast_shape, inner_shape, matmul_shape
+from cofit.errors import InvalidInputError
 from cofit.sharing.operands import common_ring
 from cofit.sharing.shares import Share
 
@@ -67,6 +68,29 @@ class ProductSum(NamedTuple):
         if len(rings) > 1:
             common_ring(self.products[0].lefts[0], self.products[-1].lefts[0])
         return next(iter(rings.values()))
+
+
+class PartialSum(NamedTuple):
+    """What a party has of a sum of products before it is divided by 2^shift: arrays that may be added to those of other
+    rows. A scheme makes it of a ``ProductSum`` (``Scheme.partial_sum``), and ``Scheme.product_sums`` goes on with it,
+    perhaps in another session of the same parties. What the arrays are, only the scheme knows.
+    """
+
+    ring: Ring
+    parts: tuple[RingArray, ...]
+    shift: int
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the result."""
+        return self.parts[0].shape
+
+    def plus(self, other: PartialSum) -> PartialSum:
+        """Return both sums together. Local."""
+        if (self.ring, self.shape, self.shift) != (other.ring, other.shape, other.shift):
+            raise InvalidInputError("Partial sums that are added have one ring, one shape and one shift.")
+        added = zip(self.parts, other.parts, strict=True)
+        return self._replace(parts=tuple(self.ring.add(a, b) for a, b in added))
 
 
 class Clip(NamedTuple):

@@ -250,12 +250,15 @@ def level_of(noisy_sum: str) -> str:
 _MEANS = "(x.sum(axis=1) * round(Fraction(1 << 20, x.shape[1]))).ldexp(-20).truncate(20).sum()"
 _LEVEL = "_level(offset, passed, plan, noise)"
 _CENTRE = "_sum(rows, passed, plan) + noise.of(CENTRE)"
-_TO_GRID = ("rows.x.T.matmul(scale, formats.grid,", "rows.x.T.matmul(scale, exact,")
+_TO_GRID = ("Sum([matrix(rows.x.T, scale)], formats.grid,", "Sum([matrix(rows.x.T, scale)], exact,")
 _FINE = "plan.formats.data + plan.formats.scaled"
 _EXACT = f"formats.argument + {STEP_BITS}"
 _RESIDUALS = (
-    "gradient = with_bits(_sum_of_residuals(rows, plan, residuals).value(), formats.grid).reshape(plan.layout.outputs)",
-    f"gradient = rows.sign.inner(residuals, {_EXACT}).reshape(1)",
+    (
+        "return [_sum_of_residuals(rows, plan, _residuals(rows, plan, moved))]",
+        f"return [Sum([by_rows(rows.sign, _residuals(rows, plan, moved))], {_EXACT})]",
+    ),
+    ("gradient = with_bits(gradient, formats.grid).reshape(plan.layout.outputs)", "gradient = gradient.reshape(1)"),
 )
 _OFFSET = ("tighten(offset + ", f"tighten(offset.widen({_EXACT} + formats.offset_exponent) + ")
 _INTERCEPT = "(gradient + noise).ldexp(-formats.offset_exponent)"
@@ -271,12 +274,12 @@ FINER: dict[str, tuple[tuple[str, str], ...]] = {
         (_CENTRE, f"({_CENTRE}.widen({_FINE})).truncate(plan.formats.grid)"),
     ),
     "intercept, more bits than its noise": (
-        _RESIDUALS,
+        *_RESIDUALS,
         _OFFSET,
         (_INTERCEPT, _WIDER + ".ldexp(-formats.offset_exponent)"),
     ),
     "intercept, rounded after its noise": (
-        _RESIDUALS,
+        *_RESIDUALS,
         (_INTERCEPT, _WIDER + ".truncate(formats.grid).ldexp(-formats.offset_exponent)"),
     ),
 }
@@ -297,7 +300,7 @@ def test_a_value_finer_than_its_noise_is_noticed(name: str) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [((_LEVEL, level_of(f"{_MEANS} + noise.of(LEVEL)")),), (_TO_GRID,), (_RESIDUALS,)],
+    [((_LEVEL, level_of(f"{_MEANS} + noise.of(LEVEL)")),), (_TO_GRID,), _RESIDUALS],
     ids=["level", "centre", "intercept"],
 )
 def test_the_program_cannot_add_noise_of_another_grid(changes: tuple[tuple[str, str], ...]) -> None:

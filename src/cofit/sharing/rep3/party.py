@@ -61,7 +61,7 @@ from cofit.sharing.shares import Share
 from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.sharing.steps import Messages, Protocol
 from cofit.sharing.summands import SummandInputs
-from cofit.sharing.sums import Kind, Product, ProductSum
+from cofit.sharing.sums import Kind, PartialSum, Product, ProductSum
 from cofit.transport import Mesh
 
 _CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a processor
@@ -255,15 +255,22 @@ class Rep3(ComparesDealt, Rep3Clips):
 
     # --- sums of products --------------------------------------------------------------------------------
 
-    def product_sums(self, wanted: Sequence[ProductSum]) -> list[Share]:
+    def product_sums(self, wanted: Sequence[ProductSum | PartialSum]) -> list[Share]:
         """Summands are added up before anything is sent, and all sums travel together."""
         protocols = [self._summed(one) for one in wanted]
         return self._together("sums", *protocols)
 
-    def _summed(self, one: ProductSum) -> Protocol[Share]:
+    def partial_sum(self, one: ProductSum) -> PartialSum:
+        """Our summand z_i. Local: the masks are those of ``product_sums``, which takes the sum of summands."""
+        return PartialSum(one.ring, (self._summand(one),), one.shift)
+
+    def _summed(self, one: ProductSum | PartialSum) -> Protocol[Share]:
         ring, shape, shift = one.ring, one.shape, one.shift
-        summand = self._summand(one._replace(plus=None))
-        masks = self._masks(ring, shape, shift, one.plus)
+        if isinstance(one, PartialSum):
+            (summand,), plus = one.parts, None
+        else:
+            summand, plus = self._summand(one._replace(plus=None)), one.plus
+        masks = self._masks(ring, shape, shift, plus)
         summand = ring.signed_sum([summand, *masks.plus], masks.minus)
         return (yield from self._reduced(ring, summand, shape, shift, masks))
 

@@ -59,6 +59,7 @@ from cofit.sharing.rep4.known import BESIDE, FUSED, KNOWN, SECOND, TRUNCATION, K
 from cofit.sharing.shares import BitShare, Share
 from cofit.sharing.spec import SchemeInfo, Spec
 from cofit.sharing.summands import SummandInputs
+from cofit.sharing.sums import Kind, PartialSum, ProductSum
 from cofit.transport import Mesh
 
 # A product is the sum of v_gh over these pairs, each known to the two parties outside the pair:
@@ -193,20 +194,24 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
     # --- products ----------------------------------------------------------------------------------------
 
     def _mul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        return self._reduce("mul", ring, self._mul_terms(ring, a, b), shape, shift, plus)
+
+    def _mul_terms(self, ring: Ring, a: Share, b: Share) -> dict[int, RingArray]:
         terms = {}
         for n in self._known_pairs:
             g, h = PAIRS[n]
             x, y = ((self._summand(value, g), self._summand(value, h)) for value in (a, b))
             terms[n] = ring.cross_product(x, y) if n < _WITH_SQUARE else ring.mul_sum(x, y[::-1])
-        return self._reduce("mul", ring, terms, shape, shift, plus)
+        return terms
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
+        return self._reduce("matmul", ring, self._matmul_terms(ring, a, b), shape, shift, plus)
+
+    def _matmul_terms(self, ring: Ring, a: Share, b: Share) -> dict[int, RingArray]:
         if len(a.shape) + len(b.shape) == 3:  # x @ B = B^T @ x
             matrix, vector = (a, b) if len(a.shape) == 2 else (b.map(np.transpose), a)
-            terms = self._matvec_terms(ring, matrix, vector)
-        else:
-            terms = self._terms(ring, b, lambda pair, factors: a.placed.only(*pair).matmul_sum(factors))
-        return self._reduce("matmul", ring, terms, shape, shift, plus)
+            return self._matvec_terms(ring, matrix, vector)
+        return self._terms(ring, b, lambda pair, factors: a.placed.only(*pair).matmul_sum(factors))
 
     def _terms(
         self, ring: Ring, b: Share, product: Callable[[tuple[int, int], Sequence[RingArray]], RingArray]
@@ -243,6 +248,9 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
         return ring.add(self._summand(b, g), other) if n < _WITH_SQUARE else other
 
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, high: int = 0) -> Share:
+        return self._reduce("inner", ring, self._inner_terms(a, b, high), shape, shift, None)
+
+    def _inner_terms(self, a: Share, b: Share, high: int = 0) -> dict[int, RingArray]:
         """The terms of v_gh one by one: the sum y_g + y_h would be a temporary as large as b."""
         terms = {}
         for n in self._known_pairs:
@@ -251,7 +259,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
             count = 2 + (n < _WITH_SQUARE)
             own, others = (first, second, first)[:count], (second, first, first)[:count]
             terms[n] = a.placed.inner_sum(own, b.placed, others, high)
-        return self._reduce("inner", ring, terms, shape, shift, None)
+        return terms
 
     def high_squares(self, a: Share, shift: int) -> Share:
         """Some rows at a time: no second matrix."""
@@ -265,6 +273,23 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
             return self._truncated_sum(operation, ring, terms, shape, shift, plus)
         product = self._deal_terms(operation, ring, terms, shape)
         return product if plus is None else self.add(product, plus)
+
+    def partial_sum(self, one: ProductSum) -> PartialSum:
+        """The terms v_gh that we know. The first product is local; what is added to it costs what it does always."""
+        ring, (kind, lefts, rights), plus = one.ring, one.products[0], self._with_others(one)
+        a, b = (self._columns(side) if kind is Kind.PAIRS else side[0] for side in (lefts, rights))
+        if kind is Kind.MATMUL:
+            terms = self._matmul_terms(ring, a, b)
+        else:
+            terms = self._mul_terms(ring, a, b) if kind is Kind.MUL else self._inner_terms(a, b)
+        self._add_to_squares(ring, terms, plus)
+        return PartialSum(ring, tuple(terms[n] for n in self._known_pairs), one.shift)
+
+    def _sum_in_turn(self, one: ProductSum | PartialSum) -> Share:
+        if isinstance(one, ProductSum):
+            return super()._sum_in_turn(one)
+        terms = dict(zip(self._known_pairs, one.parts, strict=True))
+        return self._reduce("sums", one.ring, terms, one.shape, one.shift, None)
 
     def _deal_terms(self, operation: str, ring: Ring, terms: Mapping[int, RingArray], shape: Shape) -> Share:
         """Deal every v_gh jointly, to g or h: its summand is the mask, the other one's is what it is sent."""
@@ -295,11 +320,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
     def _truncated_sum(
         self, operation: str, ring: Ring, terms: dict[int, RingArray], shape: Shape, shift: int, plus: Share | None
     ) -> Share:
-        """Summand p_g of ``plus`` goes into the pair that carries the square of x_g."""
-        if plus is not None:
-            for n in self._known_pairs:
-                if n < _WITH_SQUARE:
-                    terms[n] = ring.add(terms[n], self._summand(plus, PAIRS[n][0]))
+        self._add_to_squares(ring, terms, plus)
         own = ring.signed_sum(list(terms.values())) if self.rank in (2, 3) else None
         lacked = {
             index: {place: terms[n] for place, n in enumerate(numbers) if n in terms}
@@ -307,6 +328,13 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
             if index != self.rank
         }
         return self._masked_truncation(operation, ring, shape, shift, lacked, own, FUSED)
+
+    def _add_to_squares(self, ring: Ring, terms: dict[int, RingArray], plus: Share | None) -> None:
+        """Summand p_g of ``plus`` goes into the pair that carries the square of x_g."""
+        if plus is not None:
+            for n in self._known_pairs:
+                if n < _WITH_SQUARE:
+                    terms[n] = ring.add(terms[n], self._summand(plus, PAIRS[n][0]))
 
     # --- bits --------------------------------------------------------------------------------------------
 

@@ -34,6 +34,8 @@ from cofit.protocols.clamp import clamp
 from cofit.protocols.working import tighten
 from cofit.secret import SecretArray, concatenate
 from cofit.secret.foreseen import ForeseenSquares
+from cofit.secret.shards import added, each, total
+from cofit.secret.sums import Sum, matrix, sums
 
 if TYPE_CHECKING:
     from cofit.learn.recipes.descent.plan import DescentPlan
@@ -56,68 +58,86 @@ def clipped_rows(
         raise ValueError("The rows of this plan are not clipped.")
     if known:
         mean, stretch, radius = (known[name] for name in (MEAN, SPREAD, RADIUS))
-        squares = _stretched_squares(x, mean, mean, stretch, None, formats, clip)
-        return _stretched(x, passed, squares, mean, stretch, radius, formats), dict(known)
-    rows, cols, data = *x.shape, formats.data
-    sums = x.T.matmul(passed, data, proven_bound=rows)
-    total = with_bits(sums, formats.grid) + noise.of(MEAN)
-    first = tighten(noisy.divided(total, rows, data), clip.mean)
-    squares = _squared_distances(x, first, formats, clip) * passed
-    inverse = inverse_roots(squares, None, SHORTEST, formats.of(clip.first_bits), x.size)
-    radius = _radius(squares, inverse, passed, plan, noise, x.size)
-    inverse = with_bits(_first_factors(inverse, radius, x.size), formats.scaled) * passed
+        squares = each(_stretched_squares, x, mean, mean, stretch, None, formats, clip)
+        return each(_stretched, x, passed, squares, mean, stretch, radius, formats), dict(known)
+    rows, cols, data = plan.layout.rows, plan.layout.features, formats.data
+    (summed,) = sums(*added(each(_sum_of_rows, x, passed, data)))
+    summed = with_bits(summed, formats.grid) + noise.of(MEAN)
+    first = tighten(noisy.divided(summed, rows, data), clip.mean)
+    squares = each(_squared_distances, x, first, passed, formats, clip)
+    inverse = each(_inverse_lengths, x, squares, formats, clip)
+    radius = _radius(total(each(_sum_of_lengths, x, squares, inverse, passed, clip)), plan, noise)
+    inverse = each(_first_factors, x, inverse, radius, passed, formats)
 
-    exact = data + formats.scaled
-    aside = -first.multiply(repeated(inverse.sum(), cols), exact)
-    total = x.T.matmul(inverse, formats.grid, plus=aside, proven_bound=rows * clip.first_reach) + noise.of(SHIFT)
-    shift = tighten(noisy.divided(total, rows, data), (clip.moved - clip.mean) / LONGEST)
-    foreseen = ForeseenSquares(x, first) if _pays(x) and _has_room(formats, clip) else None
-    total = _spread(x, passed, first, inverse, foreseen, formats, clip) + noise.of(SPREAD)
-    variances = noisy.divided(total, rows, data) - shift.multiply(shift, data)
+    (summed,) = sums(*added(each(_sum_of_clipped, x, first, inverse, formats, clip)))
+    shift = tighten(noisy.divided(summed + noise.of(SHIFT), rows, data), (clip.moved - clip.mean) / LONGEST)
+    foreseen = each(_foreseen, x, first, formats, clip)
+    spread = with_bits(total(each(_spread, x, passed, first, inverse, foreseen, formats, clip)), formats.grid)
+    variances = noisy.divided(spread + noise.of(SPREAD), rows, data) - shift.multiply(shift, data)
     mean = tighten(first + shift.multiply(repeated(radius, cols), data), clip.moved)
     stretch = _stretch(variances, formats, clip)
     opened = {MEAN: mean, SPREAD: stretch, RADIUS: radius}
-    squares = _stretched_squares(x, first, mean, stretch, foreseen, formats, clip)
-    return _stretched(x, passed, squares, mean, stretch, radius, formats), opened
+    squares = each(_stretched_squares, x, first, mean, stretch, foreseen, formats, clip)
+    return each(_stretched, x, passed, squares, mean, stretch, radius, formats), opened
 
 
-def _squared_distances(x: SecretArray, mean: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
-    """||x - mean||^2 for every row, exactly."""
+def _sum_of_rows(x: SecretArray, passed: SecretArray, bits: int) -> list[Sum]:
+    return [Sum([matrix(x.T, passed)], bits, proven_bound=len(x))]
+
+
+def _sum_of_clipped(
+    x: SecretArray, mean: SecretArray, inverse: SecretArray, formats: DescentFormats, clip: ClipFormats
+) -> list[Sum]:
+    """The sum of (x - m0) times its factor, truncated to the grid."""
+    aside = -mean.multiply(repeated(inverse.sum(), x.shape[1]), formats.data + formats.scaled)
+    return [Sum([matrix(x.T, inverse)], formats.grid, plus=aside, proven_bound=len(x) * clip.first_reach)]
+
+
+def _foreseen(x: SecretArray, mean: SecretArray, formats: DescentFormats, clip: ClipFormats) -> ForeseenSquares | None:
+    return ForeseenSquares(x, mean) if _pays(x) and _has_room(formats, clip) else None
+
+
+def _squared_distances(
+    x: SecretArray, mean: SecretArray, passed: SecretArray, formats: DescentFormats, clip: ClipFormats
+) -> SecretArray:
+    """||x - mean||^2 for every row that passed, exactly, and 0 for the others."""
     exact = 2 * formats.data
     squares = x.inner(x, exact, proven_bound=1)
     along = x.matmul(mean, exact, proven_bound=clip.mean)
     square = mean.inner(mean, exact, proven_bound=clip.mean**2)
-    return tighten(squares - along * 2 + repeated(square, len(x)), (1 + clip.mean) ** 2)
+    return tighten(squares - along * 2 + repeated(square, len(x)), (1 + clip.mean) ** 2) * passed
 
 
-def _radius(
-    squares: SecretArray,
-    inverse: SecretArray,
-    passed: SecretArray,
-    plan: DescentPlan,
-    noise: noisy.Noise,
-    data: int,
+def _inverse_lengths(x: SecretArray, squares: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:
+    return inverse_roots(squares, None, SHORTEST, formats.of(clip.first_bits), x.size)
+
+
+def _sum_of_lengths(
+    x: SecretArray, squares: SecretArray, inverse: SecretArray, passed: SecretArray, clip: ClipFormats
 ) -> SecretArray:
-    """The noisy mean of clamped lengths, itself clamped; one element. A record that failed counts as the shortest.
+    """The sum of clamped lengths. A record that failed counts as the shortest.
 
     inverse: 1 / max(length, SHORTEST) for every row; times the square it is the length, where that is not too short.
     """
-    clip = plan.formats.clip
-    if clip is None:
-        raise ValueError("The rows of this plan are not clipped.")
     longest = largest_length(clip)
 
     def of(square: SecretArray, inverse: SecretArray) -> SecretArray:
         return clamp(square.multiply(inverse, RADIUS_BITS, proven_bound=longest), SHORTEST, LONGEST)
 
-    lengths = in_batches(of, [squares, inverse], _HELD_BY_CLAMP, data)
-    counted = (passed * (lengths - SHORTEST)).sum() + SHORTEST * len(squares)
-    total = counted.reshape(1).widen(plan.grid_of(RADIUS)) + noise.of(RADIUS)
-    return clamp(noisy.divided(total, len(squares), RADIUS_BITS), SHORTEST, LONGEST)
+    lengths = in_batches(of, [squares, inverse], _HELD_BY_CLAMP, x.size)
+    return (passed * (lengths - SHORTEST)).sum() + SHORTEST * len(squares)
 
 
-def _first_factors(inverse: SecretArray, radius: SecretArray, data: int) -> SecretArray:
-    """1 / max(||x - m0||, r) for every row: 1 / r where that is less than the inverse of the length."""
+def _radius(counted: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> SecretArray:
+    """The noisy mean of clamped lengths, from their sum, itself clamped; one element."""
+    noisy_sum = counted.reshape(1).widen(plan.grid_of(RADIUS)) + noise.of(RADIUS)
+    return clamp(noisy.divided(noisy_sum, plan.layout.rows, RADIUS_BITS), SHORTEST, LONGEST)
+
+
+def _first_factors(
+    x: SecretArray, inverse: SecretArray, radius: SecretArray, passed: SecretArray, formats: DescentFormats
+) -> SecretArray:
+    """1 / max(||x - m0||, r) for every row that passed: 1 / r where that is less than the inverse of the length."""
     square = radius.multiply(radius, 2 * RADIUS_BITS)
     largest = inverse_square_root(square, inverse.format.fraction_bits, SHORTEST**2)
     largest = largest.with_integer_limit(min(largest.integer_limit, inverse.integer_limit))
@@ -126,7 +146,7 @@ def _first_factors(inverse: SecretArray, radius: SecretArray, data: int) -> Secr
         top = repeated(largest, len(part))
         return (part + less(top, part) * (top - part)).with_integer_limit(part.integer_limit)
 
-    return in_batches(of, [inverse], _HELD_BY_CLAMP, data)
+    return with_bits(in_batches(of, [inverse], _HELD_BY_CLAMP, x.size), formats.scaled) * passed
 
 
 def _spread(
@@ -138,7 +158,7 @@ def _spread(
     formats: DescentFormats,
     clip: ClipFormats,
 ) -> SecretArray:
-    """The sum of w (x - m0)^2 over all rows, for every column, truncated to the grid; w is at most ``inverse``^2."""
+    """The sum of w (x - m0)^2 over all rows, for every column, exactly; w is at most ``inverse``^2."""
     weights = inverse.multiply(inverse, SQUARE_BITS) - Fraction(1, 1 << SQUARE_BITS)
     weights = weights * passed
     bits = 2 * formats.data + SQUARE_BITS
@@ -150,10 +170,10 @@ def _spread(
         return squares.T.matmul(weights[a:b], bits, proven_bound=(b - a) * each)
 
     parts = _by_squares(x, mean, 1 + clip.mean, weighed)
-    total = parts[0]
+    summed = parts[0]
     for part in parts[1:]:
-        total = total + part
-    return with_bits(total, formats.grid)
+        summed = summed + part
+    return summed
 
 
 def _stretch(variances: SecretArray, formats: DescentFormats, clip: ClipFormats) -> SecretArray:

@@ -1,15 +1,19 @@
 """Noisy descent on secret data: the party program of recipe "best". What it releases, and why: ``proof.md``.
 
 Nothing is opened here: what prepares the rows and all iterates stay secret; the result may be opened, once.
+
+Rows may be in several places (``secret.shards``): what is given to ``each`` treats them one by one, or sums them up;
+everything else here is about sums of all rows, the noise, and the weights.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from cofit.learn.checked_rows import verdicts
@@ -27,13 +31,13 @@ from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL
 from cofit.protocols.working import tighten
 from cofit.secret import Party, SecretArray, concatenate
 from cofit.secret.checkpoints import Checkpoints
-from cofit.secret.sums import Sum, by_element, by_rows, sums
+from cofit.secret.shards import added, divided, each, joined, total, with_rows
+from cofit.secret.sums import Sum, by_element, by_rows, matrix, sums
 
 if TYPE_CHECKING:
     from cofit.learn.recipes.descent.plan import DescentPlan
 
 _INVERSE_BITS = 16
-Mapped = Callable[[SecretArray, SecretArray, "DescentPlan"], Rows]
 
 
 def descend(
@@ -52,16 +56,24 @@ def descend(
     done = 0 if descent is None else min(descent.done, plan.epochs)
     party.progress("train", done, plan.epochs)
     public = None if plan.formats.mapped is None else checked_map(plan, holders.reference)
-    x, labels = gathered(party, plan, holders, held=public is None)
-    passed = verdicts(party, plan, holders, x, labels, coin) if descent is None else descent.passed
+    here = with_rows(party)
+    data = each(partial(gathered, held=public is None), here, plan, holders)
+    x, labels = each(itemgetter(0), data), each(itemgetter(1), data)
+    if descent is None:
+        passed = each(verdicts, here, plan, holders, x, labels, coin)
+    else:
+        passed = divided(descent.passed, labels)
     party.progress("train", done, plan.epochs)
     with party.label("norm"):
-        importance = _importance(party, plan, holders, labels)
+        importance = each(_importance, here, plan, holders, labels)
         prepared = {} if descent is None else descent.prepared
-        mapped = None if public is None else partial(mapped_rows, party, public=public)
-        rows, extras = _with_labels(x, labels, passed, importance, plan, noise, prepared, mapped)
+        if public is None:
+            rows, extras = _prepared(x, passed, plan, noise, prepared)
+        else:
+            rows, extras = each(partial(mapped_rows, public=public), here, x, passed, plan), {}
+        rows = each(_with_labels, rows, labels, passed, importance, plan)
     if descent is None:
-        descent = begun(party, plan, noise, passed, extras)
+        descent = begun(party, plan, noise, joined(passed), extras)
         descent.keep(party, checkpoints)
     for step in range(descent.done, plan.epochs):
         with party.label("epoch"):
@@ -73,31 +85,22 @@ def descend(
         party.progress("train", step + 1, plan.epochs)
     if plan.calibration:
         _calibrate(party, rows, plan, descent, checkpoints)
-    del rows, x, mapped
+    del rows, x, data
     party.forget_inputs()
     released = plan.opened.joined(descent.total.reshape(plan.layout.weights), descent.prepared)
     return concatenate([value.ldexp(value.format.fraction_bits) for value in released])
 
 
 def _with_labels(
-    x: SecretArray,
-    labels: SecretArray,
-    passed: SecretArray,
-    importance: SecretArray | None,
-    plan: DescentPlan,
-    noise: noisy.Noise,
-    prepared: dict[str, SecretArray],
-    mapped: Mapped | None,
-) -> tuple[Rows, dict[str, SecretArray]]:
-    """Return the rows as the steps see them, with labels and weights of records in their factors, and what is opened
-    beside the weights. ``prepared``: as in ``_prepared``. ``mapped``: maps rows by a public reference."""
-    rows, extras = _prepared(x, passed, plan, noise, prepared) if mapped is None else (mapped(x, passed, plan), {})
+    rows: Rows, labels: SecretArray, passed: SecretArray, importance: SecretArray | None, plan: DescentPlan
+) -> Rows:
+    """Return the rows as the steps see them, with labels and weights of records in their factors."""
     if plan.layout.outputs > 1:
         indicators = SeveralClasses(plan.layout.outputs).indicators(labels, passed)
-        return rows.by_class(indicators, passed, importance), extras
+        return rows.by_class(indicators, passed, importance)
     signs, targets = plan.formats.residual.prepared(labels, passed)
     rows = replace(rows.signed(signs), targets=targets)
-    return rows if importance is None else rows.weighted(importance), extras
+    return rows if importance is None else rows.weighted(importance)
 
 
 def _importance(party: Party, plan: DescentPlan, holders: Holders, labels: SecretArray) -> SecretArray | None:
@@ -113,7 +116,7 @@ def _calibrate(party: Party, rows: Rows, plan: DescentPlan, descent: Descent, ch
     with party.label("intercept"):
         inverse = round(Fraction(1 << _INVERSE_BITS, plan.averaged))
         weights = (descent.total * inverse).ldexp(-_INVERSE_BITS).truncate(formats.weights)
-        margins = rows.margins(*_parts(plan, tighten(weights, formats.radius))).value().reshape(rows.sign.shape)
+        margins = each(_margins, rows, plan, tighten(weights, formats.radius))
     for event in plan.calibration[descent.done - plan.epochs :]:
         with party.label("intercept"):
             offset = descent.prepared[INTERCEPT]
@@ -123,32 +126,48 @@ def _calibrate(party: Party, rows: Rows, plan: DescentPlan, descent: Descent, ch
         descent.keep(party, checkpoints)
 
 
+def _margins(rows: Rows, plan: DescentPlan, weights: SecretArray) -> SecretArray:
+    return rows.margins(*_parts(plan, weights)).value().reshape(rows.sign.shape)
+
+
 def _intercept_step(
     rows: Rows, plan: DescentPlan, margins: SecretArray, offset: SecretArray, noise: SecretArray
 ) -> SecretArray:
     """offset + 2^-m (the sum of residuals + noise)."""
     formats = plan.formats
     moving = with_bits(offset, formats.argument)
+    (gradient,) = sums(*added(each(_moved_residuals, rows, plan, margins, moving)))
+    gradient = with_bits(gradient, formats.grid).reshape(plan.layout.outputs)
+    return tighten(offset + (gradient + noise).ldexp(-formats.offset_exponent), formats.offset_radius)
+
+
+def _moved_residuals(rows: Rows, plan: DescentPlan, margins: SecretArray, moving: SecretArray) -> list[Sum]:
+    """Return the sum of residuals, one for every output, when all scores are moved."""
+    formats = plan.formats
     if plan.layout.outputs > 1:
         moving = repeated(moving, len(margins)).reshape(-1)
     by_sign = by_element(rows.sign.reshape(-1), moving)
     moved = Sum([by_sign], formats.argument, plus=margins.reshape(-1), proven_bound=formats.argument_radius)
-    residuals = _residuals(rows, plan, moved)
-    gradient = with_bits(_sum_of_residuals(rows, plan, residuals).value(), formats.grid).reshape(plan.layout.outputs)
-    return tighten(offset + (gradient + noise).ldexp(-formats.offset_exponent), formats.offset_radius)
+    return [_sum_of_residuals(rows, plan, _residuals(rows, plan, moved))]
 
 
 def _step(rows: Rows, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
     """w + kappa (the sum of residuals times rows + noise)."""
-    formats, layout = plan.formats, plan.layout
-    residuals = _residuals(rows, plan, rows.margins(*_parts(plan, weights)))
-    most = layout.rows * reach(formats, layout)
-    wanted = [rows.weighted_sum(residuals, formats.grid, most)]
-    if layout.intercept:
-        wanted.append(_sum_of_residuals(rows, plan, residuals, formats.constant))
+    formats = plan.formats
+    wanted = added(each(_gradient, rows, plan, weights))
     gradient = concatenate([with_bits(part, formats.grid).reshape(-1) for part in sums(*wanted)])
     moved = (gradient + noise).ldexp(-formats.exponent).reshape(plan.layout.shape)
     return tighten(weights + moved, formats.radius)
+
+
+def _gradient(rows: Rows, plan: DescentPlan, weights: SecretArray) -> list[Sum]:
+    """Return the sums of a step: of residuals times rows, and of residuals alone for the intercept."""
+    formats, layout = plan.formats, plan.layout
+    residuals = _residuals(rows, plan, rows.margins(*_parts(plan, weights)))
+    wanted = [rows.weighted_sum(residuals, formats.grid, len(rows.x) * reach(formats, layout))]
+    if layout.intercept:
+        wanted.append(_sum_of_residuals(rows, plan, residuals, formats.constant))
+    return wanted
 
 
 def _parts(plan: DescentPlan, weights: SecretArray) -> tuple[SecretArray, SecretArray | None]:
@@ -185,7 +204,7 @@ def _sum_of_residuals(rows: Rows, plan: DescentPlan, residuals: SecretArray, fac
     bits = factor.denominator.bit_length() - 1
     weighted = (residuals * factor.numerator).ldexp(-bits)
     kept = min(plan.formats.grid, weighted.format.fraction_bits)
-    most = plan.layout.rows * factor * plan.formats.largest_residual
+    most = len(rows.x) * factor * plan.formats.largest_residual
     if rows.counts is not None:
         kept = min(plan.formats.grid, weighted.format.fraction_bits + rows.counts.format.fraction_bits)
         return Sum([by_rows(rows.counts.T, weighted.T)], kept, proven_bound=most)
@@ -202,23 +221,32 @@ def _prepared(
     if plan.clipped:
         return clipped_rows(x, passed, plan, noise, known)
     extras = {}
-    rows = Rows(x, plan.formats)
+    rows = each(Rows, x, plan.formats)
     if plan.floor is not None:
-        offset = means(x)
+        offset = each(means, x)
         if plan.level is not None:
             level = known[LEVEL] if known else _level(offset, passed, plan, noise)
             extras[LEVEL] = level
-            offset = (offset * OWN_PARTS + repeated(level * LEVEL_PARTS, len(x))).ldexp(-2)
-        rows = scaled_rows(x, offset.ldexp(-1), passed, plan)
+            offset = each(_levelled, offset, level)
+        rows = each(_scaled, x, offset, passed, plan)
     if plan.centre is not None:
         centre = known[CENTRE] if known else _centre(rows, passed, plan, noise)
         extras[CENTRE] = centre
-        rows = centred_rows(rows, centre, passed, plan)
+        rows = each(centred_rows, rows, centre, passed, plan)
     return rows, extras
 
 
+def _levelled(means: SecretArray, level: SecretArray) -> SecretArray:
+    return (means * OWN_PARTS + repeated(level * LEVEL_PARTS, len(means))).ldexp(-2)
+
+
+def _scaled(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    return scaled_rows(x, offset.ldexp(-1), passed, plan)
+
+
 def _level(means: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> SecretArray:
-    level = noisy.divided(_sum_of_means(means, passed, plan) + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
+    summed = total(each(_sum_of_means, means, passed, plan))
+    level = noisy.divided(summed + noise.of(LEVEL), plan.layout.rows, MEAN_BITS)
     return tighten(level.reshape(1), level_bound(plan))
 
 
@@ -232,18 +260,22 @@ def _sum_of_means(means: SecretArray, passed: SecretArray, plan: DescentPlan) ->
     facts, format = plan.facts, means.format
     lower = math.floor(facts.feature_lower / facts.feature_bound * (1 << format.fraction_bits))
     least = Fraction(lower, 1 << format.fraction_bits)
-    return (passed * (means - least)).sum() + least * plan.layout.rows
+    return (passed * (means - least)).sum() + least * len(means)
 
 
 def _sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
     """Return the sum of all rows that passed, truncated to the grid."""
+    (summed,) = sums(*added(each(_sum_of_rows, rows, passed, plan)))
+    return summed.widen(max(plan.formats.grid, summed.format.fraction_bits))
+
+
+def _sum_of_rows(rows: Rows, passed: SecretArray, plan: DescentPlan) -> list[Sum]:
     formats = plan.formats
     if rows.scale is None or rows.offset is None:
-        return rows.x.T.matmul(passed, min(formats.grid, formats.data), proven_bound=plan.layout.rows).widen(
-            formats.grid
-        )
+        kept = min(formats.grid, formats.data)
+        return [Sum([matrix(rows.x.T, passed)], kept, proven_bound=len(rows.x))]
     scale = with_bits(rows.scale, formats.scaled) * passed
     exact = formats.data + formats.scaled
     plus = -repeated(rows.offset.inner(scale, exact), rows.x.shape[1])
-    most = plan.layout.rows * (1 + formats.eta + formats.longest / (1 << formats.scaled))
-    return rows.x.T.matmul(scale, formats.grid, plus=plus, proven_bound=most)
+    most = len(rows.x) * (1 + formats.eta + formats.longest / (1 << formats.scaled))
+    return [Sum([matrix(rows.x.T, scale)], formats.grid, plus=plus, proven_bound=most)]
