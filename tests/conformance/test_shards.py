@@ -31,8 +31,9 @@ SHORT = [("owners", "rep3", 4), ("calibrated", "semi2k", 2), ("clipped", "rep3",
          ("parties, level, centred", "semi2k", 2), ("pure", "repn", 2), ("owners", "shamir", 1),
          ("pure", "pair", 2)]  # fmt: skip
 LONG = [(kind, scheme, 2) for kind in FEW for scheme in EVERY if (kind, scheme, 2) not in SHORT]
-ROUNDS = [("owners", "rep3"), ("clipped", "rep3"), ("calibrated", "rep4"), ("owners", "semi2k")]
-LONG_ROUNDS = [(kind, scheme) for kind in FEW for scheme in ("rep3", "rep4", "semi2k") if (kind, scheme) not in ROUNDS]
+ROUNDS = [("owners", "rep3"), ("clipped", "rep3"), ("pure", "rep4"), ("owners", "semi2k"), ("pure", "shamir")]
+SAME_ROUNDS = ("rep3", "rep4", "semi2k", "shamir", "shamir/5")
+LONG_ROUNDS = [(kind, scheme) for kind in FEW for scheme in SAME_ROUNDS if (kind, scheme) not in ROUNDS]
 
 
 def sharded(plan: DescentPlan, table: Table, scheme: str, count: int, checkpoints: Any = None) -> ShardedRun:
@@ -97,7 +98,7 @@ def test_every_shard_foresees_its_own_squares() -> None:
 
 @pytest.mark.parametrize(("kind", "scheme"), also_slow(ROUNDS, *LONG_ROUNDS))
 def test_a_step_takes_as_many_rounds_as_without_shards(kind: str, scheme: str) -> None:
-    plan = plan_of(kind, scheme=scheme)
+    plan = plan_of(kind, scheme=form(scheme).spec.name)
     table = random_table(plan)
     owners, holders = contributed(plan, table)
     with fixed_noise(SEED):

@@ -305,17 +305,20 @@ class Scheme(Member, Conversion):
         return plus
 
     def _product_of(self, product: Product, shift: int, plus: Share | None) -> Share:
-        if product.kind is Kind.PAIRS:
-            a, b = (self._columns(side) for side in (product.lefts, product.rights))
-        else:
-            (a,), (b,) = product.lefts, product.rights
-        if product.kind is Kind.MUL:
+        kind, a, b = self._operands(product)
+        if kind is Kind.MUL:
             return self.mul(a, b, shift, plus)
-        if product.kind is Kind.MATMUL:
+        if kind is Kind.MATMUL:
             return self.matmul(a, b, shift, plus)
         if plus is None:
             return self.inner(a, b, shift)
         return self.truncate(self.add(self.inner(a, b), plus), shift)
+
+    def _operands(self, product: Product) -> tuple[Kind, Share, Share]:
+        """Return a product with one operand on either side: pairs of vectors are multiplied as rows of a table."""
+        if product.kind is not Kind.PAIRS:
+            return product.kind, product.lefts[0], product.rights[0]
+        return Kind.INNER, self._columns(product.lefts), self._columns(product.rights)
 
     def _columns(self, vectors: Sequence[Share]) -> Share:
         """Return vectors as the columns of a table, each in one piece of memory."""

@@ -20,7 +20,7 @@ RNG = np.random.default_rng(7)
 X = RNG.integers(-8, 9, (10, 3)) / 8
 Y = RNG.integers(-8, 9, 10) / 8
 OWNERS = {"owner": {"x": Contribution(X, 1.0, FORMAT), "y": Contribution(Y, 1.0, FORMAT)}}
-SCHEMES = ("clear/1", "rep3", "rep4", "semi2k", "shamir", "repn")
+SCHEMES = ("clear/1", "rep3", "rep4", "semi2k", "shamir", "shamir/5/1", "repn")
 
 
 def inputs(party: Party) -> tuple[SecretArray, SecretArray]:

@@ -276,8 +276,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
 
     def partial_sum(self, one: ProductSum) -> PartialSum:
         """The terms v_gh that we know. The first product is local; what is added to it costs what it does always."""
-        ring, (kind, lefts, rights), plus = one.ring, one.products[0], self._with_others(one)
-        a, b = (self._columns(side) if kind is Kind.PAIRS else side[0] for side in (lefts, rights))
+        ring, plus, (kind, a, b) = one.ring, self._with_others(one), self._operands(one.products[0])
         if kind is Kind.MATMUL:
             terms = self._matmul_terms(ring, a, b)
         else:

@@ -62,6 +62,7 @@ from cofit.sharing.shamir.truncation import low_width, top_width
 from cofit.sharing.shamir.wraps import IN_BITS
 from cofit.sharing.shares import DealtShare, Share
 from cofit.sharing.spec import DIRECT, KING, SchemeInfo, Spec
+from cofit.sharing.sums import Kind, PartialSum, ProductSum
 from cofit.transport import Mesh
 
 
@@ -162,26 +163,49 @@ class Shamir(ComparesDealt, ShamirConversion):
         return self._reduced("mul", ring, summand, shape, shift, masks)
 
     def _matmul(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int, plus: Share | None) -> Share:
-        """The form is applied to b, a vector or a small matrix: then every part of a is read once."""
         masks = self._product_masks(ring, shape, shift, plus)
         summand = None
         if self._multiplies:
-            rights = ring.combined(b.parts, self._tables(ring).product(self.rank))
-            summand = ring.signed_sum([a.placed.matmul_sum(rights), *masks.plus], masks.minus)
+            summand = ring.signed_sum([self._matmul_summand(ring, a, b), *masks.plus], masks.minus)
         return self._reduced("matmul", ring, summand, shape, shift, masks)
 
+    def _matmul_summand(self, ring: Ring, a: Share, b: Share) -> RingArray:
+        """The form is applied to b, a vector or a small matrix: then every part of a is read once."""
+        return a.placed.matmul_sum(ring.combined(b.parts, self._tables(ring).product(self.rank)))
+
     def _inner(self, ring: Ring, a: Share, b: Share, shape: Shape, shift: int) -> Share:
-        """The inner products of all parts with all, of which the form is the sum: no temporary is as large as b."""
         masks = self._product_masks(ring, shape, shift, None)
         summand = None
         if self._multiplies:
-            left, right, table = a.placed, b.placed, self._tables(ring).product(self.rank)
-            places = [(c, d) for c in range(len(table)) for d in range(len(table)) if a is not b or c <= d]
-            sums = [left.inner_sum((c,), right, (d,)) for c, d in places]
-            weights = [ring.add(table[c, d], table[d, c]) if a is b and c < d else table[c, d] for c, d in places]
-            product = ring.combined(sums, np.stack(weights)[None])[0]
-            summand = ring.signed_sum([product, *masks.plus], masks.minus)
+            summand = ring.signed_sum([self._inner_summand(ring, a, b), *masks.plus], masks.minus)
         return self._reduced("inner", ring, summand, shape, shift, masks)
+
+    def _inner_summand(self, ring: Ring, a: Share, b: Share) -> RingArray:
+        """The inner products of all parts with all, of which the form is the sum: no temporary is as large as b."""
+        left, right, table = a.placed, b.placed, self._tables(ring).product(self.rank)
+        places = [(c, d) for c in range(len(table)) for d in range(len(table)) if a is not b or c <= d]
+        sums = [left.inner_sum((c,), right, (d,)) for c, d in places]
+        weights = [ring.add(table[c, d], table[d, c]) if a is b and c < d else table[c, d] for c, d in places]
+        return ring.combined(sums, np.stack(weights)[None])[0]
+
+    def partial_sum(self, one: ProductSum) -> PartialSum:
+        """Our summand, if we multiply. The first product is local; what is added to it costs what it does always."""
+        ring, plus, (kind, a, b) = one.ring, self._with_others(one), self._operands(one.products[0])
+        if not self._multiplies:
+            return PartialSum(ring, (ring.zeros(one.shape),), one.shift)
+        if kind is Kind.MUL:
+            summand = ring.bilinear(a.parts, b.parts, self._tables(ring).product(self.rank))
+        else:
+            summand = (self._matmul_summand if kind is Kind.MATMUL else self._inner_summand)(ring, a, b)
+        own = [] if plus is None else [self._summand(plus, self.geometry.multipliers)]
+        return PartialSum(ring, (ring.signed_sum([summand, *own]),), one.shift)
+
+    def _sum_in_turn(self, one: ProductSum | PartialSum) -> Share:
+        if isinstance(one, ProductSum):
+            return super()._sum_in_turn(one)
+        masks = self._product_masks(one.ring, one.shape, one.shift, None)
+        summand = one.ring.signed_sum([one.parts[0], *masks.plus], masks.minus) if self._multiplies else None
+        return self._reduced("sums", one.ring, summand, one.shape, one.shift, masks)
 
     def _bilinear_words(self, a: Share, b: Share, form: BitForm, shape: Shape) -> Share:
         masks = self._product_masks(BITS, shape, 0, None)
