@@ -17,7 +17,10 @@ from cofit.models.progress_display import progress_display
 @click.option("--rows", default=1_000_000, show_default=True, type=click.IntRange(min=2), help="Records.")
 @click.option("--cols", default=50, show_default=True, type=click.IntRange(min=1), help="Features.")
 @click.option(
-    "--memory", callback=size_of, metavar="SIZE", help="The most that a party may use, such as 1GB.  [default: no limit]"
+    "--memory",
+    callback=size_of,
+    metavar="SIZE",
+    help="The most that a party may use, such as 1GB.  [default: no limit]",
 )
 @scheme_option
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 1024), help="Kernel threads per party.")

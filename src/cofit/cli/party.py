@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from cofit.cli.setting_options import size_of
 from cofit.cli.serving import listen_option, log_to_stderr, program_option, run_until_signalled
+from cofit.cli.setting_options import size_of
 from cofit.errors import StateError
 from cofit.roles.files.keys import load_identity_for
 from cofit.roles.jobs.of_study import served_job

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import click
 
 from cofit.errors import InvalidInputError
-from cofit.learn.facts import TrainingSettings
+from cofit.learn.asked import TrainingSettings
 from cofit.learn.recipes.descent.shares import SHARED
 from cofit.learn.settings import choices_of, help_of
 from cofit.units import bytes_in

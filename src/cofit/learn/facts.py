@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.learn.asked import (
+    PAPER_DEFAULTS,
+    SETTINGS,
+    TrainingSettings,
+    check_counts,
+    check_reference,
+    check_weights,
+    class_count,
+    given_to_paper,
+    of_numbers,
+    other_route,
+    rows_are_clipped,
+)
 from cofit.learn.checked import OWNER, byte_count, flag, integer, one_of, positive, real
 from cofit.learn.exact import ADDED
 from cofit.learn.losses import LOSSES
-from cofit.learn.recipes.descent.budget import clipping_pays, pure_penalty, spend
+from cofit.learn.recipes.descent.budget import pure_penalty, spend
 from cofit.learn.recipes.descent.clip import row_limit
 from cofit.learn.recipes.descent.public_map import check_cells
-from cofit.learn.recipes.descent.settings import DescentSettings
-from cofit.learn.recipes.descent.shares import Shares, checked_shares, refuse_clipped, refuse_level
-from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS, MinimiserSettings
-from cofit.learn.settings import RECIPES, WHO_SCALES, CommonSettings, unset_of
-from cofit.learn.targets import MOST_CLASSES
+from cofit.learn.recipes.descent.shares import Shares, checked_shares, refuse_level
+from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS
+from cofit.learn.settings import RECIPES, WHO_SCALES
 from cofit.learn.weights import checked_class_weights
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
@@ -38,9 +48,6 @@ DEFAULT_NORM_FLOOR, NUMBER_NORM_FLOOR = Fraction(1, 16), Fraction(1)
 DEFAULT_DELTA = 1e-6
 """Of recipe 'best': a delta of 0 costs much accuracy, and this one is far below 1 / n for most data."""
 DESCENT, MINIMISER = "descent", "minimiser"
-_HASH = re.compile("[0-9a-f]{64}")
-PAPER_DEFAULTS = unset_of(MinimiserSettings)
-"""The parameters that recipe 'paper' alone has, and what None stands for."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ class Facts:
         """
         if self.recipe == "paper":
             return MINIMISER
-        sparse = self.row_nonzeros is not None and 2 * self.row_nonzeros < self.cols and not _of_numbers(self.loss)
+        sparse = self.row_nonzeros is not None and 2 * self.row_nonzeros < self.cols and not of_numbers(self.loss)
         return DESCENT if self.delta or (sparse and self.normalised_by == "owners") else MINIMISER
 
     def spec(self, parties: int | None = None) -> Spec:
@@ -148,12 +155,6 @@ class Facts:
         return plain
 
 
-@dataclass(eq=False, repr=False)
-class TrainingSettings(MinimiserSettings, DescentSettings, CommonSettings):
-    """All settings of a training run, of every recipe."""
-
-
-SETTINGS = tuple(one.name for one in fields(TrainingSettings))
 PARAMETERS = (
     *("rows", "cols", "partition", "loss", "route", "classes", "shared_model", "reference", "reference_inputs"),
     "largest_count",
@@ -226,7 +227,7 @@ def training_facts(
     row_nonzeros, calibrate_intercept = asked.row_nonzeros, asked.calibrate_intercept
     one_of(PARTITIONS, "partition", partition)
     one_of(RECIPES, "recipe", recipe)
-    given = _given(asked)
+    given = given_to_paper(asked)
     if delta is None:
         delta = DEFAULT_DELTA if recipe == "best" else 0.0
     l2, mechanism, sensitivity = given["l2"], given["mechanism"], given["sensitivity"]
@@ -255,13 +256,13 @@ def training_facts(
     if flag("calibrate_intercept", calibrate_intercept) and not (recipe == "best" and exact_delta and fit_intercept):
         must_be = "False unless recipe='best', delta > 0 and there is an intercept"
         raise parameter_error("calibrate_intercept", OWNER, must_be, calibrate_intercept)
-    _check_counts(asked, loss, largest_count, exact_delta)
-    _check_weights(asked, loss, recipe == "best" and bool(exact_delta))
+    check_counts(asked, loss, largest_count, exact_delta)
+    check_weights(asked, loss, recipe == "best" and bool(exact_delta))
     shares = checked_shares(
         asked.budget_shares, possible=recipe == "best" and bool(exact_delta), calibrate=bool(calibrate_intercept)
     )
     if reference is not None:
-        _check_reference(reference, asked, loss, recipe == "best" and bool(exact_delta))
+        check_reference(reference, asked, loss, recipe == "best" and bool(exact_delta))
     mapped_by_parties = reference is not None and partition == "vertical"
     if (reference_inputs is not None) != mapped_by_parties:
         must_be = "the number of columns that the reference maps where owners hold columns, and None elsewhere"
@@ -272,7 +273,7 @@ def training_facts(
             must_be = f"without '{CENTRE}' and '{LEVEL}' where the parties map rows: the reference centres them"
             raise parameter_error("budget_shares", OWNER, must_be, asked.budget_shares)
     noisy_steps = exact_delta if recipe == "best" and reference is None else Fraction(0)
-    clips = _clips(asked.clip_rows, rows, cols, exact_epsilon, noisy_steps, shares)
+    clips = rows_are_clipped(asked.clip_rows, rows, cols, exact_epsilon, noisy_steps, shares)
     by = normalised_by
     if by is None:
         by = "owners" if partition == "horizontal" else "parties"
@@ -280,7 +281,7 @@ def training_facts(
             by = "parties" if mapped_by_parties else "owners"
         elif clips:
             by = by if feature_bound is None else "parties"
-        elif recipe == "best" and exact_delta and _of_numbers(loss):
+        elif recipe == "best" and exact_delta and of_numbers(loss):
             by = "parties"
         elif recipe == "best" and exact_delta and feature_bound is not None:
             budget = spend(rows, cols, exact_epsilon, exact_delta, ranges=True, chosen=shares)
@@ -308,7 +309,7 @@ def training_facts(
     if not -bound <= lower < bound:
         must_be = f"from minus feature_bound to below it (feature_bound is {float(bound):g})"
         raise parameter_error("feature_lower", OWNER, must_be, feature_lower)
-    default = float(NUMBER_NORM_FLOOR if _of_numbers(loss) else DEFAULT_NORM_FLOOR)
+    default = float(NUMBER_NORM_FLOOR if of_numbers(loss) else DEFAULT_NORM_FLOOR)
     norm_floor = default if asked.norm_floor is None else asked.norm_floor
     floor = real("norm_floor", norm_floor, "above 0 and at most 1", lambda v: 0 < v <= 1)
     if recipe == "best":
@@ -352,104 +353,13 @@ def training_facts(
         tolerance=real("tolerance", given["tolerance"], "above 0 and at most 0.1", lambda v: 0 < v <= 0.1),
         allow_unproven=flag("allow_unproven", given["allow_unproven"]),
         threshold=None if asked.threshold is None else integer("threshold", asked.threshold, 1, _MOST_PARTIES),
-        route=_other_route(scheme, route),
+        route=other_route(scheme, route),
         weight_bound=None if asked.weight_bound is None else positive("weight_bound", asked.weight_bound),
         class_weights=checked_class_weights(asked.class_weights, classes),
-        classes=_classes(classes, loss, recipe, exact_delta),
+        classes=class_count(classes, loss, recipe, exact_delta),
         shared_model=flag("shared_model", shared_model),
         reference=reference,
         largest_count=largest_count,
         reference_inputs=reference_inputs,
         memory=None if asked.memory is None else byte_count("memory", asked.memory),
     )
-
-
-def _check_counts(asked: TrainingSettings, loss: str, largest_count: int | None, delta: Fraction) -> None:
-    """Refuse a loss where a plan cannot have it, and a largest count that is missing or goes with another loss."""
-    of_counts, recipe = LOSSES[loss].up_to(largest_count), asked.recipe
-    if not of_counts.minimised and recipe != "best":
-        must_be = f"'best' with the loss '{loss}', for which nothing else is proven"
-        raise parameter_error("recipe", OWNER, must_be, recipe)
-    if not of_counts.minimised and not delta:
-        raise parameter_error("delta", OWNER, f"above 0 (for example 1e-6) with the loss '{loss}'", float(delta))
-    if of_counts.target.counted and largest_count is None:
-        must_be = f"stated with the loss '{loss}': what no count exceeds, agreed on beforehand"
-        raise parameter_error("largest_count", OWNER, must_be, largest_count)
-    if of_counts.target.counted and asked.calibrate_intercept:
-        must_be = f"False with the loss '{loss}': its steps are too long for rates, and the model is good without"
-        raise parameter_error("calibrate_intercept", OWNER, must_be, asked.calibrate_intercept)
-
-
-def _check_weights(asked: TrainingSettings, loss: str, descends: bool) -> None:
-    """Refuse weights where a plan cannot have them."""
-    for name in ("weight_bound", "class_weights"):
-        if getattr(asked, name) is not None and not descends:
-            must_be = "left out (None) unless recipe='best' and delta > 0"
-            raise parameter_error(name, OWNER, must_be, getattr(asked, name))
-    if asked.class_weights is not None and _of_numbers(loss):
-        must_be = f"left out (None) with the loss '{loss}', whose target has no classes"
-        raise parameter_error("class_weights", OWNER, must_be, asked.class_weights)
-    if asked.class_weights is not None and asked.weight_bound is not None:
-        must_be = "left out (None) where records have weights of their own: let owners multiply those by the class's"
-        raise parameter_error("class_weights", OWNER, must_be, asked.class_weights)
-
-
-def _check_reference(reference: str, asked: TrainingSettings, loss: str, descends: bool) -> None:
-    """Refuse a reference where a plan cannot have one."""
-    if not isinstance(reference, str) or not _HASH.fullmatch(reference):
-        raise parameter_error("reference", OWNER, "the SHA-256 of a reference map, in hexadecimal digits", reference)
-    wrong = {
-        "recipe='best' and delta > 0": not descends,
-        f"what is predicted are classes, and not with the loss '{loss}': mapped rows all get length 1, and a number "
-        "depends on how long a row is": _of_numbers(loss),
-        "rows are not clipped (clip_rows=None or False): clipping brings all columns to one spread, which undoes what "
-        "the map does": bool(asked.clip_rows),
-    }
-    for needed, is_wrong in wrong.items():
-        if is_wrong:
-            raise parameter_error("reference", OWNER, f"left out (None) unless {needed}", reference)
-
-
-def _of_numbers(loss: str) -> bool:
-    """Return whether a loss is of a real target, and not of classes."""
-    return loss in LOSSES and LOSSES[loss].target.ranged
-
-
-def _other_route(scheme: str, route: str | None) -> str | None:
-    """Return the route, or None where it is the scheme's usual one."""
-    routes = scheme_named(scheme).info.routes
-    if route is not None:
-        one_of(routes, "route", route)
-    return None if route == routes[0] else route
-
-
-def _classes(classes: int, loss: str, recipe: str, delta: Fraction) -> int:
-    """Return how many classes there are, or refuse what is not made for more than two."""
-    count = integer("classes", classes, 2, MOST_CLASSES)
-    LOSSES[loss].target.among(count)
-    if count > 2 and not (recipe == "best" and delta):
-        must_be = "2 unless recipe='best' and delta > 0 (for example 1e-6): several classes need noise in every step"
-        raise parameter_error("classes", OWNER, must_be, classes)
-    return count
-
-
-def _clips(asked: bool | None, rows: int, cols: int, epsilon: Fraction, delta: Fraction, shares: Shares) -> bool:
-    """Return whether rows are clipped. delta: 0 where noise is not Gaussian and in every step."""
-    if asked is None:
-        chosen = {LEVEL, CENTRE} & {name for name, _ in shares}
-        return bool(delta) and not chosen and clipping_pays(rows, cols, epsilon, delta)
-    if flag("clip_rows", asked) and not delta:
-        raise parameter_error("clip_rows", OWNER, "None or False unless recipe='best' and delta > 0", asked)
-    if asked:
-        refuse_clipped(shares)
-    return bool(asked)
-
-
-def _given(asked: TrainingSettings) -> dict[str, Any]:
-    """Return the settings of recipe 'paper' with defaults filled in; refuse any with 'best'."""
-    found = {name: getattr(asked, name) for name in PAPER_DEFAULTS}
-    for name, value in found.items():
-        if asked.recipe == "best" and value is not None:
-            must_be = "left out (None) with recipe='best', which has no such choice; or set recipe='paper'"
-            raise parameter_error(name, OWNER, must_be, value)
-    return PAPER_DEFAULTS | {name: value for name, value in found.items() if value is not None}

@@ -13,8 +13,9 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from cofit.errors import InvalidInputError, parameter_error
+from cofit.learn.asked import PAPER_DEFAULTS
 from cofit.learn.exact import added_defaults, stated_fields
-from cofit.learn.facts import AUTO_PURE, PAPER_DEFAULTS, PARAMETERS, Facts, training_facts
+from cofit.learn.facts import AUTO_PURE, PARAMETERS, Facts, training_facts
 from cofit.learn.recipes.descent.clip import row_limit
 from cofit.learn.recipes.descent.shares import SHARED, Shares
 from cofit.privacy.certificate import Fact

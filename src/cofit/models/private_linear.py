@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cofit.errors import PlanWarning, parameter_error
-from cofit.learn.facts import SETTINGS, TrainingSettings, training_facts
+from cofit.learn.asked import SETTINGS, TrainingSettings
+from cofit.learn.facts import training_facts
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.reference import ReferenceMap
 from cofit.learn.unlike_scales import scale_warnings

@@ -16,9 +16,7 @@ _PARTS = 100
 class Expansion:
     """The expansion of one share of ``count`` parts of this shape. ``told``: hears of a long one, done and total."""
 
-    def __init__(
-        self, engine: Engine, told: Callable[[int, int], None], ring: Ring, shape: Shape, count: int
-    ) -> None:
+    def __init__(self, engine: Engine, told: Callable[[int, int], None], ring: Ring, shape: Shape, count: int) -> None:
         self._engine, self._told = engine, told
         self._ring, self._shape = ring, shape
         self._total = count * math.prod(shape) * ring.element_bytes

@@ -108,9 +108,7 @@ def _last_summand(ring: Ring, values: Values, seeds: Sequence[bytes]) -> Iterato
         yield as_bytes(rest)
 
 
-def joined(
-    ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], parts: int, into: Expansion
-) -> Share:
+def joined(ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], parts: int, into: Expansion) -> Share:
     """Expand dealt summands, each into its place in one array of this shape.
 
     Explicit ones are copied first: only seeds are left of a piece then, and the other arrays do not exist yet. Those

@@ -14,11 +14,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 from cofit.errors import InvalidInputError
+from cofit.learn.asked import PAPER_DEFAULTS
 from cofit.learn.facts import (
     DEFAULT_DELTA,
     DEFAULT_NORM_FLOOR,
     NUMBER_NORM_FLOOR,
-    PAPER_DEFAULTS,
     PARAMETERS,
     PARTITIONS,
 )

@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
-from cofit.learn.facts import SETTINGS, Facts, training_facts
+from cofit.learn.asked import SETTINGS
+from cofit.learn.facts import Facts, training_facts
 from cofit.learn.forecast import Contributors, forecast
 from cofit.learn.losses import kinds
 from cofit.learn.memory_check import check_plan_memory

@@ -16,7 +16,8 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli, main
 from cofit.cli.plan import plan as command
-from cofit.learn.facts import PARAMETERS, TrainingSettings, training_facts
+from cofit.learn.asked import TrainingSettings
+from cofit.learn.facts import PARAMETERS, training_facts
 from cofit.learn.forecast import forecast
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.minimiser.planning import plan_minimiser

@@ -9,7 +9,8 @@ import pytest
 
 from cofit import LinearSVC, LogisticRegression
 from cofit.cli.plan import plan as command
-from cofit.learn.facts import PAPER_DEFAULTS, SETTINGS, TrainingSettings, training_facts
+from cofit.learn.asked import PAPER_DEFAULTS, SETTINGS, TrainingSettings
+from cofit.learn.facts import training_facts
 from cofit.learn.recipes.descent.settings import DescentSettings
 from cofit.learn.recipes.minimiser.settings import MinimiserSettings
 from cofit.learn.settings import CommonSettings, choices_of, help_of

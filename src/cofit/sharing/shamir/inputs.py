@@ -81,9 +81,7 @@ def group_inputs(scheme: str, geometry: Geometry) -> GroupInputs:
     return GroupInputs(scheme, held, len(geometry.groups) - 1, geometry)
 
 
-def joined(
-    ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], degree: int, into: Expansion
-) -> Share:
+def joined(ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]], degree: int, into: Expansion) -> Share:
     """Expand dealt shares, each into its place in one array of this shape; a piece is not kept."""
     parts = [into.room() for _ in range(degree)]
     for dealt, place in pieces:

@@ -8,7 +8,6 @@ on a grid of whole steps; sensitivities are in these steps and count every trunc
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -41,6 +40,7 @@ from cofit.learn.recipes.descent.program import descend
 from cofit.learn.recipes.descent.row_map import RowMap
 from cofit.learn.recipes.descent.sections import descent_sections
 from cofit.learn.recipes.descent.shrinkage import believed_shrinkage, shrunk_weights
+from cofit.learn.recipes.descent.signal import noise_of_weights, strength
 from cofit.learn.recipes.descent.statement import certified_by_descent, stated_by_descent
 from cofit.learn.sections import Section
 from cofit.learn.statement import Scoring, Stated, by_output
@@ -272,26 +272,11 @@ class DescentPlan(Plan):
 
     @property
     def noise_of_weights(self) -> float:
-        """The standard deviation of the noise in a released weight, if the gradients did not answer to it."""
-        unit = 2.0**-self.formats.weights
-        counts = [min(self.averaged, self.epochs - t) / self.averaged for t in range(self.epochs)]
-        spread = math.sqrt(2) if self.layout.norm == "l1" else 1.0
-        variances = [(c * float(e.scale)) ** 2 for c, e in zip(counts, self.steps, strict=True)]
-        return unit * spread * math.sqrt(sum(variances))
+        return noise_of_weights(self)
 
     @property
     def strength(self) -> float:
-        """How far all records together could move the score of a row of length 1, over the noise in it.
-
-        In the L1 geometry, of a row of as many equal values as rows are said to have.
-        """
-        counts = sum(min(self.averaged, self.epochs - t) / self.averaged for t in range(self.epochs))
-        margin = float(self.formats.factor) * 2.0**-self.formats.exponent * self.layout.rows * counts
-        if self.layout.outputs > 1:  # of classes with equally many rows each: its own count 1, the others b / a
-            own = 1 / self.layout.outputs
-            margin *= own + (1 - own) * float(self.formats.others / self.formats.factor)
-        sparse = math.sqrt(self.facts.row_nonzeros or 1) if self.layout.norm == "l1" else 1.0
-        return margin / self.noise_of_weights / sparse
+        return strength(self)
 
     @property
     def rows_needed(self) -> int:
