@@ -51,9 +51,9 @@ class Lab:
     ``count``: of the parties; without it, the number that the scheme has by default. Where the scheme has a dealer, it
     is a participant and a process like the parties. ``nursery`` is needed by those who start processes only.
     ``shape``: with it all addresses of the study are those of proxies (``proxies``, by name), and servers listen behind
-    them. ``classes``: where there are more than two, the largest feature tells. ``terms``: the table [release].
-    ``clients``: whom the parties answer, each with the limit of its rows, or None. ``reference``: of how many public
-    rows the study names a table; 0: none. ``directions``: whether only theirs are kept.
+    them. ``classes``: where there are more than two, the largest feature tells. ``largest``: the labels are counts up to
+    that. ``terms``: the table [release]. ``clients``: whom the parties answer, each with the limit of its rows, or None.
+    ``reference``: of how many public rows the study names a table; 0: none. ``directions``: whether only theirs are kept.
     """
 
     root: Path
@@ -71,6 +71,7 @@ class Lab:
     seed: int = 1
     shape: Shape | None = None
     classes: int = 2
+    largest: int | None = None
     terms: Mapping[str, Any] = field(default_factory=dict)
     clients: Mapping[str, int | None] = field(default_factory=dict)
     reference: int = 0
@@ -93,6 +94,8 @@ class Lab:
         self.y = (self.X[:, 0] + 0.3 * rng.standard_normal(n) > 0).astype(np.int64)
         if self.classes > 2:
             self.y = self.X[:, : self.classes].argmax(axis=1)
+        if self.largest is not None:
+            self.y = np.minimum(rng.poisson(np.exp(1 + self.X[:, 0])), self.largest)
         public = self.root / "public"
         public.mkdir()
         for name in self.names:
@@ -135,7 +138,7 @@ class Lab:
             "data": {
                 "partition": self.partition,
                 "label": "y",
-                "label_values": list(range(self.classes)),
+                **({"label_range": [0, self.largest]} if self.largest else {"label_values": list(range(self.classes))}),
                 **({"row_key": "id", "rows": self.rows[0], "norm_floor": 0.05} if vertical else {}),
                 **({"reference": "reference.parquet"} if self.reference else {}),
                 **({"reference_directions": True} if self.directions else {}),

@@ -61,6 +61,25 @@ def test_a_shared_model_answers_and_never_opens(make_lab: Callable[..., Lab], sc
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("terms", [{}, {"model": "shared"}], ids=["published", "shared"])
+@pytest.mark.parametrize("scheme", ["rep3", "pair"])
+def test_counts_are_answered_as_rates(make_lab: Callable[..., Lab], scheme: str, terms: dict[str, str]) -> None:
+    """The parties compute scores, and the exponential is the client's own."""
+    kind = {"recipe": "best", "kind": "poisson_regression"}
+    lab = trained(make_lab, scheme=scheme, model=kind, largest=20, rows=(300, 200), epsilon=8.0, terms=terms)
+    rows = np.random.default_rng(3).uniform(-1, 1, (12, 3))
+    found = ask_privately(lab.study, lab.identity(CLIENT), rows)
+    rates, error = found.values[:, 0], found.statement.error
+    assert rates.min() >= 1 / 20 and rates.max() <= 20 and error is not None and error < 0.1
+    assert np.corrcoef(np.log(rates), rows[:, 0])[0, 1] > 0.7
+    if not terms:
+        release = lab.release()
+        model = StudyModel.from_release(lab.study, release.weights, release.certificate).model
+        assert np.abs(rates - model.predict(rows)).max() <= error
+    lab.stop()
+
+
+@pytest.mark.slow
 def test_weights_without_noise_are_those_of_the_minimiser(make_lab: Callable[..., Lab]) -> None:
     """d + 1 scores of rows of the client's choice are the model: so they say, and so it is."""
     terms = {"model": "shared", "noise": False, "answers": "scores"}
