@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -12,8 +13,11 @@ import pytest
 from cofit import Party, run_local
 from cofit.arithmetic import Z64, Z128, FixedPoint, IntegerRing
 from cofit.errors import InvalidInputError
+from cofit.learn.facts import training_facts
+from cofit.learn.forecast import forecast
 from cofit.learn.losses import ClippedCount, Poisson, clipped_count, loss_named
 from cofit.learn.losses.clipped_margin import ClippedMargin
+from cofit.learn.plan import plan_training
 from cofit.learn.targets.count import COUNT_BITS
 from cofit.protocols.chebyshev import Approximation
 from cofit.protocols.working import working_bits
@@ -120,3 +124,13 @@ def test_it_is_for_descent_alone() -> None:
         Poisson(4).evaluation(Z64, one, one, 16, one)
     with pytest.raises(InvalidInputError, match="'largest_count' parameter"):
         loss_named("huber", 4)
+
+
+def test_a_step_costs_a_polynomial_and_two_more_comparisons() -> None:
+    """Rounds of an epoch with rep3, of 8 columns; a number has 14."""
+    facts: dict[str, Any] = {"rows": 2000, "cols": 8, "feature_bound": 1.0}
+    rounds = [
+        forecast(plan_training(training_facts(**facts, **one))).epoch.rounds
+        for one in ({"loss": "huber"}, {"loss": "poisson", "largest_count": 40})
+    ]
+    assert rounds == [14, 34]
