@@ -83,8 +83,9 @@ class ClippedCount(ClippedDifference):
     @property
     def clip(self) -> Fraction:
         """1/4: near the rate c, a score that is off by 1 / half, about 1/4, is a residual of 1. Steps are as long as
-        for a number whose difference from its score is clipped there."""
-        return Fraction(1, 4)
+        for a number whose difference from its score is clipped there. 1/2 where c is 1, and most rates are far below:
+        there residuals change less with the score."""
+        return Fraction(1, 4) if self.unit_bits else Fraction(1, 2)
 
     @property
     def largest_target(self) -> Fraction:

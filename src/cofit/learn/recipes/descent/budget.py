@@ -31,7 +31,8 @@ the mean of the last 6 iterates. Where the constants come from, and what other c
 - **A real target** has another pace, for residuals clip((y - z) / c, -1, 1): kappa at most (3/10) c (d + 10) / n, and
   such that the noise of all steps moves a prediction by a standard deviation of 1/5 of half of the target's range. The
   constant of the intercept is 3/8, because the mean of the target has to be found too. Evidence:
-  docs/explanation/regression.md. Counts have the same with c = 1/4 (``losses/clipped_count.py``).
+  docs/explanation/regression.md. Counts have the same with c = 1/4, or 1/2 where they are small
+  (``losses/clipped_count.py``).
 
 Users may set the shares of level, centre and intercept themselves (``shares.py``).
 """
