@@ -15,7 +15,7 @@ from cofit.learn.rebuild import rebuilt_plan
 from cofit.learn.recipes.descent import mapped_rows as module
 from cofit.learn.recipes.descent.many_scores import scores_of_releases
 from cofit.learn.recipes.descent.plan import DescentPlan
-from cofit.learn.recipes.descent.public_map import LARGEST_MATRIX, LARGEST_SHIFT, MAP_FLOOR
+from cofit.learn.recipes.descent.public_map import LARGEST_MATRIX, LARGEST_SHIFT, MAP_FLOOR, PublicMap
 from cofit.learn.recipes.descent.reference import ReferenceMap, reference_map
 from cofit.learn.recipes.descent.rows import Rows
 from cofit.learn.recipes.descent.twin import descended
@@ -123,7 +123,7 @@ def test_no_row_is_longer_than_proven_and_those_above_the_floor_are_as_long(kind
 def test_a_row_that_is_divided_by_a_coarse_length_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Broken on purpose: without the shift in the squared length."""
     plan = plan_of(KINDS[0])
-    monkeypatch.setattr(module.PublicMap, "squared_shift", Fraction(0))
+    monkeypatch.setattr(PublicMap, "squared_shift", Fraction(0))
     with fixed_noise():
         found = seen(plan, table_of("random", plan, np.random.default_rng(17)))
     assert np.linalg.norm(rows_of(plan, found.rows[0]), axis=1).max() > 1 + float(plan.formats.eta)
@@ -163,7 +163,7 @@ def test_plan_and_certificate_know_it() -> None:
     plan = plan_of(KINDS[1])
     assert (plan.facts.normalised_by, plan.level, plan.centre) == ("parties", None, None)
     assert "the parties apply to shared rows" in str(plan.sections())
-    owners = {"a": {"features": (60, 2), "labels": (60,), "weights": (60,)}, "b": {"features": (60, 3)}}
+    owners: dict[str, dict[str, tuple[int, ...]]] = {"a": {"features": (60, 2), "labels": (60,), "weights": (60,)}, "b": {"features": (60, 3)}}
     certificate = certify(plan, parties=["one"], owners=owners, openings=(), created="2026-01-01T00:00:00+00:00")
     assert certificate.facts["reference_inputs"] == 5
     assert rebuilt_plan(certificate) == plan
