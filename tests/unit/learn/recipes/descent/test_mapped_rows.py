@@ -163,7 +163,10 @@ def test_plan_and_certificate_know_it() -> None:
     plan = plan_of(KINDS[1])
     assert (plan.facts.normalised_by, plan.level, plan.centre) == ("parties", None, None)
     assert "the parties apply to shared rows" in str(plan.sections())
-    owners: dict[str, dict[str, tuple[int, ...]]] = {"a": {"features": (60, 2), "labels": (60,), "weights": (60,)}, "b": {"features": (60, 3)}}
+    owners: dict[str, dict[str, tuple[int, ...]]] = {
+        "a": {"features": (60, 2), "labels": (60,), "weights": (60,)},
+        "b": {"features": (60, 3)},
+    }
     certificate = certify(plan, parties=["one"], owners=owners, openings=(), created="2026-01-01T00:00:00+00:00")
     assert certificate.facts["reference_inputs"] == 5
     assert rebuilt_plan(certificate) == plan

@@ -21,7 +21,10 @@ rows = np.random.default_rng(3).normal(size=(61, 130)) * np.geomspace(3, 0.01, 1
 print(reference_map(rows, 500, epsilon=1.0, delta=1e-5, reproducible=True).hash)
 print(reference_map(rows[:, :13], 500, epsilon=1.0, delta=1e-5, directions_only=True, reproducible=True).hash)
 """
-MACHINES: tuple[dict[str, str], ...] = ({}, {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3", "OPENBLAS_NUM_THREADS": "1"})
+MACHINES: tuple[dict[str, str], ...] = (
+    {},
+    {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3", "OPENBLAS_NUM_THREADS": "1"},
+)
 STORED = (
     "2ae0908f3449dbf90d9e1b4825fa5a8c202e8fe2018897cbd59d2cb91149d92f",
     "86f175d25af85fba17309d5e6071792d5e4f73f5c828e122c3fbd4b0087ea7a5",
