@@ -23,9 +23,7 @@ import numpy.typing as npt
 from cofit.errors import InvalidInputError
 from cofit.learn.recipes.descent.reference import ReferenceMap, reference_map
 from cofit.roles.files.plain_arrays import plain_arrays
-from cofit.roles.files.tables import read_study_table
 from cofit.study.document import Study
-from cofit.study.encode import encoded_rows
 from cofit.study.encoding import study_encoding
 
 REFERENCE, DIRECTIONS = "reference", "reference_directions"
@@ -73,6 +71,9 @@ class _Table:
         return isinstance(other, _Table) and self._key == other._key
 
     def rows(self) -> npt.NDArray[np.float64]:
+        from cofit.roles.files.tables import read_study_table  # noqa: PLC0415 - Arrow, which parties seldom need
+        from cofit.study.encode import encoded_rows  # noqa: PLC0415
+
         data = self.study.data
         table = read_study_table(self.path, data.features, data.label, data.label_values)
         return encoded_rows(data.features, self.study.weight_names, table)
