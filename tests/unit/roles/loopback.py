@@ -99,10 +99,12 @@ class Loopback(Services[PartyService]):
     def state(self, name: str) -> Path:
         return self.folder / f"{name}.state"
 
-    def start(self, *names: str, until_released: bool = False, job: Job | None = None) -> None:
+    def start(
+        self, *names: str, until_released: bool = False, job: Job | None = None, memory: int | None = None
+    ) -> None:
         for name in names or PARTIES:
             identity = load_key(self.study, self.folder / f"{name}.key")
-            service = PartyService(job or self.job, identity, self.state(name))
+            service = PartyService(job or self.job, identity, self.state(name), memory=memory)
 
             def run(name: str = name, service: PartyService = service) -> None:
                 try:

@@ -170,3 +170,14 @@ def square(party: Party) -> float:
 
 
 in_a_lambda = lambda party: 1  # noqa: E731
+
+
+def large_products(party: Party) -> list[int]:
+    """What descent does with a large matrix: products both ways, lengths, sums, and squares of some rows at a time."""
+    x = party.joined([("north", "x"), ("south", "x")], 0, held=2)
+    rows, cols = x.shape
+    w, r = (party.constant(np.ones(n, np.int64), FixedPoint(0)) for n in (cols, rows))
+    step = rows // 20
+    squares = [x[i : i + step].squared_distances(w, 4).sum(axis=0) for i in range(0, rows, step)]
+    found = [(x @ w).sum(), (x.T @ r).sum(), x.inner(x).sum(), x.sum(axis=1).sum(), squares[3].sum()]
+    return [int(party.open(value, reason="test")) for value in found]

@@ -54,7 +54,7 @@ class PartyService(Service):
         self._state = PartyState(state, study.hash, identity.name)
         callers = [*names, *([] if study.dealer is None else [study.dealer.name])]
         super().__init__("party", job, identity, self._state, listen_at or (entry.host, entry.port), callers)
-        if job.memory is not None and job.memory.exceeds(limit):
+        if limit is not None and job.memory is not None and job.memory.exceeds(limit):
             check_space(self._state.directory, job.memory.matrix)
         active = study.spec.active
         sealing = Sealing(tuple(job.inputs), self._state, self._audit, take_back=not active)

@@ -287,7 +287,9 @@ class PartySessions(Sessions[Begin]):
         """Do a job with all others, in a session; ``end`` is called where a check fails, before anybody is told."""
         peers, dealers, rank = self._others.peers, self._others.dealers, self._rank
         accept = [*peers[rank + 1 :], *dealers]
-        disk = state.directory if job.memory is not None and job.memory.exceeds(self._limit) else None
+        disk = None
+        if self._limit is not None and job.memory is not None and job.memory.exceeds(self._limit):
+            disk = state.directory
         with (
             engine_on(disk) as engine,
             self._mesh(reception, session, job, dial=peers[:rank], accept=accept) as mesh,
