@@ -104,7 +104,7 @@ class MappedPlaced(Placed):
         self.count = len(arrays)
 
     def fetch(self) -> tuple[RingArray, ...]:
-        """The arrays where they lie; what was fetched before is given back, so hold on to no more than one at a time."""
+        """The arrays where they lie; what was fetched before is given back: hold on to one at a time."""
         self._engine.lend(self._arrays)
         return tuple(np.transpose(array) for array in self._arrays) if self._turned else self._arrays
 

@@ -78,8 +78,8 @@ class Forecast:
     what the party that waits most counts or, where parties wait in turn (``repn``, ``shamir`` from five parties on),
     more. Seconds are an estimate for the reference machine, with this ``latency`` (seconds a message), ``bandwidth``
     (bytes a second, of all members together) and so many ``processors``. ``spec``: the scheme, in the form that was
-    counted. ``line``: bytes a second that each party can send; None: ``bandwidth`` says it all. ``memory``: what a party
-    needs (``memory.py``).
+    counted. ``line``: bytes a second that each party can send; None: ``bandwidth`` says it all. ``memory``: what a
+    party needs (``memory.py``).
     """
 
     share: Phase

@@ -3,8 +3,8 @@
     process   an interpreter with everything loaded, the lines to the others, and what the allocator does not reuse
     matrix    the shares of the features: rows x columns x the parts of a share, in memory or in a file
     held      everything else that the program holds at once, of all parts. Counted: the program runs on shares without
-              values, whose comings and goings say so (``sharing/live.py``): labels, verdicts, factors and residuals, and
-              the batches of what is computed row by row
+              values, whose comings and goings say so (``sharing/live.py``): labels, verdicts, factors and residuals,
+              and the batches of what is computed row by row
     working   what an operation on all rows takes while it runs: masks, messages, sums. Measured
 
 ``process`` and ``working`` are constants that runs were measured for (``benchmarks/README.md``, "Memory"); a test

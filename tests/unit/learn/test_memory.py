@@ -93,7 +93,9 @@ def test_schemes_that_need_the_data_in_memory_say_so(scheme: str) -> None:
     spec, memory = kind.info.spec(), Memory(100, 1000, 50, 10)
     assert memory.least(spec) == 1160
     check_memory(1160, memory, spec, "memory", "a plan")
-    with pytest.raises(InvalidInputError, match=f"scheme '{scheme}' the shares of the data must be in memory") as caught:
+    with pytest.raises(
+        InvalidInputError, match=f"scheme '{scheme}' the shares of the data must be in memory"
+    ) as caught:
         check_memory(1159, memory, spec, "memory", "a plan")
     assert kind.in_memory is not None
     assert kind.in_memory in str(caught.value)

@@ -3,7 +3,7 @@
 A file is made with mode 0600 in a private directory and loses its name at once, before anything is written to it: no
 other process finds it, and the system deletes it when the process ends, however that happens. Its space on the disk is
 taken beforehand: a disk that fills up is an error here, and not in the middle of a session. One engine is for one
-session, and empties its files when the session ends (``MappedEngine.close``), so that nothing of it is left in the next.
+session, and empties its files when that ends (``MappedEngine.close``), so that nothing of it is left in the next.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def check_space(directory: Path, needed: int) -> None:
     there = free.f_bavail * free.f_frsize
     if there < needed:
         raise StateError(
-            f"The shares of the data do not fit into the memory that this party may use, and need {size(needed)} on the "
-            f"disk of {directory}, where {size(there)} are free. Make room there, or allow more memory (--memory)."
+            f"The shares of the data do not fit into the memory that this party may use, and need {size(needed)} on "
+            f"the disk of {directory}, where {size(there)} are free. Make room there, or allow more memory (--memory)."
         )
 
 
@@ -55,7 +55,7 @@ def allot(directory: Path, needed: int) -> Pages:
     check_space(directory, needed)
     descriptor, name = tempfile.mkstemp(dir=directory, prefix=PREFIX)
     try:
-        os.unlink(name)
+        Path(name).unlink()
         os.posix_fallocate(descriptor, 0, needed)
         return Pages(descriptor, needed)
     except OSError as error:

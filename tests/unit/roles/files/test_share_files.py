@@ -96,7 +96,9 @@ def test_a_name_that_a_kill_left_is_deleted_at_the_next_start(tmp_path: Path) ->
 
 def test_a_disk_without_room_is_refused_before(tmp_path: Path) -> None:
     for refused in (lambda: check_space(tmp_path, 1 << 60), lambda: allot(tmp_path, 1 << 60)):
-        with pytest.raises(StateError, match=r"need 1\.15e?.*EB|need 1,?15\d.* PB on the disk of .* are free. Make room"):
+        with pytest.raises(
+            StateError, match=r"need 1\.15e?.*EB|need 1,?15\d.* PB on the disk of .* are free. Make room"
+        ):
             refused()
     assert list(tmp_path.iterdir()) == []
 

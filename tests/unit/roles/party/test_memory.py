@@ -15,7 +15,6 @@ from cofit.roles.files.keys import load_key
 from cofit.roles.party.service import PartyService, check_limit
 from unit.roles.loopback import PARTIES, Loopback, until
 
-
 MUCH = 10**12
 
 
@@ -43,6 +42,7 @@ def test_files_are_emptied_when_a_session_fails(loopback: Loopback, monkeypatch:
     monkeypatch.setattr(Memory, "exceeds", lambda *_: True)
     taken: list[mapped.Pages] = []
     assert loopback.job.memory is not None  # counted now, because the program fails from here on
+
     def watched(directory: Path, needed: int) -> mapped.Pages:
         taken.append(share_files_allot(directory, needed))
         return taken[-1]

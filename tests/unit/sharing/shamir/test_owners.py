@@ -47,9 +47,7 @@ def dealt_another(component: str, rank: int, byte: int = 0) -> Iterator[None]:
     """An owner deals one party another component than the others: a bit of it differs."""
     receive = inputs_module.receive_components
 
-    def received(
-        mesh: Any, label: str, owner: str, layout: Any, own: int, *where: Any
-    ) -> Mapping[str, memoryview]:
+    def received(mesh: Any, label: str, owner: str, layout: Any, own: int, *where: Any) -> Mapping[str, memoryview]:
         found = receive(mesh, label, owner, layout, own, *where)
         if own != rank:
             return found
