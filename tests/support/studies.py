@@ -53,7 +53,7 @@ class Lab:
     ``shape``: with it all addresses of the study are those of proxies (``proxies``, by name), and servers listen behind
     them. ``classes``: where there are more than two, the largest feature tells. ``largest``: the labels are counts up to
     that. ``terms``: the table [release]. ``clients``: whom the parties answer, each with the limit of its rows, or None.
-    ``reference``: of how many public rows the study names a table; 0: none. ``directions``: whether only theirs are kept.
+    ``reference``: of how many public rows the study names a table; 0: none. ``directions``: whether it keeps only theirs.
     """
 
     root: Path
