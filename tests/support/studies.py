@@ -51,9 +51,10 @@ class Lab:
     ``count``: of the parties; without it, the number that the scheme has by default. Where the scheme has a dealer, it
     is a participant and a process like the parties. ``nursery`` is needed by those who start processes only.
     ``shape``: with it all addresses of the study are those of proxies (``proxies``, by name), and servers listen behind
-    them. ``classes``: where there are more than two, the largest feature tells. ``largest``: the labels are counts up to
-    that. ``terms``: the table [release]. ``clients``: whom the parties answer, each with the limit of its rows, or None.
-    ``reference``: of how many public rows the study names a table; 0: none. ``directions``: whether it keeps only theirs.
+    them. ``classes``: where there are more than two, the largest feature tells. ``largest``: the labels are counts up
+    to that. ``terms``: the table [release]. ``clients``: whom the parties answer, each with the limit of its rows, or
+    None. ``reference``: of how many public rows the study names a table; 0: none. ``directions``: whether it keeps
+    only theirs.
     """
 
     root: Path
