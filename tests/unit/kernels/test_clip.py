@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,7 @@ def planes_of(numbers: Words, bits: int) -> Words:
 def flags(row: Words, count: int) -> Words:
     out = np.empty((1, count), np.uint8)
     kernels.unpack_bits(row.reshape(1, -1), out)
-    return out[0].astype(np.uint64)
+    return np.asarray(out[0], np.uint64)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 6])
@@ -111,29 +113,31 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     numbers, bits, six = np.zeros(65, np.uint64), np.zeros(2, np.uint64), [np.zeros(65, np.uint64) for _ in range(6)]
     out, ends = np.zeros((6, 65), np.uint64), np.zeros(2, np.uint64)
     kernels.clip_deal(numbers, bits, bits, six, 3, out, 1)
-    for arguments in (
-        (numbers, bits[:1], bits, six, 3, out),
-        (numbers, bits, bits[:1], six, 3, out),
-        (numbers, bits, bits, six[:4], 3, out),
-        (numbers, bits, bits, six, 0, out),
-        (numbers, bits, bits, [*six[:5], ends], 3, out),
-        (numbers, bits, bits, six, 63, out),
-        (numbers, bits, bits, six, 3, out[:4]),
-        (numbers, bits, bits, [*six[:5], out[0]], 3, out),
-    ):
+    wrong_deals: list[Any] = [
+        (numbers, bits[:1], bits, six, 3, out, 1),
+        (numbers, bits, bits[:1], six, 3, out, 1),
+        (numbers, bits, bits, six[:4], 3, out, 1),
+        (numbers, bits, bits, six, 0, out, 1),
+        (numbers, bits, bits, [*six[:5], ends], 3, out, 1),
+        (numbers, bits, bits, six, 63, out, 1),
+        (numbers, bits, bits, six, 3, out[:4], 1),
+        (numbers, bits, bits, [*six[:5], out[0]], 3, out, 1),
+    ]
+    for arguments in wrong_deals:
         with pytest.raises(ValueError, match="parameter of clip_deal must"):
-            kernels.clip_deal(*arguments, 1)
+            kernels.clip_deal(*arguments)
     kernels.clip_products(numbers, bits, bits, six, numbers, ends, 3, True, out[0], 1)
-    for arguments in (
-        (numbers[:64], bits, bits, six, numbers, ends, 3),
-        (numbers, bits, bits, six[:4], numbers, ends, 3),
-        (numbers, bits, bits, six, numbers[:3], ends, 3),
-        (numbers, bits, bits, six, numbers, ends[:1], 3),
-        (numbers, bits, bits, six, out[0], ends, 3),
-        (numbers, bits, bits, six, numbers, ends, -1),
-    ):
+    wrong_products: list[Any] = [
+        (numbers[:64], bits, bits, six, numbers, ends, 3, True, out[0], 1),
+        (numbers, bits, bits, six[:4], numbers, ends, 3, True, out[0], 1),
+        (numbers, bits, bits, six, numbers[:3], ends, 3, True, out[0], 1),
+        (numbers, bits, bits, six, numbers, ends[:1], 3, True, out[0], 1),
+        (numbers, bits, bits, six, out[0], ends, 3, True, out[0], 1),
+        (numbers, bits, bits, six, numbers, ends, -1, True, out[0], 1),
+    ]
+    for arguments in wrong_products:
         with pytest.raises(ValueError, match="parameter of clip_products must"):
-            kernels.clip_products(*arguments, True, out[0], 1)
+            kernels.clip_products(*arguments)
     table, planes = np.zeros((30, 2), np.uint64), np.zeros((8, 2), np.uint64)
     signals = np.zeros((3, 2), np.uint64)
     kernels.carry_tables(planes, table)

@@ -112,10 +112,7 @@ def test_inverse_norms_hold_no_more_than_they_say(ring: IntegerRing) -> None:
     values[0] = 1000.0
     for least, positions in ((None, ring.bits), (Fraction(1, 64), 16)):
         root = functools.partial(inverse_square_root, fraction_bits=bits, least=least)
-        for scheme, summands, weighed in (
-            ("rep3", 3 * 2, True),
-            ("rep4", 4 * 3, False),
-        ):  # which makes elements of bits
+        for scheme, summands, weighed in (("rep3", 3 * 2, True), ("rep4", 4 * 3, False)):
             most = held_by_root(positions, weighed=weighed)
             found = held(ring, values, 2 * bits - 8, root, scheme, summands)
             assert 0.3 * most < found < most, (scheme, found)
