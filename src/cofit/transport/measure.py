@@ -45,10 +45,9 @@ def measure_lines(mesh: Mesh) -> LineSpeed:
         return time.monotonic() - start
 
     meet()  # all are here
-    rounds = [meet() for _ in range(_ROUNDS)]
+    latency = statistics.median(meet() for _ in range(_ROUNDS))
     start = time.monotonic()
     mesh.exchange(LABEL, {after: large}, {before: bytearray(_BULK_BYTES)})
     seconds = time.monotonic() - start
     meet()  # nobody goes on while another one measures
-    # what the slowest round took may be chance on lines that jitter: only what goes beyond it tells the rate
-    return LineSpeed(statistics.median(rounds), _BULK_BYTES / max(seconds - max(rounds), _SHORTEST))
+    return LineSpeed(latency, _BULK_BYTES / max(seconds - latency, _SHORTEST))
