@@ -64,7 +64,7 @@ def memory_of(plan: Plan, spec: Spec, live: int) -> Memory:
     """Return what a party needs. live: what the program holds at most of one part of a share, with the matrix."""
     facts, element = plan.facts, plan.formats.ring.element_bytes
     parts = scheme_of(spec).costs(spec).share_parts
-    matrix = facts.rows * (facts.cols + plan.own_columns) * element
+    matrix = facts.rows * (facts.input_cols + plan.own_columns) * element
     outputs = facts.classes if facts.classes > 2 else 1
     working = _WORKING * facts.rows * outputs * element
     return Memory(_PROCESS, parts * matrix, parts * max(0, live - matrix), parts * working)
