@@ -1,6 +1,7 @@
 """How much memory a computing party needs for a training run, and whether the shares of the data lie on its disk.
 
-    process   an interpreter with everything loaded, the lines to the others, and what the allocator does not reuse
+    process   an interpreter with everything loaded, the lines to the others, what the allocator does not reuse, and
+              what does not grow with the rows: the noise, which is drawn in batches, and public matrices of the check
     matrix    the shares of the features: rows x columns x the parts of a share, in memory or in a file
     held      everything else that the program holds at once, of all parts. Counted: the program runs on shares without
               values, whose comings and goings say so (``sharing/live.py``): labels, verdicts, factors and residuals,
@@ -23,7 +24,7 @@ from cofit.arithmetic.mapped import BLOCK_BYTES
 from cofit.learn.base_plan import Plan
 from cofit.sharing import Spec, scheme_of
 
-_PROCESS = 128 << 20
+_PROCESS = 192 << 20
 _WORKING = 14  # elements for every row, column of weights and part of a share
 _BLOCKS = 3  # of the matrix, that are resident at once: one that is read, and what a batch was lent
 

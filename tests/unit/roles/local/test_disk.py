@@ -61,14 +61,14 @@ def test_where_a_plan_has_its_shares(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     assert disk(None) is None
     assert disk("2 GB") is None
-    used = disk("320 MB")
+    used = disk("400 MB")
     assert used is not None
     assert not used.exists()
     with pytest.raises(InvalidInputError, match=r"The 'memory' parameter of a plan must be at least \d+ MB"):
         disk("20 MB")
     monkeypatch.setattr(share_files.os, "statvfs", lambda _: type("Free", (), {"f_bavail": 10, "f_frsize": 1000}))
     with pytest.raises(StateError, match=r"need 480 MB on the disk of .*, where 10 kB are free"):
-        disk("320 MB")
+        disk("400 MB")
 
 
 @pytest.mark.slow
