@@ -121,11 +121,7 @@ def test_slow_lines(make_lab: MakeLab, scheme: str, shape: Shape) -> None:
 )
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_time_left_holds_on_slow_lines(make_lab: MakeLab, scheme: str, shape: Shape, life: float | None) -> None:
-    """What a party first says once it knows is within 30 % of what it then takes.
-
-    Where lines jitter it is only of the right size: three rounds are measured, each as long as the line that is slowest
-    by chance, and what came out was from 2 % too little to 109 % too much.
-    """
+    """What a party first says once it knows is within 30 % of what it then takes."""
     lab = through(make_lab, shape, scheme=scheme, rows=(1200, 800), features=8)
     set_all(lab, life=life)
     lab.start()
@@ -142,7 +138,7 @@ def test_the_time_left_holds_on_slow_lines(make_lab: MakeLab, scheme: str, shape
     finish(lab, seconds=240)
     end = [moment for moment, point in lab.timed_trace("party-a") if point == "after open"][-1]
     begun, forecast = told[0]
-    assert forecast == pytest.approx(end - begun, rel=1.5 if shape.jitter else 0.3), (forecast, end - begun)
+    assert forecast == pytest.approx(end - begun, rel=0.3), (forecast, end - begun)
 
 
 # --- lines that break ------------------------------------------------------------------------------------
