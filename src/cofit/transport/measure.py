@@ -1,9 +1,9 @@
 """How fast the lines of a mesh are: measured by all members together when a session begins.
 
-First everybody sends a byte to everybody, then to the next one in a ring (by name), a few times each: as schemes do both,
-the mean of these rounds is what a round takes, also on lines that jitter. Then everybody sends ``_BULK_BYTES`` to the
-next one. The shortest of a few such times, less the shortest round, tells the rate: what came late by chance does not.
-What was measured is for forecasts alone: nothing that is computed depends on it.
+First everybody sends a byte to everybody, then to the next one in a ring (by name), a few times each: schemes do both,
+so the mean of these rounds is what a round takes, also on lines that jitter. Then everybody sends ``_BULK_BYTES`` to
+the next one. The shortest of a few such times, less the shortest round, tells the rate: what came late by chance does
+not. What was measured is for forecasts alone: nothing that is computed depends on it.
 """
 
 from __future__ import annotations
