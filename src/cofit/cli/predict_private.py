@@ -104,7 +104,12 @@ def _certificate(out: Path) -> Path:
 
 
 def _check_out(out: Path) -> None:
-    """Refuse to overwrite a file that has no statement beside it: it is nothing that this command wrote."""
+    """Refuse to overwrite a file that has no statement beside it: it is nothing that this command wrote. And a folder
+    that is not there, before anything is asked."""
+    if not out.parent.is_dir():
+        raise InvalidInputError(
+            f"The answers cannot be written to '{out}': there is no folder '{out.parent}'. Make it."
+        )
     if out.exists() and not _statement(out).exists():
         raise InvalidInputError(f"'{out}' exists and holds no answers of this command. Choose another --out.")
 

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from cofit.cli.main import cli
 from cofit.errors import InvalidInputError
+from cofit.learn.facts import training_facts
+from cofit.learn.plan import plan_training
 from support.studies import Lab
 
 SHARED: dict[str, object] = {"model": "shared"}
@@ -84,6 +86,23 @@ def test_no_file_is_overwritten_that_the_command_did_not_write(tmp_path: Path) -
     given = ("predict-private", home / "study.toml", "--key", home / "clinic.key", "--data", out, "--out", out)
     assert "holds no answers" in told(*given, code=2)
     assert out.read_text().startswith("w0")
+
+
+def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    home = lab_of(tmp_path, SHARED).root / "clinic"
+    given = ("predict-private", home / "study.toml", "--key", home / "clinic.key", "--data", tmp_path / "rows.csv")
+    assert "there is no folder" in told(*given, "--out", tmp_path / "nowhere" / "answers.csv", code=2)
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_plan_says_what_is_opened_with_the_weights_and_what_without(shared: bool) -> None:
+    facts = training_facts(2000, 5, feature_bound=1.0, calibrate_intercept=True, shared_model=shared)
+    (rows,) = (one.rows for one in plan_training(facts).sections() if one.title.startswith("Noisy releases"))
+    notes = [row.note for row in rows]
+    assert any("opened though the weights stay shared" in note for note in notes) == shared
+    assert any("opened with the weights" in note for note in notes) != shared
+    assert any("their sum stays shared with the weights" in note for note in notes) == shared
 
 
 def test_only_clients_may_ask(tmp_path: Path) -> None:

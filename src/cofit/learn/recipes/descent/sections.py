@@ -21,6 +21,8 @@ _PREPARING = {
     SPREAD: "the spread of every column, opened with the weights",
 }
 
+_WITH, _WITHOUT = "with the weights", "though the weights stay shared"
+
 
 def descent_sections(plan: DescentPlan) -> list[Section]:
     """Return what is planned, but for data and cost."""
@@ -54,12 +56,22 @@ def _releases(plan: DescentPlan) -> Section:
         return Row(name, count, f"{100 * float(share):.3g} % of the budget; {noise}; {note}")
 
     spent = plan.spent
-    rows = [row(event.name, event, _PREPARING[event.name]) for event in plan.events if event.name in _PREPARING]
-    kept = "not opened" if plan.averaged < plan.epochs else "their mean is opened"
+    shared = plan.facts.shared_model
+    preparing = {name: text.replace(_WITH, _WITHOUT) if shared else text for name, text in _PREPARING.items()}
+    rows = [row(event.name, event, preparing[event.name]) for event in plan.events if event.name in preparing]
+    kept = (
+        "not opened" if plan.averaged < plan.epochs else "their mean stays shared" if shared else "their mean is opened"
+    )
     rows.append(row(f"steps 1 to {plan.epochs}", plan.steps[0], f"{kept}; later steps may have more"))
     if plan.calibration:
         count = len(plan.calibration)
-        rows.append(row(f"intercept 1 to {count}", plan.calibration[0], "their sum is opened with the weights"))
+        rows.append(
+            row(
+                f"intercept 1 to {count}",
+                plan.calibration[0],
+                f"their sum {'stays shared' if shared else 'is opened'} {_WITH}",
+            )
+        )
     return Section("Noisy releases: what the privacy budget is spent on", tuple(rows))
 
 
