@@ -187,9 +187,6 @@ def test_what_a_map_costs_is_the_truncation_of_mapped_values() -> None:
 
 
 def test_memory_counts_rows_before_and_after_the_map() -> None:
-    whole, fewer = (
-        forecast(plan_of(KINDS[0], scheme="rep3", rows=640, cols=40, directions_only=only)).memory
-        for only in (False, True)
-    )
-    assert whole.matrix == fewer.matrix == 2 * 640 * 40 * 8, "two parts of every shared value"
-    assert whole.held - fewer.held >= 2 * 640 * (40 - map_of(40, True).columns) * 8
+    wide, narrow = (forecast(plan_of(KINDS[0], scheme="rep3", rows=640, cols=cols)).memory for cols in (400, 40))
+    assert wide.matrix == 2 * 640 * 400 * 8, "two parts of every shared value"
+    assert wide.held - narrow.held >= 2 * 640 * (400 - 2 * 40) * 8
