@@ -9,7 +9,7 @@ from pathlib import Path
 from cofit.roles.files.keys import write_identity
 from cofit.transport import generate_identity
 from support.pages import ROOT, blocks_of
-from support.studies import free_ports
+from support.services import free_ports
 
 for name in ("party-a", "party-b", "party-c", "hospital-a", "hospital-b", "office"):
     write_identity(generate_identity(name), Path.cwd())
