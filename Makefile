@@ -57,7 +57,7 @@ lint: setup      ## Style, types, layers
 
 bench: setup     ## Benchmarks; results as JSON in build/bench
 	mkdir -p build/bench
-	for name in epoch exchange share kernels rlwe functions sampling lines train predict schemes; do \
+	for name in epoch exchange share kernels rlwe functions sampling lines train scale predict schemes; do \
 	  $(BIN)/cofit bench $$name --json > build/bench/$$name.tmp || exit 1; \
 	  mv build/bench/$$name.tmp build/bench/$$name.json; cat build/bench/$$name.json; \
 	done

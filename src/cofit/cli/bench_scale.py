@@ -14,7 +14,7 @@ from cofit.models.progress_display import progress_display
 
 
 @click.command()
-@click.option("--rows", default=1_000_000, show_default=True, type=click.IntRange(min=2), help="Records.")
+@click.option("--rows", default=200_000, show_default=True, type=click.IntRange(min=2), help="Records.")
 @click.option("--cols", default=50, show_default=True, type=click.IntRange(min=1), help="Features.")
 @click.option(
     "--memory",

@@ -58,7 +58,7 @@ def test_the_commands_there_are() -> None:
         "model", "party", "plan", "predict", "predict-private", "program-hash", "reference", "report", "result", "run",
         "run-program", "schemes", "status", "verify", "bench",
         "bench epoch", "bench exchange", "bench share", "bench kernels", "bench functions", "bench sampling",
-        "bench lines", "bench predict", "bench rlwe", "bench schemes", "bench train",
+        "bench lines", "bench predict", "bench rlwe", "bench schemes", "bench scale", "bench train",
     }  # fmt: skip
 
 
