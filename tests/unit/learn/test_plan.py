@@ -234,7 +234,7 @@ def test_every_fact_changes_the_hash() -> None:
     ]
     others = {plan_training(training_facts(50, 4, normalised_by="parties", **one)).hash for one in changed}
     assert len(others) == len(changed)
-    counts = [{"loss": "poisson", "largest_count": largest} for largest in (40, 41)]
+    counts: list[dict[str, Any]] = [{"loss": "poisson", "largest_count": largest} for largest in (40, 41)]
     assert len({plan_training(training_facts(50, 4, **one)).hash for one in counts}) == 2
     clipped: list[dict[str, Any]] = [{}, {"clip_rows": False}, {"feature_bound": 1.0}, {"feature_bound": 2.0}]
     assert len({plan_training(training_facts(5000, 4, **one)).hash for one in clipped}) == len(clipped)

@@ -82,7 +82,7 @@ def test_rates_are_off_by_what_their_logarithm_is() -> None:
     assert job.questions is not None and job.questions.plan.ranged
     error = float(job.questions.plan.score_error)
     found = statement(counts, "scores").error
-    assert found == pytest.approx(40 * np.expm1(np.log(800) / 2 * error)) and found < 1
+    assert found is not None and found < 1 and found == pytest.approx(40 * np.expm1(np.log(800) / 2 * error))
 
 
 def test_who_may_not_ask_is_told_before_anything_is_sent() -> None:
