@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cofit.units import duration, size
+from cofit.errors import InvalidInputError
+from cofit.units import bytes_in, duration, size
 
 _FACTORS = {"byte": 1, "bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15}
 _SECONDS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "days": 86400}
@@ -32,6 +33,27 @@ _SECONDS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "days": 86400}
 )
 def test_sizes(count: int, shown: str) -> None:
     assert size(count) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("1 GB", 10**9),
+        ("512MB", 512 * 10**6),
+        ("1.5 GiB", 3 << 29),
+        ("900 kb", 900_000),
+        (" 7 B ", 7),
+        ("2TiB", 2 << 40),
+    ],
+)
+def test_sizes_are_read_as_people_write_them(text: str, count: int) -> None:
+    assert bytes_in(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "1", "GB", "1 PB", "-1 GB", "1,5 GB", "1 GB more", "nan GB"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"is no size: write a number and a unit, as in '1 GB'"):
+        bytes_in(text)
 
 
 def test_a_table_of_measurements_has_one_digit_more() -> None:

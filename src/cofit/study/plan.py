@@ -66,5 +66,5 @@ def study_plan(study: Study) -> Plan:
     plan = routed_plan(facts, study.compute.latency, owners=given, parties=len(study.parties))
     if facts.memory is not None:
         cost = partial(forecast, owners=given, parties=len(study.parties), noise=study.release.noise)
-        check_plan_memory(plan, cost, "compute.memory", "a study")
+        check_plan_memory(plan, cost, "compute.memory", "the study")
     return plan
