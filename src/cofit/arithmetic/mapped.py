@@ -29,6 +29,7 @@ from cofit.arithmetic.ring import Place, Ring, RingArray, Shape, matmul_shape
 
 BLOCK_BYTES = 8 << 20
 """Of all parts of a share together, in a block of rows."""
+_AROUND = 4 << 20  # a multiple of every size of pages
 _TURNED = "transposed"
 _MATRIX = 2
 _Of = Callable[[Sequence[RingArray], slice], RingArray]
@@ -43,6 +44,8 @@ def give_back(array: npt.NDArray[Any] | memoryview) -> None:
     """Let go of the memory of the pages that an array lies on, if it lies in ``Pages``; it stays as it is. Local.
 
     Pages are dropped from this process alone: what was written is in the file. Whoever reads them again gets them back.
+    So are those shortly before: where an array begins, the system brings pages of the one before it, which was given
+    back already.
     """
     view = np.frombuffer(array, np.uint8) if isinstance(array, memoryview) else array
     pages = _pages_of(view)
@@ -50,7 +53,7 @@ def give_back(array: npt.NDArray[Any] | memoryview) -> None:
         return
     begin, end = np.lib.array_utils.byte_bounds(view)
     start = begin - np.frombuffer(pages, np.uint8).__array_interface__["data"][0]
-    first = start - start % mmap.PAGESIZE
+    first = max(0, start - start % mmap.PAGESIZE - _AROUND)
     pages.madvise(mmap.MADV_DONTNEED, first, min(end - begin + start - first, len(pages) - first))
 
 
