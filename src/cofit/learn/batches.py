@@ -19,8 +19,7 @@ from itertools import pairwise
 
 from cofit.secret import SecretArray, concatenate
 
-SMALL_BYTES = 32 << 20
-"""Of a batch, that is never divided."""
+_SMALL_BYTES = 32 << 20
 _SUMMANDS = 2
 _OF_MEMORY = 4
 
@@ -49,7 +48,7 @@ def batch_count(value: SecretArray, rows: int, temporaries: int, data: int) -> i
     """Return in how many batches the rows go, of which ``value`` is computed, or from which."""
     each = _SUMMANDS * value.format.ring.element_bytes
     most = data // 2 if value.batch_bytes is None else min(data // 2, value.batch_bytes // each)
-    return max(1, math.ceil(rows * temporaries / max(most, SMALL_BYTES // each)))
+    return max(1, math.ceil(rows * temporaries / max(most, _SMALL_BYTES // each)))
 
 
 def batch_bytes(memory: int | None) -> int | None:

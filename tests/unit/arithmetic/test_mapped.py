@@ -129,7 +129,7 @@ def test_no_more_is_resident_than_a_block(tmp_path: Path) -> None:
 def test_pages_of_nobody_elses_memory_are_given_back(tmp_path: Path) -> None:
     own = np.arange(1 << 16)
     give_back(own)
-    give_back(memoryview(own))
+    give_back(own.data)
     private = np.memmap(tmp_path / "private", np.uint64, "w+", shape=(1 << 16,))
     private[:] = 7
     changed = np.memmap(tmp_path / "private", np.uint64, "c", shape=(1 << 16,))

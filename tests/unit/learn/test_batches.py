@@ -7,6 +7,8 @@ import itertools
 import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +28,26 @@ Reals = npt.NDArray[np.float64]
 RINGS = pytest.mark.parametrize("ring", [Z64, Z128], ids=lambda ring: ring.name)
 
 
+def of(ring: IntegerRing, most: int | None = None) -> Any:
+    """What a batch is made of, as far as its size matters."""
+    return SimpleNamespace(format=FixedPoint(0, ring), batch_bytes=most)
+
+
+def test_a_batch_holds_no_more_than_the_memory_allows_but_32_mib() -> None:
+    small = (32 << 20) // 16
+    assert batch_count(of(Z64, 64 << 20), 10 * small, 10, 10 * small * 20) == 50
+    assert batch_count(of(Z64, 1 << 40), 10 * small, 10, 10 * small * 10) == 2
+    assert batch_count(of(Z64, 1), small, 10, 10 * small * 20) == 10
+
+
 def test_a_batch_holds_half_of_the_data_or_32_mib() -> None:
     small = (32 << 20) // 16
-    assert batch_count(Z64, 1000, 100, 1000 * 5) == 1
-    assert batch_count(Z64, small, 10, small) == 10
-    assert batch_count(Z64, small + 1, 1, 0) == 2
-    assert batch_count(Z64, 10 * small, 10, 10 * small * 20) == 1
-    assert batch_count(Z64, 10 * small, 10, 10 * small * 10) == 2
-    assert batch_count(Z128, small, 10, 0) == 20, "elements are twice as large"
+    assert batch_count(of(Z64), 1000, 100, 1000 * 5) == 1
+    assert batch_count(of(Z64), small, 10, small) == 10
+    assert batch_count(of(Z64), small + 1, 1, 0) == 2
+    assert batch_count(of(Z64), 10 * small, 10, 10 * small * 20) == 1
+    assert batch_count(of(Z64), 10 * small, 10, 10 * small * 10) == 2
+    assert batch_count(of(Z128), small, 10, 0) == 20, "elements are twice as large"
 
 
 @RINGS

@@ -15,8 +15,10 @@ import pytest
 
 from cofit import Z64, Z128, Contribution, FixedPoint, Party, SecretArray
 from cofit.arithmetic import IntegerRing
+from cofit.arithmetic.engine import LOCAL
 from cofit.errors import FormatMismatchError, InvalidInputError, PartyFailedError, ShapeError
 from cofit.sharing import DealtShare
+from cofit.sharing.expansion import Expansion
 from cofit.sharing.inputs import Room
 from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.summands import DealtSummands, joined
@@ -162,6 +164,10 @@ def test_every_contribution_is_dropped_before_the_next_is_expanded(scheme: str, 
     assert set(run(program, scheme, owners()).results.values()) == {2}, "the labels are still there"
 
 
+def expansion(ring: IntegerRing, shape: tuple[int, ...]) -> Expansion:
+    return Expansion(LOCAL, lambda _done, _total: None, ring, shape, 2)
+
+
 @pytest.mark.parametrize("ring", [Z64, Z128], ids=str)
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("rank", [0, 1, 2])
@@ -178,7 +184,7 @@ def test_the_peak_is_one_share(ring: IntegerRing, rank: int, axis: int) -> None:
     places = [
         tuple(slice(i * n, i * n + n) if at == axis else slice(0, n) for at, n in enumerate(shape)) for i in range(4)
     ]
-    joined(ring, joint, ((dealt.pop(0), place) for place in places), 2)
+    joined(ring, joint, ((dealt.pop(0), place) for place in places), 2, expansion(ring, joint))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2 * 1600 * 1500 * ring.element_bytes + (1 << 20)
@@ -206,7 +212,7 @@ def test_what_was_received_in_its_place_stays_there(rank: int) -> None:
         where = (
             places if together else [(slice(0, 2), slice(0, 5)), (slice(2, 2), slice(0, 5)), (slice(2, 5), slice(0, 5))]
         )
-        whole = joined(Z64, shape, zip(order, where, strict=True), 2)
+        whole = joined(Z64, shape, zip(order, where, strict=True), 2, expansion(Z64, shape))
         parts = separate if together else separate[::-1]
         for part in range(2):
             assert (whole.parts[part] == np.concatenate([piece[part] for piece in parts])).all()
