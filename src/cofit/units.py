@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from cofit.errors import InvalidInputError
 
@@ -32,7 +33,7 @@ def bytes_in(text: str) -> int:
     if found is None:
         raise InvalidInputError(f"{text!r} is no size: write a number and a unit, as in '1 GB', '512 MB' or '1.5 GiB'.")
     unit = found["unit"].lower()
-    return int(float(found["number"]) * (1024 if unit.endswith("ib") else 1000) ** ("bkmgt".index(unit[0])))
+    return int(Fraction(found["number"]) * (1024 if unit.endswith("ib") else 1000) ** ("bkmgt".index(unit[0])))
 
 
 def duration(seconds: float | None) -> str:

@@ -44,6 +44,7 @@ def test_sizes(count: int, shown: str) -> None:
         ("900 kb", 900_000),
         (" 7 B ", 7),
         ("2TiB", 2 << 40),
+        ("9" * 400 + " GB", (10**400 - 1) * 10**9),
     ],
 )
 def test_sizes_are_read_as_people_write_them(text: str, count: int) -> None:

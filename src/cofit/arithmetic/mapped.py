@@ -70,6 +70,12 @@ def _pages_of(array: object) -> Pages | None:
             return None
 
 
+def _overwrite(contents: npt.NDArray[np.uint8]) -> None:
+    """Write zeros over what lies in ``Pages``."""
+    for rows in blocks_of_rows([contents]):
+        contents[rows] = 0
+
+
 def blocks_of_rows(arrays: Sequence[RingArray]) -> Iterator[slice]:
     """Yield the rows of arrays of one shape, as many at a time as have ``BLOCK_BYTES`` in all of them; after each of
     them, give their pages back.
@@ -244,11 +250,14 @@ class MappedEngine(Engine):
         self._lent = tuple(arrays)
 
     def close(self) -> None:
-        """Delete all matrices: what is left of them reads as zeros."""
+        """Delete all matrices: what is left of them reads as zeros. Where the disk cannot forget, zeros are written."""
         self._lent = ()
-        for pages in self._taken:
-            pages.madvise(mmap.MADV_REMOVE)
-        self._taken = []
+        taken, self._taken = self._taken, []
+        for pages in taken:
+            try:
+                pages.madvise(mmap.MADV_REMOVE)
+            except OSError:  # not every file system can
+                _overwrite(np.frombuffer(pages, np.uint8))
 
     def _copied(self, ring: Ring, array: RingArray) -> RingArray:
         copy = self.room(ring, array.shape)

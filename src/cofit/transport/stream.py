@@ -75,8 +75,7 @@ class Stream(ABC):
     def send_frame(self, pieces: Sequence[bytes | memoryview], size: int) -> bool:
         """Add one frame and send what goes at once; one that fits into a record is copied here, and may change."""
         lock, out, passage = self.lock, self._out, self._passage
-        lock.acquire()  # here and below: half the time of a with
-        try:
+        with lock:
             link, begin = passage.link, out.end
             if link is None or passage.pending or out.handed != begin or size > MOST_RECORD_BYTES:
                 return self._send_later(pieces, size)
@@ -94,8 +93,6 @@ class Stream(ABC):
             else:
                 passage.pending = True
             return self._look() and sent
-        finally:
-            lock.release()
 
     def _send_later(self, pieces: Sequence[bytes | memoryview], size: int) -> bool:
         """Add one frame behind others, or of several records."""
@@ -152,8 +149,7 @@ class Stream(ABC):
     def pump_receive(self, into: memoryview, enough: int = 0) -> int:
         """Receive what is there, at most to the end of ``into``."""
         lock, incoming, done = self.lock, self._in, 0
-        lock.acquire()
-        try:
+        with lock:
             if self._ending:
                 return self._drop(into)
             try:
@@ -173,8 +169,6 @@ class Stream(ABC):
             if not done:
                 self._nothing(len(into))
             return done
-        finally:
-            lock.release()
 
     def _nothing(self, wanted: int) -> None:
         """Nothing has come: nor will it, where the line has failed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import mmap
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -139,10 +141,22 @@ def test_pages_of_nobody_elses_memory_are_given_back(tmp_path: Path) -> None:
     assert (changed == 8).all(), "a change that is in no file would be lost"
 
 
-def test_nothing_is_left_after_the_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize("forgets", [True, False])
+def test_nothing_is_left_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgets: bool) -> None:
+    """Also of the second matrix, and on a file system that cannot take pages back."""
+    advise = Pages.madvise
+
+    def refused(self: Pages, option: int, *where: int) -> None:
+        if option == mmap.MADV_REMOVE:
+            raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+        advise(self, option, *where)
+
+    if not forgets:
+        monkeypatch.setattr(Pages, "madvise", refused)
     engine = allotted(tmp_path)
-    matrix = engine.room(Z64, (100, 100))
-    matrix[...] = 5
+    matrices = [engine.room(Z64, (100, 100)) for _ in range(2)]
+    for matrix in matrices:
+        matrix[...] = 5
     engine.close()
-    assert not matrix.any()
-    assert not any((tmp_path / "matrix0").read_bytes())
+    assert not any(matrix.any() for matrix in matrices)
+    assert not any((tmp_path / "matrix0").read_bytes()) and not any((tmp_path / "matrix1").read_bytes())

@@ -28,7 +28,7 @@ class Poisson(Loss):
     kind: ClassVar[str] = "poisson_regression"
     title: ClassVar[str] = "Poisson regression"
     smoothness: ClassVar[Fraction] = Fraction(0)
-    clipped_title: ClassVar[str] = "Poisson regression (residuals clipped at about a tenth of the largest count)"
+    clipped_title: ClassVar[str] = "Poisson regression (residuals clipped)"
     minimised: ClassVar[bool] = False
 
     def __init__(self, largest: int = 1) -> None:

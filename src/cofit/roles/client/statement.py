@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cofit.roles.client.served_model import ServedModel, client_named
+from cofit.roles.jobs.answer_errors import divided, stated_error
 from cofit.study.served_statement import NOT_PRIVATE
 
 VERSION = 1
@@ -20,7 +21,8 @@ KIND = "cofit private predictions"
 class QueryStatement:
     """``headline`` says first whether differential privacy covers the answers. model: the SHA-256 of its certificate.
     counted: the rows that the parties have counted for this client, of ``limit``; None: not told, or no limit.
-    error: how far a number can be from the exact one, at most; None for classes."""
+    error: how far a number can be from the exact one, at most; None for classes, and where that depends on the answers
+    (probabilities of several classes)."""
 
     headline: str
     study: str
@@ -40,10 +42,7 @@ class QueryStatement:
     def of(cls, model: ServedModel, client: str, answers: str, rows: int, counted: int | None) -> QueryStatement:
         """Return the statement of answers to so many rows."""
         study, plan = model.study, model.plan
-        spec, found = study.spec, plan.error(answers)
-        error = None if found is None else float(found)
-        if error is not None and study.data.label_range is not None:
-            error = study.data.target(study.model.kind).error_of(error, study.data.label_range)
+        spec, error = study.spec, stated_error(study, plan, answers)
         return cls(
             headline=_headline(model),
             study=study.name,
@@ -52,7 +51,7 @@ class QueryStatement:
             client=client,
             rows=rows,
             answers=answers,
-            error=error,
+            error=None if divided(plan, answers) else error,
             counted=counted,
             limit=client_named(study, client).rows,
             scheme=spec.name,
@@ -109,9 +108,11 @@ def _notes(model: ServedModel, answers: str) -> tuple[str, ...]:
         notes.append("Weights are used as they were drawn: the shrinkage of published models needs to see them.")
     if answers == "classes":
         notes.append("A class is that of the computed score, which is within the plan's error of the exact one.")
-    if answers == "probabilities" and model.plan.served.outputs > 1:
+    error = stated_error(model.study, model.plan, answers)
+    if error is not None and divided(model.plan, answers):
         notes.append(
-            "The parties answer with the probability of each class against the rest, which the bound above is for; the "
-            "client has divided those of a row by their sum."
+            f"The parties answer with the probability of each class against the rest, within {error:.2g} of the exact "
+            f"one. The client has divided those of a row by their sum S, so that each is within "
+            f"{(model.plan.served.outputs + 1) * error:.2g} / S."
         )
     return tuple(notes)

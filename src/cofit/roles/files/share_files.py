@@ -52,17 +52,18 @@ def check_space(directory: Path, needed: int) -> None:
 
 def allot(directory: Path, needed: int) -> Pages:
     """Return a shared mapping of a new file of so many bytes, all zero, that has no name."""
-    check_space(directory, needed)
-    descriptor, name = tempfile.mkstemp(dir=directory, prefix=PREFIX)
     try:
-        Path(name).unlink()
-        os.posix_fallocate(descriptor, 0, needed)
-        return Pages(descriptor, needed)
+        check_space(directory, needed)
+        descriptor, name = tempfile.mkstemp(dir=directory, prefix=PREFIX)
+        try:
+            Path(name).unlink()
+            os.posix_fallocate(descriptor, 0, needed)
+            return Pages(descriptor, needed)
+        finally:
+            with suppress(OSError):
+                os.close(descriptor)
     except OSError as error:
         raise StateError(
             f"No file of {size(needed)} can be made in {directory}: {error.strerror}. Make room on its disk, or check "
             f"its permissions."
         ) from None
-    finally:
-        with suppress(OSError):
-            os.close(descriptor)

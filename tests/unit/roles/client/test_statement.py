@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from cofit.cli.check_predictions import query_facts
 from cofit.errors import InvalidInputError
 from cofit.roles.client.ask import ask_privately
 from cofit.roles.client.served_model import ServedModel
@@ -66,9 +67,20 @@ def test_probabilities_of_several_classes_say_what_their_bound_is_for() -> None:
         "data.label_values": ["a", "b", "c"],
         "release.answers": LEFT_OUT,
     }
-    said = "divided those of a row by their sum"
-    assert said in statement(changed(CLIENTS, several), "probabilities").to_text()
+    said, found = "divided those of a row by their sum", statement(changed(CLIENTS, several), "probabilities")
+    assert said in found.to_text() and "Each is within" not in found.to_text()
+    assert found.error is None, "no bound holds for all rows: a sum may be small"
     assert said not in statement(changed(CLIENTS, several), "scores").to_text()
+
+
+def test_check_and_statement_state_the_same_errors() -> None:
+    counts = {"model": {"kind": "poisson_regression"}, "data.label_range": [0, 40], "privacy": {"epsilon": 1.0}}
+    numbers = {"model": {"kind": "huber_regression"}, "data.label_range": [-200, 200], "privacy": {"epsilon": 1.0}}
+    for changes in (counts, numbers):
+        document = changed(changed(HORIZONTAL, {"clients": CLIENTS["clients"]}), changes)
+        del document["data"]["label_values"]
+        facts = query_facts(training_job(study_of(document)))
+        assert facts is not None and facts.errors == {"scores": statement(document, "scores").error}
 
 
 def test_rates_are_off_by_what_their_logarithm_is() -> None:

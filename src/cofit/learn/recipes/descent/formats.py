@@ -219,7 +219,10 @@ def base_formats(
     joint = root_up(Fraction(layout.weights), ROOT_BITS)
     grid = _FINE + finer + (log2_up(Fraction(layout.weights)) if layout.norm == "l1" else log2_up(joint))
     grid = min(grid, data + scaled)
-    inverse_norm = working_bits(ring) - max(4, 1 + log2_up(1 / (layout.floor or Fraction(1))))
+    least = layout.floor or Fraction(1)
+    if layout.inputs is not None:
+        least = min(least, MAP_FLOOR)
+    inverse_norm = working_bits(ring) - max(4, 1 + log2_up(1 / least))
     if inverse_norm < 1:
         raise SmallRingError(
             f"{ring.bits} bits cannot hold the inverse of so small a norm_floor. Use a larger norm_floor.",

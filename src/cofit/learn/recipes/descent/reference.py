@@ -57,6 +57,7 @@ _LEAST_VARIANCE = 1e-9  # of rows of length 1, and beside the largest one: less 
 _BLOCK = 1 << 20
 _SAME_CUT = 0.01
 _FORMAT = "cofit reference 1"
+_MOST_RECORDS = 1 << 40
 _FIELDS = ("mean", "directions", "variances", "isotropic", "records", "cut", "only")
 _OWNER = "a reference"
 
@@ -81,8 +82,8 @@ class ReferenceMap:
         numbers = (self.mean, self.directions, self.variances, self.isotropic, self.cut)
         if not all(np.isfinite(part).all() for part in numbers) or not len(self.variances):
             raise InvalidInputError("A reference must have a direction, and all its numbers must be finite.")
-        if self.variances.min() < 0 or self.isotropic < 0 or not self.cut > 0 or self.records < 2:
-            raise InvalidInputError("A reference has no negative variances, a positive cut, and 2 records or more.")
+        if self.variances.min() < 0 or self.isotropic < 0 or not self.cut > 0 or not 2 <= self.records <= _MOST_RECORDS:
+            raise InvalidInputError("A reference has no negative variances, a positive cut, and 2 to 2^40 records.")
 
     def __repr__(self) -> str:
         return f"<ReferenceMap, {self.inputs} columns to {self.columns}, {self.hash[:12]}>"
