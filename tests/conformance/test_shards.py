@@ -6,7 +6,7 @@ a scheme roundings differ, as those of two runs of one process do. Steps take as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from unittest import mock
 
@@ -18,6 +18,7 @@ from cofit.learn.recipes.descent import noisy, program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.secret.shards import Shared, shared
 from cofit.sharing.sums import PartialSum
+from cofit.transport import Counts
 from conformance.test_descent import foreseeing, reference
 from support.checkpointed import InterruptedRunError
 from support.descent import FEW, KINDS, SEVERAL, Integers, Table, contributed, fixed_noise, opened, plan_of, table_of
@@ -111,6 +112,26 @@ def test_a_step_takes_as_many_rounds_as_without_shards(kind: str, scheme: str) -
         run = sharded(plan, table, scheme, 2)
     waited = [[c.rounds for name, c in t.items() if name.startswith("epoch/")] for t in alone.traffic.values()]
     assert run.rounds("epoch/") == max(map(sum, waited)) > 0
+
+
+def sent(counts: Iterable[Counts]) -> int:
+    """What the busiest of some sends in all steps."""
+    return max(sum(one.bytes_sent for name, one in each.items() if name.startswith("epoch/")) for each in counts)
+
+
+@pytest.mark.parametrize("scheme", also_slow(["rep3", "semi2k"], "rep4", "shamir"))
+def test_bytes_of_a_shard_fall_with_their_number_and_those_of_a_head_do_not_depend_on_the_rows(scheme: str) -> None:
+    shards, heads = {}, set()
+    for rows, count in ((2048, 1), (2048, 2), (2048, 4), (512, 2)):
+        plan = plan_of("pure", rows=rows, scheme=scheme)
+        with fixed_noise(SEED):
+            run = sharded(plan, random_table(plan), scheme, count)
+        shards[rows, count] = sent(counts for of_party in run.shards.values() for counts in of_party) / plan.epochs
+        heads.add(sent(run.heads.values()) / plan.epochs)
+    assert len(heads) == 1, heads
+    for count in (2, 4):
+        assert shards[2048, count] == pytest.approx(shards[2048, 1] / count, rel=0.02)
+    assert shards[512, 2] == pytest.approx(shards[2048, 2] / 4, rel=0.05)
 
 
 class Kept:
