@@ -178,8 +178,8 @@ def liars(count: int, seed: int) -> Iterator[None]:
     gather = vars(program)["gathered"]
     rng = np.random.default_rng(seed)
 
-    def gathered(*given: Any) -> tuple[SecretArray, SecretArray]:
-        y, labels = gather(*given)
+    def gathered(*given: Any, **named: Any) -> tuple[SecretArray, SecretArray]:
+        y, labels = gather(*given, **named)
         rows, answers = integers(y).copy(), integers(labels).copy()
         for i in range(len(rows) - count, len(rows)):
             exponent = int(rng.integers(17, 64))
