@@ -13,8 +13,7 @@ import pytest
 
 from cofit.arithmetic import Z64
 from cofit.errors import StateError
-from cofit.roles.files import share_files
-from cofit.roles.files.share_files import PREFIX, allot, check_space, engine_on
+from cofit.roles.files.share_files import PREFIX, allot, check_space, engine_on, shares_on_disk
 from cofit.roles.party.state import PartyState
 
 SHAPE = (1000, 200)
@@ -36,7 +35,7 @@ def test_a_file_has_no_name_and_is_private_while_it_is_there(tmp_path: Path, mon
         fallocate(descriptor, offset, length)
 
     monkeypatch.setattr(os, "posix_fallocate", watched)
-    with engine_on(tmp_path) as engine:
+    with shares_on_disk(tmp_path) as engine:
         matrix = engine.room(Z64, SHAPE)
         matrix[...] = 9
         assert list(tmp_path.iterdir()) == []
@@ -49,7 +48,7 @@ def test_a_file_has_no_name_and_is_private_while_it_is_there(tmp_path: Path, mon
 
 def test_an_error_in_a_session_leaves_nothing_either(tmp_path: Path) -> None:
     kept = []
-    with pytest.raises(RuntimeError), engine_on(tmp_path) as engine:
+    with pytest.raises(RuntimeError), shares_on_disk(tmp_path) as engine:
         kept.append(engine.room(Z64, SHAPE))
         kept[0][...] = 9
         raise RuntimeError
@@ -57,7 +56,7 @@ def test_an_error_in_a_session_leaves_nothing_either(tmp_path: Path) -> None:
 
 
 def test_two_sessions_have_nothing_in_common(tmp_path: Path) -> None:
-    with engine_on(tmp_path) as first, engine_on(tmp_path) as second:
+    with shares_on_disk(tmp_path) as first, shares_on_disk(tmp_path) as second:
         one, other = first.room(Z64, SHAPE), second.room(Z64, SHAPE)
         one[...] = 9
         assert not other.any()
@@ -107,7 +106,7 @@ def test_a_disk_that_fills_up_is_an_error_with_the_remedy(tmp_path: Path, monkey
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(share_files.os, "posix_fallocate", full)
+    monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(StateError, match=r"No file of 1\.6 MB can be made in .*: No space left on device\. Make room"):
         allot(tmp_path, np.prod(SHAPE).item() * 8)
     assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +16,6 @@ from cofit.errors import InvalidInputError, StateError
 from cofit.learn.facts import training_facts
 from cofit.learn.memory import Memory
 from cofit.learn.plan import plan_training
-from cofit.roles.files import share_files
-from cofit.roles.local import disk as module
 from cofit.roles.local.disk import disk_of
 from unit.roles import programs
 
@@ -66,7 +66,7 @@ def test_where_a_plan_has_its_shares(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not used.exists()
     with pytest.raises(InvalidInputError, match=r"The 'memory' parameter of a plan must be at least \d+ MB"):
         disk("20 MB")
-    monkeypatch.setattr(share_files.os, "statvfs", lambda _: type("Free", (), {"f_bavail": 10, "f_frsize": 1000}))
+    monkeypatch.setattr(os, "statvfs", lambda _: type("Free", (), {"f_bavail": 10, "f_frsize": 1000}))
     with pytest.raises(StateError, match=r"need 480 MB on the disk of .*, where 10 kB are free"):
         disk("400 MB")
 
@@ -74,7 +74,7 @@ def test_where_a_plan_has_its_shares(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_training_on_disk_sends_what_training_in_memory_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     kept = measure_scale(400, 30, 10**12)
     monkeypatch.setattr(Memory, "exceeds", lambda *_: True)
     found = measure_scale(400, 30, 10**12)

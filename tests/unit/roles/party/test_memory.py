@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from unittest import mock
 
@@ -78,7 +79,7 @@ def test_a_program_of_the_participants_has_no_limit(loopback: Loopback, monkeypa
 
 def test_a_disk_without_room_is_refused_at_the_start(loopback: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Memory, "exceeds", lambda *_: True)
-    monkeypatch.setattr(share_files.os, "statvfs", lambda _: type("Free", (), {"f_bavail": 0, "f_frsize": 1}))
+    monkeypatch.setattr(os, "statvfs", lambda _: type("Free", (), {"f_bavail": 0, "f_frsize": 1}))
     identity = load_key(loopback.study, loopback.folder / "party-a.key")
     with pytest.raises(StateError, match=r"where 0 bytes are free\. Make room there, or allow more memory"):
         PartyService(loopback.job, identity, loopback.state("party-a"), memory=MUCH)
