@@ -234,9 +234,7 @@ class Party:
     def _dealt_by(self, owner: str, name: str) -> DealtShare:
         """Return what the owner dealt, and keep it no longer."""
         if (owner, name) not in self._dealt:
-            raise InvalidInputError(
-                "The contributions are not there: collect() has not been called yet, or forget_inputs() dropped them."
-            )
+            raise InvalidInputError("There are no contributions: call collect() first, and not after forget_inputs().")
         return self._dealt.pop((owner, name))
 
     def _as_input(self, share: Share, facts: InputFacts) -> SecretArray:

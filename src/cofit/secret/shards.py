@@ -19,11 +19,15 @@ the view of a coalition is the joint one of independent sessions, on shares that
 twice. Sums of partial sums are made inside a party. What is sent of them is masked in the heads' session as it would be
 in the only one. Nothing is opened before all sessions have made their checks (``Party.verify``).
 
-**What whoever makes the sessions must see to** (no command does so yet): the session ids of shards follow from that of
-the heads and from the place and number of shards, so that shard k meets shards k alone; the number is agreed on; the
-coin of the check of rows is drawn when the contributions of *all* shards are fixed at all parties, and is bound to them;
-a checkpoint says how rows were divided, because verdicts are kept in the order of the shards, and another division would
-give them to other rows; and a scheme whose soundness is counted by sessions (``repn``) counts those of all shards.
+**What whoever makes the sessions must see to** (no command does so yet):
+
+- the session ids of shards follow from that of the heads and from the place and number of shards, so that shard k meets
+  shards k alone; the number is agreed on;
+- the coin of the check of rows is drawn when the contributions of *all* shards are fixed at all parties, and bound to
+  them;
+- a checkpoint says how rows were divided: verdicts are kept in the order of the shards, and another division would give
+  them to other rows;
+- a scheme whose soundness is counted by sessions (``repn``) counts those of all shards.
 """
 
 from __future__ import annotations

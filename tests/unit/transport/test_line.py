@@ -3,67 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
-from cofit.transport.frames import LINE_VERSION
-from cofit.transport.incoming import MOST_AHEAD_BYTES
 from cofit.transport.line import Line
-from cofit.transport.link import Link, LinkClosedError, LinkFaultyError
-from cofit.transport.memory import Bell, MemoryLink, Pipe, memory_link_pair
-from cofit.transport.outgoing import MOST_HELD_BYTES
+from cofit.transport.link import LinkClosedError, LinkFaultyError
+from cofit.transport.memory import Bell, memory_link_pair
 from cofit.transport.records import BEAT, BYTES, MOST_RECORD_BYTES, RECORD
 from cofit.transport.resume import NotResumedError
 from support.line_vectors import bad_lines
-from unit.transport.cluster import TERMS
-
-TERMS_OF_LINES = replace(TERMS, version=LINE_VERSION)
-
-
-class Two:
-    """The dialler ``a`` and the acceptor ``b``."""
-
-    def __init__(self) -> None:
-        self.links = memory_link_pair(Bell(), Bell())
-        self.a = Line(self.links[0], "P1", "P0", TERMS_OF_LINES, dials=True)
-        self.b = Line(self.links[1], "P0", "P1", TERMS_OF_LINES, dials=False)
-        for line in (self.a, self.b):
-            assert line.pump_receive(memoryview(bytearray(1))) == 0  # the keys
-            assert line.ticket is not None
-
-    def cut(self) -> None:
-        """Both ends lose the connection; what is on the way is lost."""
-        for link in self.links:
-            link.close()
-        for line in (self.a, self.b):
-            line.hang_up()
-            assert not line.connected
-
-    def resume(self) -> None:
-        """The three messages, without the bytes of them."""
-        assert self.a.ticket is not None
-        generation, position = self.a.leave()
-        request, _ = self.a.ticket.request(generation, position)
-        theirs = self.b.let_in(request)
-        assert theirs is not None
-        self.links = memory_link_pair(Bell(), Bell())
-        assert self.a.resume(self.links[0], generation, theirs)
-        assert self.b.resume(self.links[1], generation, position)
-
-
-def say(link: Link, frame: bytes) -> None:
-    """Send one frame, as far as it goes."""
-    link.send_frame((frame,), len(frame))
-
-
-def receive(line: Line, most: int = 1 << 22) -> bytes:
-    """Receive what is there."""
-    content = bytearray()
-    while got := line.pump_receive(view := memoryview(bytearray(most))):
-        content += view[:got]
-    return bytes(content)
+from unit.transport.two_lines import TERMS_OF_LINES, Two, receive, say
 
 
 def test_a_stream_over_many_connections_is_the_stream() -> None:
@@ -222,62 +171,6 @@ def test_what_came_before_the_end_is_read_first() -> None:
     assert bytes(view) == b"abort!"
     with pytest.raises(LinkClosedError):
         two.b.pump_receive(view)
-
-
-def exchange_blocked(sender: Line, reader: Line, size: int) -> int:
-    """Send so much to one that takes notice but whose program asks for nothing; return when it goes no further."""
-    sender.queue((bytes(size),))
-    for _ in range(4 * size // (1 << 20)):
-        if sender.pump_send():
-            break
-        reader._read_ahead()
-    return sender._out.held
-
-
-def test_memory_is_bounded_and_nothing_is_stuck() -> None:
-    two = Two()
-    size = MOST_HELD_BYTES + MOST_AHEAD_BYTES + (4 << 20)
-    held = exchange_blocked(two.a, two.b, size)
-    assert MOST_HELD_BYTES < held < MOST_HELD_BYTES + (8 << 20)
-    assert two.b._in.ahead_bytes < MOST_AHEAD_BYTES + (2 << 20)
-    assert not two.a.pump_send()
-    got = 0
-    while got < size:
-        got += len(receive(two.b, 1 << 20))
-        two.a.pump_send()
-    assert two.a.pump_send() and not two.b._in.ahead_bytes
-
-
-class Sink(MemoryLink):
-    """Takes everything, and answers nothing."""
-
-    def send_frame(self, pieces: Sequence[bytes | memoryview], size: int) -> bool:
-        assert sum(map(len, pieces)) == size
-        return True
-
-
-@pytest.mark.parametrize(("size", "most"), [(MOST_RECORD_BYTES, MOST_HELD_BYTES // MOST_RECORD_BYTES), (1, 1 << 16)])
-def test_a_message_counts_as_sent_only_while_little_enough_is_unacknowledged(size: int, most: int) -> None:
-    """By bytes, and by messages, however readily the connection takes them."""
-    ends = Bell(), Bell()
-    line = Line(Sink(Pipe(*ends), Pipe(*ends)), "P1", "P0", TERMS_OF_LINES, dials=True)
-    frame = bytes(size)
-    assert all(line.send_frame((frame,), size) for _ in range(most))
-    assert not line.send_frame((frame,), size)
-    assert not line.pump_send()
-
-
-def test_two_that_only_send_at_once_do_not_wait_for_each_other() -> None:
-    two = Two()
-    size = MOST_AHEAD_BYTES - (2 << 20)  # thirty times what the pipes hold
-    for line in (two.a, two.b):
-        line.queue((bytes(size),))
-    got = {two.a: 0, two.b: 0}
-    for _ in range(300):
-        for line in (two.a, two.b):
-            if line.pump_send():  # only who has sent everything comes to receive
-                got[line] += len(receive(line))
-    assert list(got.values()) == [size, size]
 
 
 def test_a_beat_is_as_old_as_the_news_that_it_passes_on() -> None:
