@@ -46,6 +46,10 @@ Reals = npt.NDArray[np.float64]
 FORESEEN = Rep3.foreseen_squares
 
 
+UNITS = {40: 4, 6: 1}
+"""The power of two nearest to a tenth of the largest count."""
+
+
 @dataclass(frozen=True)
 class Reference:
     """One descent in floating point; ``plan`` gives public numbers alone."""
@@ -129,6 +133,12 @@ class Reference:
         weighed = self.counts if scores.ndim == 1 else self.counts[:, None]
         if loss in CLIPS:
             return np.asarray(weighed * counts * np.clip((self.labels - scores) / CLIPS[loss], -1, 1))
+        if loss == "poisson":  # rates from 1/20 at a score of -1 to the largest count at 1; clipped at a tenth of that
+            largest = self.plan.facts.largest_count or 0
+            rates = np.sqrt(largest / 20) * np.sqrt(20 * largest) ** np.clip(scores, -1, 1)
+            return np.asarray(
+                weighed * counts * np.clip(((self.labels + 1) / 2 * largest - rates) / UNITS[largest], -1, 1)
+            )
         edge, slope = (2.5, 2.0) if loss == "hinge" else (1.5, 1.0)
         return np.asarray(weighed * counts * sign * np.clip(edge - slope * sign * scores, 0, 1))
 
@@ -227,8 +237,11 @@ def assert_releases(plan: DescentPlan, table: Table, run: Seen, seed: int) -> No
         weights = before.astype(np.float64) * unit
         row = float(formats.eta) + coarse_mean
         score = row * np.linalg.norm(weights) + 2.0**-formats.argument + steep * 2.0**-formats.product
+        of_counts = 0.0
+        if largest := plan.facts.largest_count:  # the steepest rate, and the error of the exponential
+            score, of_counts = score * largest / UNITS[largest] * np.log(20 * largest) / 2, 2.0**-11
         score *= max(1.0, float(formats.residual.slope))
-        contribution = row + score + 2.0**-formats.scaled * (2 + float(formats.longest + formats.centre))
+        contribution = row + score + of_counts + 2.0**-formats.scaled * (2 + float(formats.longest + formats.centre))
         roots = plan.layout.outputs**0.5
         allowed = roots * 2.0**-formats.exponent * (n * contribution + (d + 1) ** 0.5 / 2.0**formats.grid)
         off = np.linalg.norm(after.astype(np.float64) * unit - exact.step(z, weights, exact.noise[event.name]))

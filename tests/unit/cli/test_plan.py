@@ -61,7 +61,7 @@ def test_every_parameter_of_the_facts_is_an_option_with_the_same_default() -> No
     own = {"partition": "horizontal", "loss": "logistic"}
     names = ["-h", "--help"]  # as the group has them: a command keeps its first help option
     defaults = command.make_context("plan", ["--rows", "2", "--cols", "1"], help_option_names=names).params
-    of_studies = {"shared_model", "reference"}
+    of_studies = {"shared_model", "reference", "reference_inputs"}
     assert set(options) == set(PARAMETERS) - {"route"} - of_studies  # the route follows from the latency
     assert options["rows"].required
     assert options["cols"].required
@@ -215,7 +215,7 @@ def test_warnings_stand_below() -> None:
 
 def test_the_examples_of_the_help_work() -> None:
     examples = re.findall(r"^ +cofit (plan .*)$", inspect.getdoc(command.callback) or "", re.MULTILINE)
-    assert len(examples) == 6
+    assert len(examples) == 7
     for example in examples:
         assert CliRunner().invoke(cli, shlex.split(example)).exit_code == 0
 

@@ -19,6 +19,7 @@ from support.training import planned
 
 NAN, INF = float("nan"), float("inf")
 BAD: dict[str, list[Any]] = {
+    "memory": [0, -1, 2.5, True, "much", "0 GB", [1]],
     "largest_count": [0, -1, 2.0, True, "x", 40, (1 << 15) + 1],
     "reference": ["", "reference.npz", 3, "AB" * 32],
     "reference_inputs": [3, 0, "3"],
@@ -201,6 +202,7 @@ def test_every_fact_changes_the_hash() -> None:
         "threshold": 1,
         "route": "king",
         "shared_model": True,
+        "memory": "1 TB",
     }
     apart = {
         "recipe",
