@@ -26,3 +26,15 @@ def test_every_folder_has_its_package() -> None:
     folders = {path.parent for path in (ROOT / "tests" / "unit").rglob("test_*.py")}
     strange = [folder for folder in folders if not (SOURCE / folder.relative_to(ROOT / "tests" / "unit")).is_dir()]
     assert strange == []
+
+
+def test_no_file_of_code_is_longer_than_400_lines() -> None:
+    """One idea a file: what grows beyond is divided."""
+    files = [
+        path
+        for folder in ("src", "tests")
+        for ending in ("py", "cpp", "hpp", "inc")
+        for path in (ROOT / folder).rglob(f"*.{ending}")
+    ]
+    assert len(files) > 1000
+    assert {str(path.relative_to(ROOT)): n for path in files if (n := path.read_text().count("\n")) > 400} == {}
