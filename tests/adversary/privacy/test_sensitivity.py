@@ -122,7 +122,7 @@ def test_the_sensitivity_is_nearly_attained(name: str, l2: float, share: float) 
     assert share <= attained <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", [*LOSSES[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in LOSSES[2:])])
 @pytest.mark.parametrize("partition", ["horizontal", "vertical"])
 @pytest.mark.parametrize("rows", [2, 12])
 def test_computed_weights_move_no_further_than_the_noise_covers(name: str, partition: str, rows: int) -> None:

@@ -32,6 +32,8 @@ def owners() -> dict[str, dict[str, Contribution]]:
     }
 
 
+@pytest.mark.slow  # always run: test_no_more_is_resident_than_a_block
+@pytest.mark.timeout(300)
 def test_the_peak_of_a_party_is_bounded_and_would_not_be_without_files(tmp_path: Path) -> None:
     run = partial(run_local, programs.large_products, processes=True, timeout=LONG)
     idle = max(run_local(programs.square, processes=True, timeout=LONG).peak_memory.values())
