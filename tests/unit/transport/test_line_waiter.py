@@ -30,7 +30,9 @@ class Wire:
         self.reading = False
 
     def events(self, *, receiving: bool, sending: bool) -> int:
-        raise NotImplementedError
+        raise AssertionError(
+            f"nothing is sent here, and what has no connection has no events: {receiving=}, {sending=}"
+        )
 
 
 class Waiting:
