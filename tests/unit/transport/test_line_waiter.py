@@ -30,9 +30,7 @@ class Wire:
         self.reading = False
 
     def events(self, *, receiving: bool, sending: bool) -> int:
-        raise AssertionError(
-            f"nothing is sent here, and what has no connection has no events: {receiving=}, {sending=}"
-        )
+        raise AssertionError(f"nothing is sent, and no connection, no events: {receiving=}, {sending=}")
 
 
 class Waiting:
