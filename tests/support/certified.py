@@ -86,7 +86,11 @@ def planned(case: str) -> Plan:
 @cache
 def certified(case: str) -> Certificate:
     """What a run of two owners by that plan states, with its one opening."""
-    plan = planned(case)
+    return certificate_of(planned(case))
+
+
+def certificate_of(plan: Plan) -> Certificate:
+    """The same of any plan."""
     facts, info = plan.facts, scheme_named(plan.facts.scheme).info
     parties = tuple(f"party-{x}" for x in "abcd"[: info.default_parties])
     width, half = facts.cols + plan.own_columns, facts.rows // 2

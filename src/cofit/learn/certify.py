@@ -12,6 +12,7 @@ from importlib.metadata import version
 from cofit.arithmetic import Shape
 from cofit.errors import parameter_error
 from cofit.learn.base_plan import Plan
+from cofit.learn.division import check_division
 from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS
 from cofit.learn.losses import loss_named
 from cofit.learn.stated_facts import facts_as_stated
@@ -20,6 +21,7 @@ from cofit.privacy.mechanisms import mechanism_named
 from cofit.secret import Opening
 from cofit.sharing import Spec
 
+OWNER = "a certificate"
 SOFTWARE = ("numpy", "cryptography", "mpmath")
 _MOST_SHOWN = 5
 
@@ -94,11 +96,13 @@ def _check_shapes(plan: Plan, owners: Mapping[str, Mapping[str, Shape]]) -> None
         rows = {shape[0] for shape in (*features.values(), *labels.values())}
         sound = rows == {facts.rows} and len(labels) == 1 and sum(shape[1] for shape in features.values()) == width
     sound = sound and weights == ({} if facts.weight_bound is None else {o: (shape[0],) for o, shape in labels.items()})
+    if sound and facts.shards is not None:
+        check_division(facts.shards, {o: n[0] for shapes in (features, labels) for o, n in shapes.items()}, OWNER)
     if not sound:
         labelled = f"{facts.rows} labels" + ("" if facts.weight_bound is None else " with their weights")
         must_be = f"shapes that make up {facts.rows} rows, {width} columns and {labelled} ({facts.partition})"
         got = [dict(shapes) for shapes in owners.values()][:_MOST_SHOWN]
-        raise parameter_error("owners", "a certificate", must_be, got)
+        raise parameter_error("owners", OWNER, must_be, got)
 
 
 def _assumptions(plan: Plan, spec: Spec) -> tuple[str, ...]:
@@ -110,9 +114,20 @@ def _assumptions(plan: Plan, spec: Spec) -> tuple[str, ...]:
         f"the study itself ({agreed}) was not chosen by looking at the data",
         "this is the only release from these data, or its epsilon and delta are added to those of the others",
         "SHA-256 and AES-256 make the coin that rows and labels are checked by as good as random",
+        *_shards(plan),
         *_reference(plan),
         *_from_outside(plan),
     )
+
+
+def _shards(plan: Plan) -> list[str]:
+    """Who counts as a computing party, where each is several processes."""
+    if plan.facts.shards is None:
+        return []
+    return [
+        "the workers of a computing party are its own, and count as that party: whoever has one of them has what it "
+        "holds of the party's shares"
+    ]
 
 
 def _reference(plan: Plan) -> list[str]:
@@ -141,6 +156,8 @@ def _learned(plan: Plan, spec: Spec, dealer: str | None) -> dict[str, tuple[str,
     nothing_else = "nothing else of anybody's data"
     weights = plan.revealed
     facts = f"the public facts: rows, columns, who contributed how many, the {plan.target.agreed}, and the plan"
+    if plan.facts.shards is not None:
+        facts += f", by which every party divides its rows evenly among {plan.facts.shards} of its own processes"
     dealt = {} if dealer is None else {"dealer": (facts, "nothing of anybody's data, and not the weights")}
     return {
         **dealt,

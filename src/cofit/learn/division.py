@@ -22,11 +22,16 @@ def check_shards(shards: object, inputs: Inputs | None = None, owner: str = "a s
     """Return a number of shards, or raise InvalidInputError where it is none, or some owner has fewer rows."""
     if isinstance(shards, bool) or not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS:
         raise parameter_error("shards", owner, f"an integer from 1 to {MOST_SHARDS}", shards)
-    rows = {name: _rows(named) for name, named in (inputs or {}).items()}
+    check_division(shards, {name: _rows(named) for name, named in (inputs or {}).items()}, owner)
+    return shards
+
+
+def check_division(shards: int, rows: Mapping[str, int], owner: str, name: str = "shards") -> None:
+    """Raise InvalidInputError where some owner has fewer rows than there are shards. name: of the parameter."""
     least = min(rows, key=rows.__getitem__, default=None)
     if least is not None and rows[least] < shards:
-        raise parameter_error("shards", owner, f"at most {rows[least]}, the rows of '{least}'", shards)
-    return shards
+        must_be = f"at most {rows[least]}, the rows of '{least}': every shard has rows of every owner"
+        raise parameter_error(name, owner, must_be, shards)
 
 
 def divided_rows(inputs: Inputs, shards: int) -> tuple[dict[str, slice], ...]:

@@ -21,6 +21,7 @@ from cofit.learn.asked import (
     rows_are_clipped,
 )
 from cofit.learn.checked import OWNER, byte_count, flag, integer, one_of, positive, real
+from cofit.learn.division import check_shards
 from cofit.learn.exact import ADDED
 from cofit.learn.losses import LOSSES
 from cofit.learn.recipes.descent.budget import pure_penalty, spend
@@ -61,6 +62,8 @@ class Facts:
     largest_count: what no count exceeds, where the target is a count.
     reference_inputs: how many columns it maps, where owners hold columns and the parties apply it.
     memory: the bytes that a party may use, by which batches of rows are made; None: no limit.
+    shards: among how many every party divides the rows (``division``), each a process that may use ``memory``; None:
+    a party is one process.
     """
 
     rows: int
@@ -101,6 +104,7 @@ class Facts:
     largest_count: int | None = field(default=None, metadata=ADDED)
     reference_inputs: int | None = field(default=None, metadata=ADDED)
     memory: int | None = field(default=None, metadata=ADDED)
+    shards: int | None = field(default=None, metadata=ADDED)
 
     @property
     def method(self) -> str:
@@ -148,6 +152,8 @@ class Facts:
         for name in ("budget_shares", "class_weights"):
             plain[name] = {one: float(share) for one, share in getattr(self, name)} or None
         del plain["epochs"], plain["solver"]
+        if self.shards is None:
+            del plain["shards"]
         if self.method == DESCENT:
             return {name: value for name, value in plain.items() if name not in PAPER_DEFAULTS}
         plain["epochs_asked"] = "auto" if self.epochs is None else self.epochs
@@ -157,7 +163,7 @@ class Facts:
 
 PARAMETERS = (
     *("rows", "cols", "partition", "loss", "route", "classes", "shared_model", "reference", "reference_inputs"),
-    "largest_count",
+    *("largest_count", "shards"),
     *SETTINGS,
 )
 """Of ``training_facts``."""
@@ -175,6 +181,7 @@ def training_facts(
     reference: str | None = None,
     largest_count: int | None = None,
     reference_inputs: int | None = None,
+    shards: int | None = None,
     **settings: Any,
 ) -> Facts:
     """Check the facts and fill in defaults. ``settings``: those of ``TrainingSettings``.
@@ -190,6 +197,9 @@ def training_facts(
     with delta > 0.
     memory: the most that a party may use, in bytes or as in '1 GB'. It decides how many batches rows go in, so all
     parties have it in common; None: no limit.
+    shards: among how many every party divides the rows, each with a session of its own; all parties have the number in
+    common, and ``memory`` is the limit of each. Noisy descent only: recipe 'best' with delta > 0, or with sparse rows.
+    None: a party is one process.
     threshold: how many computing parties may be corrupted together, where the scheme withstands more; it must fit the
     number of parties, which is no fact of the plan.
     recipe: 'best' (noisy descent, the most accurate known to us for these facts) or 'paper' (the paper's
@@ -321,7 +331,7 @@ def training_facts(
             f"at most feature_bound ({float(bound):g}) where the parties normalise",
             intercept_scaling,
         )
-    return Facts(
+    facts = Facts(
         rows=rows,
         cols=cols,
         partition=partition,
@@ -362,4 +372,19 @@ def training_facts(
         largest_count=largest_count,
         reference_inputs=reference_inputs,
         memory=None if asked.memory is None else byte_count("memory", asked.memory),
+        shards=None if shards is None else check_shards(shards, owner=OWNER),
     )
+    return facts if facts.shards is None else _checked_shards(facts, facts.shards)
+
+
+def _checked_shards(facts: Facts, shards: int) -> Facts:
+    """Return the facts, or refuse shards that they cannot have."""
+    if facts.method != DESCENT:
+        must_be = (
+            "left out (None) unless recipe='best' and delta > 0 (for example 1e-6): only noisy descent divides rows "
+            "among shards, and every other training runs in one process for each party"
+        )
+        raise parameter_error("shards", OWNER, must_be, shards)
+    if shards > facts.rows:
+        raise parameter_error("shards", OWNER, f"at most {facts.rows}, the number of rows", shards)
+    return facts

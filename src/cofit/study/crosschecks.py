@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cofit.errors import InvalidInputError
+from cofit.learn.division import check_division
 from cofit.sharing import scheme_named
 from cofit.study.agreement import Agreement
 from cofit.study.document import Data, OwnerEntry, Participant, Study
-from cofit.study.fields import field_error
+from cofit.study.fields import OWNER, field_error
 
 _SHOWN = 5
 
@@ -59,6 +60,13 @@ def check_reference(study: Study) -> None:
         raise field_error("data.reference", f"a map for the study's {study.data.rows} records", reference.records)
     if study.data.partition == "vertical":
         _ = reference.public  # what parties could not prove the ranges of is refused here
+
+
+def check_shards(study: Study) -> None:
+    """Refuse more shards than some owner has rows: every shard has some rows of every owner."""
+    shards = study.compute.shards
+    if shards is not None:
+        check_division(shards, {owner.name: owner.rows for owner in study.owners}, OWNER, "compute.shards")
 
 
 def check_parties(study: Agreement) -> None:

@@ -146,7 +146,8 @@ class Compute:
     checkpoint_epochs: a checkpoint is kept after so many; None: when a minute of work is done, as forecasts have it.
     threshold: None is the most corrupted parties that the scheme withstands. latency: of a message between two parties,
     by which the plan chooses how products travel; None: as is usual with the scheme. memory: the most that a party may
-    use, in bytes, by which the plan makes batches of rows; None: no limit.
+    use, in bytes, by which the plan makes batches of rows; None: no limit. shards: among how many every party divides
+    the rows, each a process that may use ``memory``; None: a party is one process.
     """
 
     scheme: str
@@ -156,6 +157,7 @@ class Compute:
     threshold: int | None = None
     latency: float | None = None
     memory: int | None = None
+    shards: int | None = None
 
 
 @dataclass(frozen=True)
@@ -250,7 +252,7 @@ class Study(HashedStudy):
                 del data[name]
         if self.data.reference is not None:
             data["reference"] = str(self.data.reference)
-        later = ("threshold", "latency", "memory")  # likewise
+        later = ("threshold", "latency", "memory", "shards")  # likewise
         compute = {name: v for name, v in vars(self.compute).items() if v is not None or name not in later}
         resolved = {
             "format": FORMAT,

@@ -15,6 +15,7 @@ from typing import Any
 
 from cofit.errors import InvalidInputError
 from cofit.learn.asked import PAPER_DEFAULTS
+from cofit.learn import division
 from cofit.learn.facts import (
     DEFAULT_DELTA,
     DEFAULT_NORM_FLOOR,
@@ -31,7 +32,7 @@ from cofit.learn.targets import MOST_CLASSES, Target
 from cofit.privacy.mechanisms import MECHANISMS
 from cofit.privacy.objective import SENSITIVITIES
 from cofit.sharing import SCHEMES
-from cofit.study.crosschecks import check_identities, check_owners, check_parties, check_reference
+from cofit.study.crosschecks import check_identities, check_owners, check_parties, check_reference, check_shards
 from cofit.study.document import FORMAT, AnalystEntry, Compute, Data, Model, Privacy, Study, Value
 from cofit.study.features import FEATURE_FIELDS, column_name, parse_features, parse_values
 from cofit.study.fields import OWNER, Table, field_error
@@ -60,7 +61,7 @@ _DATA = (
     "reference_directions",
     "ignore_extra", "schema", "features",
 )  # fmt: skip
-_COMPUTE = ("scheme", "threshold", "latency", "memory", "timeout", "connect_timeout", "checkpoint_epochs")
+_COMPUTE = ("scheme", "threshold", "latency", "memory", "shards", "timeout", "connect_timeout", "checkpoint_epochs")
 _LONGEST_TIMEOUT = 7 * 24 * 3600.0
 _LONGEST_LATENCY = 1.0
 _SECTION_OF_FACT = {
@@ -108,6 +109,7 @@ def parse_study(
     check_reference(study)
     check_parties(study)
     check_identities(study)
+    check_shards(study)
     _check_facts(study)
     return study
 
@@ -284,6 +286,7 @@ def _compute(table: Table) -> Compute:
         threshold=table.integer("threshold") if "threshold" in table else None,
         latency=table.number("latency", least=0.0, most=_LONGEST_LATENCY) if "latency" in table else None,
         memory=_memory(table) if "memory" in table else None,
+        shards=_shards_of_rows(table) if "shards" in table else None,
     )
 
 
@@ -293,6 +296,15 @@ def _memory(table: Table) -> int:
     except InvalidInputError:
         must_be = "a size in quotation marks, as in '1 GB' or '512 MB'"
         raise field_error(table.at("memory"), must_be, table.raw("memory")) from None
+
+
+def _shards_of_rows(table: Table) -> int:
+    """Return among how many shards the parties divide their rows; that every owner has as many is checked later."""
+    try:
+        return division.check_shards(table.raw("shards"))
+    except InvalidInputError:
+        must_be = f"a whole number from 1 to {division.MOST_SHARDS}, or left out: then a party is one process"
+        raise field_error(table.at("shards"), must_be, table.raw("shards")) from None
 
 
 def _check_facts(study: Study) -> None:

@@ -43,6 +43,10 @@ def parse_program_study(document: Mapping[str, Any], certificates: Mapping[str, 
         if section in document:
             must_be = "left out: a study with [job] runs a program of its own and trains no model"
             raise field_error(section, must_be, document[section])
+    compute = document.get("compute")
+    if isinstance(compute, Mapping) and "shards" in compute:
+        must_be = "left out: a program runs in one process at every party, and only training divides rows among shards"
+        raise field_error("compute.shards", must_be, compute["shards"])
     top = Table(document, "", _DOCUMENT)
     if top.raw("format", must_be=str(FORMAT)) != FORMAT or isinstance(top.raw("format"), bool):
         raise field_error("format", f"{FORMAT}, the only format that this release of cofit reads", top.raw("format"))

@@ -39,6 +39,7 @@ def study_facts(study: Study) -> Facts:
         classes=max(2, len(data.label_values)),
         shared_model=study.release.shared,
         largest_count=data.largest_count(model.kind),
+        shards=study.compute.shards,
         **{
             **{name: value for part in parts for name, value in vars(part).items() if name in SETTINGS},
             "fit_intercept": model.intercept,
