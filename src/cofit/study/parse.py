@@ -14,8 +14,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from cofit.errors import InvalidInputError
-from cofit.learn.asked import PAPER_DEFAULTS
 from cofit.learn import division
+from cofit.learn.asked import PAPER_DEFAULTS
 from cofit.learn.facts import (
     DEFAULT_DELTA,
     DEFAULT_NORM_FLOOR,
