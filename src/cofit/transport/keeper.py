@@ -88,6 +88,20 @@ class Keeper:
         """Whether there is no connection to the peer."""
         return peer in self.lines and not self.lines[peer].connected
 
+    def gone(self) -> str | None:
+        """Return a peer that has left the session, or was away for the time-out; None: there is none."""
+        now = time.monotonic()
+        for peer, line in self.lines.items():
+            lost_at = line.lost_at
+            if line.failed or line.peer_ended or (lost_at is not None and now - lost_at > self._timeout):
+                return peer
+        return None
+
+    def interrupt(self) -> None:
+        """Let no line go on: whoever waits for one is told so."""
+        for line in self.lines.values():
+            line.give_up()
+
     def leave(self) -> None:
         """The program has ended well: see, in the background, that all that was sent arrives; then stop."""
         self._leaving = True

@@ -16,6 +16,7 @@ from cofit.errors import (
     InvalidInputError,
     MeshClosedError,
     PeerAbortedError,
+    PeerClosedError,
     PeerSilentError,
     TransportError,
     parameter_error,
@@ -196,6 +197,20 @@ class Mesh:
                 part([channel.link for channel in self._channels.values()], self._waiter, 0.0)
             else:
                 self._keeper.leave()
+
+    def check_peers(self) -> None:
+        """Raise PeerClosedError if a peer has left meanwhile; for a program that works for long without an exchange.
+
+        Only connections that are brought back (``lines``) tell. From any thread.
+        """
+        gone = None if self._keeper is None else self._keeper.gone()
+        if gone is not None:
+            raise PeerClosedError(gone, f"{gone!r} has left the session, or cannot be reached any more.")
+
+    def interrupt(self) -> None:
+        """Make an exchange that waits fail, and every later one. Only with ``lines``. From any thread."""
+        if self._keeper is not None:
+            self._keeper.interrupt()
 
     # --- the loop ------------------------------------------------------------------------------------------
 

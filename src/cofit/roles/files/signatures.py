@@ -109,10 +109,10 @@ def bytes_to_sign(identity: Identity, release: Release, encoding: Mapping[str, A
     return signed_bytes(release, encoding, identity.name, identity.certificate_pem)
 
 
-def sign(identity: Identity, content: bytes) -> str:
-    """Return this party's signature, in hexadecimal, of content that begins with ``TAG``."""
-    if not content.startswith(TAG):
-        raise parameter_error("content", "sign", f"bytes that begin with {TAG!r}", content[: len(TAG)])
+def sign(identity: Identity, content: bytes, tag: bytes = TAG) -> str:
+    """Return this party's signature, in hexadecimal, of content that begins with the tag of its kind."""
+    if not content.startswith(tag):
+        raise parameter_error("content", "sign", f"bytes that begin with {tag!r}", content[: len(tag)])
     key = signing_key(identity)
     if isinstance(key, ec.EllipticCurvePrivateKey):
         return key.sign(content, ec.ECDSA(hashes.SHA256())).hex()

@@ -1,0 +1,291 @@
+"""The Dask cluster of one party: connecting to it, its TLS, and a shard's object on one of its workers.
+
+Dask carries what is the party's own: classes and public facts by way of its scheduler, shares directly between the head
+and the workers (``direct_to_workers``). It loads pickles from whoever is in the cluster, so a cluster belongs to one
+party, and its connections are authenticated: off the machine only ``tls://`` is taken, for the scheduler and for every
+worker, with the certificates of Dask's own configuration (``distributed.comm.tls``). Workers that are started here use
+TLS with keys that live in memory alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cofit.errors import InvalidInputError, StateError, TransportError, parameter_error
+from cofit.roles.shards.worker import LEASE_SECONDS, ShardWorker, host_of
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed.actor import Actor, ActorFuture
+
+_log = logging.getLogger(__name__)
+_WATCH_SECONDS = 5.0
+_PAUSE_SECONDS = 0.05
+_CLOSE_SECONDS = 10.0
+_LOST = "lost"
+MOST_WORKERS = 1024
+
+
+class Shard:
+    """The object of one shard, on one worker. Calls return futures of Dask; everything goes there directly."""
+
+    def __init__(self, number: int, future: Any, actor: Actor) -> None:
+        self.number = number
+        self._future, self._actor = future, actor
+        self._watch: ActorFuture[bool] | None = None
+        self._answered_at = time.monotonic()
+
+    def ask(self, method: str, *arguments: Any) -> ActorFuture[Any]:
+        """Call a method of ``ShardWorker``."""
+        try:
+            call: Callable[..., ActorFuture[Any]] = getattr(self._actor, method)
+        except RuntimeError:  # Dask knows already that its worker is gone
+            raise self.lost_error() from None
+        return call(*arguments)
+
+    @property
+    def lost(self) -> bool:
+        """Whether its worker is gone, as Dask says, or does not answer."""
+        return self._future.status != "finished" or time.monotonic() - self._answered_at > LEASE_SECONDS
+
+    def lost_error(self) -> TransportError:
+        """Return what to raise then."""
+        return TransportError(
+            f"worker of shard {self.number}",
+            f"The worker of shard {self.number} is lost. The session is repeated with other workers.",
+        )
+
+    def watch(self) -> bool:
+        """Ask how it is; return whether it says that a check failed. Does not wait."""
+        if self._watch is not None and not self._watch.done():
+            return False
+        failed = False
+        if self._watch is not None:
+            with contextlib.suppress(Exception):  # a lost worker: ``lost`` says so
+                failed = self._watch.result()
+                self._answered_at = time.monotonic()
+        self._watch = None
+        with contextlib.suppress(TransportError):
+            self._watch = self.ask("watch", 0.0 if failed else _WATCH_SECONDS)
+        return failed
+
+
+class Cluster:
+    """The workers of one party: those of a scheduler at ``address``, or ``workers`` processes on this machine.
+
+    Connected when shards are asked for, and again after a failure. ``directory``: for the files of local workers.
+    """
+
+    def __init__(self, address: str | None, workers: int | None, directory: Path) -> None:
+        self._address = None if address is None else check_address(address)
+        self._workers = None if workers is None else check_workers(workers)
+        self._directory = directory
+        self._client: Client | None = None
+        self._local: Any = None
+        self._shards: dict[int, Shard] = {}
+        self._watching: threading.Thread | None = None
+        self._closed = threading.Event()
+        self.on_failure: Callable[[], None] = _nothing
+        """Called, in the watching thread, when a check failed at a worker: notes it durably."""
+
+    def shards(self, study: str, party: str, count: int, seconds: float) -> list[Shard]:
+        """Return the objects of all shards, made anew where a worker was lost; TransportError where there is no worker.
+
+        seconds: how long to wait for the scheduler and for a worker.
+        """
+        client = self._connected(seconds)
+        for number, shard in list(self._shards.items()):
+            if shard.lost or number >= count:
+                del self._shards[number]
+        addresses = self._addresses(client, seconds)
+        made = {}
+        for number in range(count):
+            if number not in self._shards:
+                made[number] = client.submit(
+                    ShardWorker,
+                    study,
+                    party,
+                    number,
+                    actor=True,
+                    pure=False,
+                    workers=[addresses[number % len(addresses)]],
+                    allow_other_workers=False,
+                )
+        for number, future in made.items():
+            try:
+                self._shards[number] = Shard(number, future, future.result(timeout=seconds))
+            except Exception as error:
+                raise TransportError("worker", f"A worker cannot take a shard: {_text(error)}") from None
+        if self._watching is None:
+            self._watching = threading.Thread(target=self._watch, name="watch over shards", daemon=True)
+            self._watching.start()
+        return [self._shards[number] for number in range(count)]
+
+    def close(self) -> None:
+        """Let go of all shards, and end the workers that were started here. Closing twice is fine."""
+        self._closed.set()
+        if self._watching is not None:
+            self._watching.join(_CLOSE_SECONDS)
+        self._shards.clear()
+        self._disconnect()
+
+    # --- connections -----------------------------------------------------------------------------------------
+
+    def _connected(self, seconds: float) -> Client:
+        if self._client is not None and self._client.status == "running":
+            return self._client
+        self._disconnect()
+        distributed = _distributed()
+        logging.getLogger("distributed").setLevel(logging.ERROR)
+        try:
+            if self._address is None:
+                self._local = self._started(distributed)
+            where = self._address if self._local is None else self._local
+            self._client = distributed.Client(
+                where, timeout=seconds, direct_to_workers=True, set_as_default=False, name="cofit"
+            )
+        except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+            self._disconnect()
+            named = "on this machine" if self._address is None else f"at {self._address}"
+            raise TransportError("scheduler", f"The cluster {named} does not answer: {_text(error)}") from None
+        return self._client
+
+    def _started(self, distributed: Any) -> Any:
+        workers = self._workers or 1
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _log.info("starts %d workers on this machine", workers)
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=max(1, (os.cpu_count() or 1) // workers),
+            processes=True,
+            host="127.0.0.1",
+            protocol="tls",
+            security=distributed.Security.temporary(),
+            dashboard_address=None,
+            silence_logs=logging.ERROR,
+            local_directory=str(self._directory),
+            memory_limit=0,
+        )
+
+    def _disconnect(self) -> None:
+        client, self._client = self._client, None
+        local, self._local = self._local, None
+        self._shards.clear()
+        for one in (client, local):
+            if one is not None:
+                with contextlib.suppress(Exception):  # what is broken already cannot be closed in order
+                    one.close(timeout=_CLOSE_SECONDS)
+
+    def _addresses(self, client: Client, seconds: float) -> list[str]:
+        try:
+            client.wait_for_workers(self._workers or 1, timeout=seconds)
+            found = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        except (OSError, TimeoutError) as error:
+            raise TransportError("scheduler", f"The cluster has no workers: {_text(error)}") from None
+        for address in found:
+            check_address(address, "a worker's address")
+        if not found:
+            raise TransportError("scheduler", "The cluster has no workers.")
+        return found
+
+    def _watch(self) -> None:
+        """Let every shard know that we live, and hear of failed checks, until closed."""
+        while not self._closed.wait(_PAUSE_SECONDS):
+            for shard in list(self._shards.values()):
+                if shard.watch():
+                    self.on_failure()
+                    with contextlib.suppress(TransportError):
+                        shard.ask("noted")
+
+
+def check_address(address: str, name: str = "--cluster") -> str:
+    """Return the address of a scheduler or a worker, or raise InvalidInputError where it is not safe to connect to."""
+    protocol, _, rest = address.partition("://")
+    if protocol not in ("tcp", "tls") or not rest.rpartition(":")[2].isdigit():
+        raise parameter_error(name, "a party", "an address such as tls://scheduler:8786", address)
+    if protocol == "tcp" and not _is_loopback(host_of(address)):
+        raise parameter_error(
+            name,
+            "a party",
+            "an address that begins with tls://, or of this machine: shares of the data go there. Give Dask's scheduler, "
+            "its workers and this party certificates (distributed.comm.tls in Dask's configuration)",
+            address,
+        )
+    return address
+
+
+def check_workers(workers: int) -> int:
+    """Return a number of workers on this machine, or raise InvalidInputError."""
+    if not 1 <= workers <= MOST_WORKERS:
+        raise parameter_error("--workers", "a party", f"an integer from 1 to {MOST_WORKERS}", workers)
+    return workers
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise InvalidInputError(
+            "Shards on workers need Dask, which is not installed. Install it: pip install 'cofit[cluster]'."
+        ) from None
+    return distributed
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _nothing() -> None:
+    raise StateError("Nobody watches over these shards.")
+
+
+def results(futures: Sequence[ActorFuture[Any]], shards: Sequence[Shard], check: Callable[[], None]) -> list[Any]:
+    """Wait for what every shard was asked, and return all answers.
+
+    Raises what a shard raises, TransportError where one is lost, and what ``check``, called all the while, raises.
+    """
+    waiting = dict(enumerate(zip(futures, shards, strict=True)))
+    found: dict[int, Any] = {}
+    while waiting:
+        for k, (future, shard) in list(waiting.items()):
+            if future.done():
+                found[k] = _answer(future, shard, None)
+                del waiting[k]
+        for future, shard in waiting.values():
+            with contextlib.suppress(TimeoutError):
+                _answer(future, shard, _ASK_SECONDS)
+            break
+        for future, shard in waiting.values():
+            if shard.lost and not future.done():
+                raise shard.lost_error()
+        check()
+    return [found[k] for k in range(len(futures))]
+
+
+_ASK_SECONDS = 0.2
+
+
+def _answer(future: ActorFuture[Any], shard: Shard, seconds: float | None) -> Any:
+    try:
+        return future.result(timeout=seconds)
+    except TimeoutError:
+        raise
+    except OSError:
+        raise shard.lost_error() from None

@@ -1,0 +1,171 @@
+"""One shard as an object on a Dask worker: what a head asks of it, one thing at a time.
+
+All of it runs in a thread of the shard's own, so that a worker may have several shards, and the worker's event loop
+answers while one computes. Two things go past that thread:
+
+- ``watch``: the head asks again and again, so that each knows that the other lives. A shard that was not asked for
+  ``LEASE_SECONDS`` has lost its head: it leaves the session and drops the rows.
+- a failed check: the shard waits until the head has noted it durably (``noted``), and only then tells other parties. If
+  no head notes it, they are told nothing, and see the connection end.
+
+Dask brings a class and public facts by way of its scheduler; everything else comes from the head directly. An object
+that Dask makes anew, because a worker was lost, is in no session and refuses to compute: what it had is never made up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cofit import kernels
+from cofit.errors import StateError, parameter_error
+from cofit.roles.shards.session import Drop, Offer, Setting, ShardSession, Step
+from cofit.roles.shards.stored_rows import StoredRows, Wanted
+
+R = TypeVar("R")
+LEASE_SECONDS = 30.0
+_NOTED_SECONDS = 60.0
+_WATCH_SECONDS = 0.1
+HOST, PORTS = "COFIT_SHARD_HOST", "COFIT_SHARD_PORTS"
+
+
+class ShardWorker:
+    """Shard ``shard`` of a party in a study. A Dask actor: ``client.submit(ShardWorker, ..., actor=True)``."""
+
+    def __init__(self, study: str, party: str, shard: int) -> None:
+        from distributed import get_worker  # only workers of a cluster need it
+
+        worker = get_worker()
+        self._directory = Path(worker.local_directory) / "cofit"
+        self._address = str(worker.contact_address or worker.address)
+        kernels.set_threads(max(1, worker.state.nthreads))
+        self._name = f"shard {shard} of {party} in {study[:8]}"
+        self._stored = StoredRows(self._directory)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=self._name)
+        self._session: ShardSession | None = None
+        self._failed, self._noted, self._over = threading.Event(), threading.Event(), threading.Event()
+        self._asked_at = time.monotonic()
+        threading.Thread(target=self._lease, name=f"lease of {self._name}", daemon=True).start()
+
+    # --- what a head asks ----------------------------------------------------------------------------------
+
+    async def missing(self, wanted: Mapping[str, Wanted]) -> list[str]:
+        """Return which rows the head must send."""
+        return await self._done(self._stored.missing, wanted)
+
+    async def write(self, name: str, wanted: Wanted, offset: int, data: bytes) -> None:
+        """Store a chunk of the shard's rows."""
+        await self._done(self._stored.write, name, wanted, offset, data)
+
+    async def offer(self, setting: Setting) -> Offer:
+        """Begin a session; return where the shards of other parties find this one."""
+        return await self._done(self._offer, setting)
+
+    async def join(self, records: Sequence[bytes]) -> None:
+        """Meet the same shard of all other parties."""
+        await self._done(self._current().join, records)
+
+    async def run(self, steps: Sequence[Step | Drop], wanted: int | None) -> Any:
+        """Compute."""
+        return await self._done(self._current().run, steps, wanted)
+
+    async def watch(self, seconds: float) -> bool:
+        """Return whether a check has failed, at once if so, else after so many seconds."""
+        self._asked_at = time.monotonic()
+        until = self._asked_at + seconds
+        while not self._failed.is_set() and time.monotonic() < until:
+            await asyncio.sleep(_WATCH_SECONDS)
+        self._asked_at = time.monotonic()
+        return self._failed.is_set()
+
+    async def noted(self) -> None:
+        """The head has noted that a check failed."""
+        self._noted.set()
+
+    async def leave(self, well: bool, forget: bool) -> None:
+        """End the session, and drop the rows if they are not needed any more."""
+        if not well and self._session is not None:
+            self._session.interrupt()
+        await self._done(self._leave, well, forget)
+
+    async def counts(self) -> Any:
+        """Return the traffic of the session, per label, and the processor seconds of this process."""
+        return await self._done(self._current().counts), time.process_time()
+
+    # --- in the shard's own thread ---------------------------------------------------------------------------
+
+    async def _done(self, do: Callable[..., R], *arguments: Any) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, do, *arguments)
+
+    def _current(self) -> ShardSession:
+        if self._session is None:
+            raise StateError("This worker is in no session: it is a new one. The session is repeated.")
+        return self._session
+
+    def _offer(self, setting: Setting) -> Offer:
+        self._leave(False, False)
+        self._failed.clear()
+        self._noted.clear()
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._session = ShardSession(setting, self._stored, self._directory, self._fail)
+        own = host_of(self._address)
+        host = os.environ.get(HOST, own)
+        bind = own if host == own else ""
+        for port in ports(os.environ.get(PORTS, "0")):
+            with contextlib.suppress(StateError):
+                return self._session.offer(bind, host, port)
+        raise StateError(
+            f"A worker finds no free port at {bind or host} among those in {PORTS}: "
+            f"{os.environ.get(PORTS, 'any')}. Allow more ports."
+        )
+
+    def _leave(self, well: bool, forget: bool) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.close(well=well)
+        if forget:
+            self._stored.forget()
+
+    def _fail(self) -> None:
+        """Wait until the head has noted a failed check; it is watching."""
+        self._failed.set()
+        self._noted.wait(_NOTED_SECONDS)
+        if not self._noted.is_set() and self._session is not None:
+            self._session.interrupt()  # so that nobody is told what our own party does not know
+
+    def _lease(self) -> None:
+        """End everything when no head has asked for long; a thread that holds this object lives no longer than that."""
+        while time.monotonic() - self._asked_at < LEASE_SECONDS:
+            if self._over.wait(1.0):
+                return
+        if self._session is not None:
+            self._session.interrupt()
+        self._thread.submit(self._leave, False, True)
+        self._thread.shutdown(wait=False)
+
+    def __del__(self) -> None:
+        self._over.set()
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address such as tls://10.0.0.3:41001 or tls://[::1]:41001."""
+    host, _, _ = address.rpartition("://")[2].rpartition(":")
+    return host.strip("[]")
+
+
+def ports(text: str) -> Sequence[int]:
+    """Return the ports of a text such as 9100-9199, or one port; 0: any."""
+    first, _, last = text.partition("-")
+    if not first.isdigit() or (last and not last.isdigit()):
+        raise parameter_error(PORTS, "a worker", "a port, or two with a hyphen between them", text)
+    numbers = range(int(first), int(last or first) + 1)
+    if not numbers or numbers[-1] >= 1 << 16 or (last and not numbers[0]):
+        raise parameter_error(PORTS, "a worker", "ports from 1 to 65535, the first one first", text)
+    return numbers
