@@ -3,6 +3,10 @@
 Two holders of a seed who draw the same shapes in the same order get the same arrays, and nobody without the seed
 can tell them from uniform ones. A generator is never rewound and a seed is never used twice: every session derives
 new ones (``derive_seed``).
+
+Block i of the stream is AES-256 of i, a number of 128 bits, the highest byte first. So a stream can begin at any of its
+bytes, and nothing before it is computed: for whoever needs only some rows of what a seed stands for
+(``elements_from``).
 """
 
 from __future__ import annotations
@@ -23,19 +27,24 @@ from cofit.errors import parameter_error
 SEED_BYTES = 32
 _CHUNK = 1 << 18
 _ZEROS = memoryview(bytes(_CHUNK))
-_SLACK = 16
+_BLOCK = _SLACK = 16
+_END = _BLOCK << 128  # of the stream: its blocks are numbered in 128 bits
 
 
 class Generator:
-    """The stream of one seed; ``position`` is how many bytes of it were drawn."""
+    """The stream of one seed, from its byte ``start`` on; ``position`` is the place in it of the next byte."""
 
     __slots__ = ("_cipher", "position")
 
-    def __init__(self, seed: bytes) -> None:
+    def __init__(self, seed: bytes, start: int = 0) -> None:
         if len(seed) != SEED_BYTES:
             raise parameter_error("seed", "Generator", f"{SEED_BYTES} bytes long", f"{len(seed)} bytes")
-        self.position = 0
-        self._cipher = Cipher(algorithms.AES256(seed), modes.CTR(bytes(16))).encryptor()
+        if not 0 <= start < _END:
+            raise parameter_error("start", "Generator", f"at least 0 and below 2^{_END.bit_length() - 1}", start)
+        block, inside = divmod(start, _BLOCK)
+        self.position = start
+        self._cipher = Cipher(algorithms.AES256(seed), modes.CTR(block.to_bytes(_BLOCK, "big"))).encryptor()
+        self._cipher.update(_ZEROS[:inside])
 
     def __repr__(self) -> str:
         return "<Generator>"
@@ -87,6 +96,22 @@ class Generator:
         """Return uniform 64-bit words."""
         words: npt.NDArray[Any] = self.draw(8 * math.prod(shape)).view(np.uint64)
         return words.reshape(shape)
+
+
+def elements_from(seed: bytes, ring: Ring, first: int) -> Generator:
+    """Return the stream of a seed behind its first ``first`` elements of a ring: what follows are those after them.
+
+    Where not every pattern is an element, how many bytes they take is known only when they are drawn: then they are, in
+    chunks, and dropped.
+    """
+    if first < 0:
+        raise parameter_error("first", "elements_from", "at least 0", first)
+    if ring.every_pattern:
+        return Generator(seed, first * ring.element_bytes)
+    stream, step = Generator(seed), _CHUNK // ring.element_bytes
+    for start in range(0, first, step):
+        stream.ring(ring, (min(step, first - start),))
+    return stream
 
 
 def fresh_seed() -> bytes:

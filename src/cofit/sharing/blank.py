@@ -54,7 +54,9 @@ class _NoInputs(Inputs):
     def components(self, ring: Ring, values: Values, seed: bytes) -> tuple[Component, ...]:
         raise _without_values()
 
-    def assemble(self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
+    def assemble(
+        self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview], offset: int = 0
+    ) -> DealtShare:
         """Whatever was dealt, nothing of it came here."""
         return _Dealt(Share(ring, (nothing(ring, shape),)))
 

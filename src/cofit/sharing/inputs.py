@@ -50,8 +50,14 @@ class Inputs(ABC):
         """
 
     @abstractmethod
-    def assemble(self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
-        """Return the share of ``rank`` from the components that it got, by name."""
+    def assemble(
+        self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview], offset: int = 0
+    ) -> DealtShare:
+        """Return the share of ``rank`` from the components that it got, by name.
+
+        offset: of some rows of a value alone, how many of its elements come before them (``pieces.py``). Of what is
+        dealt in full only these rows were received then.
+        """
 
     @abstractmethod
     def known(self, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:

@@ -61,12 +61,16 @@ def assembled(
     rank: int,
     received: Mapping[str, memoryview],
     holder: int | None,
+    offset: int = 0,
 ) -> DealtShare:
-    """Return the share of ``rank`` (a dealer's too, which has received nothing) from the components that it got."""
+    """Return the share of ``rank`` (a dealer's too, which has received nothing) from the components that it got.
+
+    offset: as ``Inputs.assemble`` says.
+    """
     keeper = _keeper(scheme, spec, holder)
     inputs = scheme.inputs(spec)
     if keeper is None:
-        return inputs.assemble(ring, shape, rank, received)
+        return inputs.assemble(ring, shape, rank, received, offset)
     values = np.frombuffer(received[_VALUES], ring.dtype).reshape(shape) if rank == keeper else None
     return inputs.known(ring, shape, rank, keeper, values)
 

@@ -17,12 +17,15 @@ import numpy.typing as npt
 
 from cofit.arithmetic import Generator, Place, Ring, RingArray, Shape
 from cofit.arithmetic.mapped import give_back
-from cofit.arithmetic.prg import SEED_BYTES, derive_seed
+from cofit.arithmetic.prg import SEED_BYTES, derive_seed, elements_from
 from cofit.errors import DisputeError, InvalidInputError, ProtocolError
 from cofit.sharing.expansion import Expansion
 from cofit.sharing.inputs import CHUNK_BYTES, Inputs, Values, in_chunks
 from cofit.sharing.member import as_bytes
 from cofit.sharing.shares import Component, ComponentFacts, DealtShare, Share
+
+SEED = "seed_"
+"""With which the name of a component begins that is a seed; every other one is elements, row by row."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -30,13 +33,15 @@ class DealtSummands:
     """What an owner dealt to one party of its summands, in the order of the parts of a share.
 
     A content is a seed, the summand itself, or None for zeros. ``holder``: the party that the owner is, if it is one,
-    and keeps its values as they are: it has them, and the others have nothing.
+    and keeps its values as they are: it has them, and the others have nothing. ``offset``: where these are some rows of
+    a value, how many of its elements come before them; as many of a seed are passed over. Summands are of these rows.
     """
 
     ring: Ring
     shape: Shape
     contents: tuple[bytes | RingArray | None, ...]
     holder: int | None = None
+    offset: int = 0
 
     def expand(self) -> Share:
         """Draw the summands that came as seeds."""
@@ -45,7 +50,9 @@ class DealtSummands:
     def _drawn(self, content: bytes | RingArray | None) -> RingArray:
         if content is None:
             return self.ring.zeros(self.shape)
-        return Generator(content).ring(self.ring, self.shape) if isinstance(content, bytes) else content
+        if not isinstance(content, bytes):
+            return content
+        return elements_from(content, self.ring, self.offset).ring(self.ring, self.shape)
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,7 @@ class SummandInputs(Inputs):
         explicit = ComponentFacts(
             f"x_{self.explicit}", self._holders(self.explicit), math.prod(shape) * ring.element_bytes
         )
-        return (*(ComponentFacts(f"seed_{j}", self._holders(j), SEED_BYTES) for j in self._seeded), explicit)
+        return (*(ComponentFacts(f"{SEED}{j}", self._holders(j), SEED_BYTES) for j in self._seeded), explicit)
 
     @property
     def _seeded(self) -> tuple[int, ...]:
@@ -75,17 +82,19 @@ class SummandInputs(Inputs):
         drawn = [Component(fact, functools.partial(_whole, own)) for fact, own in zip(facts, seeds, strict=True)]
         return (*drawn, Component(explicit, functools.partial(_last_summand, ring, values, seeds)))
 
-    def assemble(self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
+    def assemble(
+        self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview], offset: int = 0
+    ) -> DealtShare:
         """That holders of a component have the same one is left to whoever transports the components."""
         summands = tuple(
             np.frombuffer(received[f"x_{j}"], ring.dtype).reshape(shape)
             if j == self.explicit
-            else bytes(received[f"seed_{j}"])
+            else bytes(received[f"{SEED}{j}"])
             for j in self.held[rank]
         )
         if not all(isinstance(summand, bytes) or ring.admits(summand) for summand in summands):
             raise ProtocolError(f"A component holds what is no element of {ring.name}.")
-        return DealtSummands(ring, shape, summands)
+        return DealtSummands(ring, shape, summands, offset=offset)
 
     def known(self, ring: Ring, shape: Shape, rank: int, holder: int, values: RingArray | None) -> DealtShare:
         raise InvalidInputError(f"With scheme '{self.scheme}' no party keeps its own data as they are: share them.")
@@ -124,12 +133,12 @@ def joined(ring: Ring, shape: Shape, pieces: Iterable[tuple[DealtShare, Place]],
     seeds = []
     while taken:
         dealt, place = taken.pop(0)
-        seeds.append((_settled(ring, shape, dealt, place, arrays, into), place))
+        seeds.append((_settled(ring, shape, dealt, place, arrays, into), place, dealt.offset))
         del dealt
     whole = [arrays[part] if part in arrays else into.room() for part in range(parts)]
-    for left, place in seeds:
+    for left, place, offset in seeds:
         for part, seed in left:
-            stream, target = Generator(seed), whole[part][place]
+            stream, target = elements_from(seed, ring, offset), whole[part][place]
             for rows in into.blocks([target]):
                 stream.ring_into(ring, target[rows])
     return Share(ring, tuple(whole))

@@ -7,14 +7,16 @@ import hmac
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from cofit.arithmetic import F61, Z64, Z128, Generator, IntegerRing, Ring, Shape
 from cofit.arithmetic.bit_words import BITS
-from cofit.arithmetic.prg import SEED_BYTES, derive_seed, fresh_seed
+from cofit.arithmetic.prg import SEED_BYTES, derive_seed, elements_from, fresh_seed
 from cofit.errors import InvalidInputError
+from support.rejecting import REJECTING
 
 CHUNK = 1 << 18
 SEED = bytes(range(32))
@@ -149,3 +151,67 @@ def test_elements_drawn_in_place_are_those_of_the_stream(ring: Ring, shape: Shap
         assert generator.draw(8).tobytes() == following
     if shape:
         assert (roomy[..., ::2] == ring.zeros(())).all()
+
+
+# --- a stream that begins anywhere ------------------------------------------------------------------------------
+
+
+def by_definition(start: int, nbytes: int) -> bytes:
+    """Block by block: AES-256 of the number of the block, without counter mode."""
+    first, last = start // 16, (start + nbytes) // 16
+    cipher = Cipher(algorithms.AES256(SEED), modes.ECB()).encryptor()
+    blocks = b"".join(cipher.update((i % (1 << 128)).to_bytes(16, "big")) for i in range(first, last + 1))
+    return blocks[start - 16 * first :][:nbytes]
+
+
+@pytest.mark.parametrize("start", range(41))
+def test_a_stream_begins_at_any_byte(start: int) -> None:
+    whole = Generator(SEED).draw(200).tobytes()
+    generator = Generator(SEED, start)
+    assert generator.position == start
+    assert generator.draw(7).tobytes() == whole[start : start + 7]
+    buffer = bytearray(60)
+    generator.fill(memoryview(buffer))
+    assert bytes(buffer) == whole[start + 7 : start + 67]
+    assert generator.position == start + 67
+    assert by_definition(start, 50) == whole[start : start + 50]
+
+
+@pytest.mark.parametrize("inside", [-17, -16, -1, 0, 1, 15, 16])
+@pytest.mark.parametrize("power", [18, 32, 36, 40, 64, 68, 100, 131])
+def test_a_stream_begins_far_behind(power: int, inside: int) -> None:
+    """Also where 32 and 64 bits of the number of a block are used up: bytes 2^36 and 2^68."""
+    start = (1 << power) + inside
+    generator = Generator(SEED, start)
+    assert generator.draw(100).tobytes() == by_definition(start, 100)
+    assert generator.position == start + 100
+
+
+@pytest.mark.parametrize("start", [3, (1 << 36) - 1000])
+def test_long_draws_from_the_middle(start: int) -> None:
+    assert Generator(SEED, start).draw(CHUNK + 40).tobytes() == by_definition(start, CHUNK + 40)
+
+
+@pytest.mark.parametrize("start", [-1, -16, 1 << 132])
+def test_a_stream_has_no_other_places(start: int) -> None:
+    with pytest.raises(InvalidInputError, match="'start' parameter of Generator"):
+        Generator(SEED, start)
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3, 5, 100, CHUNK // 8 - 1, CHUNK // 8, CHUNK // 8 + 1, CHUNK // 4 + 3])
+@pytest.mark.parametrize("ring", [BITS, Z64, Z128, F61, REJECTING], ids=["bits", "Z64", "Z128", "F61", "rejecting"])
+def test_elements_behind_the_first_ones(ring: Ring, first: int) -> None:
+    """The same elements, and the same place in the stream, as if those before had been drawn."""
+    whole = Generator(SEED)
+    elements = whole.ring(ring, (first + 5,))
+    stream = elements_from(SEED, ring, first)
+    np.testing.assert_array_equal(stream.ring(ring, (5,)), elements[first:])
+    assert stream.position == whole.position
+    if ring is REJECTING and first > 99:
+        assert whole.position > 8 * (first + 5), "some were passed over"
+
+
+def test_a_negative_number_of_elements_is_refused() -> None:
+    for ring in (Z64, F61):
+        with pytest.raises(InvalidInputError, match="'first' parameter of elements_from"):
+            elements_from(SEED, ring, -1)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from cofit.arithmetic import Generator, Place, Ring, RingArray, Shape
 from cofit.arithmetic.mapped import blocks_of_rows, give_back
+from cofit.arithmetic.prg import elements_from
 from cofit.errors import InvalidInputError
 from cofit.sharing.expansion import Expansion
 from cofit.sharing.shamir.geometry import Geometry, tables_of
@@ -45,7 +46,8 @@ class DealtToGroups:
         ring = self.summands.ring
         table = tables_of(self.geometry, ring).share_of(self.rank, _own_terms(self.geometry, self.rank))
         contents = [content for content in self.summands.contents if content is not None]
-        streams = [Generator(content) if isinstance(content, bytes) else content for content in contents]
+        first = self.summands.offset
+        streams = [elements_from(seed, ring, first) if isinstance(seed, bytes) else seed for seed in contents]
         explicit = [stream.reshape(parts[0].shape) for stream in streams if not isinstance(stream, Generator)]
         for block in blocks(parts):
             for rows in _pieces(block, parts[0].shape[1:]):
@@ -66,8 +68,10 @@ class GroupInputs(SummandInputs):
 
     geometry: Geometry
 
-    def assemble(self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview]) -> DealtShare:
-        summands = super().assemble(ring, shape, rank, received)
+    def assemble(
+        self, ring: Ring, shape: Shape, rank: int, received: Mapping[str, memoryview], offset: int = 0
+    ) -> DealtShare:
+        summands = super().assemble(ring, shape, rank, received, offset)
         if not isinstance(summands, DealtSummands):
             raise InvalidInputError("Summands of another scheme.")
         return DealtToGroups(summands, self.geometry, rank)
