@@ -37,6 +37,18 @@ from cofit.roles.party.service import PartyService
     help="The most memory that this party may use, such as 1GB; shares that exceed it lie in a private file in --state "
     "while a session runs.  [default: compute.memory of the study]",
 )
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="The Dask scheduler whose workers hold this party's shards, in a study with compute.shards, such as "
+    "tls://scheduler:8786.",
+)
+@click.option(
+    "--workers",
+    type=int,
+    metavar="N",
+    help="Or so many worker processes on this machine.  [default: one for each shard, at most one for each processor]",
+)
 @listen_option
 @program_option
 def party(
@@ -46,6 +58,8 @@ def party(
     state: Path,
     until_released: bool,
     memory: int | None,
+    cluster: str | None,
+    workers: int | None,
     listen: tuple[str, int] | None,
     program: Path | None,
 ) -> None:
@@ -59,6 +73,9 @@ def party(
     and a party that starts again resumes. Events go to the standard error, one line each, and to the
     audit log in the state directory. SIGTERM and SIGINT stop it.
 
+    In a study with compute.shards the rows are divided among shards, on workers of a Dask cluster that belongs to this
+    party alone. Workers of different parties talk to each other directly, over TLS.
+
     Whoever is an owner too keeps the two apart: the state of a party goes with its study, that of an owner has the
     ledger of all studies. Neither is used in place of the other, or inside it.
 
@@ -67,6 +84,7 @@ def party(
         cofit party study.toml --key party-a.key --state party-a.party
         cofit party study.toml --key party-a.key --state party-a.party --program programs
         cofit party study.toml --key party-a.key --state party-a.party --memory 1GB
+        cofit party study.toml --key party-a.key --state party-a.party --cluster tls://scheduler:8786
 
     Exit codes: 0 stopped, or released with --until-released; 1 it failed, or, with --until-released, another party
     says that no release can come any more; 2 wrong usage or input.
@@ -74,6 +92,6 @@ def party(
     job = served_job(study, program)
     identity = load_identity_for(job.study, key, name)
     log_to_stderr(identity.name)
-    service = PartyService(job, identity, state, listen, memory)
+    service = PartyService(job, identity, state, listen, memory, cluster, workers)
     if run_until_signalled(partial(service.run, until_released=until_released), service.stop) == "failed":
         raise StateError("A check failed in this study: nothing is resumed here. The log above says which one.")

@@ -18,7 +18,8 @@ from cofit.roles.files.state_directory import StateDirectory
 from cofit.roles.jobs.job import Job
 from cofit.roles.service.service import Service, check_certificate
 from cofit.roles.service.sessions import ASK_SECONDS, Sessions
-from cofit.sharing import dealer_of
+from cofit.roles.shards.dealing import DealerSpread
+from cofit.sharing import Scheme, dealer_of
 from cofit.transport import Identity, Reception
 
 _log = logging.getLogger(__name__)
@@ -36,9 +37,24 @@ class DealerSessions(Sessions[Call]):
             names = [peer.name for peer in self._others.peers]
             scheme = dealer_of(self._job.spec.name)(mesh, names, self._identity.name, self._job.spec)
             scheme.setup()
-            run_dealing(scheme, begin.job, self._report)
+            if begin.job.shards is None:
+                run_dealing(scheme, begin.job, self._report)
+            else:
+                self._deal_to_shards(reception, scheme, begin.job, begin.job.shards)
         self._audit.note("session done", self._leader, session=begin.session.hex())
         _log.info("session %s is done", begin.session.hex()[:8])
+
+    def _deal_to_shards(self, reception: Reception, scheme: Scheme, job: Job, shards: int) -> None:
+        def check() -> None:
+            scheme.mesh.check_peers()
+            self._check_running()
+
+        spread, well = DealerSpread(job, self._identity, shards, reception, check), False
+        try:
+            run_dealing(scheme, job, self._report, spread)
+            well = True
+        finally:
+            spread.end(well=well)
 
     def work(self, reception: Reception, desk: DealerDesk) -> None:
         """Deal in the sessions that the leader calls to, until stopped."""

@@ -43,16 +43,24 @@ class HeardCheckpoints(UnsavedCheckpoints):
         return step, self.kept.separated(blank, step)
 
 
-def run_dealing(scheme: Scheme, job: Job, report: Callable[[str, int, int], None]) -> None:
-    """Deal for one session of the parties, on a scheme that is set up; the steps are those of ``run_session``."""
+def run_dealing(
+    scheme: Scheme,
+    job: Job,
+    report: Callable[[str, int, int], None],
+    spread: Callable[[Party], None] | None = None,
+) -> None:
+    """Deal for one session of the parties, on a scheme that is set up; the steps are those of ``run_session``.
+
+    spread: meets the shards of the parties, where they have some.
+    """
     party = Party(scheme, job.inputs, report=report)
     party.agree(AGREED, dict.fromkeys(agreed_names(job.inputs), b""))
     discard_stored(party, stored=False, confirmed=False)
     for owner, inputs in job.inputs.items():
-        for name, facts in inputs.items():
+        for name, facts in inputs.items() if spread is None else ():
             ring, holder = facts.format.ring, job.ranks.get(owner)
             dealt = assembled(type(scheme), scheme.spec, ring, facts.shape, scheme.rank, {}, holder)
             party.take(owner, name, dealt)
     checkpoints = None if job.state is None else HeardCheckpoints(job.state)
     coin = partial(common_coin, party, MemoryCoinStore(), job.hash.encode())
-    run_job(job, Work(party, checkpoints, coin), None)
+    run_job(job, Work(party, checkpoints, coin, spread=spread), None)

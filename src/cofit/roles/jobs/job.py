@@ -175,13 +175,15 @@ class Work:
 
     checkpoints: None where the job keeps no state. coin: returns the study's common coin, the same in each session; a
     dealer, which holds nothing that could be checked by it, takes part in the toss. keep: stores what this party alone
-    has of the result, durably; None at a dealer.
+    has of the result, durably; None at a dealer. spread: brings the rows of the inputs to the shards of the party,
+    where it has some; to be called before the inputs are used.
     """
 
     party: Party
     checkpoints: Checkpoints | None
     coin: Callable[[], bytes]
     keep: Callable[[bytes], None] | None = None
+    spread: Callable[[Party], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -257,6 +259,10 @@ class Job(Protocol):
     def memory(self) -> Memory | None:
         """What a party needs of memory; None: it is not known, and all shares are in memory."""
 
+    @property
+    def shards(self) -> int | None:
+        """Among how many shards every party divides the rows of the inputs; None: a party is one process."""
+
     def seconds(self, latency: float, rate: float) -> Mapping[str, tuple[float, float]]:
         """Return about how long each step of the program takes over lines with this latency (seconds) and rate (bytes
         a second that each party can send): before it tells of any progress, and from then on. Nothing, where the job
@@ -320,6 +326,7 @@ class OneRelease(ABC):
     replays = False
     questions: Questions | None = None
     memory: Memory | None = None
+    shards: int | None = None
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:

@@ -63,6 +63,7 @@ class ProgramJob:
     replays = True
     questions = None
     memory = None
+    shards: int | None = None
 
     def __init__(self, study: ProgramStudy, function: Callable[[Party], object] | None = None) -> None:
         self.study = study

@@ -55,6 +55,7 @@ class Training(OneRelease):
         self.hash = self.plan.hash
         self.spec = self.plan.facts.spec(len(study.parties))
         self.inputs: Mapping[str, Mapping[str, InputFacts]] = expected_contributions(study, self.plan)
+        self.shards = study.compute.shards
 
     @cached_property
     def questions(self) -> Predictions | None:  # type: ignore[override]
@@ -109,6 +110,8 @@ class Training(OneRelease):
 
     def value(self, work: Work) -> SecretArray:
         """Train and perturb."""
+        if work.spread is not None:
+            work.spread(work.party)
         return self.plan.noisy_release(work.party, holders(self.study), work.coin, work.checkpoints)
 
     def in_units(self, opened: npt.NDArray[Any]) -> Reals:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from cofit.roles.party.desk import PartyDesk
 from cofit.roles.party.queries import Queries
 from cofit.roles.party.sealing import Sealing
 from cofit.roles.party.sessions import PartySessions
-from cofit.roles.party.state import PartyState
+from cofit.roles.party.state import WORKERS, PartyState
 from cofit.roles.service.service import Service, check_certificate
+from cofit.roles.shards.cluster import Cluster
 from cofit.transport import Identity
 from cofit.units import size
 
@@ -32,6 +34,8 @@ class PartyService(Service):
 
     memory: the bytes that it may use; None: what the study says, if it does. Where the shares of the data exceed it,
     they lie in a private file on the disk of the state directory while a session runs.
+    cluster, workers: where its shards are, in a study that has some: at the Dask scheduler at this address, or in so
+    many processes on this machine; neither: in one process for every shard, and no more than there are processors.
     """
 
     def __init__(
@@ -41,6 +45,8 @@ class PartyService(Service):
         state: str | Path,
         listen_at: tuple[str, int] | None = None,
         memory: int | None = None,
+        cluster: str | None = None,
+        workers: int | None = None,
     ) -> None:
         study = job.study
         names = [party.name for party in study.parties]
@@ -54,7 +60,8 @@ class PartyService(Service):
         self._state = PartyState(state, study.hash, identity.name)
         callers = [*names, *([] if study.dealer is None else [study.dealer.name])]
         super().__init__("party", job, identity, self._state, listen_at or (entry.host, entry.port), callers)
-        if limit is not None and job.memory is not None and job.memory.exceeds(limit):
+        self._cluster = _cluster(job, self._state, cluster, workers)
+        if limit is not None and job.memory is not None and job.memory.exceeds(limit) and cluster is None:
             check_space(self._state.directory, job.memory.matrix)
         active = study.spec.active
         sealing = Sealing(tuple(job.inputs), self._state, self._audit, take_back=not active)
@@ -65,7 +72,16 @@ class PartyService(Service):
             job, rank, self._state, sealing, self._audit, self._progress, queries=self._queries
         )
         self._sessions = PartySessions(
-            job, identity, self._state, sealing, self._audit, self._desk, self._stopping, self._queries, limit
+            job,
+            identity,
+            self._state,
+            sealing,
+            self._audit,
+            self._desk,
+            self._stopping,
+            self._queries,
+            limit,
+            self._cluster,
         )
 
     @property
@@ -78,7 +94,10 @@ class PartyService(Service):
 
         StateError, if so asked, where no release can come any more; TransportError where nobody can connect any more.
         """
-        with contextlib.nullcontext() if self._queries is None else contextlib.closing(self._queries):
+        with contextlib.ExitStack() as closing:
+            for one in (self._queries, self._cluster):
+                if one is not None:
+                    closing.enter_context(contextlib.closing(one))
             return self._serve(lambda reception: self._sessions.work(reception, until_released))
 
     def _phase(self) -> str:
@@ -97,6 +116,21 @@ class PartyService(Service):
             uploads = [self._state.upload(owner.name) for owner in self._study.owners]
             complete = sum(upload is not None and upload.committed for upload in uploads)
             _log.info("the contribution of '%s' is complete (%d of %d)", peer, complete, len(uploads))
+
+
+def _cluster(job: Job, state: PartyState, address: str | None, workers: int | None) -> Cluster | None:
+    """Return where the shards of a party are; None where the study has none. InvalidInputError for wrong options."""
+    given = "--cluster" if address is not None else "--workers"
+    if job.shards is None:
+        if address is not None or workers is not None:
+            wanted = "left out: the study has no compute.shards, so that a party is one process"
+            raise parameter_error(given, "a party", wanted, address or workers)
+        return None
+    if address is not None and workers is not None:
+        raise parameter_error("--workers", "a party", "left out where --cluster is given", workers)
+    if address is None and workers is None:
+        workers = min(job.shards, os.cpu_count() or 1)
+    return Cluster(address, workers, state.directory / WORKERS)
 
 
 def check_limit(job: Job, memory: int | None) -> None:

@@ -47,10 +47,11 @@ def run_session(
     *,
     sessions: PartyState | None = None,
     charge: Callable[[], object] | None = None,
+    spread: Callable[[Party], None] | None = None,
 ) -> tuple[Outcome, tuple[Opening, ...]]:
     """Do the job with the other parties, on a scheme that is set up; return what it brought, and the openings.
 
-    sessions: where sessions are noted, if not in ``state``. charge: as in ``Guard``.
+    sessions: where sessions are noted, if not in ``state``. charge: as in ``Guard``. spread: brings the rows to shards.
     """
     guard = Guard(job, state, audit, charge=charge)
     study = job.study
@@ -62,14 +63,14 @@ def run_session(
     if job.replays or not state.stored_at(1).exists():  # otherwise it is opened, and the data are not needed
         for owner, inputs in job.inputs.items():
             _check_intact(study, state, owner)
-            for name, facts in inputs.items():
+            for name, facts in inputs.items() if spread is None else ():
                 party.take(owner, name, _assembled(scheme, state, owner, name, facts, job.ranks.get(owner)))
     checkpoints = None
     if job.state is not None:
         checkpoints = CheckpointFiles(state, job.hash, job.state)
     coin = partial(study_coin, party, state, audit, b"\0".join(basis.values()))
     keep = partial(write_durably, state.directory / RESULT)
-    outcome = run_job(job, Work(party, checkpoints, coin, keep), guard)
+    outcome = run_job(job, Work(party, checkpoints, coin, keep, spread), guard)
     return outcome, party.audit.openings
 
 

@@ -17,7 +17,8 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -32,13 +33,15 @@ from cofit.roles.party.desk import Begin, PartyDesk
 from cofit.roles.party.publication import Publication
 from cofit.roles.party.queries import Queries, Query
 from cofit.roles.party.sealing import Sealing
-from cofit.roles.party.session import run_session
+from cofit.roles.party.session import MOST_SESSIONS, begin_once, run_session
 from cofit.roles.party.state import PartyState
 from cofit.roles.service.doors import BusyError, RefusedError
 from cofit.roles.service.sessions import ASK_SECONDS, Sessions
+from cofit.roles.shards.cluster import Cluster
+from cofit.roles.shards.spread import Spread
 from cofit.secret import Opening
 from cofit.sharing import scheme_of
-from cofit.transport import Identity, Reception
+from cofit.transport import Identity, Mesh, Reception
 
 _log = logging.getLogger(__name__)
 _LONGEST_ASK = 2.0
@@ -68,8 +71,9 @@ class PartySessions(Sessions[Begin]):
         stopping: threading.Event,
         queries: Queries | None = None,
         memory: int | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
-        """memory: the bytes that this party may use; None: any number."""
+        """memory: the bytes that this party may use; None: any number. cluster: where its shards are, if any."""
         super().__init__(job, identity, audit, desk.doors, stopping)
         self._names = [party.name for party in job.study.parties]
         self._rank = self._names.index(identity.name)
@@ -79,6 +83,7 @@ class PartySessions(Sessions[Begin]):
         self._publication = Publication(job, identity, state, audit)
         self._queries = queries
         self._limit = memory
+        self._cluster = cluster
         self._answering = None if queries is None else Answering(job, queries, self._others, desk.doors)
         self._ended = False
         self._alone_since: float | None = None
@@ -287,11 +292,9 @@ class PartySessions(Sessions[Begin]):
         """Do a job with all others, in a session; ``end`` is called where a check fails, before anybody is told."""
         peers, dealers, rank = self._others.peers, self._others.dealers, self._rank
         accept = [*peers[rank + 1 :], *dealers]
-        disk = None
-        if self._limit is not None and job.memory is not None and job.memory.exceeds(self._limit):
-            disk = state.directory
+        on_disk = self._limit is not None and job.memory is not None and job.memory.exceeds(self._limit)
         with (
-            engine_on(disk) as engine,
+            engine_on(state.directory if on_disk and job.shards is None else None) as engine,
             self._mesh(reception, session, job, dial=peers[:rank], accept=accept) as mesh,
         ):
             dealer = dealers[0].name if dealers else None
@@ -299,10 +302,36 @@ class PartySessions(Sessions[Begin]):
             scheme.engine, scheme.on_failure = engine or scheme.engine, end
             try:
                 scheme.setup()
-                return run_session(scheme, job, state, self._audit, self._report, **where)
+                with self._spread(mesh, job, state, end, on_disk) as spread:
+                    return run_session(scheme, job, state, self._audit, self._report, spread=spread, **where)
             except ProtocolError:
                 end()  # before the mesh closes, and so tells the others
                 raise
+
+    @contextmanager
+    def _spread(
+        self, mesh: Mesh, job: Job, state: PartyState, end: Callable[[], None], on_disk: bool
+    ) -> Iterator[Spread | None]:
+        """Return what brings the rows to the shards of this party, where it has some, and end their sessions after."""
+        if job.shards is None or self._cluster is None:
+            yield None
+            return
+
+        def check() -> None:
+            mesh.check_peers()
+            self._check_running()
+
+        most = None if job.spec.soundness_bits is None else MOST_SESSIONS
+        self._cluster.on_failure = end
+        spread = Spread(self._cluster, job, self._identity, job.shards, on_disk, state.component, check)
+        if most is not None:
+            spread.begun = partial(begin_once, state, most=most)
+        well = False
+        try:
+            yield spread
+            well = True
+        finally:
+            spread.end(well=well)
 
     def _end_query(self, query: Query) -> None:
         """End a query in which a check failed, for good, and take part in no further session of this process."""

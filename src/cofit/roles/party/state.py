@@ -45,6 +45,7 @@ LEDGER = "ledger.sqlite"
 PUBLISHED, SIGNATURE = "published.json", "signature.json"
 RESULT = "result.json"
 QUERIES = "queries"
+WORKERS = "workers"
 _PIECE = 1 << 20
 
 _LONGEST_FILE_NAME = 64

@@ -149,8 +149,7 @@ class Sessions(ABC, Generic[B]):
 
     def _report(self, step: str, done: int, total: int) -> None:
         """Take the progress of the job's program; StoppedError where the participant is to stop."""
-        if self._stopping.is_set():
-            raise StoppedError(f"'{self._identity.name}' was stopped.")
+        self._check_running()
         now = time.monotonic()
         changed = self.progress.get("step") != step
         before, said = self.progress.get("said"), self._current.progress(step, done, total)
@@ -160,6 +159,11 @@ class Sessions(ABC, Generic[B]):
         if ((changed or done == total) and said != before) or now - self._told_at >= _STEP_SECONDS:
             self._told_at = now
             _log.info("%s", said)
+
+    def _check_running(self) -> None:
+        """Raise StoppedError where the participant is to stop."""
+        if self._stopping.is_set():
+            raise StoppedError(f"'{self._identity.name}' was stopped.")
 
     def status(self) -> dict[str, Any]:
         """Return the progress for whoever asks, with the speed of the lines and the seconds that are left, if known."""

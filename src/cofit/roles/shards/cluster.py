@@ -10,6 +10,7 @@ TLS with keys that live in memory alone.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import ipaddress
 import logging
 import os
@@ -24,32 +25,35 @@ from cofit.roles.shards.worker import LEASE_SECONDS, ShardWorker, host_of
 
 if TYPE_CHECKING:
     from distributed import Client
-    from distributed.actor import Actor, ActorFuture
+    from distributed.actor import ActorFuture
 
 _log = logging.getLogger(__name__)
 _WATCH_SECONDS = 5.0
 _PAUSE_SECONDS = 0.05
 _CLOSE_SECONDS = 10.0
-_LOST = "lost"
+_NO_PAGES = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+"""Dask's pages about a cluster are for everybody on the machine: there are none."""
 MOST_WORKERS = 1024
 
 
 class Shard:
     """The object of one shard, on one worker. Calls return futures of Dask; everything goes there directly."""
 
-    def __init__(self, number: int, future: Any, actor: Actor) -> None:
+    def __init__(self, number: int, client: Client, future: Any, actor: Any) -> None:
         self.number = number
+        self._client = client
         self._future, self._actor = future, actor
         self._watch: ActorFuture[bool] | None = None
         self._answered_at = time.monotonic()
 
     def ask(self, method: str, *arguments: Any) -> ActorFuture[Any]:
         """Call a method of ``ShardWorker``."""
-        try:
-            call: Callable[..., ActorFuture[Any]] = getattr(self._actor, method)
-        except RuntimeError:  # Dask knows already that its worker is gone
-            raise self.lost_error() from None
-        return call(*arguments)
+        with self._client.as_current():  # an actor finds its client there
+            try:
+                call: Callable[..., ActorFuture[Any]] = getattr(self._actor, method)
+            except RuntimeError:  # Dask knows already that its worker is gone
+                raise self.lost_error() from None
+            return call(*arguments)
 
     @property
     def lost(self) -> bool:
@@ -121,7 +125,7 @@ class Cluster:
                 )
         for number, future in made.items():
             try:
-                self._shards[number] = Shard(number, future, future.result(timeout=seconds))
+                self._shards[number] = Shard(number, client, future, future.result(timeout=seconds))
             except Exception as error:
                 raise TransportError("worker", f"A worker cannot take a shard: {_text(error)}") from None
         if self._watching is None:
@@ -162,6 +166,7 @@ class Cluster:
         workers = self._workers or 1
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _log.info("starts %d workers on this machine", workers)
+        importlib.import_module("dask").config.set(_NO_PAGES)
         return distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=max(1, (os.cpu_count() or 1) // workers),
@@ -169,7 +174,7 @@ class Cluster:
             host="127.0.0.1",
             protocol="tls",
             security=distributed.Security.temporary(),
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             silence_logs=logging.ERROR,
             local_directory=str(self._directory),
             memory_limit=0,
@@ -215,8 +220,8 @@ def check_address(address: str, name: str = "--cluster") -> str:
         raise parameter_error(
             name,
             "a party",
-            "an address that begins with tls://, or of this machine: shares of the data go there. Give Dask's scheduler, "
-            "its workers and this party certificates (distributed.comm.tls in Dask's configuration)",
+            "an address that begins with tls://, or of this machine: shares of the data go there. Give Dask's "
+            "scheduler, its workers and this party certificates (distributed.comm.tls in Dask's configuration)",
             address,
         )
     return address
@@ -240,12 +245,11 @@ def _is_loopback(host: str) -> bool:
 
 def _distributed() -> Any:
     try:
-        import distributed
+        return importlib.import_module("distributed")
     except ImportError:
         raise InvalidInputError(
             "Shards on workers need Dask, which is not installed. Install it: pip install 'cofit[cluster]'."
         ) from None
-    return distributed
 
 
 def _text(error: BaseException) -> str:

@@ -16,6 +16,7 @@ from cofit import kernels
 from cofit.errors import ProtocolError, StateError
 from cofit.learn.division import Inputs, facts_of_shard
 from cofit.roles.files.share_files import engine_on
+from cofit.roles.shards.arrived import arrived
 from cofit.roles.shards.delegation import Place, delegated
 from cofit.roles.shards.stored_rows import StoredRows, piece_name
 from cofit.secret import AuditLog, Opening, Party
@@ -176,7 +177,9 @@ class ShardSession:
             for name, facts in named.items():
                 ring, shape = facts.format.ring, facts.shape
                 layout = layout_of(kind, setting.spec, ring, shape, holder)
-                mine = {c.name: self._stored.content(piece_name(owner, name, c.name)) for c in layout if rank in c.ranks}
+                mine = {
+                    c.name: self._stored.content(piece_name(owner, name, c.name)) for c in layout if rank in c.ranks
+                }
                 party.take(owner, name, assembled_rows(kind, setting.spec, ring, shape, rank, mine, holder, rows))
 
     def run(self, steps: Sequence[Step | Drop], wanted: int | None) -> Any:
@@ -202,7 +205,7 @@ class ShardSession:
     def _at(self, argument: Any) -> Any:
         if isinstance(argument, Ref):
             return self._kept[argument.number]
-        return argument.at(self._kept[HERE]) if isinstance(argument, Shared) else argument
+        return arrived(argument).at(self._kept[HERE]) if isinstance(argument, Shared) else argument
 
     def counts(self) -> Counts | None:
         """Return the traffic so far, per label."""

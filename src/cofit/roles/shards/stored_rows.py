@@ -56,7 +56,7 @@ class StoredRows:
         if offset == 0:
             piece = self._pieces[name] = _Piece(wanted, self._room(wanted.size))
         if piece is None or piece.wanted != wanted or offset != piece.written or offset + len(data) > wanted.size:
-            raise StateError("A worker got a chunk of a contribution that is not the next one. The session is repeated.")
+            raise StateError("A worker got a chunk of a contribution out of order. The session is repeated.")
         piece.room[offset : offset + len(data)] = data
         give_back(piece.room[offset : offset + len(data)])
         piece.written += len(data)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import os
 import threading
 import time
@@ -40,9 +41,7 @@ class ShardWorker:
     """Shard ``shard`` of a party in a study. A Dask actor: ``client.submit(ShardWorker, ..., actor=True)``."""
 
     def __init__(self, study: str, party: str, shard: int) -> None:
-        from distributed import get_worker  # only workers of a cluster need it
-
-        worker = get_worker()
+        worker = importlib.import_module("distributed").get_worker()
         self._directory = Path(worker.local_directory) / "cofit"
         self._address = str(worker.contact_address or worker.address)
         kernels.set_threads(max(1, worker.state.nthreads))
