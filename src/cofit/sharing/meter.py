@@ -269,6 +269,21 @@ class Meter(FromNumbers, Blank):
             self._count(replace(cost, rounds=0), one.ring, one.shape) for cost, one in zip(costs, wanted, strict=True)
         ]
 
+    def partial_sum(self, one: ProductSum) -> PartialSum:
+        """Where products are local before their truncation: nothing is sent, but for what is added to the first."""
+        if not self._costs.adds_products:
+            return super().partial_sum(one)
+        if not self._costs.joins_sums:
+            self._with_others(one)
+            one = one._replace(products=one.products[:1])
+        self._count_terms(one)
+        return PartialSum(one.ring, self._blank(one.ring, one.shape).parts, one.shift)
+
+    def _sum_in_turn(self, one: ProductSum | PartialSum) -> Share:
+        if isinstance(one, ProductSum) or not self._costs.adds_products:
+            return super()._sum_in_turn(one)
+        return self._product(one.ring, None, None, one.shape, one.shift)
+
     def _count_terms(self, one: ProductSum) -> None:
         """Count the multiply-adds of a sum."""
         for product in one.products:
