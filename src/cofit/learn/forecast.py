@@ -46,6 +46,8 @@ __all__ = ["LOCAL_LATENCY", "Contributors", "Forecast", "Phase", "forecast"]
 
 LOCAL_LATENCY = 1e-4
 """Seconds from sending to receipt, between machines of one building: what estimates assume unless told otherwise."""
+DEFAULT_CORES = 2
+"""Of a worker: what estimates assume unless told otherwise."""
 _SHARE_ROUNDS = 3  # that somebody waits for: setup, the owners' streams, receipts
 _PARTS = ("epoch", "verify", "prepare")  # of other phases
 
@@ -63,10 +65,10 @@ class Places:
     workers: int | None
     cores: int
 
-    def phases(self, counted: CountedRun) -> dict[str, Phase]:
+    def phases(self, counted: CountedRun) -> dict[str, Any]:
         """Return all phases with their seconds, by the names of ``Forecast``; also the whole of both kinds of
         sessions."""
-        found = {
+        found: dict[str, Any] = {
             name: self.phase(one, _SHARE_ROUNDS if name == "share" else None) for name, one in counted.phases.items()
         }
         if self.shards is not None:
@@ -239,7 +241,7 @@ def forecast(
     kept: KeptState | None = None,
     noise: bool = True,
     workers: int | None = None,
-    cores: int = 2,
+    cores: int = DEFAULT_CORES,
 ) -> Forecast:
     """Return what a run of this plan costs. Rounds and bytes are counted; seconds estimate the reference machine.
 

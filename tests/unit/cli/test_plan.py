@@ -35,7 +35,7 @@ SECTIONS = (
     "Noise against signal",
     "Cost forecast",
 )
-FORECAST = {"dealer", "owners", "parties", "latency", "bandwidth", "line", "processors"}
+FORECAST = {"dealer", "owners", "parties", "latency", "bandwidth", "line", "processors", "workers", "cores"}
 
 
 def planned(*arguments: str) -> str:

@@ -159,6 +159,16 @@ class Training(OneRelease):
         """What the plan needs."""
         return self._forecast.memory
 
+    @property
+    def head_memory(self) -> Memory | None:  # type: ignore[override]
+        """What the plan needs at a head, where rows are in shards."""
+        return self._forecast.head_memory
+
+    @property
+    def shards(self) -> int | None:  # type: ignore[override]
+        """Those of the plan."""
+        return self.plan.facts.shards
+
     @cached_property
     def _forecast(self) -> Forecast:
         parties, noise = len(self.study.parties), self.study.release.noise
