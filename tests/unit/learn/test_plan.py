@@ -20,6 +20,7 @@ from support.training import planned
 NAN, INF = float("nan"), float("inf")
 BAD: dict[str, list[Any]] = {
     "memory": [0, -1, 2.5, True, "much", "0 GB", [1]],
+    "shards": [0, -1, 2.0, True, "4", 4097, 11],
     "largest_count": [0, -1, 2.0, True, "x", 40, (1 << 15) + 1],
     "reference": ["", "reference.npz", 3, "AB" * 32],
     "reference_inputs": [3, 0, "3"],
