@@ -89,7 +89,7 @@ def test_seconds_of_workers_are_those_of_the_heads_and_of_the_shards_of_one() ->
 
 def test_on_one_machine_all_shards_share_the_cores() -> None:
     alone, divided = (cost_of(count, rows=10**6, bandwidth=1e12) for count in (None, 8))
-    assert alone.train.seconds < divided.train.seconds < 1.2 * alone.train.seconds
+    assert alone.train.seconds < divided.train.seconds < 1.5 * alone.train.seconds, "eight sessions have more rounds"
     assert divided.total.seconds > 2 * known(divided.shard).seconds
     assert cost_of(8, rows=10**6, processors=16, bandwidth=1e12).train.seconds < divided.train.seconds / 4
 
