@@ -105,6 +105,19 @@ def test_an_owner_has_rows_for_every_shard() -> None:
         cost_of(40, rows=100, owners=3)
 
 
+def test_checkpoints_are_of_the_heads_with_the_verdicts_of_all_rows() -> None:
+    plan = plan_training(training_facts(ROWS, COLS, shards=4))
+    kept = replace(plan.state, due=frozenset({0, 3}))
+    cost, without = forecast(plan, kept=kept), forecast(plan)
+    found = cost.counted.phases["checkpoints"]
+    assert without.checkpoints is None
+    assert known(cost.checkpoints).bytes == found.head.bytes > 2 * ROWS * plan.formats.ring.element_bytes
+    assert found.shards.bytes == 0, "shards check, and send nothing for it with rep3"
+    assert replace(cost.total, seconds=0) == replace(without.total + known(cost.checkpoints), seconds=0), (
+        "and nothing else is sent for them"
+    )
+
+
 # --- memory ----------------------------------------------------------------------------------------------
 
 
