@@ -55,17 +55,6 @@ def test_work_is_that_of_one_process_but_for_what_is_done_once_in_a_shard() -> N
     assert divided.rounds <= alone.rounds
 
 
-@pytest.mark.parametrize("facts", [{}, {"partition": "vertical"}])
-def test_shards_of_different_sizes_are_all_counted(facts: dict[str, Any]) -> None:
-    """Broken once on purpose, by counting the first kind for all: both sums differ then."""
-    rows, shards = 1003, 5  # of 501 and 502 rows of two owners
-    cost = cost_of(shards, rows=rows, facts=facts)
-    each = cost_of(1, rows=rows, facts=facts)
-    inner = cost.counted.phases["train"].shards.multiply_adds
-    assert inner == pytest.approx(each.counted.phases["train"].shards.multiply_adds, rel=0.01)
-    assert cost.counted.phases["train"].shard.multiply_adds * shards > inner
-
-
 def test_thousands_of_shards_are_counted_in_seconds() -> None:
     start = time.perf_counter()
     few, many = (cost_of(count, rows=10**8, cols=1000, workers=count, cores=4) for count in (100, 4000))
