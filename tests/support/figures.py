@@ -159,7 +159,7 @@ def alone(recipe: str = "best", *, owned: bool = False, **facts: Any) -> tuple[F
         meters.append(SplitMeter(*arguments))
         return meters[-1]
 
-    with mock.patch("cofit.learn.forecast.meter_of", metered):
+    with mock.patch("cofit.learn.counted.meter_of", metered):
         cost = forecast(plan, owners=Contributors(inputs, holders, ranks))
     return cost, meters[0].made
 

@@ -64,7 +64,7 @@ def test_thousands_of_shards_are_counted_in_seconds() -> None:
 
 
 def test_seconds_of_workers_are_those_of_the_heads_and_of_the_shards_of_one() -> None:
-    places = {"latency": 0.001, "line": 1e8, "cores": 4}
+    places: dict[str, Any] = {"latency": 0.001, "line": 1e8, "cores": 4}
     by_workers = {workers: cost_of(8, workers=workers, **places) for workers in (2, 4, 8)}
     train = {workers: cost.train.seconds for workers, cost in by_workers.items()}
     assert train[2] - train[4] == pytest.approx(2 * (train[4] - train[8]))
