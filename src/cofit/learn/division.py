@@ -16,6 +16,10 @@ from cofit.secret import InputFacts
 Inputs = Mapping[str, Mapping[str, InputFacts]]
 MOST_SHARDS = 4096
 """Each has a mesh of its own, and heads tell each other of all of them."""
+SHARDS = "shards"
+"""The message in which heads tell each other of their shards, once a session."""
+DELEGATION_BYTES = 4096
+"""What they tell of each: the longest certificate, signature and host name fit."""
 
 
 def check_shards(shards: object, inputs: Inputs | None = None, owner: str = "a study") -> int:
