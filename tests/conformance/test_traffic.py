@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cofit.arithmetic import Z64, PowerOfTwoRing
+from cofit.arithmetic.narrow import narrow_bytes
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.shares import PlacedBits
@@ -55,7 +56,13 @@ COSTS: list[tuple[str, str, Callable[[Scheme, PowerOfTwoRing], object], int, int
     ("rep3", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), plus=vector(s, r)), 1, 3 * N),
     ("rep3", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), 5, vector(s, r)), 2, (3 * N, 3 * N)),
     ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), 0, vector(s, r, ROWS)), 1, 3 * ROWS),
-    ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), 5, vector(s, r, ROWS)), 2, (3 * ROWS, 3 * ROWS)),
+    (
+        "rep3",
+        "matmul",
+        lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), 5, vector(s, r, ROWS)),
+        2,
+        (3 * ROWS, 3 * ROWS),
+    ),
     ("rep3", "inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r)), 1, 3 * ROWS),
     ("rep3", "inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r), shift=5), 2, (3 * ROWS, 3 * ROWS)),
     ("clear", "input", lambda s, r: s.input(1, vector(s, r).parts[0] if s.rank == 1 else None, r, (N,)), 1, 2 * N),

@@ -178,13 +178,13 @@ class PowerOfTwoRing(FusedRing, IntegerRing):
         kernels.add_high(self._flat(values), high, shift, self._flat(out), self.words)
         return out
 
-    def narrow(self, values: RingArray, shift: int) -> Narrow:
+    def to_narrow(self, values: RingArray, shift: int) -> Narrow:
         """Return values modulo 2^b, b = 8 ceil(shift / 8), as narrow numbers."""
         out = np.empty(narrow_bytes(values.size, shift), np.uint8)
         kernels.narrow(self._flat(values), -(-shift // 8), out.view(np.uint64), self.words)
         return out
 
-    def widen(self, numbers: Narrow, shift: int, shape: Shape) -> RingArray:
+    def from_narrow(self, numbers: Narrow, shift: int, shape: Shape) -> RingArray:
         """Return narrow numbers as elements."""
         out = self.empty(shape)
         kernels.widen(numbers.view(np.uint64), -(-shift // 8), self._flat(out), self.words)

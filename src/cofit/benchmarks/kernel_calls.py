@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import numpy as np
 
@@ -73,7 +74,7 @@ class InterleavedKernels:
         self.seconds = 0.0
         blocks = min(_BLOCKS, epochs)
         bounds = [epochs * i // blocks for i in range(blocks + 1)]
-        self._due = {start: end - start for start, end in zip(bounds, bounds[1:], strict=False)}
+        self._due = {start: end - start for start, end in pairwise(bounds)}
         self._party, self._tell, self._x = party, party.progress, x
         self._step, self._clock = step, clock
         self._barriers: list[LabelCounts] = []

@@ -296,8 +296,10 @@ def longer_means(x: SecretArray) -> SecretArray:
     return longer(means(x))
 
 
-def longer_rows(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
-    rows = scaled_rows(x, offset, passed, plan)
+def longer_rows(
+    x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan, squares: SecretArray | None
+) -> Rows:
+    rows = scaled_rows(x, offset, passed, plan, squares)
     assert rows.scale is not None
     return replace(rows, scale=longer(rows.scale))
 

@@ -199,8 +199,10 @@ def test_a_sensitivity_that_forgets_a_tenth_is_noticed(kind: str) -> None:
 def test_rows_that_are_not_scaled_are_noticed(kind: str) -> None:
     plan = plan_of(kind)
 
-    def longer(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
-        rows = scaled_rows(x, offset, passed, plan)
+    def longer(
+        x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan, squares: SecretArray | None
+    ) -> Rows:
+        rows = scaled_rows(x, offset, passed, plan, squares)
         assert rows.scale is not None
         return replace(rows, scale=rows.scale * 2)
 

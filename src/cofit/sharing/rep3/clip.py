@@ -15,7 +15,8 @@ With n = [t < lower] and i = n xor [t < upper], which is 1 where t is between bo
     clip(t) = i (t - upper) - n (upper - lower) + upper.
 
 Rounds: 4 + ceil(log2(groups)). Elements: 8; with a truncation two numbers of as many bytes as the bits that are cut off
-need: what is multiplied by 2^(k-s). Words for every 64 elements: 15 for a group and number, 2 for each signal, and ANDs.
+need: what is multiplied by 2^(k-s). Words for every 64 elements: 15 for a group and number, 2 for each signal, and
+ANDs.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Rep3Clips(Rep3Conversion):
         below, inside = _indicators(BITS.add(last, first))
         hidden, packed = self._hidden_rows(self._next, ring, count, shift)
         rows = ring.clip_deal(mask, inside, below, [*hidden, *self._widened(ring, packed, count, shift)], shift)
-        tops = [ring.narrow(row, shift) for row in rows[_ELEMENTS:]]
+        tops = [ring.to_narrow(row, shift) for row in rows[_ELEMENTS:]]
         self._exchange("deal", {1: [rows[:_ELEMENTS], *tops]})
         return Share(ring, (self._own.ring(ring, (count,)), self._next.ring(ring, (count,))))
 
@@ -148,7 +149,7 @@ class Rep3Clips(Rep3Conversion):
         return hidden, stream.narrow(count, shift, _BOTH) if shift else []
 
     def _widened(self, ring: PowerOfTwoRing, packed: list[Narrow], count: int, shift: int) -> list[RingArray]:
-        return [ring.widen(row, shift, (count,)) for row in packed] if shift else []
+        return [ring.from_narrow(row, shift, (count,)) for row in packed] if shift else []
 
 
 def _placed(ring: PowerOfTwoRing, values: RingArray, shift: int) -> Words:
