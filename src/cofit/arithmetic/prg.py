@@ -75,7 +75,7 @@ class Generator:
     def narrow(self, count: int, bits: int, arrays: int) -> list[Narrow]:
         """Return so many arrays of ``count`` uniform numbers of so many bits, rounded up to whole bytes."""
         size = narrow_bytes(count, bits)
-        if arrays > 1 and arrays * size <= _CHUNK:
+        if arrays > 1 and 0 < arrays * size <= _CHUNK:
             return list(self.draw(arrays * size).reshape(arrays, size))
         return [self.draw(size) for _ in range(arrays)]
 

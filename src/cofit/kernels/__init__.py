@@ -44,8 +44,8 @@ and of its truncation by a masked opening in a ring of k bits (c is sum(opened) 
         out = (1 - top bit of c) top 2^(k - shift) - share - out_mask [+ (c >> shift) - 2^(k - 2 - shift)]
 
 and with fewer bytes (``sharing/rep3/proof.md``). Narrow numbers have so many bytes each, one after the other in words,
-the lowest byte first; what is left of the last word is 0. ``top``, ``hidden``, ``parts`` and outputs named after them are
-such numbers, of ceil(shift / 8) bytes::
+the lowest byte first; what is left of the last word is 0. ``top``, ``hidden``, ``parts`` and outputs named after them
+are such numbers, of ceil(shift / 8) bytes::
 
     narrow(values, bytes, out, words)            out = the lowest bytes of all values
     widen(packed, bytes, out, words)             out = all numbers, as elements
