@@ -40,7 +40,7 @@ from support.descent import (
     plan_of,
     targets_of,
 )
-from support.lies import all_pass
+from support.lies import all_checked
 from support.releases import certified, first_steps
 
 KINDS = (
@@ -256,7 +256,7 @@ def test_nor_does_any_record_beside_liars_or_their_own(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", FAST[:2])
 def test_without_the_check_of_rows_lies_go_further(kind: str) -> None:
-    with mock.patch.object(program, "verdicts", all_pass):
+    with mock.patch.object(program, "checked", all_checked):
         assert max(searched(plan_for(kind), 1, 41, lying=20).values()) > 1
 
 
@@ -296,8 +296,10 @@ def longer_means(x: SecretArray) -> SecretArray:
     return longer(means(x))
 
 
-def longer_rows(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
-    rows = scaled_rows(x, offset, passed, plan)
+def longer_rows(
+    x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan, squares: SecretArray | None
+) -> Rows:
+    rows = scaled_rows(x, offset, passed, plan, squares)
     assert rows.scale is not None
     return replace(rows, scale=longer(rows.scale))
 

@@ -16,7 +16,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from cofit.learn.checked_rows import verdicts
+from cofit.learn.checked_rows import checked
 from cofit.learn.inputs import Holders, gathered, gathered_weights
 from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.budget import CONSTANT_BITS, LEVEL_PARTS, OWN_PARTS
@@ -59,8 +59,9 @@ def descend(
     here = with_rows(party)
     data = each(partial(gathered, held=public is None), here, plan, holders)
     x, labels = each(itemgetter(0), data), each(itemgetter(1), data)
+    squares = None
     if descent is None:
-        passed = each(verdicts, here, plan, holders, x, labels, coin)
+        passed, squares = _checked(here, plan, holders, x, labels, coin)
     else:
         passed = divided(descent.passed, labels)
     party.progress("train", done, plan.epochs)
@@ -68,10 +69,11 @@ def descend(
         importance = each(_importance, here, plan, holders, labels)
         prepared = {} if descent is None else descent.prepared
         if public is None:
-            rows, extras = _prepared(x, passed, plan, noise, prepared)
+            rows, extras = _prepared(x, passed, squares, plan, noise, prepared)
         else:
             rows, extras = each(partial(mapped_rows, public=public), here, x, passed, plan), {}
         rows = each(_with_labels, rows, labels, passed, importance, plan)
+        squares = None
     if descent is None:
         descent = begun(party, plan, noise, joined(passed), extras)
         descent.keep(party, checkpoints)
@@ -89,6 +91,14 @@ def descend(
     party.forget_inputs()
     released = plan.opened.joined(descent.total.reshape(plan.layout.weights), descent.prepared)
     return concatenate([value.ldexp(value.format.fraction_bits) for value in released])
+
+
+def _checked(
+    here: Party, plan: DescentPlan, holders: Holders, x: SecretArray, labels: SecretArray, coin: bytes
+) -> tuple[SecretArray, SecretArray | None]:
+    """Return the verdicts, and the squared lengths of rows where the check needs them, too."""
+    found = each(checked, here, plan, holders, x, labels, coin)
+    return each(itemgetter(0), found), each(itemgetter(1), found)
 
 
 def _with_labels(
@@ -212,14 +222,20 @@ def _sum_of_residuals(rows: Rows, plan: DescentPlan, residuals: SecretArray, fac
 
 
 def _prepared(
-    x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise, known: Mapping[str, SecretArray]
+    x: SecretArray,
+    passed: SecretArray,
+    squares: SecretArray | None,
+    plan: DescentPlan,
+    noise: noisy.Noise,
+    known: Mapping[str, SecretArray],
 ) -> tuple[Rows, dict[str, SecretArray]]:
     """Return the rows as the steps see them, and what is opened of their preparation, by name.
 
-    known: the releases that prepare them, where they were made before: all, or none.
+    squares: the squared lengths of rows, where the check has computed them. known: the releases that prepare them,
+    where they were made before: all, or none.
     """
     if plan.clipped:
-        return clipped_rows(x, passed, plan, noise, known)
+        return clipped_rows(x, passed, squares, plan, noise, known)
     extras = {}
     rows = each(Rows, x, plan.formats)
     if plan.floor is not None:
@@ -228,7 +244,7 @@ def _prepared(
             level = known[LEVEL] if known else _level(offset, passed, plan, noise)
             extras[LEVEL] = level
             offset = each(_levelled, offset, level)
-        rows = each(_scaled, x, offset, passed, plan)
+        rows = each(_scaled, x, offset, passed, squares, plan)
     if plan.centre is not None:
         centre = known[CENTRE] if known else _centre(rows, passed, plan, noise)
         extras[CENTRE] = centre
@@ -240,8 +256,10 @@ def _levelled(means: SecretArray, level: SecretArray) -> SecretArray:
     return (means * OWN_PARTS + repeated(level * LEVEL_PARTS, len(means))).ldexp(-2)
 
 
-def _scaled(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
-    return scaled_rows(x, offset.ldexp(-1), passed, plan)
+def _scaled(
+    x: SecretArray, offset: SecretArray, passed: SecretArray, squares: SecretArray | None, plan: DescentPlan
+) -> Rows:
+    return scaled_rows(x, offset.ldexp(-1), passed, plan, squares)
 
 
 def _level(means: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> SecretArray:
