@@ -105,6 +105,7 @@ def plan(
     Exit codes: 0 there is a plan, 2 wrong usage, or facts for which nothing can be proven.
     """
     facts["scheme"] = without_dealer(facts["scheme"], dealer)
+    facts["pure_steps"] = facts["pure_steps"] is not False
     check_form(facts["scheme"], parties, facts["threshold"])
     planned = routed_plan(training_facts(rows, cols, **facts).among(parties), latency, owners=owners, parties=parties)
     cost_of = partial(

@@ -26,6 +26,7 @@ from cofit.learn.losses import LOSSES
 from cofit.learn.recipes.descent.budget import pure_penalty, spend
 from cofit.learn.recipes.descent.clip import row_limit
 from cofit.learn.recipes.descent.public_map import check_cells
+from cofit.learn.recipes.descent.pure import knorm_steps
 from cofit.learn.recipes.descent.shares import Shares, checked_shares, refuse_level
 from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS
 from cofit.learn.settings import RECIPES, WHO_SCALES
@@ -61,6 +62,7 @@ class Facts:
     largest_count: what no count exceeds, where the target is a count.
     reference_inputs: how many columns it maps, where owners hold columns and the parties apply it.
     memory: the bytes that a party may use, by which batches of rows are made; None: no limit.
+    pure_steps: with delta = 0, K-norm noise in a few steps (``recipes.descent.pure``).
     """
 
     rows: int
@@ -101,18 +103,25 @@ class Facts:
     largest_count: int | None = field(default=None, metadata=ADDED)
     reference_inputs: int | None = field(default=None, metadata=ADDED)
     memory: int | None = field(default=None, metadata=ADDED)
+    pure_steps: bool = field(default=False, metadata=ADDED)
 
     @property
     def method(self) -> str:
         """'descent': noise in every step. 'minimiser': noise on the minimiser, as in the paper.
 
-        Recipe 'best' falls back on the latter for delta = 0, but where rows are said to be sparse and the owners scale
-        them (the parties would have to compare every value with 0), and what is predicted are classes.
+        Recipe 'best' falls back on the latter for delta = 0, but with ``pure_steps``, and where rows are said to be
+        sparse and the owners scale them (the parties would have to compare every value with 0), and what is predicted
+        are classes.
         """
         if self.recipe == "paper":
             return MINIMISER
+        return DESCENT if self.delta or self.pure_steps or self.sparse else MINIMISER
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are said to be so sparse that Laplace noise is less, where delta is 0."""
         sparse = self.row_nonzeros is not None and 2 * self.row_nonzeros < self.cols and not of_numbers(self.loss)
-        return DESCENT if self.delta or (sparse and self.normalised_by == "owners") else MINIMISER
+        return sparse and self.normalised_by == "owners"
 
     def spec(self, parties: int | None = None) -> Spec:
         """Return the scheme among so many parties; None: as many as is usual. Refuses what does not fit together."""
@@ -135,7 +144,7 @@ class Facts:
     @property
     def norm(self) -> str:
         """The norm in which no row is longer than 1: 'l1' for the Laplace noise of descent with delta = 0."""
-        return "l1" if self.method == DESCENT and not self.delta else "l2"
+        return "l1" if self.method == DESCENT and not self.delta and not self.pure_steps else "l2"
 
     @property
     def cut_length(self) -> float | None:
@@ -209,7 +218,9 @@ def training_facts(
     with delta = 0 only, for the accuracy and not for the guarantee. calibrate_intercept: recipe 'best' with delta > 0
     spends 5 % of its budget on three steps for the intercept alone, after the weights. budget_shares: shares of the
     budget (of mu^2) for 'level', 'centre' and 'intercept' that replace the recipe's; 0: no such release. The steps have
-    what is left. Recipe 'best' with delta > 0 only. weight_bound: records have weights, from 0 to this one; the noise
+    what is left. Recipe 'best' with delta > 0 only. pure_steps: recipe 'best' with delta = 0 takes a few steps with
+    K-norm noise where a rule of rows, columns and epsilon says that this is better (``recipes.descent.pure``), unless
+    rows are said to be sparse. None: False, as for facts from before there was this choice. weight_bound: records have weights, from 0 to this one; the noise
     is that of a record with the largest. class_weights: a public weight for each class, in their order. Both
     with recipe 'best' and delta > 0 only, and one of them at most.
 
@@ -321,7 +332,7 @@ def training_facts(
             f"at most feature_bound ({float(bound):g}) where the parties normalise",
             intercept_scaling,
         )
-    return Facts(
+    facts = Facts(
         rows=rows,
         cols=cols,
         partition=partition,
@@ -363,3 +374,12 @@ def training_facts(
         reference_inputs=reference_inputs,
         memory=None if asked.memory is None else byte_count("memory", asked.memory),
     )
+    return replace(facts, pure_steps=_takes_pure_steps(facts, asked.pure_steps))
+
+
+def _takes_pure_steps(facts: Facts, asked: bool | None) -> bool:
+    """Return whether noise is in steps though delta is 0, and rows are dense."""
+    if asked is None or not flag("pure_steps", asked) or facts.recipe != "best" or facts.delta:
+        return False
+    possible = not facts.sparse and not of_numbers(facts.loss) and facts.classes == 2
+    return possible and knorm_steps(facts.rows, facts.cols, facts.epsilon) > 0

@@ -307,6 +307,14 @@ def scaled_rows(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: 
     return Rows(x, plan.formats, offset=c, scale=scale)
 
 
+def unit_rows(x: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    """Return rows as they are, of length at most 1; passed: see ``inverse_roots``."""
+    formats, floor = plan.formats, plan.layout.floor or Fraction(1)
+    squares = x.inner(x, 2 * formats.data, proven_bound=formats.longest**2)
+    scale = inverse_roots(squares * passed, None, floor, formats.of(formats.inverse_norm), x.size)
+    return Rows(x, formats, scale=scale)
+
+
 def inverse_lengths(
     x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan, longest: Fraction
 ) -> tuple[SecretArray, SecretArray]:

@@ -21,6 +21,11 @@ _PREPARING = {
     SPREAD: "the spread of every column, opened with the weights",
 }
 
+_LAWS = {
+    "gaussian": "discrete Gaussian, epsilon and delta",
+    "laplace": "discrete Laplace, epsilon only",
+    "knorm": "K-norm, epsilon only",
+}
 _WITH, _WITHOUT = "with the weights", "though the weights stay shared"
 
 
@@ -31,7 +36,7 @@ def descent_sections(plan: DescentPlan) -> list[Section]:
 
 def _privacy(plan: DescentPlan) -> Section:
     facts, account = plan.facts, plan.account
-    law = "discrete Laplace, epsilon only" if plan.layout.norm == "l1" else "discrete Gaussian, epsilon and delta"
+    law = _LAWS[plan.mechanism_name]
     return Section(
         "Privacy",
         (

@@ -222,7 +222,7 @@ def _prepared(plan: DescentPlan, x: Reals | csr_array, noise: Noise) -> tuple[_R
         if plan.level is not None:
             level = (means.sum() + 2.0 ** -plan.grid_of(LEVEL) * noise(plan.level)) / layout.rows
             extras[LEVEL] = level
-        offset = offsets(means, level)
+        offset = offsets(means, level) if layout.own_mean else np.zeros_like(means)
         squares = np.asarray((x * x).sum(axis=1)).reshape(-1, 1)
         lengths = squares - offset * (2 * sums - layout.features * offset)
         rows = _Rows(x, offset=offset, scale=_inverse_roots(lengths, float(plan.floor)))
@@ -243,6 +243,10 @@ def _inverse_roots(squares: Reals, floor: float) -> Reals:
 def _drawn(plan: DescentPlan, draws: int, rng: np.random.Generator) -> Noise:
     def noise(event: Event) -> Reals:
         shape = (event.dimension, draws)
+        if plan.mechanism_name == "knorm":
+            directions = rng.standard_normal(shape)
+            lengths = rng.gamma(event.dimension, float(event.scale), draws)
+            return np.asarray(directions * (lengths / np.linalg.norm(directions, axis=0)))
         if plan.layout.norm == "l1":
             return np.asarray(rng.laplace(0.0, float(event.scale), shape))
         return np.asarray(float(event.scale) * rng.standard_normal(shape))
