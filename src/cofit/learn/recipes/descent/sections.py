@@ -67,7 +67,11 @@ def _releases(plan: DescentPlan) -> Section:
     kept = (
         "not opened" if plan.averaged < plan.epochs else "their mean stays shared" if shared else "their mean is opened"
     )
-    rows.append(row(f"steps 1 to {plan.epochs}", plan.steps[0], f"{kept}; later steps may have more"))
+    if plan.mechanism_name == "knorm":
+        name = f"steps 1 to {plan.epochs}" if plan.epochs > 1 else "one step"
+        rows.append(row(name, plan.steps[0], f"rounded to cells of {1 << plan.formats.cells} steps; {kept}"))
+    else:
+        rows.append(row(f"steps 1 to {plan.epochs}", plan.steps[0], f"{kept}; later steps may have more"))
     if plan.calibration:
         count = len(plan.calibration)
         rows.append(
