@@ -92,8 +92,8 @@ KINDS: dict[str, dict[str, Any]] = {
         **{"feature_bound": 2.0, "norm_floor": 0.1},
     },
 }
-"""Facts for 60 rows (where they say nothing else) and 5 columns, which give every kind of release and of rows. directions_only: of a public reference
-that ``plan_of`` makes, whose directions are fewer than the columns."""
+"""Facts for 60 rows (where they say nothing else) and 5 columns, which give every kind of release and of rows.
+directions_only: of a public reference that ``plan_of`` makes, whose directions are fewer than the columns."""
 SEVERAL: dict[str, dict[str, Any]] = {
     "four classes": {"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "classes": 4},
     "three classes, owners": {"epsilon": 1.0, "delta": 1e-5, "fit_intercept": False, "classes": 3},

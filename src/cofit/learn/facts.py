@@ -220,9 +220,9 @@ def training_facts(
     budget (of mu^2) for 'level', 'centre' and 'intercept' that replace the recipe's; 0: no such release. The steps have
     what is left. Recipe 'best' with delta > 0 only. pure_steps: recipe 'best' with delta = 0 takes a few steps with
     K-norm noise where a rule of rows, columns and epsilon says that this is better (``recipes.descent.pure``), unless
-    rows are said to be sparse. None: False, as for facts from before there was this choice. weight_bound: records have weights, from 0 to this one; the noise
-    is that of a record with the largest. class_weights: a public weight for each class, in their order. Both
-    with recipe 'best' and delta > 0 only, and one of them at most.
+    rows are said to be sparse. None: False, as for facts from before there was this choice. weight_bound: records have
+    weights, from 0 to this one; the noise is that of a record with the largest. class_weights: a public weight for each
+    class, in their order. Both with recipe 'best' and delta > 0 only, and one of them at most.
 
     With recipe 'paper' only (None: the default):
     l2: Lambda, the penalty of the mean loss, 1. mechanism: None takes 'knorm' when delta is 0 ('laplace' where epsilon

@@ -6,13 +6,13 @@ depends on nothing secret; for every value of it the result is a function of x.
 
 Domain: d from 1 to 100,000; t a multiple of a power of two, with few bits (``knorm`` draws in Z_2^128 with 52
 fractional bits, and t times that must fit it).
-Coarser cells: what becomes of G plus a draw may be rounded once more, to cells of 2^k steps, by a truncation. Floors of
-floors are floors, and a dither of whole steps moves borders alone: the result is the rounding of G + x to these cells.
+Coarser cells: what becomes of G plus a draw may be rounded once more, to cells of 2^k steps, by a truncation. Floors
+of floors are floors, and a dither of whole steps moves borders alone: the result is G + x, rounded to these cells.
 Distance: outside an event of probability ``knorm.tv_distance + knorm.exception`` every coordinate of the unit noise is
 within c = ``knorm.coupling_error`` of an exact draw, hence within e = t c of one in steps (the product with t is
-exact). Both fall into the same cell unless the exact one lies within e of a border. Borders are 2^k steps apart, and the
-density of a coordinate is unimodal and at most 1 / (2 t), so that this has probability at most 2 e 2^-k + e / t for one
-coordinate, and d times that for all (``tv_distance``).
+exact). Both fall into the same cell unless the exact one lies within e of a border. Borders are 2^k steps apart, and
+the density of a coordinate is unimodal and at most 1 / (2 t), so that this has probability at most 2 e 2^-k + e / t for
+one coordinate, and d times that for all (``tv_distance``).
 Largest: |x_i| <= t d 2^K (1 + 2^-12) + 1 (``largest_draw``), whatever was drawn.
 Who learns what: nobody anything.
 Cost: that of ``knorm`` for ``count`` draws at once, one truncation, and a change of the ring where it is smaller.

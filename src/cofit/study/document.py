@@ -53,8 +53,8 @@ class Model:
 class Privacy:
     """What the release guarantees: epsilon and delta; with recipe 'paper' by which noise, for which gradient bound.
 
-    budget_shares: what users have chosen in place of recipe 'best', by name; empty: nothing. pure_steps: with delta = 0,
-    noise in a few steps where that is better; None: not, as in studies from before there was this choice.
+    budget_shares: what users have chosen in place of recipe 'best', by name; empty: nothing. pure_steps: with delta =
+    0, noise in a few steps where that is better; None: not, as in studies from before there was this choice.
     """
 
     epsilon: float

@@ -104,12 +104,16 @@ def coarser_noise(factor: int = COARSE) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), ("knorm", 60), pytest.param("owners", 40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kind", "trials"), [("pure", 60), ("knorm", 60), pytest.param("owners", 40, marks=pytest.mark.slow)]
+)
 def test_a_released_descent_tells_candidates_apart_no_better_than_epsilon_allows(kind: str, trials: int) -> None:
     accept({attack: p_of(right, trials) for attack, right in right_guesses(plan_for(kind), trials).items()})
 
 
-@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), ("knorm", 60), pytest.param("owners", 32, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kind", "trials"), [("pure", 60), ("knorm", 60), pytest.param("owners", 32, marks=pytest.mark.slow)]
+)
 def test_noise_on_a_coarser_grid_would_tell_them_apart(kind: str, trials: int) -> None:
     """Broken on purpose."""
     plan = plan_for(kind)

@@ -26,8 +26,8 @@ from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.program import descend
 from cofit.sampling import discrete_gaussian, discrete_laplace, rounded_knorm
-from statistical.sampling.test_knorm import battery as of_vectors
 from statistical.sampling.checks import Values, mean_of, unrelated, variance_of
+from statistical.sampling.test_knorm import battery as of_vectors
 from support.chance import ALPHA, PValues, accept, believe, reject, shared
 from support.descent import Table, contributed, plan_of
 from support.releases import certified, drawn, first_steps
@@ -122,7 +122,7 @@ def test_noise_that_is_used_again_is_noticed(kind: str) -> None:
 
 def vectors(plan: DescentPlan, count: int, scheme: str = "clear") -> Values:
     """The noise of so many steps as the program draws it, one in a row, in units of its scale."""
-    (event,) = set(replace(event, name="step") for event in plan.events)
+    (event,) = {replace(event, name="step") for event in plan.events}
     many = replace(plan, events=tuple(replace(event, name=f"step {i + 1}") for i in range(count)))
 
     def draw(party: Party) -> list[Values]:
@@ -142,7 +142,9 @@ def right_vectors() -> Values:
 
 @pytest.mark.parametrize(("scheme", "count"), [("clear", 2_000), pytest.param("rep3", 600, marks=pytest.mark.slow)])
 def test_steps_have_k_norm_noise_of_the_stated_scale(scheme: str, count: int) -> None:
-    accept(of_vectors(right_vectors() if scheme == "clear" else vectors(plan_of("knorm", scheme=scheme), count, scheme)))
+    accept(
+        of_vectors(right_vectors() if scheme == "clear" else vectors(plan_of("knorm", scheme=scheme), count, scheme))
+    )
 
 
 WRONG_VECTORS: dict[str, Callable[[Values], Values]] = {
@@ -280,7 +282,11 @@ def test_the_whole_descent_is_as_private_as_stated(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in ("one step, pure", "one step, K-norm") else pytest.param(name, marks=pytest.mark.slow) for name in AUDITS]
+    "name",
+    [
+        name if name in ("one step, pure", "one step, K-norm") else pytest.param(name, marks=pytest.mark.slow)
+        for name in AUDITS
+    ],
 )
 @pytest.mark.timeout(600)
 def test_too_little_noise_violates_it(name: str) -> None:

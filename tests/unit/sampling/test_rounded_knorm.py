@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -58,7 +59,8 @@ def test_a_draw_is_the_unit_draw_times_the_scale_rounded(scheme: str) -> None:
 
 def test_noise_that_does_not_fit_is_refused() -> None:
     for scale in (Fraction(1 << 60), Fraction(1 << 56)):
-        assert isinstance(refusal(lambda party, scale=scale: rounded_knorms(party, 1, 5, scale, Z64)), RangeError)
+        asked = partial(rounded_knorms, count=1, d=5, scale=scale, ring=Z64)
+        assert isinstance(refusal(asked), RangeError)
     with pytest.raises(RangeError, match="does not fit"):
         largest_draw(5, Fraction(1 << 70))
     with pytest.raises(ValueError, match="power of two"):

@@ -273,9 +273,7 @@ def _knorm_steps(
     scale = rounded_up(sensitivity * budget.steps / budget.epsilon)
     cells = cell_bits(scale, dimension)
     distance = rounded_up(rounded_knorm.tv_distance(dimension, scale, cells))
-    events += [
-        KNormEvent(numbered(STEP, t), sensitivity, scale, dimension, distance) for t in range(budget.steps)
-    ]
+    events += [KNormEvent(numbered(STEP, t), sensitivity, scale, dimension, distance) for t in range(budget.steps)]
     largest = rounded_knorm.largest_draw(dimension, scale)
     return replace(formats, cells=cells), [largest] * budget.steps
 

@@ -73,6 +73,6 @@ class KNormBudget:
 
 
 def cell_bits(scale: Fraction, weights: int) -> int:
-    """Return k: noise of this scale, in steps of the grid, is rounded to cells of 2^k steps with what it is added to."""
+    """Return k: noise of this scale, in steps of the grid, is rounded to 2^k steps with what it is added to."""
     deviation = scale * root_up(Fraction(weights + 1), ROOT_BITS)
     return max(0, floor_log2(deviation) - _CELLS_BITS)

@@ -39,8 +39,8 @@ NORMS = ("l1", "l2")
 @dataclass(frozen=True)
 class RowMap:
     """The public numbers of the map; None where they were not released. ``mean``, ``stretch`` and ``radius`` are those
-    of clipped rows, and ``bound`` is the limit of a row's length then. ``mapped``: by a public reference, before. ``plain``: c
-    is 0."""
+    of clipped rows, and ``bound`` is the limit of a row's length then. ``mapped``: by a public reference, before.
+    ``plain``: c is 0."""
 
     norm: str
     bound: float

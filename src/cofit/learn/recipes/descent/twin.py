@@ -5,8 +5,8 @@ noise of the plan's scales. What differs is rounding. The parties keep rows and 
 more, noise on a grid of which its standard deviation is hundreds of steps, and iterates with no rounding beyond the
 grid's; and a residual is a Lipschitz function of its score, so nothing is amplified beyond what a step multiplies. The
 released weights of both, given the same noise, differ by about 2^-10 of the noise's standard deviation, 2^-8 for counts
-(the polynomial of their rates), 2^-6 where rows are clipped or noisy sums rounded to cells (``pure``), 2^-5 where most rows lie near their centre (the tests
-state and check it), so their predictions differ for rows on the boundary alone.
+(the polynomial of their rates), 2^-6 where rows are clipped or noisy sums rounded to cells (``pure``), 2^-5 where most
+rows lie near their centre (the tests state and check it), so their predictions differ for rows on the boundary alone.
 
 Never for private data: every draw is a release of its own, and digits of floating-point noise can give data away.
 """

@@ -187,5 +187,7 @@ def test_the_plan_says_what_it_is() -> None:
     texts = {row.name: f"{row.value} {row.note}" for section in planned(60, 5).sections() for row in section.rows}
     assert texts["noise"] == "K-norm epsilon only"
     assert "rounded to cells of" in texts["one step"]
-    again = {row.name for section in plan_training(training_facts(5_000, 3, **ASKED)).sections() for row in section.rows}
+    again = {
+        row.name for section in plan_training(training_facts(5_000, 3, **ASKED)).sections() for row in section.rows
+    }
     assert "steps 1 to 10" in again
