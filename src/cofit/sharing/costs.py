@@ -60,7 +60,7 @@ class Cost:
     notes: Noted | None = None
 
     def bytes(
-        self, ring: Ring, shape: Shape, left: Shape | None = None, right: Shape | None = None, shift: int = 0
+        self, ring: Ring, shape: Shape, left: Shape | None = None, right: Shape | None = None, *, shift: int = 0
     ) -> int:
         """Return what an operation sends. ``left``, ``right``: operands that it sends for."""
         count = math.prod(shape)

@@ -40,6 +40,7 @@ from support.descent import (
     table_of,
     targets_of,
     truncating,
+    unrounded,
 )
 from support.lies import all_checked
 from support.schemes import also_slow
@@ -81,7 +82,8 @@ def length(move: Integers, norm: str) -> Fraction:
 
 
 def largest_shares(plan: DescentPlan, cases: list[tuple[str, str, str]], noise: str, seed: int) -> dict[str, float]:
-    """How far each release moved at most, in units of its sensitivity."""
+    """How far each release moved at most, in units of its sensitivity; before it is rounded together with its noise."""
+    plan = unrounded(plan)
     shares = {event.name: 0.0 for event in plan.events}
     for number, (kind, labels, how) in enumerate(cases):
         rng = np.random.default_rng([seed, number])

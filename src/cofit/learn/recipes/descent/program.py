@@ -24,7 +24,7 @@ from cofit.learn.recipes.descent.clipped import clipped_rows
 from cofit.learn.recipes.descent.formats import MEAN_BITS, reach
 from cofit.learn.recipes.descent.kept import Descent, begun, level_bound, resumed
 from cofit.learn.recipes.descent.mapped_rows import checked_map, mapped_rows
-from cofit.learn.recipes.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, with_bits
+from cofit.learn.recipes.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, unit_rows, with_bits
 from cofit.learn.targets import SeveralClasses
 from cofit.learn.weights import by_class
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL
@@ -162,11 +162,15 @@ def _moved_residuals(rows: Rows, plan: DescentPlan, margins: SecretArray, moving
 
 
 def _step(rows: Rows, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
-    """w + kappa (the sum of residuals times rows + noise)."""
+    """w + kappa (the sum of residuals times rows + noise), the noisy sum rounded to its cells where there are some."""
     formats = plan.formats
     wanted = added(each(_gradient, rows, plan, weights))
     gradient = concatenate([with_bits(part, formats.grid).reshape(-1) for part in sums(*wanted)])
-    moved = (gradient + noise).ldexp(-formats.exponent).reshape(plan.layout.shape)
+    released = gradient + noise
+    if formats.cells:
+        cells = released.ldexp(formats.grid - formats.cells).truncate(0)
+        released = (cells * (1 << formats.cells)).ldexp(-formats.grid)
+    moved = released.ldexp(-formats.exponent).reshape(plan.layout.shape)
     return tighten(weights + moved, formats.radius)
 
 
@@ -238,7 +242,9 @@ def _prepared(
         return clipped_rows(x, passed, squares, plan, noise, known)
     extras = {}
     rows = each(Rows, x, plan.formats)
-    if plan.floor is not None:
+    if plan.floor is not None and not plan.layout.own_mean:
+        rows = each(unit_rows, x, passed, plan)
+    elif plan.floor is not None:
         offset = each(means, x)
         if plan.level is not None:
             level = known[LEVEL] if known else _level(offset, passed, plan, noise)
