@@ -320,10 +320,8 @@ def squared_lengths(x: SecretArray, known: SecretArray | None, proven_bound: Fra
 def unit_rows(x: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
     """Return rows as they are, of length at most 1; passed: see ``inverse_roots``."""
     formats, floor = plan.formats, plan.layout.floor or Fraction(1)
-    squares = squared_lengths(x, None, formats.longest**2)
-    return Rows(
-        x, formats, scale=inverse_roots(squares * passed, None, floor, formats.of(formats.inverse_norm), x.size)
-    )
+    squares = squared_lengths(x, None, formats.longest**2) * passed
+    return Rows(x, formats, scale=inverse_roots(squares, None, floor, formats.of(formats.inverse_norm), x.size))
 
 
 def inverse_lengths(
