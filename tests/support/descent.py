@@ -125,8 +125,7 @@ def descent_plan(rows: int, cols: int, **facts: Any) -> DescentPlan:
 
 def plan_of(kind: str, rows: int | None = None, cols: int = 5, **facts: Any) -> DescentPlan:
     asked = {"scheme": "clear", **(KINDS | SEVERAL)[kind], **facts}
-    usual = asked.pop("rows", 60)
-    rows = usual if rows is None else rows
+    rows = asked.pop("rows", 60) if rows is None else asked.pop("rows", rows) and rows
     if "directions_only" in asked:
         mapped = map_of(cols, asked.pop("directions_only"))
         asked |= {"reference": mapped.hash, "reference_inputs": cols}
@@ -148,8 +147,7 @@ def map_of(cols: int, only: bool) -> ReferenceMap:
     return MAPS.setdefault(made.hash, made)
 
 
-def unrounded(plan: DescentPlan) -> DescentPlan:
-    """The same plan, whose noisy sums are not rounded to cells afterwards: what meets the noise can be seen."""
+def unrounded(plan: DescentPlan) -> DescentPlan:  # noisy sums are not rounded to cells: what meets the noise is seen
     return replace(plan, formats=replace(plan.formats, cells=0))
 
 
