@@ -294,7 +294,7 @@ class SameDraws(Generator):
             self.count += 1
             if self.count - 1 in self.repeat:
                 ring = ring_of_bits(8 * self.first.dtype.itemsize)
-                numbers = ring.to_narrow(self.first, bits)
+                numbers = ring.to_narrow(self.first, bits, numbers)
             drawn.append(np.zeros_like(numbers) if self.count - 1 in self.zero else numbers)
         return drawn
 
