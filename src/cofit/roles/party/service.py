@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.learn.memory_check import check_memory
+from cofit.learn.memory_check import check_head_memory, check_memory
 from cofit.roles.files.share_files import check_space
 from cofit.roles.jobs.job import Job
 from cofit.roles.party.desk import PartyDesk
@@ -62,7 +62,7 @@ class PartyService(Service):
         super().__init__("party", job, identity, self._state, listen_at or (entry.host, entry.port), callers)
         self._cluster = _cluster(job, self._state, cluster, workers)
         if limit is not None and job.memory is not None and job.memory.exceeds(limit) and cluster is None:
-            check_space(self._state.directory, job.memory.matrix)
+            check_space(self._state.directory, job.memory.matrix * (job.shards or 1))
         active = study.spec.active
         sealing = Sealing(tuple(job.inputs), self._state, self._audit, take_back=not active)
         self._queries = None
@@ -98,6 +98,8 @@ class PartyService(Service):
             for one in (self._queries, self._cluster):
                 if one is not None:
                     closing.enter_context(contextlib.closing(one))
+            if self._cluster is not None:
+                self._cluster.look(self._study.compute.connect_timeout)
             return self._serve(lambda reception: self._sessions.work(reception, until_released))
 
     def _phase(self) -> str:
@@ -139,4 +141,5 @@ def check_limit(job: Job, memory: int | None) -> None:
         return
     if job.memory is None:
         raise parameter_error("--memory", "a party", "left out: this study has a program of its own", size(memory))
-    check_memory(memory, job.memory, job.spec, "--memory", "a party")
+    check_head_memory(memory, job.head_memory, "--memory", "a party")
+    check_memory(memory, job.memory, job.spec, "--memory", "a party", shards=job.shards)
