@@ -110,7 +110,7 @@ class MadeUpStudy:
         lines = ["format = 1", 'name = "made up"', "[model]", 'kind = "logistic_regression"', 'recipe = "best"']
         lines += ["[privacy]", "epsilon = 1.0", "[data]", 'partition = "horizontal"', 'label = "y"']
         lines += ["label_values = [0, 1]", "[[data.features]]", 'prefix = "x"', f"count = {self.cols}"]
-        lines += ['type = "number"', "lower = 0", "upper = 1", "[compute]", f'scheme = "{self.scheme}"', *shards]
+        lines += ['type = "boolean"', "[compute]", f'scheme = "{self.scheme}"', *shards]
         lines += [f"timeout = {_TIMEOUT}", "connect_timeout = 120"]
         for name in servers:
             lines += ["[dealer]" if name in self.dealers else "[[parties]]", *_named(name)]
