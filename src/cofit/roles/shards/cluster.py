@@ -20,9 +20,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofit import __version__, kernels
+from cofit import kernels
 from cofit.errors import InvalidInputError, StateError, TransportError, parameter_error
-from cofit.roles.shards.worker import LEASE_SECONDS, ShardWorker, host_of
+from cofit.roles.shards.worker import LEASE_SECONDS, VERSION, ShardWorker, host_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -121,7 +121,7 @@ class Cluster:
                     study,
                     party,
                     number,
-                    __version__,
+                    VERSION,
                     actor=True,
                     pure=False,
                     workers=[addresses[number % len(addresses)]],
