@@ -20,9 +20,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofit import __version__
+from cofit import kernels
 from cofit.errors import InvalidInputError, StateError, TransportError, parameter_error
-from cofit.roles.shards.worker import LEASE_SECONDS, ShardWorker, host_of
+from cofit.roles.shards.worker import LEASE_SECONDS, VERSION, ShardWorker, host_of
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -35,6 +35,7 @@ _CLOSE_SECONDS = 10.0
 _NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 """Dask's pages about a cluster are for everybody on the machine: there are none."""
 MOST_WORKERS = 1024
+THREADS = "COFIT_THREADS"
 
 
 class Shard:
@@ -120,7 +121,7 @@ class Cluster:
                     study,
                     party,
                     number,
-                    __version__,
+                    VERSION,
                     actor=True,
                     pure=False,
                     workers=[addresses[number % len(addresses)]],
@@ -182,7 +183,7 @@ class Cluster:
         importlib.import_module("dask").config.set(_NO_PAGES)
         return distributed.LocalCluster(
             n_workers=workers,
-            threads_per_worker=max(1, (os.cpu_count() or 1) // workers),
+            threads_per_worker=_threads(workers),
             processes=True,
             host="127.0.0.1",
             protocol="tls",
@@ -263,6 +264,11 @@ def _distributed() -> Any:
         raise InvalidInputError(
             "Shards on workers need Dask, which is not installed. Install it: pip install 'cofit[cluster]'."
         ) from None
+
+
+def _threads(workers: int) -> int:
+    """Return how many threads a worker on this machine has: what COFIT_THREADS says, or its part of the processors."""
+    return kernels.threads() if THREADS in os.environ else max(1, (os.cpu_count() or 1) // workers)
 
 
 def _text(error: BaseException) -> str:

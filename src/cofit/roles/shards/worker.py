@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import importlib.metadata
 import os
 import threading
 import time
@@ -25,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cofit import __version__, kernels
+from cofit import kernels
 from cofit.errors import InvalidInputError, StateError, parameter_error
 from cofit.roles.shards.session import Drop, Offer, Setting, ShardSession, Step
 from cofit.roles.shards.stored_rows import StoredRows, Wanted
@@ -35,6 +36,7 @@ LEASE_SECONDS = 30.0
 _NOTED_SECONDS = 60.0
 _WATCH_SECONDS, _LOOK_SECONDS = 0.1, 1.0
 HOST, PORTS = "COFIT_SHARD_HOST", "COFIT_SHARD_PORTS"
+VERSION = importlib.metadata.version("cofit")
 
 
 class ShardWorker:
@@ -42,10 +44,8 @@ class ShardWorker:
 
     def __init__(self, study: str, party: str, shard: int, version: str) -> None:
         """version: of the head's software, which must be this worker's."""
-        if version != __version__:
-            raise InvalidInputError(
-                f"The worker runs cofit {__version__}, and the party {version}. Install one release."
-            )
+        if version != VERSION:
+            raise InvalidInputError(f"The worker runs cofit {VERSION}, and the party {version}. Install one release.")
         worker = importlib.import_module("distributed").get_worker()
         self._directory = Path(worker.local_directory) / "cofit"
         self._address = str(worker.contact_address or worker.address)
