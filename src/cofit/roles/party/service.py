@@ -62,7 +62,7 @@ class PartyService(Service):
         super().__init__("party", job, identity, self._state, listen_at or (entry.host, entry.port), callers)
         self._cluster = _cluster(job, self._state, cluster, workers)
         if limit is not None and job.memory is not None and job.memory.exceeds(limit) and cluster is None:
-            check_space(self._state.directory, job.memory.matrix)
+            check_space(self._state.directory, job.memory.matrix * (job.shards or 1))
         active = study.spec.active
         sealing = Sealing(tuple(job.inputs), self._state, self._audit, take_back=not active)
         self._queries = None
@@ -98,6 +98,8 @@ class PartyService(Service):
             for one in (self._queries, self._cluster):
                 if one is not None:
                     closing.enter_context(contextlib.closing(one))
+            if self._cluster is not None:
+                self._cluster.look(self._study.compute.connect_timeout)
             return self._serve(lambda reception: self._sessions.work(reception, until_released))
 
     def _phase(self) -> str:

@@ -12,6 +12,7 @@ fit together such that one party always comes when the leader has given up.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import secrets
 import sqlite3
@@ -252,6 +253,8 @@ class PartySessions(Sessions[Begin]):
         if begin.query is None:
             outcome, openings = self._done(reception, begin.session, self._job, self._state, self._end)
             self._publication.publish(outcome, openings, begin.created)
+            if self._cluster is not None:
+                self._cluster.close()  # the data are needed no more
             self._reopen_after = time.monotonic() + _PUBLISH_SECONDS
         else:
             self._answer(reception, begin.session, begin.query)
@@ -326,6 +329,9 @@ class PartySessions(Sessions[Begin]):
         spread = Spread(self._cluster, job, self._identity, job.shards, on_disk, state.component, check)
         if most is not None:
             spread.begun = partial(begin_once, state, most=most)
+        spread.met = lambda told: self._audit.write(
+            "shards met", shards=job.shards, delegations=hashlib.sha256(b"".join(told)).hexdigest()
+        )
         well = False
         try:
             yield spread

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cofit import __version__
 from cofit.errors import InvalidInputError, StateError, TransportError, parameter_error
 from cofit.roles.shards.worker import LEASE_SECONDS, ShardWorker, host_of
 
@@ -31,7 +32,7 @@ _log = logging.getLogger(__name__)
 _WATCH_SECONDS = 5.0
 _PAUSE_SECONDS = 0.05
 _CLOSE_SECONDS = 10.0
-_NO_PAGES = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+_NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 """Dask's pages about a cluster are for everybody on the machine: there are none."""
 MOST_WORKERS = 1024
 
@@ -92,6 +93,7 @@ class Cluster:
         self._address = None if address is None else check_address(address)
         self._workers = None if workers is None else check_workers(workers)
         self._directory = directory
+        _distributed()
         self._client: Client | None = None
         self._local: Any = None
         self._shards: dict[int, Shard] = {}
@@ -118,6 +120,7 @@ class Cluster:
                     study,
                     party,
                     number,
+                    __version__,
                     actor=True,
                     pure=False,
                     workers=[addresses[number % len(addresses)]],
@@ -132,6 +135,16 @@ class Cluster:
             self._watching = threading.Thread(target=self._watch, name="watch over shards", daemon=True)
             self._watching.start()
         return [self._shards[number] for number in range(count)]
+
+    def look(self, seconds: float) -> None:
+        """Connect to a cluster elsewhere, and log what is wrong with it: there is time to mend it."""
+        if self._address is None:
+            return
+        try:
+            found = self._addresses(self._connected(seconds), seconds)
+            _log.info("the cluster at %s has %d workers", self._address, len(found))
+        except TransportError as error:
+            _log.warning("%s It is asked again when it is needed.", error)
 
     def close(self) -> None:
         """Let go of all shards, and end the workers that were started here. Closing twice is fine."""

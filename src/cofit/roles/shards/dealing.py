@@ -6,7 +6,6 @@ heads: so every shard has correlated randomness of its own, and no draw is used 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -75,15 +74,13 @@ class DealerSpread:
 
     def end(self, *, well: bool) -> None:
         """Leave all sessions."""
-        for mesh in self._meshes:
+        for mesh in self._meshes if not well else ():
+            mesh.interrupt()
+        if self._placed is not None:
+            self._placed.close()
+        for mesh in self._meshes:  # whose threads have ended
             if well:
                 mesh.close()
             else:
-                mesh.interrupt()
-        if self._placed is not None:
-            self._placed.close()
-        if not well:
-            for mesh in self._meshes:
-                with contextlib.suppress(Exception):
-                    mesh.abort("The dealer's session has ended.")
+                mesh.abort("The dealer's session has ended.")
         self._meshes, self._placed = [], None

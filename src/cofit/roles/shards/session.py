@@ -7,7 +7,7 @@ of it under numbers that the head chooses; to the head it gives shares of small 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -126,6 +126,10 @@ class ShardSession:
 
     def join(self, records: Sequence[bytes]) -> None:
         """Meet the same shard of the other parties, whose heads' delegations these are, by rank; take the rows."""
+        with self._failure_noted():
+            self._join(records)
+
+    def _join(self, records: Sequence[bytes]) -> None:
         setting, rank = self._setting, self._setting.rank
         peers = {
             other: delegated(record, entry, setting.place)
@@ -190,17 +194,23 @@ class ShardSession:
         party = self._party
         if party is None:
             raise StateError("This worker is in no session: it is a new one. The session is repeated.")
-        try:
+        with self._failure_noted():
             for step in steps:
                 if isinstance(step, Drop):
                     self._kept.pop(step.number, None)
                     continue
                 party._scheme._label = step.label
                 self._kept[step.number] = step.do(*(self._at(argument) for argument in step.arguments))
-        except ProtocolError:
-            self._on_failure()  # before the mesh closes, and so tells the others
-            raise
         return None if wanted is None else self._kept[wanted]
+
+    @contextlib.contextmanager
+    def _failure_noted(self) -> Iterator[None]:
+        """Where a check fails, let the head note it before the mesh closes, and so tells the others."""
+        try:
+            yield
+        except ProtocolError:
+            self._on_failure()
+            raise
 
     def _at(self, argument: Any) -> Any:
         if isinstance(argument, Ref):

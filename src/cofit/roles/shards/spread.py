@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,8 @@ class Spread:
     check: Callable[[], None]
     begun: Callable[[bytes], None] = field(default=lambda session: None)
     """Notes the session of a shard, before it begins."""
+    met: Callable[[Sequence[bytes]], None] = field(default=lambda told: None)
+    """Notes what all parties have said of their shards, by rank."""
     _placed: ClusterShards | None = None
     _used: list[Shard] = field(default_factory=list)
 
@@ -80,6 +82,7 @@ class Spread:
             for setting, offer in zip(settings, results(asked, self._used, self.check), strict=True)
         ]
         told = party.announce(SHARDS, b"".join(records))
+        self.met(told)
         by_party = [split_records(one, self.shards, name) for one, name in zip(told, party.parties, strict=True)]
         met = [shard.ask("join", [one[k] for one in by_party]) for k, shard in enumerate(self._used)]
         results(met, self._used, self.check)

@@ -50,9 +50,9 @@ class ThreadShards(Shards):
         return Split(self, [_there(shared(one).at(to)) for one, to in zip(pieces, self._parties, strict=True)])
 
     def close(self) -> None:
-        """Take no more; what still computes goes on to its end."""
+        """Take no more, and wait for the end of what still computes."""
         for thread in self._threads:
-            thread.shutdown(wait=False, cancel_futures=True)
+            thread.shutdown(wait=True, cancel_futures=True)
 
     def _at(self, k: int, argument: Any) -> Any:
         if isinstance(argument, Split):

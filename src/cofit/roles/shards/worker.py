@@ -25,22 +25,27 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cofit import kernels
-from cofit.errors import StateError, parameter_error
+from cofit import __version__, kernels
+from cofit.errors import InvalidInputError, StateError, parameter_error
 from cofit.roles.shards.session import Drop, Offer, Setting, ShardSession, Step
 from cofit.roles.shards.stored_rows import StoredRows, Wanted
 
 R = TypeVar("R")
 LEASE_SECONDS = 30.0
 _NOTED_SECONDS = 60.0
-_WATCH_SECONDS = 0.1
+_WATCH_SECONDS, _LOOK_SECONDS = 0.1, 1.0
 HOST, PORTS = "COFIT_SHARD_HOST", "COFIT_SHARD_PORTS"
 
 
 class ShardWorker:
     """Shard ``shard`` of a party in a study. A Dask actor: ``client.submit(ShardWorker, ..., actor=True)``."""
 
-    def __init__(self, study: str, party: str, shard: int) -> None:
+    def __init__(self, study: str, party: str, shard: int, version: str) -> None:
+        """version: of the head's software, which must be this worker's."""
+        if version != __version__:
+            raise InvalidInputError(
+                f"The worker runs cofit {__version__}, and the party {version}. Install one release."
+            )
         worker = importlib.import_module("distributed").get_worker()
         self._directory = Path(worker.local_directory) / "cofit"
         self._address = str(worker.contact_address or worker.address)
@@ -49,7 +54,7 @@ class ShardWorker:
         self._stored = StoredRows(self._directory)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=self._name)
         self._session: ShardSession | None = None
-        self._failed, self._noted, self._over = threading.Event(), threading.Event(), threading.Event()
+        self._failed, self._noted = threading.Event(), threading.Event()
         self._asked_at = time.monotonic()
         threading.Thread(target=self._lease, name=f"lease of {self._name}", daemon=True).start()
 
@@ -87,6 +92,7 @@ class ShardWorker:
     async def noted(self) -> None:
         """The head has noted that a check failed."""
         self._noted.set()
+        self._failed.clear()
 
     async def leave(self, well: bool, forget: bool) -> None:
         """End the session, and drop the rows if they are not needed any more."""
@@ -142,15 +148,11 @@ class ShardWorker:
     def _lease(self) -> None:
         """End everything when no head has asked for long; a thread that holds this object lives no longer than that."""
         while time.monotonic() - self._asked_at < LEASE_SECONDS:
-            if self._over.wait(1.0):
-                return
+            time.sleep(_LOOK_SECONDS)
         if self._session is not None:
             self._session.interrupt()
         self._thread.submit(self._leave, False, True)
         self._thread.shutdown(wait=False)
-
-    def __del__(self) -> None:
-        self._over.set()
 
 
 def host_of(address: str) -> str:
