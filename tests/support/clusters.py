@@ -1,4 +1,4 @@
-"""The Dask workers of parties with shards, as processes: which there are, and clusters that somebody else has started."""
+"""The Dask workers of parties with shards, as processes; and clusters that no party has started."""
 
 from __future__ import annotations
 

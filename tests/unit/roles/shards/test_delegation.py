@@ -15,26 +15,29 @@ from cofit.roles.files.signatures import TAG as RELEASE_TAG
 from cofit.roles.files.signatures import sign
 from cofit.roles.shards.delegation import RECORD_BYTES, TAG, Place, delegated, delegation, split_records
 from cofit.study.document import PartyEntry
-from cofit.transport import Identity, generate_identity
+from cofit.transport import Identity, fingerprint, generate_identity
 
 PLACE = Place("ab" * 32, bytes(range(16)), 1, 3)
 HOST, PORT = "10.0.0.7", 41001
 
 
 @cache
-def identity(name: str = "party-a", number: int = 0) -> Identity:
+def _made(name: str, number: int) -> Identity:
     del number
     return generate_identity(name)
 
 
-@cache
+def identity(name: str = "party-a", number: int = 0) -> Identity:
+    return _made(name, number)
+
+
 def worker(number: int = 0) -> str:
-    del number
-    return generate_identity("party-a").certificate_pem
+    return _made("party-a", 100 + number).certificate_pem
 
 
 def entry(name: str = "party-a", number: int = 0) -> PartyEntry:
-    return PartyEntry(name, identity(name, number).certificate_pem, "10.0.0.1", 9000)
+    pem = identity(name, number).certificate_pem
+    return PartyEntry(name, pem, fingerprint(pem), "10.0.0.1", 9000)
 
 
 def record() -> bytes:
@@ -47,6 +50,7 @@ def changed(**fields: Any) -> bytes:
 
 
 def refused(told: bytes, place: Place = PLACE, party: PartyEntry | None = None) -> str:
+    assert delegated(record(), entry(), PLACE)
     with pytest.raises(CertificateError, match="refused") as caught:
         delegated(told, party or entry(), place)
     assert caught.value.peer == (party or entry()).name
@@ -188,7 +192,7 @@ def test_a_delegation_that_would_not_fit_is_not_made() -> None:
 
 def test_records_of_another_number_of_shards_are_refused() -> None:
     told = record() * 3
-    assert split_records(told, 3, "party-a") == [record_part for record_part in (told[:RECORD_BYTES],) * 3]
+    assert split_records(told, 3, "party-a") == [told[:RECORD_BYTES]] * 3
     for wrong in (b"", told[:-1], told + b" ", record() * 2, record() * 4):
         with pytest.raises(ProtocolError, match="'party-a' has told of another number"):
             split_records(wrong, 3, "party-a")
