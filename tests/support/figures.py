@@ -27,8 +27,9 @@ from cofit import Contribution, FixedPoint, Party, SecretArray, protocols, run_l
 from cofit.cli.main import cli
 from cofit.experiments.result import Figure
 from cofit.learn.comparison import compare_schemes
+from cofit.learn.counted import TRAIN_LABELS
 from cofit.learn.facts import training_facts
-from cofit.learn.forecast import _TRAIN_LABELS, Contributors, Forecast, _inputs, forecast
+from cofit.learn.forecast import Contributors, Forecast, _inputs, forecast
 from cofit.learn.plan import plan_training
 from cofit.learn.recipes.descent.budget import MOST_CLIPPED, clipping_pays
 from cofit.learn.usefulness import shown
@@ -158,7 +159,7 @@ def alone(recipe: str = "best", *, owned: bool = False, **facts: Any) -> tuple[F
         meters.append(SplitMeter(*arguments))
         return meters[-1]
 
-    with mock.patch("cofit.learn.forecast.meter_of", metered):
+    with mock.patch("cofit.learn.counted.meter_of", metered):
         cost = forecast(plan, owners=Contributors(inputs, holders, ranks))
     return cost, meters[0].made
 
@@ -166,7 +167,7 @@ def alone(recipe: str = "best", *, owned: bool = False, **facts: Any) -> tuple[F
 def pair_parts(recipe: str = "best") -> str:
     """Return the table of what two parties alone send, by phase and by how it is made."""
     (cost, made), (owned, _) = alone(recipe), alone(recipe, owned=True)
-    labels = {"check": ("coin", "check"), "train": _TRAIN_LABELS, "noise": ("noise",), "share": (), "release": ()}
+    labels = {"check": ("coin", "check"), "train": TRAIN_LABELS, "noise": ("noise",), "share": (), "release": ()}
     words = {
         "check": "check of rows",
         "train": f"training, {plan_training(training_facts(*PAPER_SIZE, recipe=recipe)).epochs} epochs",

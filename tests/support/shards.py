@@ -30,11 +30,13 @@ DEALER = "dealer"
 
 @dataclass(frozen=True)
 class ShardedRun:
-    """Results by party; traffic of every party's head, and of its shards."""
+    """Results by party; traffic of every party's head, and of its shards. ``members``: of all members, owners and
+    dealer among them, in every session: that of the heads first."""
 
     results: dict[str, Any]
     heads: dict[str, Counts]
     shards: dict[str, list[Counts]]
+    members: list[dict[str, Counts]]
 
     def rounds(self, label: str) -> int:
         """What the busiest party waits for under a label: its head, after the slowest of its shards."""
@@ -98,14 +100,15 @@ def run_sharded(
     jobs: dict[str, Callable[[], object]] = {name: functools.partial(member, name) for name in members}
     jobs |= {f"{name} {k}": functools.partial(owner, name, k) for name in owners for k in range(count)}
     outcomes = in_threads(jobs)
-    counts = [{name: one[name].counts for name in names} for one in meshes]
+    counts = [{name: mesh.counts for name, mesh in one.items()} for one in meshes]
     for one in meshes:
         for mesh in one.values():
             mesh.close()
     return ShardedRun(
         {name: outcomes[name] for name in names},
-        counts[0],
+        {name: counts[0][name] for name in names},
         {name: [one[name] for one in counts[1:]] for name in names},
+        counts,
     )
 
 

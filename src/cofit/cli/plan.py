@@ -12,9 +12,10 @@ from rich.console import Console
 from cofit.cli.plan_table import print_plan
 from cofit.cli.scheme_options import check_form, dealer_option, parties_option, without_dealer
 from cofit.cli.setting_options import setting_options
+from cofit.errors import parameter_error
 from cofit.learn.checked import OWNER
 from cofit.learn.facts import PARTITIONS, training_facts
-from cofit.learn.forecast import LOCAL_LATENCY, forecast
+from cofit.learn.forecast import DEFAULT_CORES, LOCAL_LATENCY, forecast
 from cofit.learn.losses import LOSSES
 from cofit.learn.memory_check import check_plan_memory
 from cofit.learn.route import routed_plan
@@ -43,6 +44,12 @@ from cofit.units import MEGABIT_BYTES
 )
 @click.option("--largest-count", type=int, help="With the loss poisson: what no count exceeds, agreed on beforehand.")
 @setting_options
+@click.option(
+    "--shards",
+    type=int,
+    help="Best: among how many shards every party divides its rows, each a process that may use --memory.  "
+    "[default: a party is one process]",
+)
 @dealer_option
 @parties_option
 @click.option("--owners", default=2, show_default=True, type=int, help="Forecast: owners, with equal parts each.")
@@ -67,6 +74,13 @@ from cofit.units import MEGABIT_BYTES
 @click.option(
     "--processors", default=2, show_default=True, type=int, help="Forecast: cores that the parties have, all together."
 )
+@click.option(
+    "--workers",
+    type=int,
+    help="Forecast with --shards: machines that each party has for its shards, beside that of its head, with --cores "
+    "and a --line each.  [default: everything is on one machine]",
+)
+@click.option("--cores", type=int, help="Forecast with --workers: cores of each machine.  [default: 2]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 def plan(
     rows: int,
@@ -78,6 +92,8 @@ def plan(
     bandwidth: float,
     line: float | None,
     processors: int,
+    workers: int | None,
+    cores: int | None,
     as_json: bool,
     **facts: Any,
 ) -> None:
@@ -99,11 +115,15 @@ def plan(
         cofit plan --rows 2000 --cols 8 --latency 0.025 --line 20
     More data than the memory of a party:
         cofit plan --rows 1000000 --cols 100 --memory 1GB
+    More rows than one machine should hold, on 100 machines of each party:
+        cofit plan --rows 100000000 --cols 1000 --shards 100 --workers 100 --cores 4 --line 10000
     The paper's method, honestly calibrated:
         cofit plan --rows 1713 --cols 1874 --recipe paper --l2 1
 
     Exit codes: 0 there is a plan, 2 wrong usage, or facts for which nothing can be proven.
     """
+    if workers is None and cores is not None:
+        raise parameter_error("--cores", "a forecast", "left out without --workers: there is --processors", cores)
     facts["scheme"] = without_dealer(facts["scheme"], dealer)
     check_form(facts["scheme"], parties, facts["threshold"])
     planned = routed_plan(training_facts(rows, cols, **facts).among(parties), latency, owners=owners, parties=parties)
@@ -115,6 +135,8 @@ def plan(
         bandwidth=bandwidth,
         line=None if line is None else line * MEGABIT_BYTES,
         processors=processors,
+        workers=workers,
+        cores=DEFAULT_CORES if cores is None else cores,
     )
     cost = cost_of(planned)
     check_plan_memory(planned, cost_of, "memory", OWNER)

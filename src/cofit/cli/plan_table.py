@@ -72,6 +72,9 @@ def _data(plan: Plan) -> Section:
         Row("partition", facts.partition, "owners hold " + ("rows" if facts.partition == "horizontal" else "columns")),
         Row("normalised by", facts.normalised_by, by),
     ]
+    if facts.shards is not None:
+        each = f"of every party, each with a session of its own and about {round(facts.rows / facts.shards):,} rows"
+        rows.append(Row("shards", f"{facts.shards:,}", each))
     if plan.floor is not None:
         rows.append(Row("norm floor", as_number(plan.floor), "shorter rows are not stretched to length 1"))
     hint = "for a useful model at this epsilon: a hint; fewer where columns are correlated, more where a class is rare"
@@ -98,6 +101,11 @@ def _cost(cost: Forecast, limit: int | None) -> Section:
     rates = f"{size(cost.bandwidth)} a second, {cores}"
     if cost.line is not None:
         rates = f"{cost.line / MEGABIT_BYTES:g} Mb/s of each party, {cores}"
+    if cost.places.shards is not None and cost.places.workers is not None:
+        each = f"{cost.places.workers:,} workers of each party, with {cost.places.cores} cores each"
+        rates = f"{size(cost.bandwidth)} a second in each session, {each}"
+        if cost.line is not None:
+            rates = f"{cost.line / MEGABIT_BYTES:g} Mb/s of each of them, {each}"
     assumed = Row(
         "assumes",
         f"{duration(cost.latency)} latency",
@@ -105,13 +113,22 @@ def _cost(cost: Forecast, limit: int | None) -> Section:
         f"{duration(cost.seconds_at(_BETWEEN_CITIES))}, and with lines of {_SLOW_LINE} Mb/s as well about "
         f"{duration(cost.seconds_at(_BETWEEN_CITIES, _SLOW_LINE * MEGABIT_BYTES))}",
     )
-    memory = _memory(cost.memory, limit)
-    return Section("Cost forecast", (*computed, total, *phases, row("one epoch", cost.epoch), memory, assumed))
+    sessions = []
+    if cost.heads is not None and cost.shard is not None and cost.head_memory is not None:
+        sessions = [
+            row("session of a shard", cost.shard, "; of all parties, in the whole run: the one that sends most"),
+            row("session of the heads", cost.heads, "; of all parties, in the whole run"),
+            Row("memory of a head", size(cost.head_memory.in_memory), "about, at most; with a verdict of every row"),
+        ]
+    who = "memory of a party" if cost.shard is None else "memory of a shard"
+    memory = _memory(cost.memory, limit, who)
+    epoch = row("one epoch", cost.epoch)
+    return Section("Cost forecast", (*computed, total, *phases, epoch, memory, *sessions, assumed))
 
 
-def _memory(memory: Memory, limit: int | None) -> Row:
-    """Return what a party needs of memory, and whether the shares of the data lie on its disk."""
+def _memory(memory: Memory, limit: int | None, who: str) -> Row:
+    """Return what a process needs of memory, and whether the shares of the data lie on its disk."""
     data = f"shares of the data {size(memory.matrix)}"
     if memory.exceeds(limit):
-        return Row("memory of a party", size(memory.on_disk), f"about, at most; {data}, on its disk")
-    return Row("memory of a party", size(memory.in_memory), f"about, at most; {data}, among it")
+        return Row(who, size(memory.on_disk), f"about, at most; {data}, on its disk")
+    return Row(who, size(memory.in_memory), f"about, at most; {data}, among it")

@@ -142,6 +142,11 @@ class Facts:
         return "l1" if self.method == DESCENT and not self.delta else "l2"
 
     @property
+    def divisible(self) -> bool:
+        """Whether the rows can be in shards: all that descent does with them is by rows, or a sum of them."""
+        return self.method == DESCENT
+
+    @property
     def cut_length(self) -> float | None:
         """The length that owners cut rows to; None where rows are not clipped, or values have agreed bounds."""
         return float(self.row_limit) if self.row_limit is not None and self.normalised_by == "owners" else None
@@ -379,7 +384,7 @@ def training_facts(
 
 def _checked_shards(facts: Facts, shards: int) -> Facts:
     """Return the facts, or refuse shards that they cannot have."""
-    if facts.method != DESCENT:
+    if not facts.divisible:
         must_be = (
             "left out (None) unless recipe='best' and delta > 0 (for example 1e-6): only noisy descent divides rows "
             "among shards, and every other training runs in one process for each party"

@@ -15,53 +15,89 @@ share ``processors`` cores:
     transfer  bytes of all together, over ``bandwidth``; or, where parties are far from each other, over what each of
               them can send (``line``), all at the same time
 
-The constants come from the processor time of runs of different shapes; a slow test holds them to a factor of 3.
+Where rows are in shards, seconds are those of one of two places:
+
+    one machine      (``workers`` None) all processes of all parties share ``processors`` cores and ``bandwidth``, as
+                     in a rehearsal: the work of all shards is added up, and the heads wait for the slowest of them
+    W workers each   (``workers``) a party has W machines, and one for its head, with ``cores`` each and a line each:
+                     the heads' part, and as many times that of the busiest shard as a worker has shards. Owners'
+                     streams come over the heads' lines; what a head hands on to its own workers is not counted
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cofit.errors import parameter_error
 from cofit.learn.base_plan import Plan
+from cofit.learn.counted import Contributors, Counted, CountedRun, counted_run
 from cofit.learn.inputs import FEATURES, LABELS, WEIGHTS, Holders
-from cofit.learn.memory import Memory, memory_of
-from cofit.learn.private_training import private_training
+from cofit.learn.memory import Memory
 from cofit.learn.recipes.descent.public_map import PublicMap
+from cofit.learn.reference_machine import Machines, Phase
 from cofit.learn.weights import weight_facts
-from cofit.secret import InputFacts, Party
-from cofit.secret.checkpoints import CHECKPOINT, KeptState, UnsavedCheckpoints
-from cofit.sharing import Scheme, Spec, meter_of, scheme_of
-from cofit.sharing.meter import Meter
-from cofit.sharing.tally import Tally
+from cofit.secret import InputFacts
+from cofit.secret.checkpoints import KeptState
+from cofit.sharing import Spec
+
+__all__ = ["LOCAL_LATENCY", "Contributors", "Forecast", "Phase", "forecast"]
 
 LOCAL_LATENCY = 1e-4
 """Seconds from sending to receipt, between machines of one building: what estimates assume unless told otherwise."""
-MULTIPLY_ADDS_PER_SECOND = 2.1e9  # Z_2^64: `cofit bench kernels`, less a third because cores share the memory
-WIDE_MULTIPLY_ADDS_PER_SECOND = 4.3e8  # Z_2^128, likewise
-SECONDS_PER_OPERATION = 1.5e-5
-SECONDS_PER_ROUND = 3e-4
-SECONDS_PER_BYTE = 2e-9
-SECONDS_PER_TRANSFORM = 3e-5  # of 8192 coefficients: `cofit bench rlwe`
-SECONDS_PER_TRANSFER = 4e-8  # at either end, hashes and all: `cofit bench kernels`
-_RECEIPT_BYTES = 1  # from every party to every owner, when its contribution is complete
-_TRAIN_LABELS = ("initial", "hold", "norm", "epoch", "intercept")
-_CHECK_LABELS, _NOISE_LABEL = ("coin", "check"), "noise"
+DEFAULT_CORES = 2
+"""Of a worker: what estimates assume unless told otherwise."""
 _SHARE_ROUNDS = 3  # that somebody waits for: setup, the owners' streams, receipts
+_PARTS = ("epoch", "verify", "prepare")  # of other phases
 
 
 @dataclass(frozen=True)
-class Phase:
-    """Rounds, payload bytes of owners and parties together, and estimated seconds."""
+class Places:
+    """Where a run is: the parameters of ``forecast``."""
 
-    rounds: int
-    bytes: int
-    seconds: float
+    parties: int
+    latency: float
+    bandwidth: float
+    processors: int
+    line: float | None
+    shards: int | None
+    workers: int | None
+    cores: int
 
-    def __add__(self, other: Phase) -> Phase:
-        return Phase(self.rounds + other.rounds, self.bytes + other.bytes, self.seconds + other.seconds)
+    def phases(self, counted: CountedRun) -> dict[str, Any]:
+        """Return all phases with their seconds, by the names of ``Forecast``; also the whole of both kinds of
+        sessions."""
+        found: dict[str, Any] = {
+            name: self.phase(one, _SHARE_ROUNDS if name == "share" else None) for name, one in counted.phases.items()
+        }
+        if self.shards is not None:
+            whole = sum((one for name, one in counted.phases.items() if name not in _PARTS), Counted.nothing())
+            session, head = self._session(), whole.head - counted.owners
+            found["heads"] = Phase(head.rounds, head.bytes, session.seconds(head))
+            found["shard"] = Phase(whole.shard.rounds, whole.shard.bytes, session.seconds(whole.shard))
+        return found
+
+    def phase(self, counted: Counted, waits: int | None = None) -> Phase:
+        """Return a phase with its seconds. waits: rounds of the head that take a latency, where not all of them do."""
+        if self.shards is None or self.workers is None:
+            waited = counted.head.rounds if waits is None else waits
+            seconds = self._machines(self.processors, self.shards or 1).seconds(
+                counted.head + counted.shards, waited + counted.shard.rounds
+            )
+        else:
+            session = self._session()
+            seconds = session.seconds(counted.head, waits)
+            seconds += -(-self.shards // self.workers) * session.seconds(counted.shard)
+        return Phase(counted.rounds, counted.bytes, seconds)
+
+    def _session(self) -> Machines:
+        """Those of one session, of heads or of shards."""
+        return self._machines(self.processors if self.workers is None else self.parties * self.cores, 1)
+
+    def _machines(self, processors: int, processes: int) -> Machines:
+        rate = self.bandwidth if self.line is None else self.parties * self.line
+        return Machines(self.parties, self.latency, rate, processors, self.parties * processes)
 
 
 @dataclass(frozen=True)
@@ -80,6 +116,11 @@ class Forecast:
     (bytes a second, of all members together) and so many ``processors``. ``spec``: the scheme, in the form that was
     counted. ``line``: bytes a second that each party can send; None: ``bandwidth`` says it all. ``memory``: what a
     party needs (``memory.py``).
+
+    Where rows are in shards: rounds of a phase are those of the heads and of one shard, which wait for each other;
+    bytes are those of all sessions. ``heads``: the heads' session, without the owners. ``shard``: the session
+    of the shard that sends most, of all its members. ``memory`` is then that of the process of a shard, and
+    ``head_memory`` that of a head. All three are None without shards.
     """
 
     share: Phase
@@ -90,13 +131,42 @@ class Forecast:
     epoch: Phase
     verify: Phase
     prepare: Phase
-    latency: float
-    bandwidth: float
-    processors: int
     spec: Spec
     memory: Memory
-    line: float | None = None
+    counted: CountedRun = field(repr=False, compare=False)
+    places: Places
     checkpoints: Phase | None = None
+    heads: Phase | None = None
+    shard: Phase | None = None
+    head_memory: Memory | None = None
+
+    @property
+    def latency(self) -> float:
+        """Seconds a message."""
+        return self.places.latency
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second, of all members together."""
+        return self.places.bandwidth
+
+    @property
+    def processors(self) -> int:
+        """The cores of all parties together."""
+        return self.places.processors
+
+    @property
+    def line(self) -> float | None:
+        """Bytes a second that each party, or each of its workers, can send."""
+        return self.places.line
+
+    @property
+    def shard_multiply_adds(self) -> int | None:
+        """How many multiply-adds of matrix products the busiest shard makes, at each party; None without shards."""
+        if self.shard is None:
+            return None
+        tallies = [one.shard for name, one in self.counted.phases.items() if name not in _PARTS]
+        return sum(tally.multiply_adds + tally.wide_multiply_adds for tally in tallies)
 
     @property
     def phases(self) -> dict[str, Phase]:
@@ -128,49 +198,35 @@ class Forecast:
         assumed |= {} if self.line is None else {"line": self.line}
         spec = {name: getattr(self.spec, name) for name in ("name", "parties", "threshold", "route")}
         plain: dict[str, Any] = {name: dict(phase.__dict__) for name, phase in named.items()}
-        return {**plain, "memory": self.memory.to_dict(), "assumed": assumed, "scheme": spec}
+        return {**plain, "memory": self.memory.to_dict(), "assumed": assumed, "scheme": spec, **self._shards_to_dict()}
+
+    def _shards_to_dict(self) -> dict[str, Any]:
+        """Return what there is of shards: nothing where there are none."""
+        if self.heads is None or self.shard is None or self.head_memory is None:
+            return {}
+        places = {name: getattr(self.places, name) for name in ("workers", "cores") if self.places.workers is not None}
+        return {
+            "shards": {
+                "count": self.places.shards,
+                **places,
+                "heads": dict(vars(self.heads)),
+                "shard": dict(vars(self.shard)),
+                "shard_multiply_adds": self.shard_multiply_adds,
+                "head_memory": self.head_memory.to_dict(),
+            }
+        }
 
     def seconds_at(self, latency: float, line: float | None = None) -> float:
         """Return the seconds of the whole run over other lines."""
         return self.at(latency, line).total.seconds
 
     def at(self, latency: float, line: float | None = None) -> Forecast:
-        """Return the same run over other lines, about: this latency, and so many bytes a second of each party.
+        """Return the same run over other lines: this latency, and so many bytes a second of each party.
 
         It is the same work with other waits. line: None keeps the transfers as they are.
         """
-        slower = 0.0 if line is None else self._seconds_a_byte(line) - self._seconds_a_byte(self.line)
-
-        def there(phase: Phase, rounds: int | None = None) -> Phase:
-            waits = (phase.rounds if rounds is None else rounds) * (latency - self.latency)
-            return replace(phase, seconds=phase.seconds + waits + phase.bytes * slower)
-
-        return replace(
-            self,
-            share=there(self.share, _SHARE_ROUNDS),
-            check=there(self.check),
-            train=there(self.train),
-            noise=there(self.noise),
-            release=there(self.release),
-            epoch=there(self.epoch),
-            verify=there(self.verify),
-            prepare=there(self.prepare),
-            checkpoints=None if self.checkpoints is None else there(self.checkpoints),
-            latency=latency,
-            line=self.line if line is None else line,
-        )
-
-    def _seconds_a_byte(self, line: float | None) -> float:
-        return 1 / (self.bandwidth if line is None else self.spec.parties * line)
-
-
-@dataclass(frozen=True)
-class Contributors:
-    """Who contributes what: the public facts of every owner's inputs. ``ranks``: of the owners that are parties."""
-
-    inputs: Mapping[str, Mapping[str, InputFacts]]
-    holders: Holders
-    ranks: Mapping[str, int]
+        places = replace(self.places, latency=latency, line=self.line if line is None else line)
+        return replace(self, **places.phases(self.counted), places=places)
 
 
 def forecast(
@@ -184,6 +240,8 @@ def forecast(
     line: float | None = None,
     kept: KeptState | None = None,
     noise: bool = True,
+    workers: int | None = None,
+    cores: int = DEFAULT_CORES,
 ) -> Forecast:
     """Return what a run of this plan costs. Rounds and bytes are counted; seconds estimate the reference machine.
 
@@ -195,119 +253,30 @@ def forecast(
     instead of ``bandwidth``.
     kept: what the parties of a study keep at checkpoints, and when; None: nothing, as in a run on one machine.
     noise: False where weights that stay shared have none.
+    workers, cores: where rows are in shards: how many machines each party has for them, beside that of its head, and
+    how many cores each of these has; ``line`` is then that of each machine, and ``bandwidth`` that of each session.
+    None: all processes are on one machine, and share ``processors`` cores.
     """
     _check_positive("latency", latency, zero=True)
     _check_positive("bandwidth", bandwidth)
     _check_positive("processors", processors)
     if line is not None:
         _check_positive("line", line)
+    shards = plan.facts.shards
+    _check_workers(shards, workers, cores)
     given = owners if isinstance(owners, Contributors) else Contributors(*_inputs(plan, owners), {})
-    inputs, holders = given.inputs, _with_map(plan, given.holders)
+    given = replace(given, holders=_with_map(plan, given.holders))
     spec = plan.facts.spec(parties)
-    scheme = scheme_of(spec)
-    machine = _Machine(spec.parties, latency, bandwidth if line is None else spec.parties * line, processors)
-
-    meter = meter_of(scheme, spec)
-    party = Party(meter, inputs)
-    meter.setup()
-    _collect(party, meter, scheme, given)
-    shared = meter.tally
-    costs = scheme.costs(spec)
-    irregular = costs.late is not None or costs.in_stocks
-    other = meter_of(scheme, spec)
-
-    def again() -> Party:
-        another = Party(other, inputs)
-        _collect(another, other, scheme, given)
-        return another
-
-    # Where checks come late, or stocks are filled up, when that is due depends on all that was done before: no epoch is
-    # left out.
-    further, epoch = (Tally(), None) if irregular else plan.left_out(other, again, holders)
-    counted = plan if irregular else plan.shortest
-    checkpoints = None if kept is None else UnsavedCheckpoints(kept)
-    private_training(party, counted, holders, {party.name: _NoStore()}, "forecast", checkpoints, noise)
-    trained = sum((meter.tally_of(label) for label in _TRAIN_LABELS), Tally())
-    perturbed = meter.tally_of(_NOISE_LABEL)
-    checked = sum((meter.tally_of(label) for label in _CHECK_LABELS), Tally())
-    storing = meter.tally_of(CHECKPOINT)
-    rest = meter.tally - shared - trained - perturbed - checked - storing
-    if kept is not None and counted.epochs < plan.epochs:
-        storing += _further_checkpoints(other, kept, counted.epochs)
-    if epoch is None:
-        epoch = Tally(*(count // plan.epochs for count in astuple(meter.tally_of("epoch"))))
-    receipts = Tally(bytes=_RECEIPT_BYTES * len(inputs) * machine.parties)
+    counted = counted_run(plan, spec, given, kept, noise)
+    places = Places(spec.parties, latency, bandwidth, processors, line, shards, workers, cores)
     return Forecast(
-        share=machine.phase(shared + receipts, waits=_SHARE_ROUNDS),
-        check=machine.phase(checked),
-        train=machine.phase(trained + further),
-        noise=machine.phase(perturbed),
-        release=machine.phase(rest),
-        epoch=machine.phase(epoch),
-        verify=machine.phase(meter.verification_tally),
-        prepare=machine.phase(meter.prepared_tally),
-        latency=latency,
-        bandwidth=bandwidth,
-        processors=processors,
+        **places.phases(counted),
         spec=spec,
-        memory=memory_of(plan, spec, meter.live.peak),
-        line=line,
-        checkpoints=None if kept is None else machine.phase(storing),
+        memory=counted.memory,
+        head_memory=counted.head_memory,
+        counted=counted,
+        places=places,
     )
-
-
-def _further_checkpoints(meter: Meter, kept: KeptState, done: int) -> Tally:
-    """Return what the checkpoints cost that are due after steps that were not run."""
-    start = meter.tally
-    for step in kept.due:
-        if step > done:
-            meter.refresh(meter.constant(kept.ring, kept.ring.zeros((kept.size(step),))))
-    return meter.tally - start
-
-
-def _collect(party: Party, meter: Meter, scheme: type[Scheme], given: Contributors) -> None:
-    """Receive every owner's contribution; owners that are parties keep theirs, where the scheme lets them."""
-    for owner, named in given.inputs.items():
-        holder = given.ranks.get(owner) if scheme.info.knows_inputs else None
-        for name, facts in named.items():
-            ring = facts.format.ring
-            if holder is None:
-                party.take(owner, name, meter.receive_input(owner, ring, facts.shape))
-            else:
-                party.take(owner, name, meter.receive_known(ring, facts.shape, holder))
-
-
-@dataclass(frozen=True)
-class _Machine:
-    parties: int
-    latency: float
-    bandwidth: float
-    processors: int
-
-    def phase(self, tally: Tally, waits: int | None = None) -> Phase:
-        """Return a phase with its seconds. ``waits``: rounds that take a latency, where not all of them do."""
-        kernels = tally.multiply_adds / MULTIPLY_ADDS_PER_SECOND
-        kernels += tally.wide_multiply_adds / WIDE_MULTIPLY_ADDS_PER_SECOND
-        steps = tally.operations * SECONDS_PER_OPERATION + tally.rounds * SECONDS_PER_ROUND
-        local = self.parties * kernels / self.processors
-        local += (self.parties * steps + tally.bytes * SECONDS_PER_BYTE) / min(self.processors, self.parties)
-        prepared = tally.transforms * SECONDS_PER_TRANSFORM + tally.transfers * SECONDS_PER_TRANSFER
-        local += prepared / min(self.processors, self.parties)
-        waiting = (tally.rounds if waits is None else waits) * self.latency
-        return Phase(tally.rounds, tally.bytes, local + waiting + tally.bytes / self.bandwidth)
-
-
-class _NoStore:
-    """There is nothing to keep."""
-
-    def load(self) -> bytes | None:
-        return None
-
-    def confirm(self) -> None:
-        pass
-
-    def save(self, record: bytes) -> None:
-        del record
 
 
 def _inputs(plan: Plan, owners: int) -> tuple[dict[str, Mapping[str, InputFacts]], Holders]:
@@ -344,3 +313,11 @@ def _with_map(plan: Plan, holders: Holders) -> Holders:
 def _check_positive(name: str, value: object, *, zero: bool = False) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not (value > 0 or (zero and value == 0)):
         raise parameter_error(name, "forecast", "a number that is 0 or more" if zero else "a number above 0", value)
+
+
+def _check_workers(shards: int | None, workers: int | None, cores: int) -> None:
+    for name, value in (("workers", workers), ("cores", cores)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise parameter_error(name, "forecast", "an integer that is at least 1", value)
+    if workers is not None and shards is None:
+        raise parameter_error("workers", "forecast", "left out (None) for a plan without shards", workers)

@@ -12,6 +12,9 @@
 holds the whole to what processes show. Where the matrix lies in a file, what is resident of it are the blocks that are
 read: ``on_disk``.
 
+Where rows are in shards, all this is of a shard's process and its rows. A head has no matrix; what it holds is counted
+likewise, with the verdicts of all rows (``head_memory_of``).
+
 Batches decide on rounds, so how large they may be is a number of the plan (``facts.memory``, the same at all parties);
 where a party has the matrix is its own matter.
 """
@@ -26,6 +29,9 @@ from cofit.sharing import Spec, scheme_of
 
 _PROCESS = 192 << 20
 _WORKING = 14  # elements for every row, column of weights and part of a share
+_HEAD_WORKING = (
+    4  # elements for every row at a head: the vector of a checkpoint, its masks, and what is stored. Assumed
+)
 _BLOCKS = 3  # of the matrix, that are resident at once: one that is read, and what a batch was lent
 
 
@@ -61,11 +67,20 @@ class Memory:
         return {**asdict(self), "in_memory": self.in_memory, "on_disk": self.on_disk}
 
 
-def memory_of(plan: Plan, spec: Spec, live: int) -> Memory:
-    """Return what a party needs. live: what the program holds at most of one part of a share, with the matrix."""
+def memory_of(plan: Plan, spec: Spec, live: int, rows: int | None = None) -> Memory:
+    """Return what a party needs. live: what the program holds at most of one part of a share, with the matrix. rows:
+    those of a shard; None: all."""
     facts, element = plan.facts, plan.formats.ring.element_bytes
     parts = scheme_of(spec).costs(spec).share_parts
-    matrix = facts.rows * (facts.input_cols + plan.own_columns) * element
+    rows = facts.rows if rows is None else rows
+    matrix = rows * (facts.input_cols + plan.own_columns) * element
     outputs = facts.classes if facts.classes > 2 else 1
-    working = _WORKING * facts.rows * outputs * element
+    working = _WORKING * rows * outputs * element
     return Memory(_PROCESS, parts * matrix, parts * max(0, live - matrix), parts * working)
+
+
+def head_memory_of(plan: Plan, spec: Spec, live: int) -> Memory:
+    """Return what the head of a party needs whose rows are in shards: no matrix, but one verdict for every row, which
+    the heads keep at checkpoints. live: what the program holds there at most of one part of a share."""
+    parts, element = scheme_of(spec).costs(spec).share_parts, plan.formats.ring.element_bytes
+    return Memory(_PROCESS, 0, parts * live, parts * _HEAD_WORKING * plan.facts.rows * element)

@@ -17,7 +17,8 @@ _TRIES = 20
 
 
 def check_plan_memory(plan: Plan, cost: Callable[[Plan], Forecast], name: str, owner: str) -> Memory:
-    """Return what a party needs of memory; raise InvalidInputError where the plan's own limit is less.
+    """Return what a party needs of memory, or the process of a shard where rows are in shards; raise InvalidInputError
+    where the plan's own limit is less than that, or than what the head needs.
 
     cost: the forecast of a plan. name, owner: of the parameter that an error names.
     """
@@ -26,16 +27,38 @@ def check_plan_memory(plan: Plan, cost: Callable[[Plan], Forecast], name: str, o
     def again(limit: int) -> Memory:
         return cost(plan_training(replace(plan.facts, memory=limit))).memory
 
-    check_memory(plan.facts.memory, planned.memory, planned.spec, name, owner, again)
+    check_head_memory(plan.facts.memory, planned.head_memory, name, owner)
+    check_memory(plan.facts.memory, planned.memory, planned.spec, name, owner, again, plan.facts.shards)
     return planned.memory
 
 
+def check_head_memory(limit: int | None, memory: Memory | None, name: str, owner: str) -> None:
+    """Raise InvalidInputError where the head of a party may use less than it needs, which no number of shards changes.
+
+    memory: that of the head; None: there are no shards.
+    """
+    if limit is None or memory is None or limit >= memory.in_memory:
+        return
+    must_be = (
+        f"at least {_rounded(memory.in_memory)}: the head of a party needs that for what it keeps of every row, and "
+        "more shards do not change it"
+    )
+    raise parameter_error(name, owner, must_be, size(limit))
+
+
 def check_memory(
-    limit: int | None, memory: Memory, spec: Spec, name: str, owner: str, again: Callable[[int], Memory] | None = None
+    limit: int | None,
+    memory: Memory,
+    spec: Spec,
+    name: str,
+    owner: str,
+    again: Callable[[int], Memory] | None = None,
+    shards: int | None = None,
 ) -> None:
     """Raise InvalidInputError, with the remedy, where a party may use less than it needs.
 
     name, owner: of the parameter. again: what it needs where the plan has another limit; None: the plan stays as it is.
+    shards: among how many its rows are divided, where ``memory`` is that of one of them; None: they are not.
     """
     if limit is None or limit >= memory.least(spec):
         return
@@ -45,14 +68,17 @@ def check_memory(
         if more <= least:
             break
         least = more
+    who = "a party" if shards is None else f"each of the {shards} shards of a party"
     why = scheme_of(spec).in_memory
     if why is None:
-        reason = "a party needs that for what it computes row by row, even with the shares of the data on its disk"
+        reason = f"{who} needs that for what it computes row by row, even with the shares of the data on its disk"
         remedy = "" if again is not None else "; a study with a smaller compute.memory has smaller batches of rows"
     else:
         able = [name for name in sorted(SCHEMES) if scheme_named(name).in_memory is None and name != "clear"]
         reason = f"with scheme '{spec.name}' the shares of the data must be in memory, because {why}"
         remedy = f"; schemes {', '.join(able)} can have them on disk"
+    if shards is not None:
+        remedy += "; more shards have fewer rows each, and need less"
     raise parameter_error(name, owner, f"at least {_rounded(least)}: {reason}{remedy}", size(limit))
 
 

@@ -166,8 +166,10 @@ class Costs:
     value for many products takes; None if nothing. ``hold_known``: the same for a part of it that one party knows.
     ``listeners``: how many hear announcements beside the parties. ``mask_digits``: what every digit of the masks of
     ``from_numbers`` takes, and ``mask_bits``: how many more than its digits there are. ``joins_sums``: whether a sum of
-    products costs what one product does, and several sums as many rounds as the longest. ``clip``: of ``clipped_sum``;
-    None where the scheme has no such operation. ``late``: makes an empty list of checks, where the scheme checks late.
+    products costs what one product does, and several sums as many rounds as the longest. ``adds_products``: whether
+    what a party has of a product before its truncation is local, as of a partial sum (``Scheme.partial_sum``).
+    ``clip``: of ``clipped_sum``; None where the scheme has no such operation. ``late``: makes an empty list of checks,
+    where the scheme checks late.
     """
 
     setup_rounds: int
@@ -199,6 +201,7 @@ class Costs:
     mask_digits: Cost = Cost(0, 0)
     mask_bits: int = 0
     joins_sums: bool = False
+    adds_products: bool = False
     clip: ClipCosts | None = None
     late: Callable[[], LateChecks] | None = None
     in_stocks: bool = False

@@ -14,44 +14,42 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, replace
+from dataclasses import astuple
 
 import numpy as np
 
 from cofit.arithmetic import IntegerRing, Ring, RingArray, Shape
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length
-from cofit.arithmetic.carry_tables import ENTRIES, group_count
 from cofit.arithmetic.engine import LOCAL
 from cofit.errors import InvalidInputError
 from cofit.sharing.adder import (
     add_from_signals,
-    carry_out,
     plane_count,
     planes_of,
     top_bit_from_signals,
     top_two_from_signals,
 )
 from cofit.sharing.bit_forms import BitForm
-from cofit.sharing.blank import Blank, blank_bits, nothing
+from cofit.sharing.blank import blank_bits, nothing
 from cofit.sharing.boolean import Boolean
 from cofit.sharing.costs import Cost, Costs, Sent
 from cofit.sharing.held import HeldMask, HeldShare, known_elements, masked_elements
 from cofit.sharing.inputs import Room, bytes_of, messages_of
 from cofit.sharing.known_inputs import known_layout
 from cofit.sharing.live import Live
+from cofit.sharing.metered_sums import MeteredSums
 from cofit.sharing.numbers import FromNumbers
 from cofit.sharing.packed_bits import PackedBits, words_of
 from cofit.sharing.regions import regions_in, whole
 from cofit.sharing.scheme import Scheme
 from cofit.sharing.shares import BitShare, ComponentFacts, DealtShare, Share
 from cofit.sharing.spec import SchemeInfo, Spec
-from cofit.sharing.sums import Clip, Kind, PartialSum, ProductSum
 from cofit.sharing.tally import Tally
 from cofit.transport import Terms, memory_meshes
 
 
-class Meter(FromNumbers, Blank):
+class Meter(FromNumbers, MeteredSums):
     """The party of rank 0 of a run that does not take place; ``target`` is the scheme whose costs it counts.
 
     ``spec``: in which form; None: the usual one.
@@ -256,45 +254,6 @@ class Meter(FromNumbers, Blank):
         if self._late is not None:
             self._late.products(ring, math.prod(shape), a.shape[-1])
         return self._product(ring, left, None if b is a else b.shape, shape, shift)
-
-    def product_sums(self, wanted: Sequence[ProductSum | PartialSum]) -> list[Share]:
-        if not self._costs.joins_sums:
-            return super().product_sums(wanted)
-        for one in wanted:
-            if isinstance(one, ProductSum):
-                self._count_terms(one)
-        costs = [self._costs.truncated_product if one.shift else self._costs.product for one in wanted]
-        self._send(max(cost.rounds for cost in costs), 0)
-        return [
-            self._count(replace(cost, rounds=0), one.ring, one.shape) for cost, one in zip(costs, wanted, strict=True)
-        ]
-
-    def _count_terms(self, one: ProductSum) -> None:
-        """Count the multiply-adds of a sum."""
-        for product in one.products:
-            a, b = product.lefts[0], product.rights[0]
-            if product.kind is Kind.MATMUL:
-                self._count_products(one.ring, self._terms(a, self._costs.product_terms) * math.prod(b.shape[1:]))
-            elif product.kind is Kind.INNER:
-                self._count_products(one.ring, self._terms(a, self._costs.inner_terms))
-
-    @property
-    def clips(self) -> bool:
-        return self._costs.clip is not None
-
-    def clipped_sum(self, one: ProductSum, clip: Clip) -> Share:
-        cost = self._costs.clip
-        if cost is None:
-            return super().clipped_sum(one, clip)
-        self._count_terms(one)
-        count, groups = math.prod(one.shape), group_count(clip.bits)
-        words = packed_length(count)
-        self._count(cost.opened, one.ring, one.shape)
-        self._send(0, cost.tables * groups * ENTRIES * words * BITS.element_bytes)
-        self._count(cost.signals, BITS, (2 * groups - 1, 2 * words))
-        signals = blank_bits(groups, 2 * 64 * words)
-        carry_out(self.boolean, signals, signals, groups)
-        return self._count(cost.result if one.shift else cost.exact_result, one.ring, one.shape)
 
     def squares_mask(self, ring: Ring, count: int) -> Share | None:
         return self._blank(ring, (count,)) if self._costs.foresees_squares else None

@@ -238,3 +238,16 @@ def test_what_is_wrong_exits_with_2(
     captured = capsys.readouterr()
     assert (info.value.code, captured.out) == (2, "")
     assert message in captured.err
+
+
+def test_a_study_with_shards(study: Path) -> None:
+    alone = load_study(study)
+    study.write_text(study.read_text().replace("[compute]\n", "[compute]\nshards = 7\n"))
+    divided = load_study(study)
+    assert (divided.compute.shards, study_plan(divided).facts.shards) == (7, 7)
+    assert divided.hash != alone.hash
+    text = shown(study)
+    for part in ("memory of a head", "session of the heads", "each with a session of its own", "the workers of a"):
+        assert part in text, part
+    found = json.loads(shown(study, "--json"))
+    assert found["plan"]["shards"] == found["forecast"]["shards"]["count"] == found["study"]["compute"]["shards"] == 7

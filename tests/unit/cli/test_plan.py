@@ -35,7 +35,7 @@ SECTIONS = (
     "Noise against signal",
     "Cost forecast",
 )
-FORECAST = {"dealer", "owners", "parties", "latency", "bandwidth", "line", "processors"}
+FORECAST = {"dealer", "owners", "parties", "latency", "bandwidth", "line", "processors", "workers", "cores"}
 
 
 def planned(*arguments: str) -> str:
@@ -215,7 +215,7 @@ def test_warnings_stand_below() -> None:
 
 def test_the_examples_of_the_help_work() -> None:
     examples = re.findall(r"^ +cofit (plan .*)$", inspect.getdoc(command.callback) or "", re.MULTILINE)
-    assert len(examples) == 7
+    assert len(examples) == 8
     for example in examples:
         assert CliRunner().invoke(cli, shlex.split(example)).exit_code == 0
 

@@ -14,7 +14,8 @@ import pytest
 
 from cofit.cli.demo_report import PHASES
 from cofit.errors import InvalidInputError
-from cofit.learn.forecast import Forecast, _inputs, _NoStore, forecast
+from cofit.learn.counted import NoStore
+from cofit.learn.forecast import Forecast, _inputs, forecast
 from cofit.learn.private_training import private_training
 from cofit.learn.recipes.minimiser.plan import MinimiserPlan
 from cofit.learn.recipes.minimiser.planning import plan_minimiser
@@ -190,7 +191,7 @@ def every_epoch(plan: MinimiserPlan) -> list[Tally]:
     inputs, holders = _inputs(plan, 2)
     party = Party(meter, inputs, report=report)
     party.collect()
-    private_training(party, plan, holders, {party.name: _NoStore()}, "test")
+    private_training(party, plan, holders, {party.name: NoStore()}, "test")
     return [after - before for before, after in itertools.pairwise(marks[2:])]
 
 

@@ -20,6 +20,7 @@ from support.training import planned
 NAN, INF = float("nan"), float("inf")
 BAD: dict[str, list[Any]] = {
     "memory": [0, -1, 2.5, True, "much", "0 GB", [1]],
+    "shards": [0, -1, 2.0, True, "4", 4097, 11],
     "largest_count": [0, -1, 2.0, True, "x", 40, (1 << 15) + 1],
     "reference": ["", "reference.npz", 3, "AB" * 32],
     "reference_inputs": [3, 0, "3"],
@@ -212,7 +213,8 @@ def test_every_fact_changes_the_hash() -> None:
         "reference",
         "reference_inputs",
         "largest_count",
-    }  # the last in its own tests
+        "shards",
+    }  # the last two in tests of their own
     assert set(changes) == set(BAD) - apart - set(of_best)
     hashes = [plan_minimiser(paper_facts(**base)).hash]
     for name, value in changes.items():

@@ -34,6 +34,7 @@ DESCENTS: dict[str, dict[str, Any]] = {
         "clip_rows": False,
     },
     "clipped": {"epsilon": 3.0},
+    "shards": {"epsilon": 3.0, "shards": 4},
     "clipped, bounds": {"epsilon": 3.0, "partition": "vertical", "feature_bound": 2.0},
     "vertical": {"epsilon": 0.2, "partition": "vertical", "feature_bound": 1.0, "feature_lower": 0.0},
     "no intercept": {"epsilon": 1.0, "fit_intercept": False, "loss": "huber_hinge"},

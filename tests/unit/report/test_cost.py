@@ -115,7 +115,8 @@ def test_the_plan_of_a_study_is_rebuilt_from_its_model(document: dict[str, Any])
 
 
 @pytest.mark.parametrize(
-    "kind", [k if k in ("owners", "level, centred") else pytest.param(k, marks=pytest.mark.slow) for k in DESCENTS]
+    "kind",
+    [k if k in ("owners", "level, centred", "shards") else pytest.param(k, marks=pytest.mark.slow) for k in DESCENTS],
 )
 def test_the_plan_of_noisy_descent_is_rebuilt(kind: str) -> None:
     model = descended(**DESCENTS[kind])

@@ -257,11 +257,16 @@ class Job(Protocol):
 
     @property
     def memory(self) -> Memory | None:
-        """What a party needs of memory; None: it is not known, and all shares are in memory."""
+        """What a party needs of memory, or the process of a shard where it has some; None: it is not known, and all
+        shares are in memory."""
 
     @property
     def shards(self) -> int | None:
-        """Among how many shards every party divides the rows of the inputs; None: a party is one process."""
+        """Among how many the rows of a party are divided; None: it is one process."""
+
+    @property
+    def head_memory(self) -> Memory | None:
+        """What the head of a party needs of memory where it has shards; None: it has none."""
 
     def seconds(self, latency: float, rate: float) -> Mapping[str, tuple[float, float]]:
         """Return about how long each step of the program takes over lines with this latency (seconds) and rate (bytes
@@ -327,6 +332,7 @@ class OneRelease(ABC):
     questions: Questions | None = None
     memory: Memory | None = None
     shards: int | None = None
+    head_memory: Memory | None = None
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:

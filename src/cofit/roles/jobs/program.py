@@ -63,7 +63,8 @@ class ProgramJob:
     replays = True
     questions = None
     memory = None
-    shards: int | None = None
+    shards = None
+    head_memory = None
 
     def __init__(self, study: ProgramStudy, function: Callable[[Party], object] | None = None) -> None:
         self.study = study

@@ -55,7 +55,6 @@ class Training(OneRelease):
         self.hash = self.plan.hash
         self.spec = self.plan.facts.spec(len(study.parties))
         self.inputs: Mapping[str, Mapping[str, InputFacts]] = expected_contributions(study, self.plan)
-        self.shards = study.compute.shards
 
     @cached_property
     def questions(self) -> Predictions | None:  # type: ignore[override]
@@ -161,6 +160,16 @@ class Training(OneRelease):
     def memory(self) -> Memory:  # type: ignore[override]
         """What the plan needs."""
         return self._forecast.memory
+
+    @property
+    def head_memory(self) -> Memory | None:  # type: ignore[override]
+        """What the plan needs at a head, where rows are in shards."""
+        return self._forecast.head_memory
+
+    @property
+    def shards(self) -> int | None:  # type: ignore[override]
+        """Those of the plan."""
+        return self.plan.facts.shards
 
     @cached_property
     def _forecast(self) -> Forecast:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cofit.errors import InvalidInputError, parameter_error
-from cofit.learn.memory_check import check_memory
+from cofit.learn.memory_check import check_head_memory, check_memory
 from cofit.roles.files.share_files import check_space
 from cofit.roles.jobs.job import Job
 from cofit.roles.party.desk import PartyDesk
@@ -141,4 +141,5 @@ def check_limit(job: Job, memory: int | None) -> None:
         return
     if job.memory is None:
         raise parameter_error("--memory", "a party", "left out: this study has a program of its own", size(memory))
-    check_memory(memory, job.memory, job.spec, "--memory", "a party")
+    check_head_memory(memory, job.head_memory, "--memory", "a party")
+    check_memory(memory, job.memory, job.spec, "--memory", "a party", shards=job.shards)

@@ -125,6 +125,7 @@ class Rep3(ComparesDealt, Rep3Clips):
             unmasked=Cost(2, 4),
             unmasked_words=2,
             joins_sums=True,
+            adds_products=True,
             clip=ClipCosts(Cost(1, 2), 1, Cost(1, 2), Cost(2, 8), Cost(2, 6)),
         )
 

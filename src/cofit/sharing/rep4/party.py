@@ -124,6 +124,7 @@ class Rep4(TakesBits, FromNumbers, KnownProducts):
             unmasked=Cost(2, 10, _digests(_opening((2, 3)), BESIDE)),
             unmasked_words=2,
             echo=every_two,
+            adds_products=True,
         )
 
     def _summand(self, share: Share, index: int) -> RingArray:

@@ -139,6 +139,7 @@ class Shamir(ComparesDealt, ShamirConversion):
             unmasked_words=t * (t + 1),
             number_masks=t,
             high_part=Cost(1, reshared),
+            adds_products=True,
         )
 
     # --- input -------------------------------------------------------------------------------------------
