@@ -1,4 +1,4 @@
-"""Studies of the default recipe without their noise: their release tells whether all rows are in it. For tests alone."""
+"""Studies of the default recipe without noise: their release tells whether all rows are in it. For tests alone."""
 
 from __future__ import annotations
 
