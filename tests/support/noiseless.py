@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit import Contribution, Party, run_local
+from cofit.learn.division import divided_rows
 from cofit.roles.files.tables import read_owner_table
 from cofit.roles.jobs.of_study import training_job
 from cofit.roles.owner.contribute import align_table
@@ -29,11 +30,12 @@ descent.kept.__enter__()
 def reference(lab: Lab, without: int | None = None) -> Reals:
     """What one process releases of the study's tables, with exact arithmetic and no noise.
 
-    without: a row of the first owner that is all zeros instead.
+    without: a shard whose rows are zeros instead, as if they were missing from all sums.
     """
     job = training_job(lab.study)
+    rows = divided_rows(job.inputs, job.shards or 1)
     owners: dict[str, dict[str, Contribution]] = {}
-    for number, (owner, inputs) in enumerate(job.inputs.items()):
+    for owner, inputs in job.inputs.items():
         vertical = lab.partition == "vertical"
         path = lab.root / owner / ("table.csv" if vertical else "table.npz")
         table = encode_table(lab.study, owner, read_owner_table(lab.study, owner, path))
@@ -42,8 +44,8 @@ def reference(lab: Lab, without: int | None = None) -> Reals:
         owners[owner] = {}
         for name, facts in inputs.items():
             encoded: Any = job.encode(name, facts, table)
-            if without is not None and number == 0:
-                encoded[without] = 0
+            if without is not None:
+                encoded[rows[without][owner]] = 0
             values = np.ldexp(
                 np.asarray(facts.format.ring.to_int(encoded)).astype(np.float64), -facts.format.fraction_bits
             )

@@ -77,7 +77,8 @@ def test_what_a_head_signs_is_taken() -> None:
     ids=["study", "session", "another shard", "the next shard", "fewer shards", "more shards"],
 )
 def test_it_holds_in_no_other_place(place: Place) -> None:
-    refused(record(), place)
+    why = refused(record(), place)
+    assert ("it is for shard 1 of 3" in why) == ((place.shard, place.shards) != (1, 3))
     honest = json.loads(record())
     refused(json.dumps(honest | {"shard": place.shard, "shards": place.shards}).encode(), place)
 
