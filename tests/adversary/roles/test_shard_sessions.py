@@ -171,7 +171,8 @@ def _flip(session: ShardSession) -> None:
     """From now on one bit of the first message that this shard sends is another one."""
     mesh = session._mesh
     assert mesh is not None
-    honest, done = mesh.exchange, []
+    honest = mesh.exchange
+    done: list[str] = []
 
     def exchange(label: str, send: Any, *arguments: Any, **named: Any) -> None:
         if send and label.startswith("gram") and not done:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, FixedPoint
+from cofit.arithmetic import Z64, FixedPoint, RingArray
 from cofit.roles.shards.arrived import arrived
 from cofit.secret.shards import Shared
 from cofit.sharing import Share
@@ -13,7 +13,7 @@ from cofit.sharing import Share
 VALUES = np.arange(6, dtype=np.uint64).reshape(2, 3)
 
 
-def awkward(kind: str) -> np.ndarray:  # type: ignore[type-arg]
+def awkward(kind: str) -> RingArray:
     """The same values in memory as messages bring it."""
     if kind == "read-only":
         return np.frombuffer(VALUES.tobytes(), np.uint64).reshape(2, 3)

@@ -6,13 +6,12 @@ import threading
 import time
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from cofit.errors import TransportError
 from cofit.roles.shards.threads import ThreadShards
-from cofit.secret.shards import Split
 
 
 def party(name: str) -> Any:
@@ -82,4 +81,4 @@ def test_whoever_waits_sees_that_the_session_has_ended() -> None:
     gate.set()
     shards.close()
     with pytest.raises(RuntimeError):
-        shards.each(lambda place: 1, (cast("Split", shards.parties),))
+        shards.each(lambda place: 1, (shards.parties,))

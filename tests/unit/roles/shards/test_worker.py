@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cofit import __version__
+from cofit import __version__, kernels
 from cofit.errors import InvalidInputError, StateError
 from cofit.roles.shards import worker as worker_module
 from cofit.roles.shards.stored_rows import Wanted, digest_of
@@ -28,8 +29,8 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Shard
         address="tcp://127.0.0.1:1",
         state=SimpleNamespace(nthreads=1),
     )
-    monkeypatch.setattr(worker_module.importlib, "import_module", lambda name: SimpleNamespace(get_worker=lambda: here))
-    monkeypatch.setattr(worker_module.kernels, "set_threads", lambda number: None)
+    monkeypatch.setattr(importlib, "import_module", lambda name: SimpleNamespace(get_worker=lambda: here))
+    monkeypatch.setattr(kernels, "set_threads", lambda number: None)
     monkeypatch.setattr(worker_module, "_LOOK_SECONDS", 0.01)
     monkeypatch.setattr(worker_module, "_WATCH_SECONDS", 0.01)
 
