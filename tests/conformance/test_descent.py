@@ -96,7 +96,7 @@ class Reference:
         """Rows of length at most 1, before the centre."""
         if self.plan.facts.normalised_by == "owners":
             return self.y
-        own = self.y.mean(axis=1, keepdims=True)
+        own = self.y.mean(axis=1, keepdims=True) * (not self.plan.facts.pure_steps)  # of few columns
         apart = self.y - (own / 2 if self.plan.level is None else 0.375 * own + 0.625 * level)
         return np.asarray(
             apart / np.maximum(np.linalg.norm(apart, axis=1, keepdims=True), float(self.plan.facts.norm_floor))
@@ -313,7 +313,9 @@ def test_every_scheme_releases_what_the_recipe_says(kind: str, scheme: str) -> N
     plan = plan_of(kind, scheme=form(scheme).spec.name)
     table = table_of("random", plan, np.random.default_rng(45))
     allowed = (0.05, 0.2)[plan.target.ranged]  # a stretch has 7 fractional bits; the noise of real targets is smaller
-    assert disagreement(plan, table, scheme) < (allowed if plan.clipped else 0.002)
+    if plan.formats.cells:
+        allowed = 0.01  # what a step releases is rounded to 2^-8 to 2^-7 of its noise
+    assert disagreement(plan, table, scheme) < (allowed if plan.clipped or plan.formats.cells else 0.002)
 
 
 def foreseeing() -> AbstractContextManager[object]:

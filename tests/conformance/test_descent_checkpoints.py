@@ -44,7 +44,7 @@ def disagreement(sessions: Sessions, table: Table) -> float:
     """What the last session releases, against the recipe with the noise of the first: in units of that noise."""
     with (
         mock.patch.object(noisy, "_draws", side_effect=AssertionError("noise is drawn again")),
-        mock.patch.object(program, "verdicts", side_effect=AssertionError("rows are checked again")),
+        mock.patch.object(program, "checked", side_effect=AssertionError("rows are checked again")),
     ):
         released = sessions.plan.opened.in_units(sessions.run())
     wanted = reference(sessions.plan, table, SEED).released()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cofit.arithmetic import Z64, Z128, FixedPoint, PowerOfTwoRing
+from cofit.arithmetic.narrow import narrow_bytes
 from cofit.errors import InvalidInputError
 from cofit.protocols import divide, equal, exponential, inverse_square_root, logarithm, sigmoid
 from cofit.sampling.discrete_laplace import discrete_laplace
@@ -259,7 +260,10 @@ def test_documented_costs_of_rep3_are_the_published_ones(operation: str, ring: P
     rounds, elements = documented()[operation]
     tally = metered("rep3", lambda s: _WORK[operation](s, ring))
     assert tally.rounds == int(rounds)
-    assert tally.bytes == int(elements.split()[0]) * N * ring.element_bytes
+    found = re.fullmatch(r"(\d+)(?:, and (\d+) \*narrow\*| for each bit)?", elements)
+    assert found is not None
+    full, narrow = int(found[1]), int(found[2] or 0)
+    assert tally.bytes == full * N * ring.element_bytes + narrow * narrow_bytes(N, 5)
 
 
 _ROW_OF_REP4 = re.compile(r"^\| ([^|]+?) \| (\d) \| (\d+) \+ (\d+) \|$", re.M)

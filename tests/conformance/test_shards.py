@@ -170,7 +170,7 @@ def test_a_descent_goes_on_from_a_checkpoint_with_fresh_shards() -> None:
     kept.stop = None
     with (
         mock.patch.object(noisy, "_draws", side_effect=AssertionError("noise is drawn again")),
-        mock.patch.object(program, "verdicts", side_effect=AssertionError("rows are checked again")),
+        mock.patch.object(program, "checked", side_effect=AssertionError("rows are checked again")),
     ):
         found = released(sharded(plan, table, "rep3", 2, kept.of))
     assert disagreement(plan, table, found) < 0.002

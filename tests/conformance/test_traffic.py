@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cofit.arithmetic import Z64, PowerOfTwoRing
+from cofit.arithmetic.narrow import narrow_bytes
 from cofit.sharing import BitShare, Scheme, Share
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.shares import PlacedBits
@@ -40,23 +41,30 @@ def matrix(s: Scheme, ring: PowerOfTwoRing) -> Share:
     return s.constant(ring, ring.zeros((ROWS, COLS)))
 
 
-# scheme, what, label, the work, rounds, ring elements sent by all parties together
-COSTS: list[tuple[str, str, Callable[[Scheme, PowerOfTwoRing], object], int, int]] = [
+# scheme, what, label, the work, rounds, ring elements sent by all parties together; with a truncation by 5 bits, also
+# numbers of that many bits
+COSTS: list[tuple[str, str, Callable[[Scheme, PowerOfTwoRing], object], int, int | tuple[int, int]]] = [
     ("rep3", "input", lambda s, r: s.input(1, vector(s, r).parts[0] if s.rank == 1 else None, r, (N,)), 1, N),
     ("rep3", "open", lambda s, r: s.open(vector(s, r)), 1, 3 * N),
     ("rep3", "open", lambda s, r: s.open(vector(s, r), [2]), 1, N),
     ("rep3", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r)), 1, 3 * N),
-    ("rep3", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), shift=5), 2, 6 * N),
-    ("rep3", "truncate", lambda s, r: s.truncate(vector(s, r), 5), 2, 6 * N),
+    ("rep3", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), shift=5), 2, (3 * N, 3 * N)),
+    ("rep3", "truncate", lambda s, r: s.truncate(vector(s, r), 5), 2, (3 * N, 3 * N)),
     ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS)), 1, 3 * ROWS),
-    ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), shift=5), 2, 6 * ROWS),
+    ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), shift=5), 2, (3 * ROWS, 3 * ROWS)),
     ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), matrix(s, r).map(np.transpose)), 1, 3 * ROWS * ROWS),
     ("rep3", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), plus=vector(s, r)), 1, 3 * N),
-    ("rep3", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), 5, vector(s, r)), 2, 6 * N),
+    ("rep3", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), 5, vector(s, r)), 2, (3 * N, 3 * N)),
     ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), 0, vector(s, r, ROWS)), 1, 3 * ROWS),
-    ("rep3", "matmul", lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), 5, vector(s, r, ROWS)), 2, 6 * ROWS),
+    (
+        "rep3",
+        "matmul",
+        lambda s, r: s.matmul(matrix(s, r), vector(s, r, COLS), 5, vector(s, r, ROWS)),
+        2,
+        (3 * ROWS, 3 * ROWS),
+    ),
     ("rep3", "inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r)), 1, 3 * ROWS),
-    ("rep3", "inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r), shift=5), 2, 6 * ROWS),
+    ("rep3", "inner", lambda s, r: s.inner(matrix(s, r), matrix(s, r), shift=5), 2, (3 * ROWS, 3 * ROWS)),
     ("clear", "input", lambda s, r: s.input(1, vector(s, r).parts[0] if s.rank == 1 else None, r, (N,)), 1, 2 * N),
     ("clear", "open", lambda s, r: s.open(vector(s, r)), 0, 0),
     ("clear", "mul", lambda s, r: s.mul(vector(s, r), vector(s, r), shift=5), 0, 0),
@@ -68,12 +76,13 @@ COSTS: list[tuple[str, str, Callable[[Scheme, PowerOfTwoRing], object], int, int
 
 @pytest.mark.parametrize("case", COSTS, ids=lambda case: f"{case[0]}-{case[1]}-{case[4]}")
 def test_cost_of_an_operation(
-    case: tuple[str, str, Callable[[Scheme, PowerOfTwoRing], object], int, int], ring: PowerOfTwoRing
+    case: tuple[str, str, Callable[[Scheme, PowerOfTwoRing], object], int, int | tuple[int, int]], ring: PowerOfTwoRing
 ) -> None:
-    scheme, label, work, rounds, elements = case
+    scheme, label, work, rounds, sent = case
+    elements, numbers = sent if isinstance(sent, tuple) else (sent, 0)
     run = measured(scheme, ring, lambda s: work(s, ring))
     assert run.rounds(label) == rounds
-    assert run.bytes_sent(label) == elements * ring.element_bytes
+    assert run.bytes_sent(label) == elements * ring.element_bytes + 3 * narrow_bytes(numbers // 3, 5)
     assert run.everything().bytes_sent == run.bytes_sent(label), "there is traffic under another label"
 
 

@@ -28,6 +28,8 @@ CASES: dict[str, dict[str, Any]] = {
     "wide ring": {"rows": 3_000_000, "cols": 300, "normalised_by": "parties", "epsilon": 30.0},
     "pure": {"rows": 1000, "cols": 60, "delta": 0.0, "row_nonzeros": 5, "epsilon": 3.0},
     "pure, dense": {"rows": 1000, "cols": 60, "delta": 0.0, "feature_bound": 0.3},
+    "pure steps": {"rows": 1000, "cols": 60, "delta": 0.0, "feature_bound": 0.3, "pure_steps": True},
+    "pure steps, vertical": {"rows": 5000, "cols": 4, "delta": 0.0, "partition": "vertical", "pure_steps": True},
     "calibrated": {"rows": 1000, "cols": 12, "calibrate_intercept": True, "loss": "huber_hinge", "scheme": "rep4"},
     "shares": {
         "rows": 400,

@@ -28,7 +28,6 @@ from cofit.learn.recipes.descent.reference import ReferenceMap, reference_map
 from cofit.learn.recipes.descent.rows import Rows
 from cofit.privacy.events import Event
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
-from cofit.sampling import discrete_gaussian, discrete_laplace
 from cofit.secret.sums import Sum
 from cofit.sharing import Share
 from cofit.sharing.clear.party import Clear
@@ -87,9 +86,14 @@ KINDS: dict[str, dict[str, Any]] = {
         **{"calibrate_intercept": True, "directions_only": True},
     },
     "pure": {"epsilon": 3.0, "delta": 0.0, "row_nonzeros": 2},
+    "knorm": {"epsilon": 1.0, "delta": 0.0, "pure_steps": True, "rows": 150},
+    "knorm, parties": {
+        **{"epsilon": 1.9, "delta": 0.0, "pure_steps": True, "rows": 150, "partition": "vertical"},
+        **{"feature_bound": 2.0, "norm_floor": 0.1},
+    },
 }
-"""Facts for 60 rows and 5 columns, which give every kind of release and of rows. directions_only: of a public reference
-that ``plan_of`` makes, whose directions are fewer than the columns."""
+"""Facts for 60 rows (where they say nothing else) and 5 columns, which give every kind of release and of rows.
+directions_only: of a public reference that ``plan_of`` makes, whose directions are fewer than the columns."""
 SEVERAL: dict[str, dict[str, Any]] = {
     "four classes": {"epsilon": 8.0, "delta": 1e-5, "feature_bound": 2.0, "calibrate_intercept": True, "classes": 4},
     "three classes, owners": {"epsilon": 1.0, "delta": 1e-5, "fit_intercept": False, "classes": 3},
@@ -106,7 +110,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     },
 }
 """The same for several classes; what prepares the rows knows of no label, so that these are fewer."""
-FEW = ("owners", "parties, level, centred", "calibrated", "clipped", "pure")
+FEW = ("owners", "parties, level, centred", "calibrated", "clipped", "pure", "knorm")
 """Kinds that together have every release: of long tests, the others are with the slow ones."""
 
 
@@ -119,8 +123,9 @@ def descent_plan(rows: int, cols: int, **facts: Any) -> DescentPlan:
     return plan
 
 
-def plan_of(kind: str, rows: int = 60, cols: int = 5, **facts: Any) -> DescentPlan:
+def plan_of(kind: str, rows: int | None = None, cols: int = 5, **facts: Any) -> DescentPlan:
     asked = {"scheme": "clear", **(KINDS | SEVERAL)[kind], **facts}
+    rows = asked.pop("rows", 60) if rows is None else asked.pop("rows", rows) and rows
     if "directions_only" in asked:
         mapped = map_of(cols, asked.pop("directions_only"))
         asked |= {"reference": mapped.hash, "reference_inputs": cols}
@@ -140,6 +145,10 @@ def map_of(cols: int, only: bool) -> ReferenceMap:
     rows = rng.normal(size=(30, few)) * np.geomspace(1, 0.2, few) @ rng.normal(size=(few, cols)) + rng.normal(size=cols)
     made = reference_map(rows, 60, epsilon=1.0, delta=1e-5, directions_only=only)
     return MAPS.setdefault(made.hash, made)
+
+
+def unrounded(plan: DescentPlan) -> DescentPlan:  # noisy sums are not rounded to cells: what meets the noise is seen
+    return replace(plan, formats=replace(plan.formats, cells=0))
 
 
 def truncating(plan: DescentPlan) -> DescentPlan:
@@ -191,10 +200,9 @@ def fixed_noise(seed: int = 0, sample: Sample = rounded_normal) -> Iterator[None
 
     def draws(party: Party, plan: DescentPlan, batch: list[tuple[Event, int]]) -> list[SecretArray]:
         rng = streams.setdefault(id(party), np.random.default_rng(seed))
-        module = discrete_laplace if plan.layout.norm == "l1" else discrete_gaussian
         return [
             party.constant(sample(rng, event.scale, (size,)), FixedPoint(0, plan.formats.ring)).loosened(
-                module.largest_draw(event.scale, precision=plan.precision)
+                noisy.largest_draw(plan, event)
             )
             for event, size in batch
         ]
@@ -208,8 +216,7 @@ def extreme_noise(plan: DescentPlan, signs: int) -> Iterator[None]:
     """The largest draws that there are, of one sign (1, -1) or of random ones (0)."""
     with mock.patch.dict(_LARGEST, clear=True):
         for event in plan.events:
-            module = discrete_laplace if plan.layout.norm == "l1" else discrete_gaussian
-            _LARGEST[event.scale] = signs, module.largest_draw(event.scale, precision=plan.precision)
+            _LARGEST[event.scale] = signs, noisy.largest_draw(plan, event)
         with fixed_noise(sample=_largest):
             yield
 

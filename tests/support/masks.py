@@ -49,6 +49,13 @@ def constant(ring: Ring, shape: Shape) -> RingArray:
     return np.broadcast_to(value, shape).copy()
 
 
+def shifted_numbers(numbers: RingArray, sign: int = 1) -> RingArray:
+    """Numbers of a few bytes, a row of bytes each, plus or minus D."""
+    size = numbers.shape[1]
+    moved = [(int.from_bytes(row.tobytes(), "little") + sign * _SHIFT) % (1 << 8 * size) for row in numbers]
+    return np.frombuffer(b"".join(number.to_bytes(size, "little") for number in moved), np.uint8).reshape(-1, size)
+
+
 def unsettled(plain: Sequence[RingArray], shifted: Sequence[Sequence[RingArray]]) -> list[int]:
     """Return which messages are not proved to be hidden, given all of them as they are and with each draw shifted."""
     effects = [[_effect(a, b) for a, b in zip(plain, changed, strict=True)] for changed in shifted]
@@ -73,6 +80,9 @@ def _effect(plain: RingArray, changed: RingArray) -> str:
     """How a shifted draw changed a message: not at all, by exactly plus or minus the shift, or otherwise."""
     if np.array_equal(plain, changed):
         return "none"
+    if plain.dtype == np.uint8:  # numbers of a few bytes, a row each
+        moved = {tuple(shifted_numbers(plain, sign).reshape(-1)) for sign in (1, -1)}
+        return "shift" if tuple(changed.reshape(-1)) in moved else "otherwise"
     rings: list[Ring] = [BITS] if plain.dtype == np.uint64 else []
     rings += [ring for ring in (Z64, Z128) if ring.dtype == plain.dtype]
     for ring in rings:

@@ -128,7 +128,7 @@ def opened_from(plan: DescentPlan, sums: dict[str, Integers]) -> Integers:
     """All that is opened: a public function of the releases alone, by exact integers."""
     weights = total = np.zeros(plan.cols, dtype=object)
     for number, event in enumerate(plan.steps):
-        weights = weights + sums[event.name]
+        weights = weights + (sums[event.name] >> plan.formats.cells << plan.formats.cells)
         if number >= plan.epochs - plan.averaged:
             total = total + weights
     parts = [total]

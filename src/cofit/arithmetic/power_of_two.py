@@ -16,6 +16,7 @@ import numpy.typing as npt
 from cofit import kernels
 from cofit.arithmetic.fused import FusedRing
 from cofit.arithmetic.integers import IntegerRing, Words
+from cofit.arithmetic.narrow import Narrow, narrow_bytes
 from cofit.arithmetic.ring import Ring, RingArray, Shape, broadcast_shape, matmul_shape
 from cofit.errors import InvalidInputError, RangeError, ShapeError
 
@@ -151,14 +152,42 @@ class PowerOfTwoRing(FusedRing, IntegerRing):
 
     # --- truncation by a masked opening (``sharing/rep3/party.py`` says what for) --------------------------------
 
-    def mask_parts(self, masks: Sequence[RingArray], share: RingArray, top: RingArray, shift: int) -> RingArray:
-        """Return, of the sum r of two masks, r >> shift less ``share`` and the top bit of r less ``top``: two rows."""
-        out = self.empty((2, *share.shape))
-        r_0, r_1 = masks
-        rows = self._flat(out).reshape(2, -1)
-        kernels.mask_parts(
-            self._flat(r_0), self._flat(r_1), self._flat(share), self._flat(top), shift, rows, self.words
-        )
+    def mask_parts(
+        self, masks: Sequence[RingArray], share: RingArray, top: Narrow, shift: int
+    ) -> tuple[RingArray, Narrow]:
+        """Return, of the sum r of two masks, -(r >> shift) less ``share``, and the top bit of r less ``top``."""
+        out, out_top = self.empty(share.shape), np.empty_like(top)
+        r_0, r_1, less = self._solid((*masks, share))
+        high = (top.view(np.uint64), shift, self._flat(out), out_top.view(np.uint64))
+        kernels.mask_parts(r_0, r_1, less, *high, self.words)
+        return out, out_top
+
+    def open_masked(
+        self, opened: Sequence[RingArray], top: Narrow, hidden: Narrow, shift: int
+    ) -> tuple[RingArray, Narrow]:
+        """With c = sum(opened) + 2^(k-2): return (c >> shift) - 2^(k-2-shift), and (1 - top bit of c) top - hidden."""
+        out, out_high = self.empty(opened[0].shape), np.empty_like(top)
+        high = (top.view(np.uint64), hidden.view(np.uint64), shift, self._flat(out), out_high.view(np.uint64))
+        kernels.open_masked(self._solid(opened), *high, self.words)
+        return out, out_high
+
+    def add_high(self, values: RingArray, parts: Sequence[Narrow], shift: int) -> RingArray:
+        """Return values + 2^(k-shift) (the sum of one or two arrays of narrow numbers)."""
+        out = self.empty(values.shape)
+        high = [part.view(np.uint64) for part in parts]
+        kernels.add_high(self._flat(values), high, shift, self._flat(out), self.words)
+        return out
+
+    def to_narrow(self, values: RingArray, shift: int) -> Narrow:
+        """Return values modulo 2^b, b = 8 ceil(shift / 8), as narrow numbers."""
+        out = np.empty(narrow_bytes(values.size, shift), np.uint8)
+        kernels.narrow(self._flat(values), -(-shift // 8), out.view(np.uint64), self.words)
+        return out
+
+    def from_narrow(self, numbers: Narrow, shift: int, shape: Shape) -> RingArray:
+        """Return narrow numbers as elements."""
+        out = self.empty(shape)
+        kernels.widen(numbers.view(np.uint64), -(-shift // 8), self._flat(out), self.words)
         return out
 
     def unmask(

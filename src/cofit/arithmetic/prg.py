@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from cofit.arithmetic.narrow import Narrow, narrow_bytes
 from cofit.arithmetic.ring import Ring, RingArray, Shape
 from cofit.errors import parameter_error
 
@@ -79,6 +80,13 @@ class Generator:
             block = self.ring(ring, (count, *shape))
             return [block[i, ...] for i in range(count)]
         return [self.ring(ring, shape) for _ in range(count)]
+
+    def narrow(self, count: int, bits: int, arrays: int) -> list[Narrow]:
+        """Return so many arrays of ``count`` uniform numbers of so many bits, rounded up to whole bytes."""
+        size = narrow_bytes(count, bits)
+        if arrays > 1 and 0 < arrays * size <= _CHUNK:
+            return list(self.draw(arrays * size).reshape(arrays, size))
+        return [self.draw(size) for _ in range(arrays)]
 
     def ring_into(self, ring: Ring, out: RingArray) -> None:
         """Write the elements that ``ring`` would return over ``out``: in place, or through chunks of rows of a view."""

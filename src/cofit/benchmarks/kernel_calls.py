@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import numpy as np
 
 from cofit.secret import Party, SecretArray
 from cofit.sharing.held import HeldShare
+from cofit.transport import LabelCounts
 
+_BLOCKS = 5
 _READ_FOR_TWO = 3
 _TERMS = 8  # products that a kernel adds at once
 
@@ -57,3 +60,40 @@ def time_kernel_calls(party: Party, x: SecretArray, epochs: int) -> float:
     start = time.perf_counter()
     kernel_calls(x, epochs)
     return time.perf_counter() - start
+
+
+class InterleavedKernels:
+    """The kernel calls of all epochs of a training run, in blocks: one now, the others between epochs of the run.
+
+    So a machine that is slow for a while slows both. The calls are made on a clock of their own, ``clock``, and
+    ``seconds`` is what they took at this party; ``step``: as which training reports how many epochs are done. x is let
+    go after the last block, which comes before the last epochs.
+    """
+
+    def __init__(self, party: Party, x: SecretArray, epochs: int, step: str, clock: str) -> None:
+        self.seconds = 0.0
+        blocks = min(_BLOCKS, epochs)
+        bounds = [epochs * i // blocks for i in range(blocks + 1)]
+        self._due = {start: end - start for start, end in pairwise(bounds)}
+        self._party, self._tell, self._x = party, party.progress, x
+        self._step, self._clock = step, clock
+        self._barriers: list[LabelCounts] = []
+        party.progress = self._progress  # type: ignore[method-assign]
+        self._progress(step, 0, epochs)
+
+    def without_barriers(self, traffic: LabelCounts) -> LabelCounts:
+        """Return the traffic of a run without what these calls took to begin together."""
+        for one in self._barriers:
+            traffic = traffic - one
+        return traffic
+
+    def _progress(self, step: str, done: int, total: int) -> None:
+        if step == self._step and done in self._due:
+            self._tell(self._clock, 0, 1)
+            mesh = self._party._scheme.mesh
+            before = mesh.counts
+            self.seconds += time_kernel_calls(self._party, self._x, self._due.pop(done))
+            self._barriers.append((mesh.counts - before).total)
+            if not self._due:
+                del self._x
+        self._tell(step, done, total)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cofit.benchmarks.apart import PREPARE, VERIFY, bytes_apart, time_apart
-from cofit.benchmarks.kernel_calls import time_kernel_calls
+from cofit.benchmarks.kernel_calls import InterleavedKernels
 from cofit.errors import parameter_error
 from cofit.learn.contribution import prepared_features
 from cofit.learn.facts import training_facts
@@ -266,22 +266,18 @@ def _train(
 
 
 def _program(party: Party, plan: Plan, holders: Holders, stores: Mapping[str, ReleaseStore]) -> _Measured:
-    """Expand X as training does, make the bare kernel calls on it, on a clock of their own; then train and release."""
+    """Expand X as training does; train and release, with the bare kernel calls between, on a clock of their own."""
     time_apart(party)
     party.progress(_TRAIN, 0, plan.epochs)
     by_columns = plan.facts.partition == "vertical"
     pairs = [(owner, FEATURES) for owner in holders.features]
     with party.label("hold"):  # training asks for the same array, and gets it
         x = party.joined(pairs, int(by_columns), constant=plan.constant, held=plan.epochs)
-    party.progress(_KERNEL, 0, 1)
-    before = party._scheme.mesh.counts
-    kernel = time_kernel_calls(party, x, plan.epochs)
-    barrier = party._scheme.mesh.counts - before
     size = x.size * x.format.ring.element_bytes * party._scheme._part_count
+    kernels = InterleavedKernels(party, x, plan.epochs, _TRAIN, _KERNEL)
     del x  # training drops it before the noise is drawn
-    party.progress(_TRAIN, 0, plan.epochs)
     private_training(party, plan, holders, stores, key="benchmark")
-    return _Measured(kernel, party._scheme.mesh.counts.total - barrier.total, size)
+    return _Measured(kernels.seconds, kernels.without_barriers(party._scheme.mesh.counts.total), size)
 
 
 def _idle(party: Party) -> None:

@@ -109,6 +109,7 @@ def given_facts(study: Study) -> dict[str, Any]:
     names = (*_OF_BEST, *_OF_PAPER) if facts.recipe == "paper" else _OF_BEST
     given = {name: getattr(facts, name) for name in names}
     given |= {"normalised_by": study.data.normalised_by, "clip_rows": study.data.clip_rows}
+    given["pure_steps"] = study.privacy.pure_steps
     lowest = lowest_mean(study)
     given["feature_lower"] = facts.feature_lower if lowest is None else lowest
     if given.get("mechanism") == "auto":

@@ -125,6 +125,7 @@ def plan(
     if workers is None and cores is not None:
         raise parameter_error("--cores", "a forecast", "left out without --workers: there is --processors", cores)
     facts["scheme"] = without_dealer(facts["scheme"], dealer)
+    facts["pure_steps"] = facts["pure_steps"] is not False
     check_form(facts["scheme"], parties, facts["threshold"])
     planned = routed_plan(training_facts(rows, cols, **facts).among(parties), latency, owners=owners, parties=parties)
     cost_of = partial(

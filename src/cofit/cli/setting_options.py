@@ -15,7 +15,11 @@ from cofit.learn.settings import choices_of, help_of
 from cofit.units import bytes_in
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_FLAGS = {"fit_intercept": "--intercept/--no-intercept", "clip_rows": "--clip-rows/--no-clip-rows"}
+_FLAGS = {
+    "fit_intercept": "--intercept/--no-intercept",
+    "clip_rows": "--clip-rows/--no-clip-rows",
+    "pure_steps": "--pure-steps/--no-pure-steps",
+}
 
 
 def setting_options(command: Command) -> Command:

@@ -33,6 +33,7 @@ LARGEST_SIZE = 100_000_000
 _DRAWS, _FEWEST_DRAWS, _DRAWN_ROWS = 24, 6, 200_000
 _COMMON = (
     "partition", "loss", "fit_intercept", "feature_bound", "feature_lower", "row_nonzeros", "norm_floor",
+    "pure_steps",
 )  # fmt: skip
 ACCURACY, R_SQUARED, D_SQUARED = "accuracy", NUMBER.measure, Count.measure
 Progress = Callable[[int, int], None]
@@ -158,6 +159,7 @@ def forecast_accuracy(
     for name in sorted(facts.keys() - set(known)):
         must_be = f"left out; the facts that it knows are {', '.join(known)}"
         raise parameter_error(name, "forecast_accuracy", must_be, facts[name])
+    facts = {**facts, "pure_steps": facts.get("pure_steps") is not False}
     asked = training_facts(rows, cols, **facts)
     if (X is None) != (y is None):
         raise InvalidInputError("A sample must have both X and y, or leave out both for made-up rows.")
@@ -195,6 +197,9 @@ def all_settings(asked: Facts, given: Mapping[str, Any]) -> list[Setting]:
         return found
     penalties = [l2 for l2 in PENALTIES if f"paper, l2 = {l2:g}" not in [setting.label for setting in found]]
     found += [_paper(asked, given, l2) for l2 in penalties]
+    if not asked.delta and asked.recipe == "best" and not given.get("pure_steps"):
+        own = {name: value for name, value in given.items() if name != "epsilon"}
+        found.append(Setting("best, pure_steps", {**own, "pure_steps": True}))
     if not asked.delta:
         found.append(_best(given, comparison_delta(asked.rows), named=True))
     return found

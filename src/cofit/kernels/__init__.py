@@ -40,10 +40,20 @@ Arrays may have any shape, and are taken as flat ones; those of two words may al
 
 and of its truncation by a masked opening in a ring of k bits (c is sum(opened) + 2^(k-2); 0 < shift < k)::
 
-    mask_parts(r_0, r_1, share, top, shift, out, words)    out[0] = ((r_0 + r_1) >> shift) - share
-                                                           out[1] = ((r_0 + r_1) >> (k - 1)) - top
     unmask(opened, share, top, out_mask, shift, adds_opened, out, words)
         out = (1 - top bit of c) top 2^(k - shift) - share - out_mask [+ (c >> shift) - 2^(k - 2 - shift)]
+
+and with fewer bytes (``sharing/rep3/proof.md``). Narrow numbers have so many bytes each, one after the other in words,
+the lowest byte first; what is left of the last word is 0. ``top``, ``hidden``, ``parts`` and outputs named after them
+are such numbers, of ceil(shift / 8) bytes::
+
+    narrow(values, bytes, out, words)            out = the lowest bytes of all values
+    widen(packed, bytes, out, words)             out = all numbers, as elements
+    mask_parts(r_0, r_1, share, top, shift, out_share, out_top, words)
+        out_share = -((r_0 + r_1) >> shift) - share, out_top = ((r_0 + r_1) >> (k - 1)) - top
+    open_masked(opened, top, hidden, shift, out, out_high, words)
+        out = (c >> shift) - 2^(k - 2 - shift), out_high = (1 - top bit of c) top - hidden
+    add_high(values, parts, shift, out, words)   out = values + 2^(k - shift) sum(parts), of one or two
 
 and where it clips a sum (``sharing/rep3/clip.py``; i and n are packed bits of the elements, ``inside`` and ``below``; q
 is mask >> shift, and then, where shift > 0, the top bit of the mask; 0 <= shift < k - 1)::
@@ -170,6 +180,7 @@ from __future__ import annotations
 
 from cofit.kernels._native import (
     add,
+    add_high,
     aes_available,
     aes_schedules,
     available_isas,
@@ -209,7 +220,9 @@ from cofit.kernels._native import (
     matvec_t_pairs,
     mul,
     mul_sum,
+    narrow,
     neg,
+    open_masked,
     ot_chooser,
     ot_hash_bits,
     ot_hash_planes,
@@ -245,10 +258,12 @@ from cofit.kernels._native import (
     to_planes,
     unmask,
     unpack_bits,
+    widen,
 )
 
 __all__ = [
     "add",
+    "add_high",
     "aes_available",
     "aes_schedules",
     "available_isas",
@@ -288,7 +303,9 @@ __all__ = [
     "matvec_t_pairs",
     "mul",
     "mul_sum",
+    "narrow",
     "neg",
+    "open_masked",
     "ot_chooser",
     "ot_hash_bits",
     "ot_hash_planes",
@@ -324,4 +341,5 @@ __all__ = [
     "to_planes",
     "unmask",
     "unpack_bits",
+    "widen",
 ]

@@ -109,14 +109,29 @@ def signed_by_bits(
     out: NDArray[uint64],
     words: int,
 ) -> None: ...
+def narrow(values: NDArray[uint64], bytes: int, out: NDArray[uint64], words: int) -> None: ...
+def widen(packed: NDArray[uint64], bytes: int, out: NDArray[uint64], words: int) -> None: ...
 def mask_parts(
     r_0: NDArray[uint64],
     r_1: NDArray[uint64],
     share: NDArray[uint64],
     top: NDArray[uint64],
     shift: int,
-    out: NDArray[uint64],
+    out_share: NDArray[uint64],
+    out_top: NDArray[uint64],
     words: int,
+) -> None: ...
+def open_masked(
+    opened: Sequence[NDArray[uint64]],
+    top: NDArray[uint64],
+    hidden: NDArray[uint64],
+    shift: int,
+    out: NDArray[uint64],
+    out_high: NDArray[uint64],
+    words: int,
+) -> None: ...
+def add_high(
+    values: NDArray[uint64], parts: Sequence[NDArray[uint64]], shift: int, out: NDArray[uint64], words: int
 ) -> None: ...
 def unmask(
     opened: Sequence[NDArray[uint64]],

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,14 @@ _HELD_A_TEST = 8  # shared elements that are held for every test of a row
 _WORD = 64
 
 
+class Checked(NamedTuple):
+    """``passed``: see ``verdicts``. ``squares``: the squared length of every row, as an integer of the ring, where a
+    test needs it of the whole row; any integer for a record that failed."""
+
+    passed: SecretArray
+    squares: SecretArray | None
+
+
 def verdicts(
     party: Party, plan: Plan, holders: Holders, features: SecretArray, labels: SecretArray, coin: bytes
 ) -> SecretArray:
@@ -48,20 +57,31 @@ def verdicts(
 
     features, labels: of all owners (``gathered``). coin: drawn when all contributions were fixed (``common_coin``).
     """
+    return checked(party, plan, holders, features, labels, coin).passed
+
+
+def checked(
+    party: Party, plan: Plan, holders: Holders, features: SecretArray, labels: SecretArray, coin: bytes
+) -> Checked:
+    """Return the verdicts, and what was computed for them that others need too."""
     blocks, weights = _blocks(party, plan, holders, features), gathered_weights(party, plan, holders)
     matrices = [projection_matrix(coin, i, check) for i, (_, check) in enumerate(blocks)]
     tests = sum(check.tests for _, check in blocks)
     tests += 2 * (plan.target.outputs - 1)
 
+    squares: list[SecretArray] = []
+
     def test(tested: _Tests, start: int, end: int) -> None:
         for (columns, check), matrix in zip(blocks, matrices, strict=True):
-            _test_block(tested, _integers(features.block(slice(start, end), columns)), check, matrix)
+            squares.extend(_test_block(tested, _integers(features.block(slice(start, end), columns)), check, matrix))
         _test_mean(tested, plan, _integers(features.block(slice(start, end), _all_columns(blocks))))
         tested.exact(*plan.target.not_negative(_integers(labels[start:end])))
         if weights is not None:
             tested.exact(*not_negative(_integers(weights[start:end])))
 
-    return _in_batches(party, features, tests, test)
+    passed = _in_batches(party, features, tests, test)
+    whole = len(blocks) == 1 and blocks[0][0] == slice(0, features.shape[1])
+    return Checked(passed, concatenate(squares) if squares and whole else None)
 
 
 def row_verdicts(party: Party, rows: SecretArray, check: BlockCheck, coin: bytes) -> SecretArray:
@@ -143,10 +163,11 @@ def _blocks(party: Party, plan: Plan, holders: Holders, features: SecretArray) -
     return found
 
 
-def _test_block(tested: _Tests, y: SecretArray, check: BlockCheck, matrix: npt.NDArray[np.int64]) -> None:
+def _test_block(tested: _Tests, y: SecretArray, check: BlockCheck, matrix: npt.NDArray[np.int64]) -> list[SecretArray]:
+    """Add the tests of a block; return its squared lengths, if there is a test of them."""
     if check.absolute:
         _test_absolute(tested, y, check)
-        return
+        return []
     if check.projections:
         tested.in_arc(y.matmul(matrix).T + check.offset, check.low)
     else:
@@ -154,7 +175,9 @@ def _test_block(tested: _Tests, y: SecretArray, check: BlockCheck, matrix: npt.N
     if check.shift:
         squares = y.high_squares(check.shift, check.shifted_square)
         tested.exact((-squares + check.shifted_square) * (1 << check.shift))
-    tested.exact(-y.inner(y, proven_bound=check.square) + check.square)
+    squared = y.inner(y, proven_bound=check.square)
+    tested.exact(-squared + check.square)
+    return [squared]
 
 
 def _test_absolute(tested: _Tests, y: SecretArray, check: BlockCheck) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 
 from cofit.learn.base_plan import Plan
-from cofit.learn.division import check_shards, divided_rows, facts_of_shard
+from cofit.learn.division import DELEGATION_BYTES, SHARDS, check_shards, divided_rows, facts_of_shard
 from cofit.learn.inputs import LABELS, Holders
 from cofit.learn.memory import Memory, head_memory_of, memory_of
 from cofit.learn.private_training import private_training
@@ -25,8 +25,6 @@ from cofit.sharing.tally import Tally
 TRAIN_LABELS = ("initial", "hold", "norm", "epoch", "intercept")
 _CHECK_LABELS, _NOISE_LABEL = ("coin", "check"), "noise"
 _RECEIPT_BYTES = 1  # from every party to every owner, when its contribution is complete
-SHARD_INTRODUCTION_BYTES = 0
-"""What a head tells each other head of one shard before its session begins, once a session: not counted yet."""
 
 
 @dataclass(frozen=True)
@@ -124,14 +122,15 @@ def _in_shards(
     entrance, meter = (meter_of(scheme_of(spec), spec) for _ in range(2))
     _collect(Party(entrance, given.inputs), entrance, spec, given)
     meter.setup()
-    begun, head = meter.tally, Party(meter, {})
+    head = Party(meter, {})
+    head.announce(SHARDS, bytes(shards * DELEGATION_BYTES))
+    begun = meter.tally
     number = {size: k for k, size in enumerate(kinds)}
     MeteredShards(head, [kind.party for kind in kinds.values()], [number[size] for size in sizes])
     _train(head, plan, given.holders, kept, noise)
     found = _by_phase(meter, begun, plan.epochs)
-    introduced = shards * spec.parties * (spec.parties - 1) * SHARD_INTRODUCTION_BYTES
     owners = entrance.tally + _receipts(spec, given)
-    found["share"] += owners + Tally(bytes=introduced)
+    found["share"] += owners
     by_kind = {size: kind.phases(plan.epochs) for size, kind in kinds.items()}
     busiest = max(kinds, key=lambda size: (kinds[size].meter.tally.bytes, kinds[size].meter.tally.rounds))
     phases = {}

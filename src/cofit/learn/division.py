@@ -11,11 +11,16 @@ from dataclasses import replace
 
 from cofit.errors import parameter_error
 from cofit.learn.batches import even_parts
+from cofit.learn.checked import OWNER
 from cofit.secret import InputFacts
 
 Inputs = Mapping[str, Mapping[str, InputFacts]]
 MOST_SHARDS = 4096
 """Each has a mesh of its own, and heads tell each other of all of them."""
+SHARDS = "shards"
+"""The message in which heads tell each other of their shards, once a session."""
+DELEGATION_BYTES = 4096
+"""What they tell of each: the longest certificate, signature and host name fit."""
 
 
 def check_shards(shards: object, inputs: Inputs | None = None, owner: str = "a study") -> int:
@@ -32,6 +37,20 @@ def check_division(shards: int, rows: Mapping[str, int], owner: str, name: str =
     if least is not None and rows[least] < shards:
         must_be = f"at most {rows[least]}, the rows of '{least}': every shard has rows of every owner"
         raise parameter_error(name, owner, must_be, shards)
+
+
+def check_divisible(shards: int | None, rows: int, *, divisible: bool) -> None:
+    """Raise InvalidInputError where a training cannot have so many shards; None: it has none."""
+    if shards is None:
+        return
+    if not divisible:
+        must_be = (
+            "left out (None) unless recipe='best' and delta > 0 (for example 1e-6): only noisy descent divides rows "
+            "among shards, and every other training runs in one process for each party"
+        )
+        raise parameter_error("shards", OWNER, must_be, shards)
+    if shards > rows:
+        raise parameter_error("shards", OWNER, f"at most {rows}, the number of rows", shards)
 
 
 def divided_rows(inputs: Inputs, shards: int) -> tuple[dict[str, slice], ...]:

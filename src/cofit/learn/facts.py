@@ -21,12 +21,13 @@ from cofit.learn.asked import (
     rows_are_clipped,
 )
 from cofit.learn.checked import OWNER, byte_count, flag, integer, one_of, positive, real
-from cofit.learn.division import check_shards
+from cofit.learn.division import check_divisible, check_shards
 from cofit.learn.exact import ADDED
 from cofit.learn.losses import LOSSES
 from cofit.learn.recipes.descent.budget import pure_penalty, spend
 from cofit.learn.recipes.descent.clip import row_limit
 from cofit.learn.recipes.descent.public_map import check_cells
+from cofit.learn.recipes.descent.pure import takes_pure_steps
 from cofit.learn.recipes.descent.shares import Shares, checked_shares, refuse_level
 from cofit.learn.recipes.minimiser.settings import INITIALS, SOLVERS
 from cofit.learn.settings import RECIPES, WHO_SCALES
@@ -64,6 +65,7 @@ class Facts:
     memory: the bytes that a party may use, by which batches of rows are made; None: no limit.
     shards: among how many every party divides the rows (``division``), each a process that may use ``memory``; None:
     a party is one process.
+    pure_steps: with delta = 0, K-norm noise in a few steps (``recipes.descent.pure``).
     """
 
     rows: int
@@ -105,18 +107,25 @@ class Facts:
     reference_inputs: int | None = field(default=None, metadata=ADDED)
     memory: int | None = field(default=None, metadata=ADDED)
     shards: int | None = field(default=None, metadata=ADDED)
+    pure_steps: bool = field(default=False, metadata=ADDED)
 
     @property
     def method(self) -> str:
         """'descent': noise in every step. 'minimiser': noise on the minimiser, as in the paper.
 
-        Recipe 'best' falls back on the latter for delta = 0, but where rows are said to be sparse and the owners scale
-        them (the parties would have to compare every value with 0), and what is predicted are classes.
+        Recipe 'best' falls back on the latter for delta = 0, but with ``pure_steps``, and where rows are said to be
+        sparse and the owners scale them (the parties would have to compare every value with 0), and what is predicted
+        are classes.
         """
         if self.recipe == "paper":
             return MINIMISER
+        return DESCENT if self.delta or self.pure_steps or self.sparse else MINIMISER
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are said to be so sparse that Laplace noise is less, where delta is 0."""
         sparse = self.row_nonzeros is not None and 2 * self.row_nonzeros < self.cols and not of_numbers(self.loss)
-        return DESCENT if self.delta or (sparse and self.normalised_by == "owners") else MINIMISER
+        return sparse and self.normalised_by == "owners"
 
     def spec(self, parties: int | None = None) -> Spec:
         """Return the scheme among so many parties; None: as many as is usual. Refuses what does not fit together."""
@@ -139,7 +148,7 @@ class Facts:
     @property
     def norm(self) -> str:
         """The norm in which no row is longer than 1: 'l1' for the Laplace noise of descent with delta = 0."""
-        return "l1" if self.method == DESCENT and not self.delta else "l2"
+        return "l1" if self.method == DESCENT and not self.delta and not self.pure_steps else "l2"
 
     @property
     def divisible(self) -> bool:
@@ -224,9 +233,11 @@ def training_facts(
     with delta = 0 only, for the accuracy and not for the guarantee. calibrate_intercept: recipe 'best' with delta > 0
     spends 5 % of its budget on three steps for the intercept alone, after the weights. budget_shares: shares of the
     budget (of mu^2) for 'level', 'centre' and 'intercept' that replace the recipe's; 0: no such release. The steps have
-    what is left. Recipe 'best' with delta > 0 only. weight_bound: records have weights, from 0 to this one; the noise
-    is that of a record with the largest. class_weights: a public weight for each class, in their order. Both
-    with recipe 'best' and delta > 0 only, and one of them at most.
+    what is left. Recipe 'best' with delta > 0 only. pure_steps: recipe 'best' with delta = 0 takes a few steps with
+    K-norm noise where a rule of rows, columns and epsilon says that this is better (``recipes.descent.pure``), unless
+    rows are said to be sparse. None: False, as for facts from before there was this choice. weight_bound: records have
+    weights, from 0 to this one; the noise is that of a record with the largest. class_weights: a public weight for each
+    class, in their order. Both with recipe 'best' and delta > 0 only, and one of them at most.
 
     With recipe 'paper' only (None: the default):
     l2: Lambda, the penalty of the mean loss, 1. mechanism: None takes 'knorm' when delta is 0 ('laplace' where epsilon
@@ -379,17 +390,8 @@ def training_facts(
         memory=None if asked.memory is None else byte_count("memory", asked.memory),
         shards=None if shards is None else check_shards(shards, owner=OWNER),
     )
-    return facts if facts.shards is None else _checked_shards(facts, facts.shards)
-
-
-def _checked_shards(facts: Facts, shards: int) -> Facts:
-    """Return the facts, or refuse shards that they cannot have."""
-    if not facts.divisible:
-        must_be = (
-            "left out (None) unless recipe='best' and delta > 0 (for example 1e-6): only noisy descent divides rows "
-            "among shards, and every other training runs in one process for each party"
-        )
-        raise parameter_error("shards", OWNER, must_be, shards)
-    if shards > facts.rows:
-        raise parameter_error("shards", OWNER, f"at most {facts.rows}, the number of rows", shards)
+    facts = replace(
+        facts, pure_steps=takes_pure_steps(facts, asked.pure_steps, dense=not facts.sparse and not of_numbers(loss))
+    )
+    check_divisible(facts.shards, rows, divisible=facts.divisible)
     return facts

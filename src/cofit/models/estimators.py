@@ -69,6 +69,10 @@ class LogisticRegression(PrivateLinearClassifier):
     row_nonzeros : int, default=None
         About how many values of a row are not 0, as far as is publicly known. For delta = 0 with recipe 'best' only:
         sparse rows get noise in another geometry then. It changes the accuracy, never the guarantee.
+    pure_steps : bool, default=None
+        Recipe 'best' with delta = 0, two classes: noise in one to ten gradient steps in place of noise on the
+        minimiser, where a rule of rows, columns and epsilon (below 2) says that this is more accurate. None: True.
+        False: noise on the minimiser.
     calibrate_intercept : bool, default=False
         Recipe 'best' with delta > 0: spend 5 % of the budget on three more steps for the intercept alone, after the
         weights. It seldom helps, because the constant beside each row serves as well; try it on public data first.
@@ -205,7 +209,8 @@ class LinearSVC(PrivateLinearClassifier):
     which is the derivative of the hinge max(0, 1 - s_i <w, z_i>), rounded within 1/4 of its corner. Models are as
     accurate as those of ``LogisticRegression``, with a hinge loss a little lower on most data, and no probabilities.
 
-    Recipe 'paper', and recipe 'best' with delta = 0, approximate the minimiser of
+    Recipe 'paper', and recipe 'best' with delta = 0 where no noise is in steps (``pure_steps``), approximate the
+    minimiser of
 
         J(w) = (1/n) sum_i h(s_i <w, x_i>) + (l2 / 2) ||w||^2,    s_i = -1 or 1,  ||x_i|| <= 1,
 

@@ -77,6 +77,7 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
         check_shrinkage(self.shrinkage, name)
         given = with_sample_weights(self._tables(owners, y, partition), sample_weight, self.weight_bound, name)
         facts = {fact: getattr(self, fact) for fact in SETTINGS}
+        facts["pure_steps"] = True if self.pure_steps is None else self.pure_steps
         if (reference := self._reference(given)) is not None:
             given = mapped_tables(given, reference, partition)
             facts["reference"] = reference.hash
@@ -148,7 +149,7 @@ class PrivateLinearEstimator(TrainingSettings, BaseEstimator):  # type: ignore[m
 
     @property
     def _descends(self) -> bool:
-        """Whether noise is in the steps: with delta = 0 it hardly ever is."""
+        """Whether the loss is that of noise in every step, which is Gaussian: not with delta = 0."""
         return self.recipe == "best" and self.delta != 0
 
     @classmethod

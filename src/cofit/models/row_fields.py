@@ -7,19 +7,22 @@ from dataclasses import asdict
 from typing import Any
 
 from cofit.errors import parameter_error
+from cofit.learn.recipes.descent.pure import PLAIN_COLUMNS
 from cofit.learn.recipes.descent.row_map import NORMS, RowMap
 from cofit.privacy.certificate import Certificate
 
 _CLIPPED = {"mean", "stretch", "radius"}
 _NAMES = {"norm", "bound", "floor", "level", "centre", *_CLIPPED}
-_MAPPED = "mapped"  # stated where it is so: files of earlier releases lack it
+_MAPPED, _PLAIN = "mapped", "plain"
+_STATED = {_MAPPED, _PLAIN}  # where they are so: files of earlier releases lack them
 _LISTS = ("centre", "mean", "stretch")
 _OWNER = "a LinearModel"
 
 
 def read_rows(fields: Any) -> RowMap:
     """Return the row map that a file states, or raise InvalidInputError."""
-    if not isinstance(fields, dict) or set(fields) - {_MAPPED} != _NAMES or fields.get(_MAPPED, True) is not True:
+    sound = isinstance(fields, dict) and set(fields) - _STATED == _NAMES
+    if not sound or any(fields.get(name, True) is not True for name in _STATED):
         raise parameter_error("rows", _OWNER, f"null, or a mapping with the fields {sorted(_NAMES)}", fields)
     for name in _LISTS:
         if fields.get(name) is not None and not isinstance(fields[name], list):
@@ -30,7 +33,7 @@ def read_rows(fields: Any) -> RowMap:
 
 def stated_rows(rows: RowMap) -> dict[str, Any]:
     """Return a row map in JSON's types, as ``read_rows`` reads it."""
-    return {name: value for name, value in asdict(rows).items() if value or name != _MAPPED}
+    return {name: value for name, value in asdict(rows).items() if value or name not in _STATED}
 
 
 def check_rows(rows: RowMap | None, cols: int, certificate: Certificate) -> None:
@@ -46,6 +49,10 @@ def check_rows(rows: RowMap | None, cols: int, certificate: Certificate) -> None
         raise parameter_error(
             "rows.mapped", _OWNER, "there if and only if the certificate has a reference", rows.mapped
         )
+    plain = certificate.facts.get("pure_steps") is True and cols <= PLAIN_COLUMNS
+    if rows.plain != plain:
+        must_be = f"there if and only if noise is K-norm and there are at most {PLAIN_COLUMNS} columns"
+        raise parameter_error("rows.plain", _OWNER, must_be, rows.plain)
     numbers = {"bound": rows.bound, "floor": rows.floor}
     numbers |= {name: value for name in ("level", "radius") if (value := getattr(rows, name)) is not None}
     for name in _LISTS:

@@ -34,6 +34,8 @@ def stated_parameters(model: LinearModel) -> dict[str, Any]:
     usual = scheme_named(certificate.scheme).info.default_parties
     stated["parties"] = None if len(certificate.parties) == usual else len(certificate.parties)
     stated["threshold"] = certificate.facts.get("threshold")
+    if certificate.recipe == "best" and not certificate.delta:
+        stated["pure_steps"] = certificate.facts.get("pure_steps", False)
     if certificate.recipe == "paper" and certificate.minimiser is not None:
         stated |= {
             "l2": float(certificate.minimiser.l2),

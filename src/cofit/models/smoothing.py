@@ -51,7 +51,7 @@ def checked_smoothing(smoothing: object) -> bool:
 def why_not_smoothed(model: LinearModel) -> str | None:
     """Return why a model cannot be smoothed, in half a sentence; None where it can."""
     descent = model.certificate.descent
-    if descent is None or descent.norm != "l2":
+    if descent is None or not model.certificate.delta:
         return "it was not trained by recipe 'best' with a delta above 0"
     if model.target_range is not None:
         return "it predicts numbers, of which it makes no better ones"

@@ -235,9 +235,11 @@ def _check_descent(c: Certificate, descent: CertifiedDescent) -> None:
     """Raise unless the releases are those of the method, each as sensitive as stated, and all together private."""
     _require(c, "proven", c.proven, "true for descent: nothing of it is left unproven")
     _require(c, "epochs", c.epochs == descent.steps, "the number of steps")
-    law = {"l2": ("gaussian", "L2"), "l1": ("laplace", "L1")}.get(descent.norm)
+    dense = "gaussian" if c.delta else "knorm"
+    law = {"l2": (dense, "L2"), "l1": ("laplace", "L1")}.get(descent.norm)
     _require_part("statement.norm", law is not None, "'l1' or 'l2'", descent.norm)
-    _require(c, "mechanism", law is not None and c.mechanism == law[0], "gaussian in l2, laplace in l1")
+    must_be = "gaussian in l2 (knorm where delta is 0), laplace in l1"
+    _require(c, "mechanism", law is not None and c.mechanism == law[0], must_be)
     _require(c, "normalised_by", descent.norm == "l2" or c.normalised_by == "owners", "'owners' in l1")
     stated = [release.name for release in c.releases]
     extras = [*CLIPPED] if MEAN in stated else [name for name in (LEVEL, CENTRE) if name in stated]
@@ -250,7 +252,7 @@ def _check_descent(c: Certificate, descent: CertifiedDescent) -> None:
         f"the intercept"
     )
     _require(c, "releases", in_order, must_be)
-    _require(c, "releases", descent.norm == "l2" or not (extras or calibrated), "of steps alone in l1")
+    _require(c, "releases", c.delta > 0 or not (extras or calibrated), "of steps alone where delta is 0")
     _require(c, "releases", not calibrated or descent.constant > 0, "none for an intercept where there is none")
     _check_numbers(c, descent, extras)
     for i, release in enumerate(c.releases):
@@ -330,7 +332,7 @@ def _noise_of_weights(c: Certificate, descent: CertifiedDescent) -> float:
     steps = [release for release in c.releases if release.name.startswith(STEP)]
     counts = [min(descent.averaged, descent.steps - t) / descent.averaged for t in range(descent.steps)]
     unit = float(_step(steps[0].grid) * descent.step_size / descent.factor[0])
-    spread = math.sqrt(2) if descent.norm == "l1" else 1.0
+    spread = MECHANISMS[c.mechanism].deviation(c.d)
     lengths = [unit * count * float(step.scale) for count, step in zip(counts, steps, strict=True)]
     return spread * math.sqrt(c.d) * math.hypot(*lengths)
 

@@ -52,6 +52,7 @@ _SETTING = (
         "fit_intercept",
         "normalised_by",
         "clip_rows",
+        "pure_steps",
         "calibrate_intercept",
     ),
     *("budget_shares", "l2", "sensitivity", "intercept_scaling", *_RANGES),

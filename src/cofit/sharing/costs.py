@@ -7,12 +7,16 @@ where several parties wait in turn (products through one party).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
-from cofit.arithmetic import Ring
+from cofit.arithmetic import Ring, Shape
+from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.bits import packed_length
+from cofit.arithmetic.narrow import narrow_bytes
 from cofit.sharing.bit_forms import BitForm
 from cofit.sharing.inputs import CHUNK_BYTES
 from cofit.sharing.shares import Share
@@ -42,7 +46,8 @@ class Cost:
     one of the ``left`` and of the ``right`` operand (where operands are opened under masks: not again for a held left
     one, and once for the square of a value), and ``fixed_bytes`` once for the whole operation, whatever its size (the
     digests of an active scheme). ``packed``: words for every 64 elements of the result, where bits of them travel.
-    ``notes``: what is to be checked later.
+    ``high``: numbers for each element of the result that have as many bytes as the bits a truncation cuts off need, and
+    all of a kind together whole words. ``notes``: what is to be checked later.
     """
 
     rounds: int
@@ -51,7 +56,20 @@ class Cost:
     left: int = 0
     right: int = 0
     packed: int = 0
+    high: int = 0
     notes: Noted | None = None
+
+    def bytes(
+        self, ring: Ring, shape: Shape, left: Shape | None = None, right: Shape | None = None, *, shift: int = 0
+    ) -> int:
+        """Return what an operation sends. ``left``, ``right``: operands that it sends for."""
+        count = math.prod(shape)
+        elements = self.elements * count
+        elements += 0 if left is None else self.left * math.prod(left)
+        elements += 0 if right is None else self.right * math.prod(right)
+        words = self.packed * packed_length(count) * BITS.element_bytes if self.packed else 0
+        high = self.high * narrow_bytes(count, shift) if self.high else 0
+        return elements * ring.element_bytes + words + high + self.fixed_bytes
 
 
 @dataclass(frozen=True)

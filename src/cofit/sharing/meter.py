@@ -118,15 +118,9 @@ class Meter(FromNumbers, MeteredSums):
         self._tally[0] += rounds
         self._tally[1] += size
 
-    def _count(
-        self, cost: Cost, ring: Ring, shape: Shape, left: Shape | None = None, right: Shape | None = None
-    ) -> Share:
-        """Count an operation with messages, and return its result. ``left``, ``right``: operands that it sends for."""
-        elements = cost.elements * math.prod(shape)
-        elements += 0 if left is None else cost.left * math.prod(left)
-        elements += 0 if right is None else cost.right * math.prod(right)
-        words = cost.packed * packed_length(math.prod(shape)) * BITS.element_bytes if cost.packed else 0
-        self._send(cost.rounds, elements * ring.element_bytes + words + cost.fixed_bytes)
+    def _count(self, cost: Cost, ring: Ring, shape: Shape, *operands: Shape | None, shift: int = 0) -> Share:
+        """Count an operation with messages, and return its result; see ``Cost.bytes``."""
+        self._send(cost.rounds, cost.bytes(ring, shape, *operands, shift=shift))
         self._note(cost, ring, math.prod(shape))
         return self._blank(ring, shape)
 
@@ -275,12 +269,12 @@ class Meter(FromNumbers, MeteredSums):
         if ring is BITS:
             cost = self._costs.bits.product
             self._tally[5] += 64 * math.prod(shape)
-        return self._grown(self._count(cost, ring, shape, left, right))
+        return self._grown(self._count(cost, ring, shape, left, right, shift=shift))
 
     def _truncate(self, a: Share, shift: int) -> Share:
         if self._late is not None:
             self._late.zeros(a.ring, math.prod(a.shape))
-        return self._grown(self._count(self._costs.truncation, a.ring, a.shape))
+        return self._grown(self._count(self._costs.truncation, a.ring, a.shape, shift=shift))
 
     # --- bits --------------------------------------------------------------------------------------------
 

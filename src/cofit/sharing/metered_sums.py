@@ -32,7 +32,8 @@ class MeteredSums(Blank):
         costs = [self._costs.truncated_product if one.shift else self._costs.product for one in wanted]
         self._send(max(cost.rounds for cost in costs), 0)
         return [
-            self._count(replace(cost, rounds=0), one.ring, one.shape) for cost, one in zip(costs, wanted, strict=True)
+            self._count(replace(cost, rounds=0), one.ring, one.shape, shift=one.shift)
+            for cost, one in zip(costs, wanted, strict=True)
         ]
 
     def partial_sum(self, one: ProductSum) -> PartialSum:
@@ -75,7 +76,7 @@ class MeteredSums(Blank):
         self._count(cost.signals, BITS, (2 * groups - 1, 2 * words))
         signals = blank_bits(groups, 2 * 64 * words)
         carry_out(self.boolean, signals, signals, groups)
-        return self._count(cost.result if one.shift else cost.exact_result, one.ring, one.shape)
+        return self._count(cost.result if one.shift else cost.exact_result, one.ring, one.shape, shift=one.shift)
 
     # --- what a meter has beside -------------------------------------------------------------------------
 
@@ -83,9 +84,7 @@ class MeteredSums(Blank):
     def _send(self, rounds: int, size: int) -> None: ...
 
     @abstractmethod
-    def _count(
-        self, cost: Cost, ring: Ring, shape: Shape, left: Shape | None = None, right: Shape | None = None
-    ) -> Share: ...
+    def _count(self, cost: Cost, ring: Ring, shape: Shape, *operands: Shape | None, shift: int = 0) -> Share: ...
 
     @abstractmethod
     def _count_products(self, ring: Ring, multiply_adds: int) -> None: ...

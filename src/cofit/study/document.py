@@ -53,7 +53,8 @@ class Model:
 class Privacy:
     """What the release guarantees: epsilon and delta; with recipe 'paper' by which noise, for which gradient bound.
 
-    budget_shares: what users have chosen in place of recipe 'best', by name; empty: nothing.
+    budget_shares: what users have chosen in place of recipe 'best', by name; empty: nothing. pure_steps: with delta =
+    0, noise in a few steps where that is better; None: not, as in studies from before there was this choice.
     """
 
     epsilon: float
@@ -61,6 +62,7 @@ class Privacy:
     mechanism: str | None
     sensitivity: str | None
     budget_shares: tuple[tuple[str, float], ...]
+    pure_steps: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -258,7 +260,7 @@ class Study(HashedStudy):
             "format": FORMAT,
             "name": self.name,
             "model": {name: v for name, v in vars(self.model).items() if v is not None or name != "class_weights"},
-            "privacy": vars(self.privacy),
+            "privacy": {name: v for name, v in vars(self.privacy).items() if v is not None or name != "pure_steps"},
             "data": data,
             "compute": compute,
             "parties": [party.to_dict() for party in self.parties],

@@ -54,7 +54,7 @@ _DOCUMENT = (
 )  # fmt: skip
 _MODEL_OF_PAPER = tuple(one.name for one in fields(Model) if one.name in PAPER_DEFAULTS)
 _MODEL = ("kind", "recipe", "intercept", "calibrate_intercept", "class_weights", *_MODEL_OF_PAPER)
-_PRIVACY = ("epsilon", "delta", "budget_shares", "mechanism", "sensitivity")
+_PRIVACY = ("epsilon", "delta", "pure_steps", "budget_shares", "mechanism", "sensitivity")
 _DATA = (
     "partition", "label", "label_values", "normalised_by", "norm_floor", "row_nonzeros", "row_key", "unmatched", "rows",
     "clip_rows", "label_range", "weight", "weight_bound", "reference",
@@ -186,7 +186,14 @@ def _privacy(table: Table, recipe: str) -> Privacy:
         mechanism=table.text("mechanism", "gaussian" if delta > 0 else "knorm", choices=MECHANISMS) if paper else None,
         sensitivity=table.text("sensitivity", "tight", choices=SENSITIVITIES) if paper else None,
         budget_shares=_shares(table),
+        pure_steps=_pure_steps(table, paper=paper, delta=delta),
     )
+
+
+def _pure_steps(table: Table, *, paper: bool, delta: float) -> bool | None:
+    if paper or delta:
+        table.absent(["pure_steps"], "it is for model.recipe = 'best' with privacy.delta = 0; leave it out")
+    return table.boolean("pure_steps", False) if "pure_steps" in table else None
 
 
 def _shares(table: Table) -> tuple[tuple[str, float], ...]:

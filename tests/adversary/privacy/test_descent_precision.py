@@ -28,6 +28,7 @@ from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.sampling.discrete_gaussian import discrete_gaussians
 from cofit.sampling.discrete_laplace import discrete_laplace
+from cofit.sampling.rounded_knorm import rounded_knorms
 from support.chance import accept, reject
 from support.descent import Integers, Table, opened, plan_of
 
@@ -63,7 +64,7 @@ def candidates(plan: DescentPlan) -> tuple[Table, Table]:
 def right_guesses(plan: DescentPlan, trials: int) -> dict[str, int]:
     right = dict.fromkeys(ATTACKS, 0)
     for trial in range(trials):
-        weights = opened(plan, candidates(plan)[trial % 2])
+        weights = opened(plan, candidates(plan)[trial % 2]) >> plan.formats.cells
         for name, attack in ATTACKS.items():
             right[name] += attack(weights) == bool(trial % 2)
     return right
@@ -92,22 +93,31 @@ def coarser_noise(factor: int = COARSE) -> Iterator[None]:
         finer = discrete_gaussians(party, [(sigma / factor, n) for sigma, n in laws], ring, precision=precision)
         return [one * factor for one in finer]
 
+    def vectors(party: Party, count: int, d: int, scale: Fraction, ring: IntegerRing) -> SecretArray:
+        return rounded_knorms(party, count, d, scale / factor, ring) * factor
+
     with (
         mock.patch.object(noisy, "discrete_gaussians", draws),
         mock.patch.object(noisy, "discrete_laplace", draw),
+        mock.patch.object(noisy, "rounded_knorms", vectors),
     ):
         yield
 
 
-@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), pytest.param("owners", 40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kind", "trials"), [("pure", 60), ("knorm", 60), pytest.param("owners", 40, marks=pytest.mark.slow)]
+)
 def test_a_released_descent_tells_candidates_apart_no_better_than_epsilon_allows(kind: str, trials: int) -> None:
     accept({attack: p_of(right, trials) for attack, right in right_guesses(plan_for(kind), trials).items()})
 
 
-@pytest.mark.parametrize(("kind", "trials"), [("pure", 60), pytest.param("owners", 32, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kind", "trials"), [("pure", 60), ("knorm", 60), pytest.param("owners", 32, marks=pytest.mark.slow)]
+)
 def test_noise_on_a_coarser_grid_would_tell_them_apart(kind: str, trials: int) -> None:
     """Broken on purpose."""
-    with coarser_noise():
-        right = right_guesses(plan_for(kind), trials)
+    plan = plan_for(kind)
+    with coarser_noise(COARSE << plan.formats.cells):
+        right = right_guesses(plan, trials)
     assert right[f"multiples of {COARSE}"] == trials
     reject({"multiples": p_of(trials, trials)})

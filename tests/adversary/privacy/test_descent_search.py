@@ -40,7 +40,7 @@ from support.descent import (
     plan_of,
     targets_of,
 )
-from support.lies import all_pass
+from support.lies import all_checked
 from support.releases import certified, first_steps
 
 KINDS = (
@@ -84,11 +84,13 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
     def note(name: str, values: list[SecretArray]) -> None:
         found[name] = np.array([integers(value).ravel() for value in values]).astype(np.int64)
 
-    def spied_prepared(x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: Any, known: Any) -> Any:
+    def spied_prepared(
+        x: SecretArray, passed: SecretArray, squares: SecretArray | None, plan: DescentPlan, noise: Any, known: Any
+    ) -> Any:
         if plan.level is not None:
             alone = [(row_means(x[i : i + 1]), passed[i : i + 1]) for i in range(len(x))]
             note("level", [program._sum_of_means(*one_record, plan) for one_record in alone])
-        return prepared(x, passed, plan, noise, known)
+        return prepared(x, passed, squares, plan, noise, known)
 
     def spied_sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
         note("centre", [total(one(rows, i), passed[i : i + 1], plan) for i in range(len(rows.x))])
@@ -256,7 +258,7 @@ def test_nor_does_any_record_beside_liars_or_their_own(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", FAST[:2])
 def test_without_the_check_of_rows_lies_go_further(kind: str) -> None:
-    with mock.patch.object(program, "verdicts", all_pass):
+    with mock.patch.object(program, "checked", all_checked):
         assert max(searched(plan_for(kind), 1, 41, lying=20).values()) > 1
 
 
@@ -296,8 +298,10 @@ def longer_means(x: SecretArray) -> SecretArray:
     return longer(means(x))
 
 
-def longer_rows(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
-    rows = scaled_rows(x, offset, passed, plan)
+def longer_rows(
+    x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan, squares: SecretArray | None
+) -> Rows:
+    rows = scaled_rows(x, offset, passed, plan, squares)
     assert rows.scale is not None
     return replace(rows, scale=longer(rows.scale))
 

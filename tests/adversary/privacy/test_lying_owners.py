@@ -24,7 +24,7 @@ from cofit.learn.recipes.descent import noisy, program
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.roles.local.run import run_local
 from cofit.secret import Party, SecretArray
-from support.lies import COIN, all_pass, contributions, lying
+from support.lies import COIN, all_checked, contributions, lying
 from support.schemes import also_slow, form, local
 
 SCHEMES = ("rep3", "semi2k", "rep4", "repn", "shamir/5")
@@ -35,7 +35,7 @@ Reals = npt.NDArray[np.float64]
 @contextmanager
 def unchecked() -> Iterator[None]:
     """Inside, every record passes, whatever it is."""
-    with mock.patch.object(program, "verdicts", all_pass):
+    with mock.patch.object(program, "checked", all_checked):
         yield
 
 

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 from unittest import mock
@@ -24,8 +25,9 @@ from cofit.arithmetic import FixedPoint, IntegerRing
 from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.plan import DescentPlan
 from cofit.learn.recipes.descent.program import descend
-from cofit.sampling import discrete_gaussian, discrete_laplace
+from cofit.sampling import discrete_gaussian, discrete_laplace, rounded_knorm
 from statistical.sampling.checks import Values, mean_of, unrelated, variance_of
+from statistical.sampling.test_knorm import battery as of_vectors
 from support.chance import ALPHA, PValues, accept, believe, reject, shared
 from support.descent import Table, contributed, plan_of
 from support.releases import certified, drawn, first_steps
@@ -115,6 +117,51 @@ def test_noise_that_is_used_again_is_noticed(kind: str) -> None:
         reject(battery(plan, noise | {after.name: again}))
 
 
+# --- K-norm noise: vectors -------------------------------------------------------------------------------
+
+
+def vectors(plan: DescentPlan, count: int, scheme: str = "clear") -> Values:
+    """The noise of so many steps as the program draws it, one in a row, in units of its scale."""
+    (event,) = {replace(event, name="step") for event in plan.events}
+    many = replace(plan, events=tuple(replace(event, name=f"step {i + 1}") for i in range(count)))
+
+    def draw(party: Party) -> list[Values]:
+        noise = noisy.Noise(party, many)
+        return [party.open(noise.of_step(i), reason="a test of noise") for i in range(count)]
+
+    results = run_local(draw, scheme=scheme, parties=1 if scheme == "clear" else None, timeout=600).results
+    steps = np.asarray(next(iter(results.values())), dtype=np.float64) * 2.0**plan.formats.grid
+    assert (steps == np.rint(steps)).all(), "noise is whole steps of the grid"
+    return np.asarray(steps / float(event.scale))
+
+
+@shared
+def right_vectors() -> Values:
+    return vectors(plan_of("knorm"), 2_000)
+
+
+@pytest.mark.parametrize(("scheme", "count"), [("clear", 2_000), pytest.param("rep3", 600, marks=pytest.mark.slow)])
+def test_steps_have_k_norm_noise_of_the_stated_scale(scheme: str, count: int) -> None:
+    accept(
+        of_vectors(right_vectors() if scheme == "clear" else vectors(plan_of("knorm", scheme=scheme), count, scheme))
+    )
+
+
+WRONG_VECTORS: dict[str, Callable[[Values], Values]] = {
+    "too short": lambda noise: 0.9 * noise,
+    "of one sign": np.abs,
+    "of independent coordinates": lambda noise: noise[np.argsort(np.random.default_rng(1).random(noise.shape), axis=0),
+                                                      np.arange(noise.shape[1])],
+    "one length": lambda noise: noise / np.linalg.norm(noise, axis=1, keepdims=True) * noise.shape[1],
+    "used twice": lambda noise: np.repeat(noise[::2], 2, axis=0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG_VECTORS)
+def test_wrong_k_norm_noise_is_noticed(wrong: str) -> None:
+    reject(of_vectors(WRONG_VECTORS[wrong](right_vectors())))
+
+
 def test_a_release_uses_its_noise_once() -> None:
     plan = plan_of("parties, level, centred")
 
@@ -152,9 +199,16 @@ def quick_noise(factor: float) -> Iterator[None]:
             drawn.append(party.constant(values, FixedPoint(0, ring)).loosened(largest))
         return drawn
 
+    def vectors(party: Party, count: int, d: int, scale: Fraction, ring: IntegerRing) -> SecretArray:
+        drawn = rng.normal(size=(count, d))
+        lengths = rng.gamma(d, float(scale) * factor, size=(count, 1))
+        values = np.floor(drawn * lengths / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.int64)
+        return party.constant(values, FixedPoint(0, ring)).loosened(rounded_knorm.largest_draw(d, scale))
+
     with (
         mock.patch.object(noisy, "discrete_gaussians", draws),
         mock.patch.object(noisy, "discrete_laplace", draw),
+        mock.patch.object(noisy, "rounded_knorms", vectors),
         mock.patch.object(Party, "forget_inputs", lambda self: None),  # so that one run descends many times
     ):
         yield
@@ -193,11 +247,13 @@ def largest_excess(plan: DescentPlan, neighbours: tuple[Table, Table], count: in
     return float(np.max(excess))
 
 
-SEEN = {"one step, pure": (1 / 3, 500), "two steps, pure": (1 / 6, 500)}
+SEEN = {"one step, pure": (1 / 3, 500), "two steps, pure": (1 / 6, 500), "one step, K-norm": (1 / 8, 500)}
 """What part of the noise is certain to be found too little, and by how many draws; elsewhere a third, by 600."""
 AUDITS: dict[str, tuple[dict[str, Any], int]] = {
     "one step, pure": ({"kind": "pure", "rows": 2, "cols": 3, "row_nonzeros": 1, "epsilon": 1.0}, 4_000),
     "two steps, pure": ({"kind": "pure", "rows": 3, "cols": 3, "row_nonzeros": 1, "epsilon": 2.0}, 4_000),
+    "one step, K-norm": ({"kind": "knorm", "rows": 2, "cols": 3, "epsilon": 1.0}, 4_000),
+    "two steps, K-norm": ({"kind": "knorm", "rows": 30, "cols": 1, "epsilon": 1.9, "fit_intercept": False}, 2_000),
     "twenty steps": ({"kind": "owners", "rows": 2, "cols": 2, "epsilon": 1.0, "delta": 0.02}, 600),
     "twenty steps, parties": (
         {"kind": "parties", "rows": 3, "cols": 1, "epsilon": 1.0, "delta": 0.02, "fit_intercept": False},
@@ -226,7 +282,11 @@ def test_the_whole_descent_is_as_private_as_stated(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name if name == "one step, pure" else pytest.param(name, marks=pytest.mark.slow) for name in AUDITS]
+    "name",
+    [
+        name if name in ("one step, pure", "one step, K-norm") else pytest.param(name, marks=pytest.mark.slow)
+        for name in AUDITS
+    ],
 )
 @pytest.mark.timeout(600)
 def test_too_little_noise_violates_it(name: str) -> None:

@@ -106,18 +106,6 @@ def test_signed_by_bits(rng: np.random.Generator, words: int, cols: int, adds_bi
             np.testing.assert_array_equal(out.reshape(-1), expected)
 
 
-def test_mask_parts(rng: np.random.Generator, words: int) -> None:
-    bits = 64 * words
-    for n in SIZES:
-        r_0, r_1, share, top = drawn(rng, 4, n, words)
-        mask = reduce(decode(r_0, words) + decode(r_1, words), words)
-        for shift in (1, 24, 63, bits - 1):
-            out = np.full((2, n * words), 7, np.uint64)
-            kernels.mask_parts(r_0, r_1, share, top, shift, out, words)
-            np.testing.assert_array_equal(out[0], total(words, [mask >> shift], [decode(share, words)], n))
-            np.testing.assert_array_equal(out[1], total(words, [mask >> (bits - 1)], [decode(top, words)], n))
-
-
 def test_unmask(rng: np.random.Generator, words: int) -> None:
     bits = 64 * words
     for n in SIZES:
@@ -131,23 +119,6 @@ def test_unmask(rng: np.random.Generator, words: int) -> None:
                 out = np.full(n * words, 7, np.uint64)
                 kernels.unmask(opened, share, top, out_mask, shift, adds_opened, out, words)
                 np.testing.assert_array_equal(out, total(words, [wrap, *shifted], minus, n))
-
-
-def test_a_whole_truncation(rng: np.random.Generator, words: int) -> None:
-    """Shares of r >> shift and of its top bit, and the masked value in the open, make z / 2^shift up to the carry."""
-    bits, shift, n = 64 * words, 20, 1000
-    limit = 1 << (bits - 2)
-    z = np.array([int(v) % (2 * limit) - limit for v in decode(random_words(rng, (n,), words), words)], dtype=object)
-    r_0, r_1, share_0, top_0, out_0, out_1 = drawn(rng, 6, n, words)
-    dealt = np.empty((2, n * words), np.uint64)
-    kernels.mask_parts(r_0, r_1, share_0, top_0, shift, dealt, words)
-    opened = [encode(reduce(z, words), words), r_0, r_1]
-    parts = np.empty((2, n * words), np.uint64)
-    kernels.unmask(opened, share_0, top_0, out_0, shift, True, parts[0], words)
-    kernels.unmask(opened, dealt[0], dealt[1], out_1, shift, False, parts[1], words)
-    result = total(words, values([parts[0], parts[1], out_0, out_1], words), [], n)
-    errors = reduce(decode(result, words) - (z >> shift), words)
-    assert set(errors) == {0, 1}
 
 
 def test_any_shape_is_taken_as_flat(rng: np.random.Generator) -> None:
@@ -183,7 +154,3 @@ def test_arguments_that_do_not_fit_are_refused_by_name() -> None:
     for shift in (0, 64):
         with pytest.raises(ValueError, match=r"'shift' parameter of unmask must be a number from 1 to 63"):
             kernels.unmask([z(2)], z(2), z(2), z(2), shift, True, z(2), 1)
-    with pytest.raises(ValueError, match=r"'out' parameter of mask_parts must be an array of shape \(6,\)"):
-        kernels.mask_parts(z(3), z(3), z(3), z(3), 1, np.zeros((3, 3), np.uint64), 1)
-    with pytest.raises(ValueError, match=r"'top' parameter of mask_parts must be an array of shape \(3,\)"):
-        kernels.mask_parts(z(3), z(3), z(3), z(2), 1, np.zeros((2, 3), np.uint64), 1)

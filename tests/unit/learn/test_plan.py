@@ -53,6 +53,7 @@ BAD: dict[str, list[Any]] = {
     "row_nonzeros": [0, -1, 4, 1.5, "x", True],
     "recipe": ["worst", None, ["best"]],
     "clip_rows": ["yes", 1, True],
+    "pure_steps": ["yes", 1],
     "norm_floor": [0, 2, -1, "x"],
     "tolerance": [0, 0.2, -1, "x"],
     "allow_unproven": ["false", 1],

@@ -280,7 +280,7 @@ def release_like(**change: Any) -> tuple[CertifiedRelease, ...]:
         ("releases[0].noise", {"mechanism": "laplace", "delta": Fraction(0)}),
         ("releases[0].noise", {"mechanism": "knorm", "delta": Fraction(0)}),
         ("mechanism", {"mechanism": "laplace", "delta": Fraction(0), "releases": release_like(noise="laplace")}),
-        ("mechanism", {"mechanism": "knorm", "delta": Fraction(0), "releases": release_like(noise="knorm")}),
+        ("releases", {"mechanism": "knorm", "delta": Fraction(0), "releases": release_like(noise="knorm")}),
         ("normalised_by", {"normalised_by": "owners"}),
         ("noise_expected_norm", {"noise_expected_norm": DESCENT.noise_expected_norm * 1.01}),
         ("noise_expected_norm", {"noise_expected_norm": DESCENT.noise_expected_norm / 2}),

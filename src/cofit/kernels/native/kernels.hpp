@@ -68,13 +68,22 @@ using SquaredDistancesFn = void (*)(const Word* const* a, const Word* const* row
 // out = (1 - 2 b) a + (adds_bits ? b : 0) - minus, for the bit b of every element; a or minus: nullptr for zeros.
 using SignedByBitsFn = void (*)(const Word* bits, const Word* a, bool adds_bits, const Word* minus, size_t rows,
                                 size_t cols, Word* out);
-// With r = r_0 + r_1 of k bits: out_share = (r >> shift) - share, out_top = (r >> (k - 1)) - top.
-using MaskPartsFn = void (*)(const Word* r_0, const Word* r_1, const Word* share, const Word* top, unsigned shift,
-                             size_t n, Word* out_share, Word* out_top);
 // With c = opened + 2^(k-2): out = (1 - top(c)) top 2^(k-shift) - share - out_mask, and if adds_opened
 // + (c >> shift) - 2^(k-2-shift). 0 < shift < k.
 using UnmaskFn = void (*)(const Addends& opened, const Word* share, const Word* top, const Word* out_mask, unsigned shift,
                           bool adds_opened, size_t n, Word* out);
+// Numbers of the lowest bytes of every element, next to each other in words (narrow.inc), and back.
+using NarrowFn = void (*)(const Word* values, size_t bytes, size_t n, Word* out);
+// With r = r_0 + r_1 of k bits: out_share = -(r >> shift) - share, out_top = (r >> (k - 1)) - top. top, out_top and all
+// that follows of high parts: narrow numbers, of as many bytes as shift has begun. 0 < shift < k.
+using MaskPartsFn = void (*)(const Word* r_0, const Word* r_1, const Word* share, const Word* top, unsigned shift,
+                             size_t n, Word* out_share, Word* out_top);
+// With c = opened + 2^(k-2): out = (c >> shift) - 2^(k-2-shift), out_high = (1 - top(c)) top - hidden.
+using OpenMaskedFn = void (*)(const Addends& opened, const Word* top, const Word* hidden, unsigned shift, size_t n,
+                              Word* out, Word* out_high);
+// out = values + 2^(k-shift) (the sum of the parts).
+using AddHighFn = void (*)(const Word* values, const Word* const* parts, size_t parts_count, unsigned shift, size_t n,
+                           Word* out);
 // With bits i (inside), n (below) and a mask r of k bits: rows i, n, i q, (1 - i) q for q = r >> shift and, if shift > 0,
 // for q = r >> (k - 1), all less hidden.
 using ClipDealFn = void (*)(const Word* mask, const Word* inside, const Word* below, const Word* const* hidden,
@@ -126,8 +135,11 @@ struct Kernels {
   CrossProductFn cross_product[3];
   SquaredDistancesFn squared_distances[2];
   SignedByBitsFn signed_by_bits[2];
-  MaskPartsFn mask_parts[2];
   UnmaskFn unmask[2];
+  NarrowFn narrow[2], widen[2];
+  MaskPartsFn mask_parts[2];
+  OpenMaskedFn open_masked[2];
+  AddHighFn add_high[2];
   // Carries four bits at a time (arithmetic/carry_tables.py): the tables of planes, and what is picked from them.
   void (*carry_tables)(const Word* planes, size_t groups, size_t words, Word* out);
   void (*carry_signals)(const Word* table, const Word* planes, bool constant, size_t groups, size_t numbers, size_t words,

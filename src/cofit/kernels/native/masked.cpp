@@ -87,25 +87,6 @@ unsigned checked_shift(const char* function, long long shift, std::size_t words)
   return static_cast<unsigned>(shift);
 }
 
-void py_mask_parts(nb::object r_0_arg, nb::object r_1_arg, nb::object share_arg, nb::object top_arg, long long shift_arg,
-                   nb::object out_arg, int words_arg) {
-  const char* const function = "mask_parts";
-  const std::size_t words = checked_words(function, words_arg);
-  const unsigned shift = checked_shift(function, shift_arg, words);
-  const WordArray r_0(function, "r_0", r_0_arg, kAnyShape), r_1(function, "r_1", r_1_arg, kAnyShape);
-  const WordArray share(function, "share", share_arg, kAnyShape), top(function, "top", top_arg, kAnyShape);
-  const WordArray out(function, "out", out_arg, kAnyShape, Access::write);
-  const std::size_t n = r_0.elements(words);
-  out.require_size(2 * n * words);
-  for (const WordArray* array : {&r_0, &r_1, &share, &top}) {
-    array->require_size(n * words);
-    out.require_apart_from(*array);
-  }
-  nb::gil_scoped_release unlocked;
-  current_kernels().mask_parts[words - 1](r_0.data(), r_1.data(), share.data(), top.data(), shift, n, out.data(),
-                                          out.data() + n * words);
-}
-
 void py_unmask(nb::object opened_arg, nb::object share_arg, nb::object top_arg, nb::object mask_arg, long long shift_arg,
                bool adds_opened, nb::object out_arg, int words_arg) {
   const char* const function = "unmask";
@@ -135,8 +116,6 @@ void def_masked(nb::module_& m) {
         "out"_a.none(), "words"_a.noconvert());
   m.def("signed_by_bits", &py_signed_by_bits, "bits"_a.none(), "a"_a.none(), "adds_bits"_a.noconvert(),
         "minus"_a.none(), "out"_a.none(), "words"_a.noconvert());
-  m.def("mask_parts", &py_mask_parts, "r_0"_a.none(), "r_1"_a.none(), "share"_a.none(), "top"_a.none(),
-        "shift"_a.noconvert(), "out"_a.none(), "words"_a.noconvert());
   m.def("unmask", &py_unmask, "opened"_a.none(), "share"_a.none(), "top"_a.none(), "out_mask"_a.none(),
         "shift"_a.noconvert(), "adds_opened"_a.noconvert(), "out"_a.none(), "words"_a.noconvert());
 }

@@ -8,6 +8,7 @@
 #include "freed_memory.hpp"
 #include "clip.hpp"
 #include "masked.hpp"
+#include "narrow.hpp"
 #include "ot.hpp"
 #include "products.hpp"
 #include "proof.hpp"
@@ -322,6 +323,7 @@ NB_MODULE(_native, m) {
   m.def("bit_forms", &py_bit_forms, "matrix"_a.none(), "left"_a.none(), "right"_a.none(), "out"_a.none(),
         "begin"_a.noconvert(), "end"_a.noconvert());
   def_masked(m);
+  def_narrow(m);
   def_clip(m);
   def_combine(m);
   def_proof_ring(m);

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from cofit.learn.division import divided_rows, facts_of_shard
+from cofit.learn.division import DELEGATION_BYTES, SHARDS, divided_rows, facts_of_shard
 from cofit.roles.jobs.job import Job
-from cofit.roles.shards.delegation import RECORD_BYTES, Place, delegated, split_records
-from cofit.roles.shards.spread import SHARDS
+from cofit.roles.shards.delegation import Place, delegated, split_records
 from cofit.roles.shards.threads import ThreadShards
 from cofit.secret import Party
 from cofit.sharing import dealer_of
@@ -37,7 +36,7 @@ class DealerSpread:
 
     def __call__(self, party: Party) -> None:
         """Hear who the shards are, and meet all of them."""
-        told = party.announce(SHARDS, bytes(self.shards * RECORD_BYTES))
+        told = party.announce(SHARDS, bytes(self.shards * DELEGATION_BYTES))
         by_party = [split_records(one, self.shards, name) for one, name in zip(told, party.parties, strict=True)]
         with ThreadPoolExecutor(self.shards, thread_name_prefix="meets a shard") as pool:
             under_way = [

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cofit.errors import CertificateError, InvalidInputError, ProtocolError
+from cofit.learn.division import DELEGATION_BYTES
 from cofit.roles.files.signatures import check_bytes, sign
 from cofit.study.document import PartyEntry
 from cofit.transport import Identity, Peer, fingerprint
@@ -29,8 +30,6 @@ from cofit.transport.strict_json import decode_header
 from cofit.transport.terms import SESSION_BYTES
 
 TAG = b"cofit shard delegation v1\0"
-RECORD_BYTES = 4096
-"""Of every delegation as heads tell it: the longest certificate, signature and host name fit."""
 _FIELDS = {"shard", "shards", "host", "port", "certificate", "signature"}
 _LONGEST_HOST = 255
 _SESSION_TAG = b"cofit shard session v1\0"
@@ -78,9 +77,9 @@ def delegation(identity: Identity, place: Place, host: str, port: int, certifica
         "signature": signature,
     }
     told = json.dumps(record, sort_keys=True, separators=(",", ":")).encode()
-    if len(told) > RECORD_BYTES:
-        raise InvalidInputError(f"The delegation of shard {place.shard} is longer than {RECORD_BYTES} bytes.")
-    return told.ljust(RECORD_BYTES)
+    if len(told) > DELEGATION_BYTES:
+        raise InvalidInputError(f"The delegation of shard {place.shard} is longer than {DELEGATION_BYTES} bytes.")
+    return told.ljust(DELEGATION_BYTES)
 
 
 def delegated(record: bytes, party: PartyEntry, place: Place) -> Peer:
@@ -118,6 +117,6 @@ def _refused(party: str, why: str) -> CertificateError:
 
 def split_records(told: bytes, shards: int, party: str) -> list[bytes]:
     """Return the records of all shards of one party, as its head has told them."""
-    if len(told) != shards * RECORD_BYTES:
+    if len(told) != shards * DELEGATION_BYTES:
         raise ProtocolError(f"'{party}' has told of another number of shards.")
-    return [told[k * RECORD_BYTES : (k + 1) * RECORD_BYTES] for k in range(shards)]
+    return [told[k * DELEGATION_BYTES : (k + 1) * DELEGATION_BYTES] for k in range(shards)]

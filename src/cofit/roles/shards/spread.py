@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from cofit.arithmetic.mapped import give_back
 from cofit.errors import ProtocolError
-from cofit.learn.division import divided_rows
+from cofit.learn.division import SHARDS, divided_rows
 from cofit.roles.files.manifest import without_salt
 from cofit.roles.jobs.job import Job
 from cofit.roles.shards.cluster import Cluster, Shard, results
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from distributed.actor import ActorFuture
 
 _log = logging.getLogger(__name__)
-SHARDS = "shards"
 _CHUNK = 4 << 20
 _PARTS = 100
 _LEAVE_SECONDS, _PAUSE_SECONDS = 20.0, 0.02

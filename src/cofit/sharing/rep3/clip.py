@@ -14,8 +14,9 @@ With n = [t < lower] and i = n xor [t < upper], which is 1 where t is between bo
 
     clip(t) = i (t - upper) - n (upper - lower) + upper.
 
-Rounds: 4 + ceil(log2(groups)). Elements: 10 (8 without a truncation); words for every 64 elements: 15 for a group and
-number, 2 for each signal, and ANDs.
+Rounds: 4 + ceil(log2(groups)). Elements: 8; with a truncation two numbers of as many bytes as the bits that are cut off
+need: what is multiplied by 2^(k-s). Words for every 64 elements: 15 for a group and number, 2 for each signal, and
+ANDs.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from abc import abstractmethod
 
 import numpy as np
 
-from cofit.arithmetic import PowerOfTwoRing, RingArray, power_of_two
+from cofit.arithmetic import Generator, PowerOfTwoRing, RingArray, power_of_two
 from cofit.arithmetic.bit_words import BITS
 from cofit.arithmetic.bits import packed_length, to_planes
 from cofit.arithmetic.carry_tables import ENTRIES, GROUP, group_count, signals, tables
 from cofit.arithmetic.integers import Words
+from cofit.arithmetic.narrow import Narrow, narrow_bytes
 from cofit.arithmetic.power_of_two import Z64
 from cofit.sharing.adder import carry_out
 from cofit.sharing.masked_opening import raised
@@ -38,7 +40,8 @@ from cofit.sharing.shares import BitShare, Share
 from cofit.sharing.sums import Clip, ProductSum
 
 _DEALER = 2  # the party that knows the mask of a truncation
-_BOTH = 2  # ends
+_BOTH = 2  # ends; and values of a bit
+_ELEMENTS = 4  # that are dealt in full
 _HALF_WORD = 32
 
 
@@ -112,21 +115,25 @@ class Rep3Clips(Rep3Conversion):
         count = len(mask)
         last, first = words_of(bits).parts
         below, inside = _indicators(BITS.add(last, first))
-        hidden = self._next.rings(ring, (count,), _dealt_rows(shift))
-        self._exchange("deal", {1: [ring.clip_deal(mask, inside, below, hidden, shift)]})
+        hidden, packed = self._hidden_rows(self._next, ring, count, shift)
+        rows = ring.clip_deal(mask, inside, below, [*hidden, *self._widened(ring, packed, count, shift)], shift)
+        tops = [ring.to_narrow(row, shift) for row in rows[_ELEMENTS:]]
+        self._exchange("deal", {1: [rows[:_ELEMENTS], *tops]})
         return Share(ring, (self._own.ring(ring, (count,)), self._next.ring(ring, (count,))))
 
     def _products(self, ring: PowerOfTwoRing, opened: RingArray, bits: BitShare, shift: int, clip: Clip) -> Share:
         """Parties 0 and 1: with i = u xor v and v known to us, i q is u q where v = 0, and (1 - u) q where v = 1."""
         count, first, other = len(opened), self.rank == 0, 1 - self.rank
         below, inside = _indicators(words_of(bits).parts[1 if first else 0])
-        rows = _dealt_rows(shift)
         if first:
-            dealt = self._own.rings(ring, (count,), rows)
+            dealt, packed = self._hidden_rows(self._own, ring, count, shift)
         else:
-            received = ring.empty((rows, count))
+            full, high = _ELEMENTS * count * ring.element_bytes, narrow_bytes(count, shift)
+            received = np.empty(full + _BOTH * high, np.uint8)
             self._exchange("deal", {}, {_DEALER: received})
-            dealt = list(received)
+            dealt = list(received[:full].view(ring.dtype).reshape(_ELEMENTS, count))
+            packed = [received[start : start + high] for start in (full, full + high)]
+        dealt += self._widened(ring, packed, count, shift)
         out = (self._own if first else self._next).ring(ring, (count,))
         sent = ring.clip_products(opened, inside, below, dealt, out, (clip.lower, clip.upper), shift, first=first)
         heard = ring.empty((count,))
@@ -134,10 +141,15 @@ class Rep3Clips(Rep3Conversion):
         joint = ring.add(sent, heard)
         return Share(ring, (out, joint) if first else (joint, out))
 
+    def _hidden_rows(
+        self, stream: Generator, ring: PowerOfTwoRing, count: int, shift: int
+    ) -> tuple[list[RingArray], list[Narrow]]:
+        """Draw what hides the rows that are dealt: elements and, of those of a top bit, narrow numbers."""
+        hidden = stream.rings(ring, (count,), _ELEMENTS)
+        return hidden, stream.narrow(count, shift, _BOTH) if shift else []
 
-def _dealt_rows(shift: int) -> int:
-    """Return how many numbers are dealt of every element."""
-    return 6 if shift else 4
+    def _widened(self, ring: PowerOfTwoRing, packed: list[Narrow], count: int, shift: int) -> list[RingArray]:
+        return [ring.from_narrow(row, shift, (count,)) for row in packed] if shift else []
 
 
 def _placed(ring: PowerOfTwoRing, values: RingArray, shift: int) -> Words:

@@ -19,10 +19,12 @@ Cost in ring elements per output element (all parties together) and rounds:
     open to all                  1  3          ``open``
     product, matrix product,
       row-wise inner product     1  3          ``_reshare``; adding a shared value to the product is free
-    those, with truncation       2  6          ``_truncated``; likewise, before the truncation
-    sums of products             1  3          ``product_sums``, however many; with truncation 2 rounds, 6 elements
-    sum, truncated and clipped   4 + ceil(log2(k/4)); 10 elements, bits and ANDs (``clip.py``); k: the bits of its range
-    truncation                   2  6          ``_truncated``
+    those, with truncation       2  3          ``_truncated``; likewise, before the truncation; and three numbers of as
+                                               many bytes as the bits that are cut off need
+    sums of products             1  3          ``product_sums``, however many; with truncation 2 rounds, and the numbers
+    sum, truncated and clipped   4 + ceil(log2(k/4)); 8 elements, two such numbers, bits and ANDs (``clip.py``);
+                                 k: the bits of its range
+    truncation                   2  3          ``_truncated``; and the numbers
     fresh sharing                1  3          ``refresh``
     random bits (Boolean)        0  0          ``_random_words``
     bit -> ring element          2  3          ``from_bits``
@@ -68,7 +70,7 @@ _CACHED = 1 << 18  # bytes of an array, several of which stay in the cache of a 
 
 
 _DEALER = 2  # the party that knows the mask of a truncation
-_TRUNCATION_DRAWS = ((4, 0), (0, 2), (2, 4))  # by rank: arrays drawn from k_i and from k_{i+1}
+_TRUNCATION_DRAWS = ((2, 0), (0, 1), (1, 2))  # by rank: elements, and as many numbers, drawn from k_i and from k_{i+1}
 
 
 class _Masks(NamedTuple):
@@ -113,8 +115,8 @@ class Rep3(ComparesDealt, Rep3Clips):
             product=Cost(1, 3),
             bits=BitCosts(input=Cost(1, 1), open=Cost(1, 1), product=Cost(1, 3)),
             refresh=Cost(1, 3),
-            truncated_product=Cost(2, 6),
-            truncation=Cost(2, 6),
+            truncated_product=Cost(2, 3, high=3),
+            truncation=Cost(2, 3, high=3),
             bit_to_ring=Cost(2, 3),
             weighed_bits=(Cost(1, 1), Cost(1, 2)),
             foresees_squares=True,
@@ -126,7 +128,7 @@ class Rep3(ComparesDealt, Rep3Clips):
             unmasked_words=2,
             joins_sums=True,
             adds_products=True,
-            clip=ClipCosts(Cost(1, 2), 1, Cost(1, 2), Cost(2, 8), Cost(2, 6)),
+            clip=ClipCosts(Cost(1, 2), 1, Cost(1, 2), Cost(2, 6, high=2), Cost(2, 6)),
         )
 
     # --- input and output --------------------------------------------------------------------------------
@@ -242,7 +244,11 @@ class Rep3(ComparesDealt, Rep3Clips):
         if not shift:
             return _Masks([*plus_parts, self._own.ring(ring, shape)], [self._next.ring(ring, shape)], [], [])
         from_own, from_next = _TRUNCATION_DRAWS[self.rank]
-        masks = _Masks(plus_parts, [], self._own.rings(ring, shape, from_own), self._next.rings(ring, shape, from_next))
+        drawn = [
+            [*stream.rings(ring, shape, count), *stream.narrow(math.prod(shape), shift, count)]
+            for stream, count in ((self._own, from_own), (self._next, from_next))
+        ]
+        masks = _Masks(plus_parts, [], *drawn)
         if self.rank != _DEALER:
             masks.plus.append(masks.own[0] if self.rank == 0 else masks.following[0])
         return masks
@@ -306,32 +312,36 @@ class Rep3(ComparesDealt, Rep3Clips):
         """Divide z = z_0 + z_1 + z_2 by 2^shift; the error is 0 or +1 against the floor, always.
 
         Party 2 knows the mask r = r_0 + r_1 - z_2 (r_0 drawn from k_0, r_1 from k_2, and its own summand z_2, if any)
-        and deals shares of r >> shift and of the top bit of r to parties 0 and 1; those two open
-        c = z + 2^(k-2) + r = (z_0 + r_0) + (z_1 + r_1) + 2^(k-2) to each other and never to party 2, which needs to say
-        nothing of z_2. What is left is ``masked_opening.py``, in one pass.
+        and deals parties 0 and 1 shares of r >> shift, which are summands of the result, and of the top bit of r; those
+        two open c = z + 2^(k-2) + r = (z_0 + r_0) + (z_1 + r_1) + 2^(k-2) to each other and never to party 2, which
+        needs to say nothing of z_2. What is multiplied by 2^(k-shift) travels as narrow numbers.
         ``summand``: z_0 + r_0, z_1 + r_1, or z_2; None for a z_2 of 0.
         """
         ring = power_of_two(ring, "Truncation by a masked opening")
         if self.rank == _DEALER or summand is None:
-            r_0, share_0, top_0, out_0 = masks.following
-            r_1, out_2 = masks.own
+            r_0, out_0, top_0, high_0 = masks.following
+            r_1, high_2 = masks.own
             rest = r_1 if summand is None else ring.sub(r_1, summand)
-            yield Messages({1: [ring.mask_parts((r_0, rest), share_0, top_0, shift)]}, {})
-            return Share(ring, (out_2, out_0))
+            out_2, top_1 = ring.mask_parts((r_0, rest), out_0, top_0, shift)
+            yield Messages({1: [out_2, top_1]}, {})
+            return Share(ring, (ring.add_high(out_2, [high_2], shift), ring.add_high(out_0, [high_0], shift)))
 
         other = 1 - self.rank
         theirs = ring.empty(shape)
         if self.rank == 0:
             yield Messages({other: [summand]}, {other: theirs})
-            _, share, top, out = masks.own
+            _, out, top, hidden = masks.own
         else:
-            dealt = ring.empty((2, *shape))
+            _, hidden = masks.following
+            dealt = np.empty(theirs.nbytes + hidden.nbytes, np.uint8)
             yield Messages({other: [summand]}, {other: theirs, _DEALER: dealt})
-            share, top, out = dealt[0], dealt[1], masks.following[1]
-        ours = ring.unmask([summand, theirs], share, top, out, shift, adds_opened=self.rank == 0)
-        yield Messages({other: [ours]}, {other: theirs})
-        joint = ring.add(ours, theirs)
-        return Share(ring, (out, joint) if self.rank == 0 else (joint, out))
+            out = dealt[: theirs.nbytes].view(ring.dtype).reshape(shape)
+            top = dealt[theirs.nbytes :]
+        opened, high = ring.open_masked([summand, theirs], top, hidden, shift)
+        heard = np.empty_like(high)
+        yield Messages({other: [high]}, {other: heard})
+        own, joint = ring.add_high(out, [hidden], shift), ring.add_high(opened, [high, heard], shift)
+        return Share(ring, (own, joint) if self.rank == 0 else (joint, own))
 
     # --- bits --------------------------------------------------------------------------------------------
 

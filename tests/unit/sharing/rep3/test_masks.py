@@ -5,14 +5,15 @@ A receiver lacks one seed. How the argument is found: see ``support.masks``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape
+from cofit.arithmetic import Z64, Z128, Generator, PowerOfTwoRing, Ring, RingArray, Shape, ring_of_bits
 from cofit.arithmetic.bit_words import BITS
+from cofit.arithmetic.narrow import Narrow
 from cofit.errors import SequenceError, TransportError
 from cofit.sharing import Scheme, Share
 from cofit.sharing.packed_bits import PackedBits
@@ -20,7 +21,7 @@ from cofit.sharing.rep3 import party as rep3
 from cofit.sharing.rep3.party import Rep3
 from cofit.sharing.sums import Clip, Kind, Product, ProductSum
 from support.forms import FORMS, form_of
-from support.masks import constant, unsettled
+from support.masks import constant, shifted_numbers, unsettled
 from support.pairwise import pairwise
 from support.runs import run_scheme
 from support.views import watched
@@ -48,6 +49,15 @@ class Scripted(Generator):
 
     def rings(self, ring: Ring, shape: Shape, count: int) -> list[RingArray]:
         return [self.ring(ring, shape) for _ in range(count)]
+
+    def narrow(self, count: int, bits: int, arrays: int) -> list[Narrow]:
+        assert count == N  # so that numbers fill their words
+        drawn = [super(Scripted, self).narrow(count, bits, 1)[0] for _ in range(arrays)]
+        for place, array in enumerate(drawn):
+            self.calls += 1
+            if self.calls - 1 == self.shifted_call:
+                drawn[place] = shifted_numbers(array.reshape(N, -1)).reshape(-1)
+        return drawn
 
 
 def shared(s: Scheme, ring: Ring, shape: Shape, salt: int) -> Share:
@@ -152,13 +162,34 @@ def messages(
 ) -> tuple[Frames, int]:
     """What every party received, split into pieces of one draw each; and the number of draws from a seed."""
     draws = []
+    sent: dict[tuple[int, int], list[RingArray]] = {(to, by): [] for to in range(3) for by in range(3)}
 
     class Instrumented(kind):  # type: ignore[misc, valid-type]
+        def _exchange(
+            self,
+            label: str,
+            send: Mapping[int, Sequence[RingArray]] | None = None,
+            receive: Mapping[int, RingArray] | None = None,
+        ) -> None:
+            for to, arrays in (send or {}).items():
+                kept = sent[to, self.rank]
+                for array in arrays if label != "setup" else ():
+                    kept += pieces(self._label + label, self.rank, array)
+            super()._exchange(label, send, receive)
+
         def setup(self) -> None:
             super().setup()
             following = (self.rank + 1) % 3
             self._own = Scripted(self.rank, call if self.rank == lacking else None)
             self._next = Scripted(following, call if following == lacking else None)
+
+    def pieces(label: str, sender: int, array: RingArray) -> list[RingArray]:
+        flat = array.reshape(-1).copy()
+        if array.dtype == np.uint8:
+            return [flat.reshape(N, -1)]
+        if operation in ON_BITS or label in BIT_LABELS or (label == "clip/mask" and sender == 2):
+            return [flat]
+        return [flat[i : i + N] for i in range(0, len(flat), N)]
 
     def program(s: Scheme) -> None:
         assert isinstance(s, Rep3)
@@ -166,21 +197,8 @@ def messages(
         if s.rank == lacking:
             draws.append(s._own.calls)  # type: ignore[attr-defined]
 
-    with watched() as views:
-        run_scheme(Instrumented, program)
-    frames: Frames = {}
-    for rank in range(3):
-        pieces: list[RingArray] = []
-        for sender, label, data in views.received[f"party-{rank}"]:
-            if label == "setup":
-                continue
-            if operation in ON_BITS or label in BIT_LABELS or (label == "clip/mask" and sender == "party-2"):
-                pieces.append(np.frombuffer(data, np.uint64))
-            else:
-                elements = np.frombuffer(data, ring.dtype)
-                pieces += [elements[i : i + N] for i in range(0, len(elements), N)]
-        frames[rank] = pieces
-    return frames, draws[0]
+    run_scheme(Instrumented, program)
+    return {to: [piece for by in range(3) for piece in sent[to, by]] for to in range(3)}, draws[0]
 
 
 def unmasked(kind: type[Rep3], ring: PowerOfTwoRing, operation: str) -> list[tuple[int, int]]:
@@ -269,6 +287,17 @@ class SameDraws(Generator):
     def rings(self, ring: Ring, shape: Shape, count: int) -> list[RingArray]:
         return [self.ring(ring, shape) for _ in range(count)]
 
+    def narrow(self, count: int, bits: int, arrays: int) -> list[Narrow]:
+        drawn = []
+        for _ in range(arrays):
+            (numbers,) = self.inner.narrow(count, bits, 1)
+            self.count += 1
+            if self.count - 1 in self.repeat:
+                ring = ring_of_bits(8 * self.first.dtype.itemsize)
+                numbers = ring.to_narrow(self.first, bits)
+            drawn.append(np.zeros_like(numbers) if self.count - 1 in self.zero else numbers)
+        return drawn
+
 
 def broken_truncation(seed: int, repeat: tuple[int, ...] = (), zero: tuple[int, ...] = ()) -> type[Rep3]:
     """Truncation in which some draws from one seed are the first one again, or zero, at both holders."""
@@ -288,17 +317,17 @@ def broken_truncation(seed: int, repeat: tuple[int, ...] = (), zero: tuple[int, 
     return Broken
 
 
-BROKEN = {  # draws from k_0: r_0, t_0, m_0, o_0; from k_2: r_1, o_2
+BROKEN = {  # draws from k_0: r_0, o_0, m_0, h_0; from k_2: r_1, h_2
     "r_0 left out": broken_truncation(0, zero=(0,)),
-    "t_0 left out": broken_truncation(0, zero=(1,)),
+    "o_0 left out": broken_truncation(0, zero=(1,)),
     "m_0 left out": broken_truncation(0, zero=(2,)),
-    "o_0 left out": broken_truncation(0, zero=(3,)),
-    "t_0 is r_0": broken_truncation(0, repeat=(1,)),
+    "h_0 left out": broken_truncation(0, zero=(3,)),
+    "o_0 is r_0": broken_truncation(0, repeat=(1,)),
     "m_0 is r_0": broken_truncation(0, repeat=(2,)),
-    "o_0 is r_0": broken_truncation(0, repeat=(3,)),
+    "h_0 is r_0": broken_truncation(0, repeat=(3,)),
     "r_1 left out": broken_truncation(2, zero=(0,)),
-    "o_2 left out": broken_truncation(2, zero=(1,)),
-    "o_2 is r_1": broken_truncation(2, repeat=(1,)),
+    "h_2 left out": broken_truncation(2, zero=(1,)),
+    "h_2 is r_1": broken_truncation(2, repeat=(1,)),
 }
 
 

@@ -26,7 +26,7 @@ from cofit.learn.recipes.descent.clip import (
 )
 from cofit.learn.recipes.descent.clip_formats import largest_length, score_bits
 from cofit.learn.recipes.descent.formats import DescentFormats, log2_up
-from cofit.learn.recipes.descent.rows import Rows, Score, inverse_roots, repeated, with_bits
+from cofit.learn.recipes.descent.rows import Rows, Score, inverse_roots, repeated, squared_lengths, with_bits
 from cofit.privacy.release_names import MEAN, RADIUS, SHIFT, SPREAD
 from cofit.privacy.safe_rounding import ROOT_BITS, root_up
 from cofit.protocols import inverse_square_root, less
@@ -46,12 +46,17 @@ _FEWEST_BATCHES = 5  # of squares: with so many it takes fewer rounds to foresee
 
 
 def clipped_rows(
-    x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise, known: Mapping[str, SecretArray]
+    x: SecretArray,
+    passed: SecretArray,
+    lengths: SecretArray | None,
+    plan: DescentPlan,
+    noise: noisy.Noise,
+    known: Mapping[str, SecretArray],
 ) -> tuple[Rows, dict[str, SecretArray]]:
     """Return the rows as the steps see them, and what of their preparation is opened: mean, stretch, radius.
 
-    passed: 0 for records that the check of rows has found bad; they have no part in any sum. known: what is opened,
-    where it was made before; nothing is released again then.
+    passed: 0 for records that the check of rows has found bad; they have no part in any sum. lengths: squared, where
+    the check has computed them. known: what is opened, where it was made before; nothing is released again then.
     """
     formats, clip = plan.formats, plan.formats.clip
     if clip is None:
@@ -64,7 +69,7 @@ def clipped_rows(
     (summed,) = sums(*added(each(_sum_of_rows, x, passed, data)))
     summed = with_bits(summed, formats.grid) + noise.of(MEAN)
     first = tighten(noisy.divided(summed, rows, data), clip.mean)
-    squares = each(_squared_distances, x, first, passed, formats, clip)
+    squares = each(_squared_distances, x, lengths, first, passed, formats, clip)
     inverse = each(_inverse_lengths, x, squares, formats, clip)
     radius = _radius(total(each(_sum_of_lengths, x, squares, inverse, passed, clip)), plan, noise)
     inverse = each(_first_factors, x, inverse, radius, passed, formats)
@@ -98,11 +103,16 @@ def _foreseen(x: SecretArray, mean: SecretArray, formats: DescentFormats, clip: 
 
 
 def _squared_distances(
-    x: SecretArray, mean: SecretArray, passed: SecretArray, formats: DescentFormats, clip: ClipFormats
+    x: SecretArray,
+    lengths: SecretArray | None,
+    mean: SecretArray,
+    passed: SecretArray,
+    formats: DescentFormats,
+    clip: ClipFormats,
 ) -> SecretArray:
     """||x - mean||^2 for every row that passed, exactly, and 0 for the others."""
     exact = 2 * formats.data
-    squares = x.inner(x, exact, proven_bound=1)
+    squares = squared_lengths(x, lengths, Fraction(1))
     along = x.matmul(mean, exact, proven_bound=clip.mean)
     square = mean.inner(mean, exact, proven_bound=clip.mean**2)
     return tighten(squares - along * 2 + repeated(square, len(x)), (1 + clip.mean) ** 2) * passed

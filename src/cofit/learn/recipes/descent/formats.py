@@ -75,7 +75,8 @@ class Layout:
     floor: rho where the parties scale rows to length 1, else None. width: the largest magnitude of a value less its
     row's offset, where the parties scale. norm: 'l2', or 'l1' where rows have a sum of absolute values of at most 1.
     clipped: rows are not scaled to length 1, but clipped at a private radius. outputs: K, columns of weights. inputs:
-    how many columns the parties map to the features, by a public reference; None: they map nothing.
+    how many columns the parties map to the features, by a public reference; None: they map nothing. own_mean: whether
+    half of its own mean is subtracted from a row (with a level, 3/8).
     """
 
     rows: int
@@ -87,6 +88,7 @@ class Layout:
     clipped: bool = False
     outputs: int = field(default=1, metadata=ADDED)
     inputs: int | None = field(default=None, metadata=ADDED)
+    own_mean: bool = field(default=True, metadata=ADDED)
 
     @property
     def shared(self) -> int:
@@ -119,7 +121,8 @@ class DescentFormats:
     are clipped (``clip_formats.py``). carried: the fractional bits of the weights that rows are multiplied by,
     stretched first where rows are clipped; carried_error: how far these are off at most, for their truncation.
     residual: r, that of the loss. importance: the fractional bits of the weight of a record; 0 where all count alike.
-    others: b, of several classes; 0 without. mapped: of rows that the parties map by a public reference.
+    others: b, of several classes; 0 without. mapped: of rows that the parties map by a public reference. cells: k,
+    where a noisy sum is rounded to multiples of 2^k steps of the grid (K-norm noise, ``pure``).
     """
 
     ring: IntegerRing
@@ -144,6 +147,7 @@ class DescentFormats:
     importance: int = field(default=0, metadata=ADDED)
     others: Fraction = field(default=Fraction(0), metadata=ADDED)
     mapped: MapFormats | None = field(default=None, metadata=ADDED)
+    cells: int = field(default=0, metadata=ADDED)
 
     @property
     def centred_floor(self) -> Fraction:

@@ -58,7 +58,7 @@ def _scaled_scores(plan: DescentPlan, released: Reals, features: Reals, weights:
     outputs."""
     mapped = plan.row_map(released[0])
     centres = plan.opened.part(released, CENTRE).T if plan.centre is not None else None
-    rows = _Fixed(RowMap(mapped.norm, mapped.bound, mapped.floor, mapped=mapped.mapped)(features))
+    rows = _Fixed(RowMap(mapped.norm, mapped.bound, mapped.floor, mapped=mapped.mapped, plain=mapped.plain)(features))
     if plan.level is not None:
         rows = _Levelled(features / mapped.bound, plan.opened.part(released, LEVEL)[:, 0], mapped.floor)
     if centres is not None:

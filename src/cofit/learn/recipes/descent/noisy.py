@@ -14,6 +14,8 @@ from cofit.sampling.discrete_gaussian import discrete_gaussians
 from cofit.sampling.discrete_gaussian import largest_draw as largest_gaussian
 from cofit.sampling.discrete_laplace import discrete_laplace
 from cofit.sampling.discrete_laplace import largest_draw as largest_laplace
+from cofit.sampling.rounded_knorm import largest_draw as largest_knorm
+from cofit.sampling.rounded_knorm import rounded_knorms
 from cofit.secret import Party, SecretArray, concatenate
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Noise:
 
 
 def _all_draws(party: Party, plan: DescentPlan) -> dict[str, SecretArray]:
-    batches = _batches(plan.events)
+    batches = [[(event, event.dimension) for event in plan.events]] if _knorm(plan) else _batches(plan.events)
     pieces: dict[str, list[SecretArray]] = {event.name: [] for event in plan.events}
     party.progress("noise", 0, len(batches))
     with party.label("noise"):
@@ -67,12 +69,16 @@ def _all_draws(party: Party, plan: DescentPlan) -> dict[str, SecretArray]:
 
 def largest_draw(plan: DescentPlan, event: Event) -> int:
     """Return what no noise of a release exceeds in magnitude, in steps of its grid."""
+    if _knorm(plan):
+        return largest_knorm(event.dimension, event.scale)
     largest = largest_laplace if plan.layout.norm == "l1" else largest_gaussian
     return largest(event.scale, precision=plan.precision)
 
 
 def _draws(party: Party, plan: DescentPlan, batch: list[tuple[Event, int]]) -> list[SecretArray]:
     """Return so many draws for each of some events, those of equal laws by one draw."""
+    if _knorm(plan):
+        return _vectors(party, plan, [event for event, _ in batch])
     sizes: dict[Fraction, int] = {}
     for event, size in batch:
         sizes[event.scale] = sizes.get(event.scale, 0) + size
@@ -87,6 +93,17 @@ def _draws(party: Party, plan: DescentPlan, batch: list[tuple[Event, int]]) -> l
         results.append(rest[event.scale][:size])
         rest[event.scale] = rest[event.scale][size:]
     return results
+
+
+def _vectors(party: Party, plan: DescentPlan, events: list[Event]) -> list[SecretArray]:
+    """Return one vector of K-norm noise for each of some events, whose laws are equal: whole, and all in one draw."""
+    (law,) = {(event.dimension, event.scale) for event in events}
+    drawn = rounded_knorms(party, len(events), *law, plan.formats.ring)
+    return [drawn[i] for i in range(len(events))]
+
+
+def _knorm(plan: DescentPlan) -> bool:
+    return plan.mechanism_name == "knorm"
 
 
 def _batches(events: tuple[Event, ...]) -> list[list[tuple[Event, int]]]:

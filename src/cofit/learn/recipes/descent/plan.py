@@ -179,7 +179,8 @@ class DescentPlan(Plan):
         return f"{self.mechanism_name} noise"
 
     def scaled_by_owner(self, x: Reals) -> Reals:
-        return towards_zero(RowMap(self.layout.norm, 1.0, 0.0, mapped=self.mapped)(x), self.formats.data)
+        scaled = RowMap(self.layout.norm, 1.0, 0.0, mapped=self.mapped, plain=not self.layout.own_mean)
+        return towards_zero(scaled(x), self.formats.data)
 
     @property
     def mapped(self) -> bool:
@@ -233,7 +234,7 @@ class DescentPlan(Plan):
     def smoothed_scores(self, data: PublicRows, draws: int, rng: np.random.Generator) -> Reals | None:
         from cofit.learn.recipes.descent.twin import cleartext_descent  # noqa: PLC0415 - no party imports scipy
 
-        if self.layout.norm != "l2" or self.layout.outputs > 1 or self.formats.residual.clip is not None:
+        if self.mechanism_name != "gaussian" or self.layout.outputs > 1 or self.formats.residual.clip is not None:
             return None
         return smoothed_scores_of_releases(self, cleartext_descent(self, *data.filled, draws, rng), data.test)
 
@@ -248,7 +249,7 @@ class DescentPlan(Plan):
 
     @property
     def mechanism_name(self) -> str:
-        return "laplace" if self.layout.norm == "l1" else "gaussian"
+        return "knorm" if self.facts.pure_steps else "laplace" if self.layout.norm == "l1" else "gaussian"
 
     @property
     def proven(self) -> bool:
@@ -357,6 +358,7 @@ class DescentPlan(Plan):
             stretch=stretch or None,
             radius=radius[0] if radius else None,
             mapped=self.mapped,
+            plain=not self.layout.own_mean,
         )
 
     def to_dict(self) -> dict[str, Any]:

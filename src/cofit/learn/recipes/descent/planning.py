@@ -41,16 +41,18 @@ from cofit.learn.recipes.descent.formats import (
 )
 from cofit.learn.recipes.descent.map_formats import with_map
 from cofit.learn.recipes.descent.plan import DescentPlan
+from cofit.learn.recipes.descent.pure import PLAIN_COLUMNS, KNormBudget, cell_bits
 from cofit.learn.recipes.descent.ranges import with_radius
 from cofit.learn.ring_choice import RINGS, reason_of
 from cofit.learn.row_check import check_of
 from cofit.learn.usefulness import few_rows
 from cofit.learn.weights import WEIGHT_BITS
 from cofit.privacy.accountant import sigma_for
-from cofit.privacy.events import Event, GaussianEvent, LaplaceEvent
+from cofit.privacy.events import Event, GaussianEvent, KNormEvent, LaplaceEvent
+from cofit.privacy.mechanisms.mechanism import rounded_up
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL, MEAN, RADIUS, SHIFT, SPREAD, STEP, numbered
 from cofit.privacy.safe_rounding import ROOT_BITS, floor_log2, root_up, significant_up
-from cofit.sampling import discrete_gaussian, discrete_laplace
+from cofit.sampling import discrete_gaussian, discrete_laplace, rounded_knorm
 
 _DRAWS = ((64, 0), (96, 0), (96, 6), (128, 12), (192, 12), (256, 12))
 """Bits of the samplers, and of a finer grid: where epsilon is large, e^epsilon multiplies both distances."""
@@ -124,6 +126,11 @@ def _drawn_with(facts: Facts, ring: IntegerRing, precision: int, finer: int) -> 
         ]
         if budget.calibration:
             formats = _calibrated(layout, formats, budget, gaussian)
+    elif facts.pure_steps:
+        layout = replace(_layout(facts, Fraction(1)), own_mean=facts.cols > PLAIN_COLUMNS)
+        knorm = KNormBudget(facts.epsilon, facts.rows, facts.cols, layout.weights)
+        formats = base_formats(ring, layout, knorm.pace, knorm.constant, finer, _residual(facts))
+        formats, largest = _knorm_steps(knorm, layout, formats, events)
     else:
         layout = _layout(facts, Fraction(1))
         pure = PureBudget(facts.epsilon, facts.rows, facts.row_nonzeros or 1)
@@ -258,6 +265,19 @@ def _pure_steps(
     return [discrete_laplace.largest_draw(scale, precision=precision)] * pure.steps
 
 
+def _knorm_steps(
+    budget: KNormBudget, layout: Layout, formats: DescentFormats, events: list[Event]
+) -> tuple[DescentFormats, list[int]]:
+    """K-norm noise in every step, of equal epsilons; return the formats with cells, and the largest magnitudes."""
+    sensitivity, dimension = _step_sensitivity(layout, formats), layout.weights
+    scale = rounded_up(sensitivity * budget.steps / budget.epsilon)
+    cells = cell_bits(scale, dimension)
+    distance = rounded_up(rounded_knorm.tv_distance(dimension, scale, cells))
+    events += [KNormEvent(numbered(STEP, t), sensitivity, scale, dimension, distance) for t in range(budget.steps)]
+    largest = rounded_knorm.largest_draw(dimension, scale)
+    return replace(formats, cells=cells), [largest] * budget.steps
+
+
 def _calibrated(layout: Layout, formats: DescentFormats, budget: Budget, gaussian: _Gaussian) -> DescentFormats:
     """Calibrate the releases for the intercept: the sum of residuals, truncated to the grid."""
     exponent = -floor_log2(budget.calibration_pace / formats.factor)
@@ -276,7 +296,8 @@ def _calibrated(layout: Layout, formats: DescentFormats, budget: Budget, gaussia
 def _radius(layout: Layout, formats: DescentFormats, largest_noise: list[int]) -> Fraction:
     """R: what the contributions and the largest noise of all steps add up to, in the Euclidean norm."""
     root = root_up(Fraction(layout.weights), ROOT_BITS)
-    signal = len(largest_noise) * (layout.rows * reach(formats, layout) + root / (1 << formats.grid))
+    rounded = Fraction(1 + (1 << formats.cells if formats.cells else 0), 1 << formats.grid)
+    signal = len(largest_noise) * (layout.rows * reach(formats, layout) + root * rounded)
     noise = root * Fraction(sum(largest_noise), 1 << formats.grid)
     return (signal + noise) * Fraction(2) ** -formats.exponent
 

@@ -16,7 +16,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from cofit.learn.checked_rows import verdicts
+from cofit.learn.checked_rows import checked
 from cofit.learn.inputs import Holders, gathered, gathered_weights
 from cofit.learn.recipes.descent import noisy
 from cofit.learn.recipes.descent.budget import CONSTANT_BITS, LEVEL_PARTS, OWN_PARTS
@@ -24,7 +24,7 @@ from cofit.learn.recipes.descent.clipped import clipped_rows
 from cofit.learn.recipes.descent.formats import MEAN_BITS, reach
 from cofit.learn.recipes.descent.kept import Descent, begun, level_bound, resumed
 from cofit.learn.recipes.descent.mapped_rows import checked_map, mapped_rows
-from cofit.learn.recipes.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, with_bits
+from cofit.learn.recipes.descent.rows import Rows, centred_rows, means, repeated, scaled_rows, unit_rows, with_bits
 from cofit.learn.targets import SeveralClasses
 from cofit.learn.weights import by_class
 from cofit.privacy.release_names import CENTRE, INTERCEPT, LEVEL
@@ -59,8 +59,9 @@ def descend(
     here = with_rows(party)
     data = each(partial(gathered, held=public is None), here, plan, holders)
     x, labels = each(itemgetter(0), data), each(itemgetter(1), data)
+    squares = None
     if descent is None:
-        passed = each(verdicts, here, plan, holders, x, labels, coin)
+        passed, squares = _checked(here, plan, holders, x, labels, coin)
     else:
         passed = divided(descent.passed, labels)
     party.progress("train", done, plan.epochs)
@@ -68,10 +69,11 @@ def descend(
         importance = each(_importance, here, plan, holders, labels)
         prepared = {} if descent is None else descent.prepared
         if public is None:
-            rows, extras = _prepared(x, passed, plan, noise, prepared)
+            rows, extras = _prepared(x, passed, squares, plan, noise, prepared)
         else:
             rows, extras = each(partial(mapped_rows, public=public), here, x, passed, plan), {}
         rows = each(_with_labels, rows, labels, passed, importance, plan)
+        squares = None
     if descent is None:
         descent = begun(party, plan, noise, joined(passed), extras)
         descent.keep(party, checkpoints)
@@ -89,6 +91,14 @@ def descend(
     party.forget_inputs()
     released = plan.opened.joined(descent.total.reshape(plan.layout.weights), descent.prepared)
     return concatenate([value.ldexp(value.format.fraction_bits) for value in released])
+
+
+def _checked(
+    here: Party, plan: DescentPlan, holders: Holders, x: SecretArray, labels: SecretArray, coin: bytes
+) -> tuple[SecretArray, SecretArray | None]:
+    """Return the verdicts, and the squared lengths of rows where the check needs them, too."""
+    found = each(checked, here, plan, holders, x, labels, coin)
+    return each(itemgetter(0), found), each(itemgetter(1), found)
 
 
 def _with_labels(
@@ -152,11 +162,15 @@ def _moved_residuals(rows: Rows, plan: DescentPlan, margins: SecretArray, moving
 
 
 def _step(rows: Rows, plan: DescentPlan, weights: SecretArray, noise: SecretArray) -> SecretArray:
-    """w + kappa (the sum of residuals times rows + noise)."""
+    """w + kappa (the sum of residuals times rows + noise), the noisy sum rounded to its cells where there are some."""
     formats = plan.formats
     wanted = added(each(_gradient, rows, plan, weights))
     gradient = concatenate([with_bits(part, formats.grid).reshape(-1) for part in sums(*wanted)])
-    moved = (gradient + noise).ldexp(-formats.exponent).reshape(plan.layout.shape)
+    released = gradient + noise
+    if formats.cells:
+        cells = released.ldexp(formats.grid - formats.cells).truncate(0)
+        released = (cells * (1 << formats.cells)).ldexp(-formats.grid)
+    moved = released.ldexp(-formats.exponent).reshape(plan.layout.shape)
     return tighten(weights + moved, formats.radius)
 
 
@@ -212,23 +226,31 @@ def _sum_of_residuals(rows: Rows, plan: DescentPlan, residuals: SecretArray, fac
 
 
 def _prepared(
-    x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise, known: Mapping[str, SecretArray]
+    x: SecretArray,
+    passed: SecretArray,
+    squares: SecretArray | None,
+    plan: DescentPlan,
+    noise: noisy.Noise,
+    known: Mapping[str, SecretArray],
 ) -> tuple[Rows, dict[str, SecretArray]]:
     """Return the rows as the steps see them, and what is opened of their preparation, by name.
 
-    known: the releases that prepare them, where they were made before: all, or none.
+    squares: the squared lengths of rows, where the check has computed them. known: the releases that prepare them,
+    where they were made before: all, or none.
     """
     if plan.clipped:
-        return clipped_rows(x, passed, plan, noise, known)
+        return clipped_rows(x, passed, squares, plan, noise, known)
     extras = {}
     rows = each(Rows, x, plan.formats)
-    if plan.floor is not None:
+    if plan.floor is not None and not plan.layout.own_mean:
+        rows = each(unit_rows, x, passed, plan)
+    elif plan.floor is not None:
         offset = each(means, x)
         if plan.level is not None:
             level = known[LEVEL] if known else _level(offset, passed, plan, noise)
             extras[LEVEL] = level
             offset = each(_levelled, offset, level)
-        rows = each(_scaled, x, offset, passed, plan)
+        rows = each(_scaled, x, offset, passed, squares, plan)
     if plan.centre is not None:
         centre = known[CENTRE] if known else _centre(rows, passed, plan, noise)
         extras[CENTRE] = centre
@@ -240,8 +262,10 @@ def _levelled(means: SecretArray, level: SecretArray) -> SecretArray:
     return (means * OWN_PARTS + repeated(level * LEVEL_PARTS, len(means))).ldexp(-2)
 
 
-def _scaled(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
-    return scaled_rows(x, offset.ldexp(-1), passed, plan)
+def _scaled(
+    x: SecretArray, offset: SecretArray, passed: SecretArray, squares: SecretArray | None, plan: DescentPlan
+) -> Rows:
+    return scaled_rows(x, offset.ldexp(-1), passed, plan, squares)
 
 
 def _level(means: SecretArray, passed: SecretArray, plan: DescentPlan, noise: noisy.Noise) -> SecretArray:

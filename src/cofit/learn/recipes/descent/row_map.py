@@ -14,6 +14,8 @@ or, where rows are clipped (``clip.py``), with the released mean m, stretch t an
 Rows that a public reference has mapped (``reference``) are centred already: c is 0 then. Where the parties have mapped
 them, bound and floor are those of the rows before, and mapped rows have a floor of their own (``public_map``).
 
+With K-norm noise and few columns c is 0 too (``pure``).
+
 A row of zeros stays zero, up to the centre. In the L1 geometry nothing is centred, and ||.|| is the sum of absolute
 values. The score of a row is <coef, z> + intercept.
 """
@@ -37,7 +39,8 @@ NORMS = ("l1", "l2")
 @dataclass(frozen=True)
 class RowMap:
     """The public numbers of the map; None where they were not released. ``mean``, ``stretch`` and ``radius`` are those
-    of clipped rows, and ``bound`` is the limit of a row's length then. ``mapped``: by a public reference, before."""
+    of clipped rows, and ``bound`` is the limit of a row's length then. ``mapped``: by a public reference, before.
+    ``plain``: c is 0."""
 
     norm: str
     bound: float
@@ -48,6 +51,7 @@ class RowMap:
     stretch: tuple[float, ...] | None = None
     radius: float | None = None
     mapped: bool = False
+    plain: bool = False
 
     def __call__(self, values: npt.ArrayLike) -> Reals:
         """Return the rows as they were meant in training, shape (n, d)."""
@@ -65,7 +69,8 @@ class RowMap:
             floor = least / unit
         if self.norm == "l1":
             return _divided(x, 1, floor)
-        means = x.mean(axis=1, keepdims=True) if x.size and not self.mapped else np.zeros_like(unit)
+        centred = not (self.mapped or self.plain)
+        means = x.mean(axis=1, keepdims=True) if x.size and centred else np.zeros_like(unit)
         z = _divided(x - offsets(means, None if self.level is None else level / unit), 2, floor)
         if self.centre is not None:
             z = _divided(z - np.asarray(self.centre), 2, float(CENTRED_FLOOR))

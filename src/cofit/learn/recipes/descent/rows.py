@@ -301,21 +301,44 @@ def means(x: SecretArray) -> SecretArray:
     return (x.sum(axis=1) * round(Fraction(1 << bits, cols))).ldexp(-bits).truncate(MEAN_BITS)
 
 
-def scaled_rows(x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+def scaled_rows(
+    x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan, squares: SecretArray | None
+) -> Rows:
     """Return rows less their offset (MEAN_BITS fractional bits), of length at most 1; passed: see ``inverse_roots``."""
-    c, scale = inverse_lengths(x, offset, passed, plan, plan.formats.longest)
+    c, scale = inverse_lengths(x, offset, passed, plan, plan.formats.longest, squares)
     return Rows(x, plan.formats, offset=c, scale=scale)
 
 
+def squared_lengths(x: SecretArray, known: SecretArray | None, proven_bound: Fraction) -> SecretArray:
+    """Return ||x||^2 for every row, exactly; ``known``: the same, as integers, where the check has computed it."""
+    exact = 2 * x.format.fraction_bits
+    if known is None:
+        return x.inner(x, exact, proven_bound=proven_bound)
+    return tighten(known.ldexp(-exact), proven_bound)
+
+
+def unit_rows(x: SecretArray, passed: SecretArray, plan: DescentPlan) -> Rows:
+    """Return rows as they are, of length at most 1; passed: see ``inverse_roots``."""
+    formats, floor = plan.formats, plan.layout.floor or Fraction(1)
+    squares = squared_lengths(x, None, formats.longest**2) * passed
+    return Rows(x, formats, scale=inverse_roots(squares, None, floor, formats.of(formats.inverse_norm), x.size))
+
+
 def inverse_lengths(
-    x: SecretArray, offset: SecretArray, passed: SecretArray, plan: DescentPlan, longest: Fraction
+    x: SecretArray,
+    offset: SecretArray,
+    passed: SecretArray,
+    plan: DescentPlan,
+    longest: Fraction,
+    squares: SecretArray | None = None,
 ) -> tuple[SecretArray, SecretArray]:
-    """Return the offset c with the bits of the rows, and 1 / max(||x - c||, floor); longest: a bound of ||x - c||."""
+    """Return the offset c with the bits of the rows, and 1 / max(||x - c||, floor); longest: a bound of ||x - c||.
+    squares: as in ``squared_lengths``."""
     formats, floor = plan.formats, plan.layout.floor or Fraction(1)
     c = tighten(with_bits(offset, formats.data), plan.layout.width - 1 + Fraction(4, 1 << formats.data))
     exact = 2 * formats.data
     largest = longest**2
-    squares = x.inner(x, exact, proven_bound=largest)
+    squares = squared_lengths(x, squares, largest)
     sums = x.sum(axis=1)
     # ||x - c||^2 = ||x||^2 - c (2 sum x - d c), exactly
     cross = c.multiply(sums * 2 - c * x.shape[1], exact)

@@ -21,6 +21,11 @@ _PREPARING = {
     SPREAD: "the spread of every column, opened with the weights",
 }
 
+_LAWS = {
+    "gaussian": "discrete Gaussian, epsilon and delta",
+    "laplace": "discrete Laplace, epsilon only",
+    "knorm": "K-norm, epsilon only",
+}
 _WITH, _WITHOUT = "with the weights", "though the weights stay shared"
 
 
@@ -31,7 +36,7 @@ def descent_sections(plan: DescentPlan) -> list[Section]:
 
 def _privacy(plan: DescentPlan) -> Section:
     facts, account = plan.facts, plan.account
-    law = "discrete Laplace, epsilon only" if plan.layout.norm == "l1" else "discrete Gaussian, epsilon and delta"
+    law = _LAWS[plan.mechanism_name]
     return Section(
         "Privacy",
         (
@@ -62,7 +67,11 @@ def _releases(plan: DescentPlan) -> Section:
     kept = (
         "not opened" if plan.averaged < plan.epochs else "their mean stays shared" if shared else "their mean is opened"
     )
-    rows.append(row(f"steps 1 to {plan.epochs}", plan.steps[0], f"{kept}; later steps may have more"))
+    if plan.mechanism_name == "knorm":
+        name = f"steps 1 to {plan.epochs}" if plan.epochs > 1 else "one step"
+        rows.append(row(name, plan.steps[0], f"rounded to cells of {1 << plan.formats.cells} steps; {kept}"))
+    else:
+        rows.append(row(f"steps 1 to {plan.epochs}", plan.steps[0], f"{kept}; later steps may have more"))
     if plan.calibration:
         count = len(plan.calibration)
         rows.append(

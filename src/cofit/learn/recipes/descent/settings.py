@@ -16,6 +16,13 @@ class DescentSettings:
     row_nonzeros: int | None = field(
         default=None, metadata=setting("About how many values of a row are not 0; for delta = 0.")
     )
+    pure_steps: bool | None = field(
+        default=None,
+        metadata=setting(
+            "Best with delta = 0: noise in a few steps, where a rule of rows, columns and epsilon says that it is "
+            "better than noise on the minimiser.  [default: yes]"
+        ),
+    )
     calibrate_intercept: bool = field(
         default=False, metadata=setting("Best: three more noisy steps for the intercept, for 5 % of the budget.")
     )

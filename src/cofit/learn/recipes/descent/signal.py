@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from cofit.privacy.mechanisms import mechanism_named
+
 if TYPE_CHECKING:
     from cofit.learn.recipes.descent.plan import DescentPlan
 
 
 def noise_of_weights(plan: DescentPlan) -> float:
     """Return the standard deviation of the noise in a released weight, if the gradients did not answer to it."""
-    spread = math.sqrt(2) if plan.layout.norm == "l1" else 1.0
+    spread = mechanism_named(plan.mechanism_name).deviation(plan.layout.weights)
     variances = [(c * float(e.scale)) ** 2 for c, e in zip(_counts(plan), plan.steps, strict=True)]
     return 2.0**-plan.formats.weights * spread * math.sqrt(sum(variances))
 

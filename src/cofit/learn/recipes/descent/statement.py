@@ -16,18 +16,24 @@ if TYPE_CHECKING:
     from cofit.learn.recipes.descent.plan import DescentPlan
 
 
+_LAWS = {
+    "gaussian": "independent discrete Gaussian noise in every coordinate of every release",
+    "laplace": "independent discrete Laplace noise in every coordinate of every release",
+    "knorm": "K-norm noise in every release, a uniformly random direction times a Gamma length",
+}
+
+
 def stated_by_descent(plan: DescentPlan) -> Stated:
     """Return the fields of the certificate."""
     formats, layout = plan.formats, plan.layout
-    law = "discrete Gaussian" if layout.norm == "l2" else "discrete Laplace"
     return Stated(
         sampler_distance=sum((event.sampler_distance for event in plan.events), Fraction(0)),
         rule=plan.account.rule,
         releases=plan.releases,
         mechanism=plan.mechanism_name,
         noise_distribution=(
-            f"independent {law} noise in every coordinate of every release; in a published weight its standard "
-            f"deviation is {plan.noise_of_weights:.6g}, but for what later steps correct"
+            f"{_LAWS[plan.mechanism_name]}; in a published weight its standard deviation is "
+            f"{plan.noise_of_weights:.6g}, but for what later steps correct"
         ),
         noise_expected_norm=plan.noise_of_weights * math.sqrt(plan.opened.weights),
         model=loss_named(plan.facts.loss).clipped_title,

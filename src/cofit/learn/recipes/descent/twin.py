@@ -5,8 +5,8 @@ noise of the plan's scales. What differs is rounding. The parties keep rows and 
 more, noise on a grid of which its standard deviation is hundreds of steps, and iterates with no rounding beyond the
 grid's; and a residual is a Lipschitz function of its score, so nothing is amplified beyond what a step multiplies. The
 released weights of both, given the same noise, differ by about 2^-10 of the noise's standard deviation, 2^-8 for counts
-(the polynomial of their rates), 2^-6 where rows are clipped, 2^-5 where most rows lie near their centre (the tests
-state and check it), so their predictions differ for rows on the boundary alone.
+(the polynomial of their rates), 2^-6 where rows are clipped or noisy sums rounded to cells (``pure``), 2^-5 where most
+rows lie near their centre (the tests state and check it), so their predictions differ for rows on the boundary alone.
 
 Never for private data: every draw is a release of its own, and digits of floating-point noise can give data away.
 """
@@ -222,7 +222,7 @@ def _prepared(plan: DescentPlan, x: Reals | csr_array, noise: Noise) -> tuple[_R
         if plan.level is not None:
             level = (means.sum() + 2.0 ** -plan.grid_of(LEVEL) * noise(plan.level)) / layout.rows
             extras[LEVEL] = level
-        offset = offsets(means, level)
+        offset = offsets(means, level) if layout.own_mean else np.zeros_like(means)
         squares = np.asarray((x * x).sum(axis=1)).reshape(-1, 1)
         lengths = squares - offset * (2 * sums - layout.features * offset)
         rows = _Rows(x, offset=offset, scale=_inverse_roots(lengths, float(plan.floor)))
@@ -243,6 +243,10 @@ def _inverse_roots(squares: Reals, floor: float) -> Reals:
 def _drawn(plan: DescentPlan, draws: int, rng: np.random.Generator) -> Noise:
     def noise(event: Event) -> Reals:
         shape = (event.dimension, draws)
+        if plan.mechanism_name == "knorm":
+            directions = rng.standard_normal(shape)
+            lengths = rng.gamma(event.dimension, float(event.scale), draws)
+            return np.asarray(directions * (lengths / np.linalg.norm(directions, axis=0)))
         if plan.layout.norm == "l1":
             return np.asarray(rng.laplace(0.0, float(event.scale), shape))
         return np.asarray(float(event.scale) * rng.standard_normal(shape))

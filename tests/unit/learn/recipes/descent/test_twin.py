@@ -52,6 +52,15 @@ KINDS: dict[str, dict[str, Any]] = {
         **{"calibrate_intercept": True, **RANGES},
     },
     "pure": {"rows": 300, "epsilon": 3.0, "delta": 0.0, "row_nonzeros": 4},
+    "knorm": {"rows": 400, "epsilon": 1.0, "delta": 0.0, "pure_steps": True},
+    "knorm, columns": {
+        "rows": 1600,
+        "epsilon": 1.0,
+        "delta": 0.0,
+        "pure_steps": True,
+        "partition": "vertical",
+        **RANGES,
+    },
     "hinge": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "loss": "hinge", **RANGES},
     "numbers": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "loss": "huber", "calibrate_intercept": True, **RANGES},
     "counts": {"rows": 200, "epsilon": 1.0, "delta": 1e-5, "loss": "poisson", "largest_count": 40, **RANGES},
@@ -82,6 +91,8 @@ EXPECTED = {
     "clipped, bounds": (False, False, "l2"),
     "clipped, columns": (False, False, "l2"),
     "pure": (False, False, "l1"),
+    "knorm": (False, False, "l2"),
+    "knorm, columns": (False, False, "l2"),
     "hinge": (True, False, "l2"),
     "numbers": (True, False, "l2"),
     "counts": (True, False, "l2"),
@@ -99,6 +110,8 @@ LARGEST_CLIPPED = 2.0**-6
 """The same for clipped rows, whose stretch has 7 fractional bits."""
 LARGEST_COUNTS = 2.0**-8
 """The same for counts, whose rates are those of a polynomial: off by up to 2^-11, to the same side in every step."""
+LARGEST_CELLS = 2.0**-6
+"""The same where noisy sums are rounded to cells of 2^-8 to 2^-7 of their noise, before later steps see them."""
 LARGEST_CROWDED = 2.0**-5
 """The same where most rows lie near their centre: roundings of the centre are stretched with what is left of them."""
 
@@ -159,7 +172,7 @@ def test_for_the_same_noise_it_releases_what_the_party_program_releases(
     rng = np.random.default_rng(list(kind.encode()))
 
     def chosen(party: Party, plan: DescentPlan, batch: list[tuple[Event, int]]) -> list[SecretArray]:
-        assert sum(size for _, size in batch) <= 7
+        assert sum(size for _, size in batch) <= 7 or plan.mechanism_name == "knorm"  # whose vectors are whole
         pieces = [np.rint(float(event.scale) * rng.standard_normal(size)) for event, size in batch]
         drawn.extend(np.concatenate(pieces).tolist())
         return [party.constant(piece, FixedPoint(0, plan.formats.ring)) for piece in pieces]
@@ -180,6 +193,8 @@ def test_for_the_same_noise_it_releases_what_the_party_program_releases(
     largest = LARGEST_CLIPPED if plan.clipped else LARGEST
     if plan.facts.largest_count is not None:
         largest = max(largest, LARGEST_COUNTS)
+    if plan.formats.cells:
+        largest = LARGEST_CELLS
     if plan.centre is not None and plan.facts.rows >= CROWDED:
         largest = LARGEST_CROWDED
     largest *= plan.noise_of_weights
