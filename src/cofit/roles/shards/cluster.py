@@ -33,8 +33,13 @@ _log = logging.getLogger(__name__)
 _WATCH_SECONDS = 5.0
 _PAUSE_SECONDS = 0.05
 _CLOSE_SECONDS = 10.0
-_NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
-"""Dask's pages about a cluster are for everybody on the machine: there are none."""
+_LOCAL: dict[str, Any] = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.deploy.lost-worker-timeout": "10m",
+}
+"""Dask's pages about a cluster are for everybody on the machine: there are none. And for so long a killed worker may take
+to come back on a busy machine, before Dask gives its place up for good."""
 MOST_WORKERS = 1024
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s/:\[\]]+):[1-9][0-9]{0,4}")
 
@@ -187,7 +192,7 @@ class Cluster:
         workers = self._workers or 1
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _log.info("starts %d workers on this machine", workers)
-        importlib.import_module("dask").config.set(_NO_PAGES)
+        importlib.import_module("dask").config.set(_LOCAL)
         return distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=max(1, (os.cpu_count() or 1) // workers),
@@ -215,6 +220,8 @@ class Cluster:
             client.wait_for_workers(self._workers or 1, timeout=seconds)
             found = sorted(client.scheduler_info(n_workers=-1)["workers"])
         except (OSError, TimeoutError) as error:
+            if self._local is not None:
+                self._disconnect()  # its workers are started anew next time
             raise TransportError("scheduler", f"The cluster has no workers: {_text(error)}") from None
         for address in found:
             check_address(address, "a worker's address")

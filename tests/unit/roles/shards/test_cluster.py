@@ -258,3 +258,33 @@ def test_what_cannot_be_noted_is_not_said_to_be(tmp_path: Path) -> None:
     assert len(tries) >= 3 and not actor.noted_at.is_set() and watching.is_alive()
     cluster._closed.set()
     watching.join(5)
+
+
+class Emptied(Client):
+    """A cluster whose workers do not come back."""
+
+    closed = False
+
+    def wait_for_workers(self, count: int, timeout: float) -> None:
+        del count, timeout
+        raise TimeoutError("only 0/1 workers arrived")
+
+    def close(self, timeout: float) -> None:
+        del timeout
+        self.closed = True
+
+
+def test_workers_of_this_machine_that_do_not_come_back_are_started_anew(tmp_path: Path) -> None:
+    cluster, client, local = Cluster(None, 1, tmp_path), Emptied(), Emptied()
+    cluster._client, cluster._local = cast("Any", client), local
+    with pytest.raises(TransportError, match="has no workers"):
+        cluster.shards("ab" * 32, "party-a", 2, 0.1)
+    assert client.closed and local.closed and cluster._client is None and cluster._local is None
+
+
+def test_a_cluster_elsewhere_is_asked_again(tmp_path: Path) -> None:
+    cluster, client = Cluster("tcp://127.0.0.1:8786", None, tmp_path), Emptied()
+    cluster._client = cast("Any", client)
+    with pytest.raises(TransportError, match="has no workers"):
+        cluster.shards("ab" * 32, "party-a", 2, 0.1)
+    assert not client.closed and cluster._client is cast("Any", client)
