@@ -13,6 +13,7 @@ from cofit.privacy.certificate import Certificate, CertifiedRelease
 from cofit.roles.analyst.fetch import fetch_release
 from cofit.roles.files.ledger import Ledger
 from cofit.roles.files.published import Release
+from cofit.roles.party.state import WORKERS
 from cofit.secret import common_coin
 from cofit.study.plan import study_plan
 
@@ -49,10 +50,19 @@ def check_one_release(lab: Lab) -> Release:
         assert {path.name for path in lab.state(dealer).iterdir()} == {"audit.jsonl", "lock", "state.sqlite"}
         assert not {"opening", "released", "check failed"} & set(lab.events(dealer))
     for server in lab.servers:
-        for path in (lab.state(server), *lab.state(server).rglob("*")):
+        _check_private(lab.state(server))
+    return release
+
+
+def _check_private(state: Path) -> None:
+    """Nobody else may read anything. Below the private directory of Dask's workers are no rows, whoever was killed."""
+    workers = state / WORKERS
+    for path in (state, *state.rglob("*")):
+        if workers in path.parents:
+            assert path.is_dir() or path.suffix in (".lock", ".dirlock"), path
+        else:
             wanted = 0o700 if path.is_dir() else 0o600
             assert path.stat().st_mode & 0o777 == wanted, path
-    return release
 
 
 def _check_one_coin(lab: Lab) -> None:

@@ -5,6 +5,7 @@ Rows of every owner are divided evenly among the shards, which the owner shares 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -14,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from cofit import Contribution, Party, SecretArray
+from cofit import Contribution, Party
 from cofit.arithmetic.prg import fresh_seed
 from cofit.learn.batches import even_parts
-from cofit.secret.shards import Shards, Split, shared
+from cofit.roles.shards.threads import ThreadShards
 from cofit.sharing import dealer_of
 from cofit.sharing.inputs import send_components
 from cofit.transport import Counts, Mesh, Terms, memory_meshes
@@ -25,36 +26,6 @@ from support.runs import in_threads
 from support.schemes import form
 
 DEALER = "dealer"
-
-
-class ThreadShards(Shards):
-    """The shards of one party as threads. Each counts its traffic as the head does at that time."""
-
-    def __init__(self, head: Party, parties: Sequence[Party], pool: ThreadPoolExecutor) -> None:
-        super().__init__(head, parties)
-        self._pool = pool
-
-    def each(self, do: Callable[..., object], arguments: Sequence[Any]) -> Split:
-        label = self.head._scheme._label
-
-        def run(k: int) -> object:
-            party = self.parties.pieces[k]
-            party._scheme._label = label
-            return do(*(self._at(k, argument) for argument in arguments))
-
-        return Split(self, list(self._pool.map(run, range(len(self.parties.pieces)))))
-
-    def brought(self, pieces: Split) -> list[Any]:
-        return list(pieces.pieces)
-
-    def sent(self, pieces: Sequence[SecretArray]) -> Split:
-        parties = self.parties.pieces
-        return Split(self, [shared(piece).at(party) for piece, party in zip(pieces, parties, strict=True)])
-
-    def _at(self, k: int, argument: Any) -> Any:
-        if isinstance(argument, Split):
-            return argument.pieces[k]
-        return shared(argument).at(self.parties.pieces[k]) if isinstance(argument, SecretArray) else argument
 
 
 @dataclass(frozen=True)
@@ -108,8 +79,8 @@ def run_sharded(
         try:
             with ThreadPoolExecutor(count) as pool:
                 shards = list(pool.map(party_of, own[1:], divided))
-                head = party_of(own[0], {})
-                ThreadShards(head, shards, pool)
+            head = party_of(own[0], {})
+            with contextlib.closing(ThreadShards(head, shards)):
                 result = program(head)
                 head.verify()
         except BaseException:

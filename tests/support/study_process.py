@@ -7,7 +7,8 @@ JSON`` runs one job in this process.
 A job names what happens at points of the program: ``die`` maps "before open" (or "after open", see ``_instrument``) to
 the how-manieth time the process kills itself there; ``pause`` maps a point to seconds. Every point that is reached goes
 to the file ``trace`` in the working directory. ``tamper`` maps a part of a message's label to the how-manieth exchange
-of that label in which one bit of one message is flipped.
+of that label in which one bit of one message is flipped. ``worker`` has the same for the workers of a party with shards
+(see ``worker_points``), which are started with ``workers`` or are those of the scheduler at ``cluster``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import ctypes
 import functools
 import gc
 import hashlib
+import importlib
 import json
 import logging
 import os
@@ -59,8 +61,9 @@ from cofit.roles.service.sessions import Sessions
 from cofit.secret import Party
 from cofit.study.encode import encode_table
 from cofit.study.plan import study_plan
-from cofit.transport import Conversation, Identity, Mesh
-from cofit.transport.buffers import byte_view
+from cofit.transport import Conversation, Identity
+from support.tampering import tamper
+from support.worker_points import instrument_workers
 
 Job = dict[str, Any]
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG: however the tests end, no party is left behind
@@ -74,7 +77,11 @@ def identity_of(name: str, folder: Path) -> Identity:
 def run_party(job: Job) -> None:
     """Serve until killed. The working directory holds study.toml and the key."""
     identity = identity_of(job["name"], Path())
-    service = PartyService(served_job(Path("study.toml")), identity, job.get("state", "state"), _behind(job))
+    shards = {name: job[name] for name in ("cluster", "workers") if name in job}
+    if "worker" in job:
+        instrument_workers(job["worker"])
+    served = served_job(Path("study.toml"))
+    service = PartyService(served, identity, job.get("state", "state"), _behind(job), **shards)
     signal.signal(signal.SIGTERM, lambda *_: service.stop())
     service.run()
 
@@ -226,27 +233,6 @@ def _note_progress(service: Any, points: _Points) -> None:
     service._report = noted
 
 
-def _tamper(label: str, when: int) -> None:
-    """Flip one bit of the first message of one exchange."""
-    exchange = Mesh.exchange
-    seen = 0
-
-    def tampered(self: Mesh, said: str, send: Any, *args: Any, **kwargs: Any) -> None:
-        nonlocal seen
-        seen += label in said and bool(send)
-        if seen == when and label in said and send:
-            seen += 1
-            peer, message = next(iter(send.items()))
-            pieces = message if isinstance(message, list | tuple) else (message,)
-            changed = bytearray(b"".join(byte_view(piece) for piece in pieces))
-            changed[0] ^= 1
-            send = {**send, peer: changed}
-            logging.info("tampers with a message to %s in %s", peer, said)
-        exchange(self, said, send, *args, **kwargs)
-
-    Mesh.exchange = tampered  # type: ignore[method-assign, assignment]
-
-
 def run_job(job: Job) -> int:
     """Run one party, dealer or owner in this process."""
     os.chdir(job["cwd"])
@@ -259,7 +245,7 @@ def run_job(job: Job) -> int:
         exec(job["before"], {})
     _instrument(_Points(job.get("die", {}), job.get("pause", {})))
     for label, when in job.get("tamper", {}).items():
-        _tamper(label, when)
+        tamper(label, when)
     try:
         _MAINS[job["main"]](job)
     except CofitError as error:
@@ -296,6 +282,8 @@ def _fork(job: Job) -> int:
         for old, new in ((nothing, 0), (log, 1), (log, 2)):
             os.dup2(old, new)
         os.closerange(3, 1024)
+        main = sys.modules["__main__"]
+        main.__spec__, main.__file__ = None, None  # processes that this one spawns need not import all of this
         code = run_job(job)
     except BaseException:
         logging.exception("the process ends")
@@ -316,6 +304,8 @@ def serve() -> None:
             command = json.loads(line)
             if command["do"] == "start":
                 _warm_up(Path(command["job"]["cwd"]) / "study.toml")
+                if {"workers", "cluster"} & set(command["job"]):
+                    importlib.import_module("distributed")
                 pid = _fork(command["job"])
                 running.add(pid)
                 answer: dict[str, Any] = {"pid": pid}

@@ -336,6 +336,9 @@ class PartySessions(Sessions[Begin]):
         try:
             yield spread
             well = True
+        except ProtocolError:
+            end()  # before the shards leave, and so tell the others
+            raise
         finally:
             spread.end(well=well)
 

@@ -14,6 +14,7 @@ import importlib
 import ipaddress
 import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -32,10 +33,16 @@ _log = logging.getLogger(__name__)
 _WATCH_SECONDS = 5.0
 _PAUSE_SECONDS = 0.05
 _CLOSE_SECONDS = 10.0
-_NO_PAGES: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
-"""Dask's pages about a cluster are for everybody on the machine: there are none."""
+_LOCAL: dict[str, Any] = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.deploy.lost-worker-timeout": "10m",
+}
+"""Dask's pages about a cluster are for everybody on the machine: there are none. And for so long a killed worker may take
+to come back on a busy machine, before Dask gives its place up for good."""
 MOST_WORKERS = 1024
 THREADS = "COFIT_THREADS"
+_ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s/:\[\]]+):[1-9][0-9]{0,4}")
 
 
 class Shard:
@@ -47,6 +54,7 @@ class Shard:
         self._future, self._actor = future, actor
         self._watch: ActorFuture[bool] | None = None
         self._answered_at = time.monotonic()
+        self._left = False
 
     def ask(self, method: str, *arguments: Any) -> ActorFuture[Any]:
         """Call a method of ``ShardWorker``."""
@@ -59,8 +67,9 @@ class Shard:
 
     @property
     def lost(self) -> bool:
-        """Whether its worker is gone, as Dask says, or does not answer."""
-        return self._future.status != "finished" or time.monotonic() - self._answered_at > LEASE_SECONDS
+        """Whether its worker is gone, as Dask says, does not answer, or took this head for gone."""
+        silent = time.monotonic() - self._answered_at > LEASE_SECONDS
+        return self._left or silent or self._future.status != "finished"
 
     def lost_error(self) -> TransportError:
         """Return what to raise then."""
@@ -75,9 +84,13 @@ class Shard:
             return False
         failed = False
         if self._watch is not None:
-            with contextlib.suppress(Exception):  # a lost worker: ``lost`` says so
+            try:
                 failed = self._watch.result()
                 self._answered_at = time.monotonic()
+            except StateError:
+                self._left = True
+            except Exception:
+                _log.debug("shard %d does not answer", self.number)  # a lost worker: ``lost`` says so
         self._watch = None
         with contextlib.suppress(TransportError):
             self._watch = self.ask("watch", 0.0 if failed else _WATCH_SECONDS)
@@ -180,7 +193,7 @@ class Cluster:
         workers = self._workers or 1
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         _log.info("starts %d workers on this machine", workers)
-        importlib.import_module("dask").config.set(_NO_PAGES)
+        importlib.import_module("dask").config.set(_LOCAL)
         return distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=_threads(workers),
@@ -208,6 +221,8 @@ class Cluster:
             client.wait_for_workers(self._workers or 1, timeout=seconds)
             found = sorted(client.scheduler_info(n_workers=-1)["workers"])
         except (OSError, TimeoutError) as error:
+            if self._local is not None:
+                self._disconnect()  # its workers are started anew next time
             raise TransportError("scheduler", f"The cluster has no workers: {_text(error)}") from None
         for address in found:
             check_address(address, "a worker's address")
@@ -219,18 +234,25 @@ class Cluster:
         """Let every shard know that we live, and hear of failed checks, until closed."""
         while not self._closed.wait(_PAUSE_SECONDS):
             for shard in list(self._shards.values()):
-                if shard.watch():
-                    self.on_failure()
+                if shard.watch() and self._noted():
                     with contextlib.suppress(TransportError):
                         shard.ask("noted")
+
+    def _noted(self) -> bool:
+        """Note that a check failed; where that is not possible it is tried again, and nobody is told."""
+        try:
+            self.on_failure()
+        except Exception as error:
+            _log.error("a check failed at a worker, and that cannot be noted: %s", _text(error))
+            return False
+        return True
 
 
 def check_address(address: str, name: str = "--cluster") -> str:
     """Return the address of a scheduler or a worker, or raise InvalidInputError where it is not safe to connect to."""
-    protocol, _, rest = address.partition("://")
-    if protocol not in ("tcp", "tls") or not rest.rpartition(":")[2].isdigit():
+    if not _ADDRESS.fullmatch(address) or int(address.rpartition(":")[2]) >= 1 << 16:
         raise parameter_error(name, "a party", "an address such as tls://scheduler:8786", address)
-    if protocol == "tcp" and not _is_loopback(host_of(address)):
+    if address.startswith("tcp") and not _is_loopback(host_of(address)):
         raise parameter_error(
             name,
             "a party",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _CHUNK = 4 << 20
 _PARTS = 100
-_LEAVE_SECONDS = 20.0
+_LEAVE_SECONDS, _PAUSE_SECONDS = 20.0, 0.02
 Component = Callable[[str, str], memoryview]
 """Returns a file of an owner's contribution, by owner and name of the file."""
 
@@ -127,10 +128,11 @@ class Spread:
         asked = []
         for shard in self._used:
             with contextlib.suppress(Exception):
-                asked.append(shard.ask("leave", well, well))
-        for future in asked:
-            with contextlib.suppress(Exception):
-                future.result(timeout=_LEAVE_SECONDS)
+                asked.append((shard, shard.ask("leave", well, well)))
+        until = time.monotonic() + _LEAVE_SECONDS
+        while asked and time.monotonic() < until:  # Dask tries for long to reach a worker that is lost: we do not
+            asked = [(shard, future) for shard, future in asked if not (future.done() or shard.lost)]
+            time.sleep(_PAUSE_SECONDS)
         self._used = []
         self._placed = None
 

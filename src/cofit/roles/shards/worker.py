@@ -19,6 +19,7 @@ import contextlib
 import importlib
 import importlib.metadata
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,7 @@ R = TypeVar("R")
 LEASE_SECONDS = 30.0
 _NOTED_SECONDS = 60.0
 _WATCH_SECONDS, _LOOK_SECONDS = 0.1, 1.0
+_NUMBER = re.compile(r"[0-9]{1,5}")
 HOST, PORTS = "COFIT_SHARD_HOST", "COFIT_SHARD_PORTS"
 VERSION = importlib.metadata.version("cofit")
 
@@ -55,7 +57,7 @@ class ShardWorker:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=self._name)
         self._session: ShardSession | None = None
         self._failed, self._noted = threading.Event(), threading.Event()
-        self._asked_at = time.monotonic()
+        self._asked_at, self._expired = time.monotonic(), False
         threading.Thread(target=self._lease, name=f"lease of {self._name}", daemon=True).start()
 
     # --- what a head asks ----------------------------------------------------------------------------------
@@ -81,7 +83,11 @@ class ShardWorker:
         return await self._done(self._current().run, steps, wanted)
 
     async def watch(self, seconds: float) -> bool:
-        """Return whether a check has failed, at once if so, else after so many seconds."""
+        """Return whether a check has failed, at once if so, else after so many seconds.
+
+        StateError where this shard has taken its head for gone: another one must take its place.
+        """
+        self._check_lease()
         self._asked_at = time.monotonic()
         until = self._asked_at + seconds
         while not self._failed.is_set() and time.monotonic() < until:
@@ -107,7 +113,12 @@ class ShardWorker:
     # --- in the shard's own thread ---------------------------------------------------------------------------
 
     async def _done(self, do: Callable[..., R], *arguments: Any) -> R:
+        self._check_lease()
         return await asyncio.get_running_loop().run_in_executor(self._thread, do, *arguments)
+
+    def _check_lease(self) -> None:
+        if self._expired:
+            raise StateError("This shard was not asked for long: it has left the session, and dropped its rows.")
 
     def _current(self) -> ShardSession:
         if self._session is None:
@@ -149,6 +160,7 @@ class ShardWorker:
         """End everything when no head has asked for long; a thread that holds this object lives no longer than that."""
         while time.monotonic() - self._asked_at < LEASE_SECONDS:
             time.sleep(_LOOK_SECONDS)
+        self._expired = True
         if self._session is not None:
             self._session.interrupt()
         self._thread.submit(self._leave, False, True)
@@ -163,8 +175,8 @@ def host_of(address: str) -> str:
 
 def ports(text: str) -> Sequence[int]:
     """Return the ports of a text such as 9100-9199, or one port; 0: any."""
-    first, _, last = text.partition("-")
-    if not first.isdigit() or (last and not last.isdigit()):
+    first, hyphen, last = text.partition("-")
+    if not _NUMBER.fullmatch(first) or (hyphen and not _NUMBER.fullmatch(last)):
         raise parameter_error(PORTS, "a worker", "a port, or two with a hyphen between them", text)
     numbers = range(int(first), int(last or first) + 1)
     if not numbers or numbers[-1] >= 1 << 16 or (last and not numbers[0]):
