@@ -84,11 +84,13 @@ def each_alone(plan: DescentPlan) -> Iterator[Alone]:
     def note(name: str, values: list[SecretArray]) -> None:
         found[name] = np.array([integers(value).ravel() for value in values]).astype(np.int64)
 
-    def spied_prepared(x: SecretArray, passed: SecretArray, plan: DescentPlan, noise: Any, known: Any) -> Any:
+    def spied_prepared(
+        x: SecretArray, passed: SecretArray, squares: Any, plan: DescentPlan, noise: Any, known: Any
+    ) -> Any:
         if plan.level is not None:
             alone = [(row_means(x[i : i + 1]), passed[i : i + 1]) for i in range(len(x))]
             note("level", [program._sum_of_means(*one_record, plan) for one_record in alone])
-        return prepared(x, passed, plan, noise, known)
+        return prepared(x, passed, squares, plan, noise, known)
 
     def spied_sum(rows: Rows, passed: SecretArray, plan: DescentPlan) -> SecretArray:
         note("centre", [total(one(rows, i), passed[i : i + 1], plan) for i in range(len(rows.x))])
