@@ -73,7 +73,9 @@ class Watch:
 
 
 class _Watched(Training):
-    """The training of a study, which notes what it cost."""
+    """The training of a study, which notes what it cost. It keeps no checkpoints: steps are then alike."""
+
+    state = None  # type: ignore[assignment]
 
     def __init__(self, study: Study, tell: Callable[[Progress], None]) -> None:
         super().__init__(study)
