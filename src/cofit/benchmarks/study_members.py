@@ -38,6 +38,7 @@ BEGUN, STEPPING, STEPPED, ENDED = "begun", "stepping", "stepped", "ended"
 _TRAIN = "train"
 _START_SECONDS = 120.0
 _STOP_SECONDS = 20.0
+_MOST_SESSIONS = 3
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,19 @@ class Watch:
 
 
 class _Watched(Training):
-    """The training of a study, which notes what it cost."""
+    """The training of a study, which notes what it cost. It keeps no checkpoints: steps are then alike."""
 
-    def __init__(self, study: Study, tell: Callable[[Progress], None]) -> None:
+    state = None  # type: ignore[assignment]
+
+    def __init__(self, study: Study, tell: Callable[[Progress | CofitError], None]) -> None:
         super().__init__(study)
-        self.watch, self._tell = Watch(self.plan.epochs), tell
+        self.watch, self._tell, self._sessions = Watch(self.plan.epochs), tell, 0
 
     def value(self, work: Work) -> SecretArray:
         party, report = work.party, work.party._report
+        self._sessions += 1
+        if self._sessions > _MOST_SESSIONS:  # a party would try for ever
+            self._tell(CofitError(f"{_MOST_SESSIONS} sessions have failed; its log says why"))
 
         def told(step: str, done: int, total: int) -> None:
             if report is not None:

@@ -36,10 +36,12 @@ _CLOSE_SECONDS = 10.0
 _LOCAL: dict[str, Any] = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
+    "distributed.worker.profile.enabled": False,
     "distributed.deploy.lost-worker-timeout": "10m",
 }
-"""Dask's pages about a cluster are for everybody on the machine: there are none. And a killed worker has this time to
-come back on a busy machine, before Dask gives its place up for good."""
+"""Dask's pages about a cluster are for everybody on the machine: there are none. It looks at what every thread
+does a hundred times a second, which costs more than a small step of training: not here. And for so long a killed worker
+may take to come back on a busy machine, before Dask gives its place up for good."""
 MOST_WORKERS = 1024
 THREADS = "COFIT_THREADS"
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s/:\[\]]+):[1-9][0-9]{0,4}")
