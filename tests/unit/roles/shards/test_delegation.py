@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from cofit.errors import CertificateError, InvalidInputError, ProtocolError
+from cofit.learn.division import DELEGATION_BYTES
 from cofit.roles.files.signatures import TAG as RELEASE_TAG
 from cofit.roles.files.signatures import sign
-from cofit.roles.shards.delegation import RECORD_BYTES, TAG, Place, delegated, delegation, split_records
+from cofit.roles.shards.delegation import TAG, Place, delegated, delegation, split_records
 from cofit.study.document import PartyEntry
 from cofit.transport import Identity, fingerprint, generate_identity
 
@@ -61,7 +62,7 @@ def test_what_a_head_signs_is_taken() -> None:
     told = record()
     peer = delegated(told, entry(), PLACE)
     assert (peer.name, peer.host, peer.port, peer.certificate_pem) == ("party-a", HOST, PORT, worker())
-    assert len(told) == RECORD_BYTES
+    assert len(told) == DELEGATION_BYTES
 
 
 @pytest.mark.parametrize(
@@ -124,17 +125,17 @@ def test_what_the_key_signs_elsewhere_is_no_delegation() -> None:
     "told",
     [
         b"",
-        b" " * RECORD_BYTES,
-        bytes(RECORD_BYTES),
-        b"\xff" * RECORD_BYTES,
-        b"[" * RECORD_BYTES,
+        b" " * DELEGATION_BYTES,
+        bytes(DELEGATION_BYTES),
+        b"\xff" * DELEGATION_BYTES,
+        b"[" * DELEGATION_BYTES,
         b'{"a":' * 800,
         b"[]",
         b"null",
         b"{}",
         b'"text"',
         b'{"shard":1,"shard":1}',
-        b"1" * RECORD_BYTES,
+        b"1" * DELEGATION_BYTES,
         b'{"host":"\\ud800"}',
     ],
 )
@@ -187,13 +188,13 @@ def test_a_certificate_that_is_none_is_refused() -> None:
 
 
 def test_a_delegation_that_would_not_fit_is_not_made() -> None:
-    with pytest.raises(InvalidInputError, match=f"longer than {RECORD_BYTES}"):
-        delegation(identity(), PLACE, "h" * RECORD_BYTES, PORT, worker())
+    with pytest.raises(InvalidInputError, match=f"longer than {DELEGATION_BYTES}"):
+        delegation(identity(), PLACE, "h" * DELEGATION_BYTES, PORT, worker())
 
 
 def test_records_of_another_number_of_shards_are_refused() -> None:
     told = record() * 3
-    assert split_records(told, 3, "party-a") == [told[:RECORD_BYTES]] * 3
+    assert split_records(told, 3, "party-a") == [told[:DELEGATION_BYTES]] * 3
     for wrong in (b"", told[:-1], told + b" ", record() * 2, record() * 4):
         with pytest.raises(ProtocolError, match="'party-a' has told of another number"):
             split_records(wrong, 3, "party-a")
