@@ -107,7 +107,8 @@ class OwnCluster:
 
     def up(self) -> None:
         """Wait for all workers."""
-        until(lambda: len(self.workers()) >= self._count, "workers of a cluster", 60)
+        logs = [self._folder / f"nanny-{k}.log" for k in range(self._count)]
+        until(lambda: all("Registered to" in log.read_text() for log in logs), "workers of a cluster", 100)
 
     def close(self) -> None:
         """Kill everything."""

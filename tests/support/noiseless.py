@@ -24,7 +24,7 @@ from support import descent
 descent.kept = descent.fixed_noise(0, descent.no_noise)
 descent.kept.__enter__()
 """
-"""What a party runs first, so that zeros stand for its noise."""
+"""What parties and the dealer run first, so that zeros stand for noise."""
 
 
 def reference(lab: Lab, without: int | None = None) -> Reals:

@@ -36,8 +36,8 @@ slow = pytest.mark.slow
 def start(lab: Lab, *servers: str, **job: Any) -> None:
     """Start parties, each with one worker, and the dealer."""
     for name in servers or lab.servers:
-        own = {"workers": 1, "worker": {}, "before": BEFORE, **job} if name in lab.parties else {}
-        lab.start(name, **own)
+        own = {"workers": 1, "worker": {}, **job} if name in lab.parties else {}
+        lab.start(name, before=BEFORE, **own)
 
 
 def training(lab: Lab, party: str, step: int) -> None:
@@ -153,7 +153,7 @@ def test_a_dealer_killed_in_the_middle(make_lab: MakeLab, step: int) -> None:
     training(lab, "party-a", step)
     killed_at = time.time()
     lab.kill(DEALER)
-    lab.start(DEALER)
+    start(lab, DEALER)
     resumed(lab, killed_at)
     check_end(lab, owners, goes_on=step > 0)
 

@@ -50,7 +50,7 @@ def check_numbers(lab: Lab) -> None:
 def test_a_study_with_shards_releases_what_one_process_does(make_lab: MakeLab, settings: dict[str, Any]) -> None:
     lab = make_lab(**(SHARDED | settings))
     for name in lab.servers:
-        lab.start(name, **({"workers": 1, "worker": {}, "before": BEFORE} if name in lab.parties else {}))
+        lab.start(name, before=BEFORE, **({"workers": 1, "worker": {}} if name in lab.parties else {}))
     owners = [lab.contribute(owner) for owner in lab.owners]
     until(lambda: all(worker_trace(lab, party) for party in lab.parties), "workers", 100)
     workers = [pid for party in lab.parties for pid in workers_of(lab.children[party].pid)]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _WATCH_SECONDS = 5.0
-_PAUSE_SECONDS = 0.05
+_PAUSE_SECONDS, _LOOK_SECONDS = 0.05, 5.0
 _CLOSE_SECONDS = 10.0
 _LOCAL: dict[str, Any] = {
     "distributed.scheduler.http.routes": [],
@@ -156,6 +156,7 @@ class Cluster:
         """Connect to a cluster elsewhere, and log what is wrong with it: there is time to mend it."""
         if self._address is None:
             return
+        seconds = min(seconds, _LOOK_SECONDS)
         try:
             found = self._addresses(self._connected(seconds), seconds)
             _log.info("the cluster at %s has %d workers", self._address, len(found))
