@@ -76,7 +76,7 @@ class Watch:
 class _Watched(Training):
     """The training of a study, which notes what it cost. It keeps no checkpoints: steps are then alike."""
 
-    state = None  # type: ignore[assignment]
+    state = None
 
     def __init__(self, study: Study, tell: Callable[[Progress | CofitError], None]) -> None:
         super().__init__(study)
@@ -172,11 +172,11 @@ def _started(study: MadeUpStudy, workers: int | None, threads: int) -> Iterator[
     finally:
         for connection in connections.values():
             connection.close()
-        for process in processes:
-            process.join(_STOP_SECONDS)
-            if process.is_alive():
-                process.kill()
-                process.join()
+        for started in processes:
+            started.join(_STOP_SECONDS)
+            if started.is_alive():
+                started.kill()
+                started.join()
 
 
 def _member(connection: Connection, made_up: MadeUpStudy, name: str, workers: int | None, threads: int) -> None:

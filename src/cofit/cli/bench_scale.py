@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -127,7 +128,7 @@ def scale(
     if plot is not None:
         plot_workers(scaling, plot)
     if as_json:
-        parts = {"measured": scaling, "constants": constants, "modelled": wanted}
+        parts: dict[str, Any] = {"measured": scaling, "constants": constants, "modelled": wanted}
         click.echo(json.dumps({name: asdict(part) for name, part in parts.items()}))
         return
     _show(scaling, constants, wanted)

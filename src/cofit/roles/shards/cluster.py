@@ -41,8 +41,8 @@ _LOCAL: dict[str, Any] = {
     "distributed.deploy.lost-worker-timeout": "10m",
 }
 """Dask's pages about a cluster are for everybody on the machine: there are none. Its profiler, which looks at every
-thread a hundred times a second, costs more than a small step of training: not here. And a killed worker has this time to
-come back on a busy machine, before Dask gives its place up for good."""
+thread a hundred times a second, costs more than a small step of training: not here. And a killed worker has this time
+to come back on a busy machine, before Dask gives its place up for good."""
 MOST_WORKERS = 1024
 _THIS_MACHINE = "127.0.0.1"
 _CONNECTIONS = 4  # to each shard: one that is watched, one that computes, and some to come
