@@ -4,7 +4,7 @@ Dask carries what is the party's own: classes and public facts by way of its sch
 and the workers (``direct_to_workers``). It loads pickles from whoever is in the cluster, so a cluster belongs to one
 party, and its connections are authenticated: off the machine only ``tls://`` is taken, for the scheduler and for every
 worker, with the certificates of Dask's own configuration (``distributed.comm.tls``). Workers that are started here use
-TLS with keys that live in memory alone.
+TLS with keys that are made for them.
 """
 
 from __future__ import annotations
